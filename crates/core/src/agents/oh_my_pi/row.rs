@@ -46,7 +46,7 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             let title = normalize_spaces(js::interpolate(entry.get("title")));
             bracketed_row("title", &title)
         }
-        Kind::Missing => bracketed_row("", &Text::from("no type")),
+        Kind::Missing => bracketed_text(&Text::from("no type")),
         _ => {
             let Some(named) = named_value(Dialect::OhMyPi, kind, entry) else {
                 return unnamed_row(record);
@@ -84,7 +84,7 @@ fn unnamed_row(record: &Record) -> RowText<'static> {
             *byte = b' ';
         }
     }
-    bracketed_row("", &Text::from_wtf8(spaced))
+    bracketed_text(&Text::from_wtf8(spaced))
 }
 
 /// Appends the row of a message to a buffer of rows, and returns its shape.
@@ -106,7 +106,7 @@ pub fn push_message_row(
                 Some(name) if !name.is_null() => display_value(Some(name)),
                 _ => Text::from("tool"),
             };
-            bracketed_row("", &name).append_to(rows)
+            bracketed_text(&name).append_to(rows)
         }
         Role::BashExecution => {
             let command = match message.get(Member::Command) {
@@ -116,7 +116,7 @@ pub fn push_message_row(
             let command = normalize_spaces(command).head(ROW_UNITS);
             RowText::with_bracketed_role("bash", &command).append_to(rows)
         }
-        _ => bracketed_row("", &role_name(role, message)).append_to(rows),
+        _ => bracketed_text(&role_name(role, message)).append_to(rows),
     }
 }
 
@@ -208,7 +208,7 @@ fn custom_message_row(entry: Raw) -> RowText<'static> {
     }
 
     let content = content::join_text(entry.get("content"), "");
-    let mut row = bracketed_row("", &display_value(entry.get("customType")));
+    let mut row = bracketed_text(&display_value(entry.get("customType")));
     row.push_body(&normalize_spaces(row_note::unwrap_system_tag(&content)).head(ROW_UNITS));
     row
 }
@@ -329,8 +329,9 @@ fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     vec![role_name(parsed.role, &message), head, command]
 }
 
-/// Returns the names and all notes of an advisor's message or, for any other custom message, its
-/// type and the start of its content.
+/// Returns the parts of a custom message in which the search looks: for an advisor's message, the
+/// word `advisor`, the summary of its notes that the row shows, and all notes; for any other, its
+/// type and the start of its content, at most a row of it.
 fn custom_search_parts(entry: Raw<'_>) -> Vec<Text<'_>> {
     if content::member_is(entry, "customType", "advisor") {
         let notes = row_note::advisor_notes(entry);
@@ -350,7 +351,8 @@ fn custom_search_parts(entry: Raw<'_>) -> Vec<Text<'_>> {
     vec![custom_type, content]
 }
 
-/// Returns each family of providers that has a tier, followed by the tier.
+/// Returns the parts of a change of the service tier in which the search looks: the name of the
+/// type, then each family of providers that has a tier, followed by the tier.
 fn service_tier_search_parts(entry: Raw) -> Vec<Text<'static>> {
     let mut parts = vec![Text::from("service tier")];
     let tiers = entry.get("serviceTier").map(tiers_by_family);
@@ -368,6 +370,11 @@ fn service_tier_search_parts(entry: Raw) -> Vec<Text<'static>> {
 pub(super) fn display_value(value: Option<Raw>) -> Text<'static> {
     let given = value.and_then(|value| string_head(value, ROW_UNITS + 1));
     given.unwrap_or_else(|| js::interpolate(value).head(ROW_UNITS + 1).into_owned())
+}
+
+/// Returns a row `[text]`, which may be cut like that of [`bracketed_row`].
+pub(super) fn bracketed_text(text: &Text) -> RowText<'static> {
+    bracketed_row("", text)
 }
 
 /// Returns a row `[role: text]`, or `[text]` if `role` is empty. A text that is longer than a row

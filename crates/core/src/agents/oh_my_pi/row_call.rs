@@ -1,6 +1,6 @@
 //! The rows of tool calls in oh-my-pi's tree (`#formatToolCall`).
 
-use super::row::bracketed_row;
+use super::row::{bracketed_row, bracketed_text};
 use crate::agents::row::{bash_call_text, unknown_call_text, with_prefix};
 use crate::session::paths::with_slashes;
 use pisess_json::text::Text;
@@ -20,7 +20,7 @@ pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stati
                 arguments.get("offset"),
                 arguments.get("limit"),
             ));
-            bracketed_row("", &call)
+            bracketed_text(&call)
         }
         tool @ ("write" | "edit") => {
             let path = first_argument(arguments, &PATH_KEYS);
@@ -28,7 +28,7 @@ pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stati
         }
         "bash" => {
             let command = first_argument(arguments, &["command"]);
-            bracketed_row("", &bash_call_text(&command))
+            bracketed_text(&bash_call_text(&command))
         }
         "grep" => {
             let pattern = first_argument(arguments, &["pattern"]);
@@ -36,7 +36,7 @@ pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stati
             let mut call = with_prefix(&["grep: /"], &pattern);
             call.push_str("/ in ");
             call.push(&shorten_home(&scope, home));
-            bracketed_row("", &call)
+            bracketed_text(&call)
         }
         "glob" => {
             let scope = search_scope(arguments, ["path", "paths"]);
@@ -49,7 +49,7 @@ pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stati
             }
             bracketed_row("ls", &shorten_home(&path, home))
         }
-        _ => bracketed_row("", &unknown_call_text(name, arguments)),
+        _ => bracketed_text(&unknown_call_text(name, arguments)),
     };
     row.text
 }

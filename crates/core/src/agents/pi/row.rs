@@ -19,7 +19,7 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::from_checked(record.bytes);
     match kind {
         Kind::CustomMessage => {
-            let mut row = bracketed_row("", &display_member(entry, "customType"));
+            let mut row = bracketed_text(&display_member(entry, "customType"));
             row.push_body(&normalize_spaces(member_head(entry, "content")));
             row
         }
@@ -37,10 +37,10 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             bracketed_row(role, &display_member(entry, "targetId"))
         }
         // pi draws an empty row for an entry without a type; a name is more useful.
-        Kind::Missing => bracketed_row("", &Text::from("no type")),
+        Kind::Missing => bracketed_text(&Text::from("no type")),
         _ => {
             let Some(named) = named_value(Dialect::Pi, kind, entry) else {
-                return bracketed_row("", &display_member(entry, "type"));
+                return bracketed_text(&display_member(entry, "type"));
             };
             let value = match named.value {
                 Some(value) => display_value(value),
@@ -97,14 +97,14 @@ pub fn push_message_row(
         }),
         Role::ToolResult => {
             let name = message.get(Member::ToolName).filter(|name| !name.is_null());
-            bracketed_row("", &name.map_or(Text::from("tool"), display_value)).append_to(rows)
+            bracketed_text(&name.map_or(Text::from("tool"), display_value)).append_to(rows)
         }
         Role::BashExecution => {
             let command = message.get(Member::Command).map(content_head);
             let command = normalize_spaces(command.unwrap_or_default());
             RowText::with_bracketed_role("bash", &command).append_to(rows)
         }
-        _ => bracketed_row("", &role_name(role, message)).append_to(rows),
+        _ => bracketed_text(&role_name(role, message)).append_to(rows),
     }
 }
 
@@ -168,8 +168,9 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     join_with(parts, " ")
 }
 
-/// Returns the role of a message, the start of its text and, if the user ran a command, the
-/// command.
+/// Returns the parts of a message in which the search looks, in the order of the agent: the role,
+/// the start of the text and, if the message is a `bashExecution`, the command that the user ran. A
+/// message that is missing has no parts.
 fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     let Some(message) = parsed.record.message else {
         return Vec::new();
@@ -196,14 +197,14 @@ pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stati
             let range =
                 format_line_range(arguments.get_some("offset"), arguments.get_some("limit"));
             call.push_str(&range.unwrap_or_default());
-            bracketed_row("", &call)
+            bracketed_text(&call)
         }
         tool @ ("write" | "edit") => {
             bracketed_row(tool, &path_argument(arguments, &PATH_KEYS, "", home))
         }
         "bash" => {
             let command = first_argument(arguments, &["command"]);
-            bracketed_row("", &bash_call_text(&command))
+            bracketed_text(&bash_call_text(&command))
         }
         "grep" => {
             let pattern = first_argument(arguments, &["pattern"]);
@@ -216,7 +217,7 @@ pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stati
             search_row("find: ", &pattern, " in ", &path)
         }
         "ls" => bracketed_row("ls", &path_argument(arguments, &["path"], ".", home)),
-        _ => bracketed_row("", &unknown_call_text(name, arguments)),
+        _ => bracketed_text(&unknown_call_text(name, arguments)),
     };
     row.text
 }
@@ -254,7 +255,7 @@ fn search_row(before: &str, pattern: &Text, between: &str, path: &Text) -> RowTe
         row.push_str(between);
         row.push(path);
     }
-    bracketed_row("", &row)
+    bracketed_text(&row)
 }
 
 /// Formats the lines that a `read` returns as `:start` or `:start-end`, as pi's
@@ -334,8 +335,13 @@ fn display_value(value: Raw) -> Text<'static> {
     string_head(value, ROW_UNITS).unwrap_or_else(|| js::stringify(value).head(ROW_UNITS))
 }
 
-/// Returns a row `[role: text]`. A text of the maximum length counts as cut, and gets no closing
-/// bracket.
+/// Returns a row `[text]`, which may be cut like that of [`bracketed_row`].
+fn bracketed_text(text: &Text) -> RowText<'static> {
+    bracketed_row("", text)
+}
+
+/// Returns a row `[role: text]`, or `[text]` if `role` is empty. A text of the maximum length
+/// counts as cut, and gets no closing bracket.
 fn bracketed_row(role: &str, text: &Text) -> RowText<'static> {
     let end = if text.utf16_len() < ROW_UNITS {
         BracketEnd::Closed

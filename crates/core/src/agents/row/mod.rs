@@ -329,6 +329,9 @@ pub fn exceeds_row(message: &MessageFacts, blocks: &[Block]) -> bool {
 
 /// Returns the words of the user in a message that an agent or a chat program made of what the user
 /// typed, as the text of a row. `None` for any other message.
+///
+/// The first [`ROW_UNITS`] decide whether the message may be of this kind. Only then, more of it is
+/// read, because the words of the user may come late.
 pub fn typed_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
     let head = message_head(message, blocks, ROW_UNITS);
     if forwarded::may_be_forwarded(head.as_bytes()) {
@@ -422,8 +425,8 @@ pub fn unknown_call_text(name: &Text, arguments: Raw) -> Text<'static> {
     row
 }
 
-/// Concatenates the strings in `prefix` and a text: `["[", "title", ": "]` and `Fix the parser` are
-/// `[title: Fix the parser`.
+/// Returns the strings in `prefix`, followed by a text. With the prefix `["[", "title", ": "]`, the
+/// text `Fix the parser` becomes `[title: Fix the parser`.
 pub fn with_prefix(prefix: &[&str], text: &Text) -> Text<'static> {
     /// The length of the `]` that [`RowText::bracketed`] appends. With room for it, the row need
     /// not be allocated again.
