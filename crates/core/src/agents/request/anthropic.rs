@@ -42,8 +42,8 @@ const DROP_BOUND_THINKING: &[u8] = br#"{"type":"adaptive","display":"summarized"
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
 impl<'a> AnthropicWriter<'a> {
-    /// Begins the body with the model and the list of messages. The system text and the tools come
-    /// after the list: see `finish`.
+    /// Begins the body with the model and the list of messages. Nothing is held back yet. The
+    /// system text and the tools come after the list: see `finish`.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new().text("model", &target.model.id), "messages");
         AnthropicWriter {
@@ -100,12 +100,16 @@ impl<'a> AnthropicWriter<'a> {
     }
 
     /// Returns the definitions of the tools. If there are none, defines the tools that were called,
-    /// because the API refuses calls if no tool is defined.
+    /// in the order of their first call, because the API refuses calls if no tool is defined.
     fn tool_definitions(&self) -> Vec<Vec<u8>> {
         let tools = &self.target.tools;
         if !tools.is_empty() {
-            let is_own = self.target.model.provider == "anthropic";
-            return tools.iter().map(|tool| render_tool(tool, is_own)).collect();
+            // As in the agents, only Anthropic itself is asked to stream inputs early.
+            let is_eager = self.target.model.provider == "anthropic";
+            return tools
+                .iter()
+                .map(|tool| render_tool(tool, is_eager))
+                .collect();
         }
 
         let mut definitions = Vec::new();

@@ -25,8 +25,8 @@ pub struct GoogleWriter<'a> {
     results: Vec<Vec<u8>>,
 }
 
-/// The signature that is sent with a call that has none, because it was not received from Google,
-/// or from another model. Gemini 3 refuses calls without a signature, but does not check this one.
+/// The signature that is sent with a call that has none, such as a call of another model. Gemini 3
+/// refuses a call without a signature, but accepts this one in its place.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 impl<'a> GoogleWriter<'a> {

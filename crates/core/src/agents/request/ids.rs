@@ -107,7 +107,8 @@ fn max_id_units(target: &RequestTarget) -> usize {
     }
 }
 
-/// Returns the id of a call in the body, as if it were not taken.
+/// Returns the id of a call in the body, if no other call has it: the id in the session, in the
+/// form that the API accepts. An id that is not sent, as for some models of Google, stays the same.
 fn derive_wire_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
     let call_id = match target.api {
         Api::Anthropic => sanitize_id(own_id).head(MAX_ID_UNITS),
@@ -138,12 +139,12 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     } else {
         split_responses_id(&whole_id)
     };
-    let Some(halves) = halves else {
+    let Some(ResponsesId { call, item }) = halves else {
         return whole_id.head_whole(max_id_units(target));
     };
 
-    let call = sanitize_id(&halves.call);
-    let item = sanitize_id(&halves.item);
+    let call = sanitize_id(&call);
+    let item = sanitize_id(&item);
     let gap = if item.is_empty() { "" } else { "_" };
     let joined = concat_texts(&[&call, &gap, &item]);
     if joined.utf16_len() <= MAX_COMPLETIONS_ID_UNITS {
@@ -152,7 +153,7 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
 
     let whole_hash = Text::from(short_hash(&whole_id));
     let hash_end = concat_texts(&[&"_", &whole_hash.head(HASH_UNITS)]);
-    // The end has at most 9 units of the 40.
+    // This cannot underflow: the end has at most 9 units, `_` and the hash.
     let call_units = MAX_COMPLETIONS_ID_UNITS - hash_end.utf16_len();
     concat_texts(&[&call.head(call_units), &hash_end])
 }

@@ -155,13 +155,14 @@ pub fn write_body(
     reader: &EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<Option<WrittenBody>> {
+    // The messages are read twice: first for what must be known before the first one is written.
     let first_pass = FirstPass::read(messages, request.api, reader)?;
     let target = RequestTarget::new(request, reader.session().agent(), &first_pass);
     write_body_for(&target, first_pass.late_results, messages, reader, out)
 }
 
-/// Writes the body for a target. `late_results` are the results that the first pass found too late
-/// after their calls.
+/// Writes the body for a target. `late_results` are the tool results that come too late after their
+/// calls, as [`FirstPass`] found them. An example for fine-tuning has no thinking.
 fn write_body_for(
     target: &RequestTarget,
     late_results: LateResults,

@@ -131,9 +131,9 @@ impl<'a> ResponsesWriter<'a> {
         item.finish()
     }
 
-    /// Returns the id of a text, and marks it as used. It is the id with which the text was
-    /// received or, if that is too long for the API, a hash of it. If that is empty or was used
-    /// before, a new id is made.
+    /// Returns the id for a text that was received with `stored_id`, and marks it as used. It is
+    /// `stored_id` or, if that is too long for the API, a hash of it. If `stored_id` is empty, or
+    /// the id is used by another item already, a new id is made.
     fn claim_text_id(&mut self, stored_id: &Text, text_index: usize) -> String {
         let id = if stored_id.utf16_len() > MAX_ID_UNITS {
             format!("msg_{}", short_hash(stored_id))
@@ -260,6 +260,7 @@ impl BodyWriter for ResponsesWriter<'_> {
         } else {
             "function_call_output"
         };
+        // Results are messages, too: new ids are made from the number of all messages.
         self.message_count += 1;
         let item = Object::new().str("type", kind).text("call_id", result.id);
         let item = add_output(item, &result.parts);

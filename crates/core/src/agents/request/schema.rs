@@ -233,7 +233,7 @@ fn is_structured(schema: Raw) -> bool {
 
 /// Whether a schema, or a variant of its unions, accepts `null`.
 fn allows_null(schema: Raw) -> bool {
-    // Nested unions are read only to the maximum depth of a schema.
+    // Unions may be nested. A variant below the maximum depth of a schema counts as not `null`.
     let mut pending = vec![(schema, 0)];
     while let Some((schema, depth)) = pending.pop() {
         let [kind, constant, values, any_of] =
@@ -320,8 +320,10 @@ struct SchemaNode<'a> {
     depth: usize,
 }
 
-/// Returns a schema in Google's form, in which a constant is an enumeration of one value. `schema`
-/// must be as JavaScript writes it.
+/// Returns a schema in Google's form, in which a constant is an enumeration of one value: in place
+/// of `"const":"a"`, it has `"enum":["a"]`. Constants below `MAX_DEPTH` stay.
+///
+/// `schema` must be as `js::stringify` writes it, in which no key is repeated.
 pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
     let Ok(mut schema_edit) = Edit::new(schema) else {
         return schema.to_vec();

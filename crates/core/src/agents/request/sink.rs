@@ -148,6 +148,7 @@ fn replace_escaped_surrogates<'a>(json: &'a [u8], replacement: &str) -> Cow<'a, 
     /// The length of a backslash and the character that belongs to it, which may be a backslash.
     const ESCAPE_LEN: usize = 2;
 
+    // Escapes are written in lower case, as by `JSON.stringify`.
     if memchr::memmem::find(json, b"\\ud").is_none() {
         return Cow::Borrowed(json);
     }

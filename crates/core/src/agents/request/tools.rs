@@ -140,10 +140,12 @@ impl Grammar {
         for (syntax, key) in [("lark", "openai_lark"), ("regex", "openai_regex")] {
             let definition = variants.get_text(key).unwrap_or_default();
             if !definition.is_blank() {
+                // `None` for a tool with other parameters.
+                let argument_name = only_string_parameter(parameters)?;
                 return Some(Grammar {
                     syntax,
                     definition: definition.into_owned(),
-                    argument_name: only_string_parameter(parameters)?,
+                    argument_name,
                 });
             }
         }

@@ -8,8 +8,9 @@ use crate::session::content;
 use pisess_json::Raw;
 use pisess_json::text::{Text, concat_texts};
 
-/// Whether the agent leaves out an assistant message: a turn that failed, or one that was cut short
-/// and contains only thinking. Which of the two depends on the agent.
+/// Whether the agent leaves out an assistant message. Depending on its constants, an agent leaves
+/// out turns that failed (`drops_failed_turns`), or turns that were cut short and contain only
+/// thinking (`drops_interrupted_thinking`).
 pub fn is_turn_left_out(stop_reason: Raw, content: Raw, target: &RequestTarget) -> bool {
     let constants = target.constants();
     let has_failed = stop_reason.is("error") || stop_reason.is("aborted");
