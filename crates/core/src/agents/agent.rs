@@ -25,7 +25,7 @@ pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 ///
 /// Methods that read entries fail if a line cannot be read.
 pub trait Agent: Debug + Sync {
-    /// What is fixed for this agent.
+    /// Returns the facts about the agent that do not depend on a session.
     fn constants(&self) -> &'static AgentConstants;
 
     /// Appends the row of an entry in the agent's tree to a buffer of rows, and returns its shape.
@@ -100,8 +100,8 @@ pub trait Agent: Debug + Sync {
     /// until now.
     fn new_name_entry(&self, name: &Text, previous: Option<&Text>) -> Object;
 
-    /// Returns the line before the header that contains a name given by the user; `None` if the
-    /// agent has no such line.
+    /// Returns the title line, which contains a name given by the user, and stands before the
+    /// header in the file. `None` if the files of the agent have no such line.
     fn title_line(&self, name: &Text, timestamp: &str) -> Option<Vec<u8>>;
 
     /// Returns a new entry that changes the model.
@@ -113,8 +113,8 @@ pub trait Agent: Debug + Sync {
     /// Builds the context of the agent's model at the end of `path`.
     fn build_context(&self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Context>;
 
-    /// Converts messages to the form that the model receives, and calls `emit` with the JSON of
-    /// each.
+    /// Converts messages to the form that the model receives, and calls `emit` with each, in order,
+    /// as a JSON object with a `role`. A message may become none, or several.
     fn convert_for_model(
         &self,
         messages: &[ContextMessage],

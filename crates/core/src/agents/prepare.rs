@@ -187,8 +187,9 @@ impl FileOps {
         })
     }
 
-    /// Adds the path of a call, if the agent lists such paths. In oh-my-pi, the path of a read may
-    /// end with a selection of lines. It is removed, because the lists name files.
+    /// Adds the path of a call, if the agent lists such paths. Paths of calls that the agents leave
+    /// out of their lists (`is_unlisted`) are kept apart. In oh-my-pi, the path of a read may end
+    /// with a selection of lines. It is removed, because the lists name files.
     fn add_call_path(&mut self, tool: FileTool, path: Text, session: &Session) {
         let agent = session.agent();
         if !agent.lists_path(&path) {
@@ -304,7 +305,7 @@ impl FileOps {
     }
 
     /// Appends a shorter list of files to a built-in summary: the files that were changed, and
-    /// those of the files only read that were read last, at most [`MAX_LISTED_READS`], the newest
+    /// those of the files only read that were read last, at most `MAX_LISTED_READS`, the newest
     /// first. The `details` of the entry list all files.
     ///
     /// Files for which `is_removed` is true are left out. So are installed packages and temporary

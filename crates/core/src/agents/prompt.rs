@@ -159,8 +159,9 @@ pub struct SummaryRequests {
 }
 
 impl SummaryRequests {
-    /// Returns the request for a summary of the history, which follows the transcript. A previous
-    /// summary is quoted first, to be updated.
+    /// Returns the request for a summary of the history, which the prompt has after the transcript.
+    /// If there is a previous summary, it is quoted before the request, and the request is to
+    /// update it.
     fn history_request(
         &self,
         previous: Option<&Text>,

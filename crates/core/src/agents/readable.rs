@@ -84,8 +84,9 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
     RowText::with_role("compaction", &body)
 }
 
-/// Returns the row of a skill's prompt or of a command of Claude Code, as the user typed it; `None`
-/// for any other custom message.
+/// Returns the row of a skill's prompt or of a command of Claude Code, as the user typed it:
+/// `[skill-prompt]: /skill:name`. `None` for any other custom message, and if what the user typed
+/// is not known.
 fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
     let custom_type = entry.get_text("customType")?;
     let typed_words = if custom_type == SKILL_PROMPT {
@@ -321,7 +322,7 @@ impl CallDescription {
     }
 
     /// Describes a call by a path, with a text before and after it. The description is cut to the
-    /// length of a row.
+    /// length of a row. The range of the path is empty if the path is, or if it was cut.
     fn with_path(before: Text<'static>, path: &Text, after: &str) -> Self {
         let mut text = before;
         let path_start = text.as_bytes().len();
@@ -513,7 +514,8 @@ impl<'c> CdCommand<'c> {
 }
 
 /// Lists the arguments of a call: the value of a single argument, or `key=value` for each of
-/// several. Arguments are added until the text is longer than a row, so it may be too long.
+/// several. Arguments are added only until the text is longer than a row. The caller cuts it to the
+/// length of a row.
 fn list_arguments(arguments: Raw) -> Text<'static> {
     let has_several = arguments.members().nth(1).is_some();
     let mut text = Text::default().into_owned();

@@ -187,6 +187,7 @@ fn omp_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -
     let project = omp_project_name(store_env, &real_cwd, disk);
     let hashed_name = hashed_project_name(project.scope, &real_cwd);
     let legacy_name = encode_path(&normalize_path(store_env.base_dirs.cwd));
+    // The current name comes first. The name of older versions may be the same.
     let mut names = vec![project.name, legacy_name, hashed_name];
     names.dedup();
 

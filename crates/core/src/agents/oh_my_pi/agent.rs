@@ -115,8 +115,8 @@ impl Agent for OhMyPi {
         _format: Format,
         is_worst_case: bool,
     ) -> (Severity, &'static str) {
-        // For any other defect, the consequence in pi applies. What pi does with older formats does
-        // not.
+        // For any other defect, the consequence is that in pi. It is taken for the current format:
+        // pi's consequences for older formats do not apply to oh-my-pi.
         match defects::assess_defect(kind, is_worst_case) {
             Some(assessment) => assessment,
             None => pi::defects::assess_defect(kind, Format::V3, is_worst_case),

@@ -101,9 +101,9 @@ impl<'a> SnapcompactArchive<'a> {
         Some(archive)
     }
 
-    /// If a picture was truncated while saving, replaces all pictures by the whole text
-    /// (`repairTruncatedSnapcompactFrames`). If the text was not kept, only removes the truncated
-    /// pictures.
+    /// If a picture was truncated while saving, replaces all pictures, and the texts before and
+    /// after them, by the whole text of the archive (`repairTruncatedSnapcompactFrames`). If that
+    /// text was not kept, only removes the truncated pictures, which providers refuse.
     fn replace_cut_frames(&mut self) {
         if !self.frames.iter().any(|frame| frame.is_cut) {
             return;

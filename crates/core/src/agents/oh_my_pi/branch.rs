@@ -24,8 +24,8 @@ pub fn prepare_branch_summary(
     )
 }
 
-/// Returns the message of an entry of the branch; `None` for a useless result, and for an entry
-/// without a message.
+/// Returns the message of an entry of the branch; `None` for an entry without a message, and for a
+/// tool result that the agent has marked as useless ([`is_useless_result`]).
 fn branch_message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<ContextMessage>> {
     let entry = reader.session().entry(ix);
     if !matches!(
@@ -35,8 +35,8 @@ fn branch_message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Contex
         return Ok(None);
     }
 
-    // As the agent does for its own summaries of branches.
     let body = reader.with_entry(ix, |line| {
+        // The agent leaves out such results from its own summaries of branches, too.
         if entry.role == Role::ToolResult
             && let Some(message) = line.get("message")
             && is_useless_result(message, message.get("isError"))

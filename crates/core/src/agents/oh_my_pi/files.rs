@@ -22,8 +22,9 @@ static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?is-u)^(?<path>.+?):(?:{selector})$")).expect("a constant")
 });
 
-/// Returns a summary followed by its list of files (`upsertFileOperations`). Any list that it had
-/// is removed. `read` are all files that were read, whether changed or not.
+/// Returns a summary followed by its list of files, in the form of the agent's
+/// `upsertFileOperations`. Any list that the summary had is removed. `files` are those to list;
+/// `read` are all files that were read, which shows which of the changed files were read, too.
 pub fn append_file_list(
     summary: Text<'static>,
     files: &FileLists,

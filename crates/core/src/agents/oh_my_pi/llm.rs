@@ -99,8 +99,9 @@ fn is_interrupted_by_user(turn: Raw) -> bool {
         && message::is_user_interrupt(error_id, error)
 }
 
-/// Returns the blocks before the unsigned thinking in which a turn ends. Blank text may follow the
-/// thinking. For a turn without content, returns an empty list. `None` for any other turn.
+/// Returns the blocks of a turn without the unsigned thinking at its end, and without blank text
+/// after that thinking. `None` if the turn does not end in such thinking, except for a turn without
+/// content, of which an empty list is returned.
 fn blocks_before_unsigned_thinking(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     if blocks.is_empty() {
@@ -248,7 +249,8 @@ fn build_execution_message(
 }
 
 /// Converts mentioned files to one message for the files that are text, and one for the files that
-/// are images. A model accepts images only from the user.
+/// are images. A model accepts images only from the user. Both are attributed to the user, who
+/// mentioned the files.
 fn convert_file_mention(message: Raw) -> Vec<Vec<u8>> {
     let mut with_image = Vec::new();
     let mut text_only = Vec::new();

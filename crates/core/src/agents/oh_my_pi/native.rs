@@ -60,6 +60,7 @@ pub fn first_kept_entry(session: &Session, compaction: EntryIx, line: Raw) -> Op
         return None;
     }
     let last_covered = session.find_entry(&last_covered_id(line)?)?;
+    // The path ends with the snapshot, which is found below if no entry before it is.
     let path = session.path(Some(compaction));
     let covered_index = path.iter().position(|&ix| ix == last_covered)?;
     path[covered_index + 1..]

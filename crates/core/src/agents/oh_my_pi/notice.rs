@@ -13,8 +13,9 @@ use std::sync::LazyLock;
 
 /// Returns the notice for the `meta` of an execution; empty if there is nothing to note.
 ///
-/// Sentences in one pair of brackets describe what was truncated, a failure to save the output, and
-/// the limits. The messages of a language server follow.
+/// After a blank line, sentences in one pair of brackets describe what was truncated, a failure to
+/// save the output, and the limits: `[Showing 3 of 9 lines. 100 matches limit reached]`. The
+/// messages of a language server follow.
 pub fn format_notice(meta: Option<Raw>) -> Text<'static> {
     let names = [
         "truncation",
@@ -48,8 +49,8 @@ pub fn format_notice(meta: Option<Raw>) -> Text<'static> {
     concat_texts(&[&"\n\n[", &join_with(sentences, ". "), &"]", &diagnostics])
 }
 
-/// Returns a sentence for each limit that was reached: first the limits of counts, then the limit
-/// of the width of lines.
+/// Returns a sentence for each limit that was reached, in the words of the agent: first the limits
+/// of counts, then the limit of the width of lines. Two of the counts are called results.
 fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
     let mut sentences = Vec::new();
     for (key, counted_things) in [
@@ -278,8 +279,8 @@ fn full_output_hint(artifact: Raw) -> Text<'static> {
     ])
 }
 
-/// Returns how to read the whole report of which the output is a part; `None` if the source of the
-/// output is not a report.
+/// Returns how to read the whole report of which the output is a part, in the words of the agent:
+/// `Read artifact://7 for full report (lint)`. `None` if the source of the output is not a report.
 fn full_report_hint(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
     let report = source?;
     if !content::member_is(report, "type", "report") {

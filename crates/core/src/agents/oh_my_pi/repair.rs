@@ -60,7 +60,7 @@ impl MessageKind {
         match role.as_bytes() {
             b"assistant" => {
                 let blocks = content.unwrap_or(Raw::NULL);
-                MessageKind::of_turn(blocks, stop_reason, retry_recovery)
+                MessageKind::from_turn(blocks, stop_reason, retry_recovery)
             }
             b"toolResult" => {
                 let id = call_id.and_then(Raw::text).map(Text::into_owned);
@@ -75,7 +75,7 @@ impl MessageKind {
 
     /// Returns the kind of a turn. A turn is discarded if a retry repeated its request, so that a
     /// later turn has the answer, or if it ended in an error before any output.
-    fn of_turn(blocks: Raw, stop_reason: Option<Raw>, retry_recovery: Option<Raw>) -> Self {
+    fn from_turn(blocks: Raw, stop_reason: Option<Raw>, retry_recovery: Option<Raw>) -> Self {
         let is_error = stop_reason.is_some_and(|reason| reason.is("error"));
         let is_aborted = stop_reason.is_some_and(|reason| reason.is("aborted"));
         let is_retried = retry_recovery.is_some_and(Raw::is_truthy);

@@ -50,7 +50,8 @@ pub fn wrap_interjection(message: &Text) -> Text<'static> {
     )
 }
 
-/// Wraps the notebook (see [`super::notes`]).
+/// Wraps the notebook (see [`super::notes`]) in the words of the agent, byte for byte. White space
+/// around the result is removed, as in the agent.
 pub fn wrap_context_notes(notes: &Text) -> Text<'static> {
     let text = fill_template(
         "<experimental-context-notes>\n\
@@ -138,14 +139,15 @@ fn pop_blank_lines(lines: &mut Vec<Cow<[u8]>>) {
     while lines.pop_if(|line| line.is_empty()).is_some() {}
 }
 
-/// Returns the length of a line's indent in bytes. The indent is spaces and tabs. If a byte outside
-/// of ASCII follows them, it is all that JavaScript treats as white space.
+/// Returns the length of a line's indent in bytes: of the spaces and tabs at its start. White space
+/// outside of ASCII also counts, as far as JavaScript treats it as white space.
 fn indent_len(line: &[u8]) -> usize {
     let ascii_len = line
         .iter()
         .take_while(|&&byte| byte == b' ' || byte == b'\t')
         .count();
     match line.get(ascii_len) {
+        // Perhaps such white space. Decoding it takes longer, and is rarely needed.
         Some(0x80..) => text::leading_space(line),
         _ => ascii_len,
     }

@@ -26,7 +26,8 @@ pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) ->
     encode_title(&Text::default(), source, updated_at, 0)
 }
 
-/// Returns a title line with `padding` spaces in its member `pad`.
+/// Returns a title line of version 1 with `padding` spaces in its member `pad`, which bring the
+/// line to its fixed length.
 fn encode_title(title: &Text, source: Option<Raw>, updated_at: &Text, padding: usize) -> Vec<u8> {
     Object::new()
         .str("type", "title")

@@ -72,8 +72,9 @@ pub fn collect_edits(
     Ok(edits)
 }
 
-/// Applies an edit to a message. `None` if the edit omits the message. A message in a role that
-/// does not accept other content stays the same.
+/// Applies an edit to a message, after reading the content of the edit from its entry. `None` if
+/// the edit omits the message. A message in a role that does not accept other content stays the
+/// same.
 pub fn apply_edit(
     message: ContextMessage,
     edit: ContextEdit,
@@ -92,19 +93,20 @@ pub fn apply_edit(
     }
 }
 
-/// Returns a message with other content, or without content if `content` is `None`. `None` for a
-/// role that does not accept other content.
+/// Returns a message with `new_content`, which is JSON; without `new_content`, the message has no
+/// content afterwards. The result is `None` for a message in a role that does not accept other
+/// content.
 ///
 /// The content of an assistant message or a tool result is always blocks, so a string becomes a
 /// text block there.
-pub fn replace_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
+pub fn replace_content(message: Raw, new_content: Option<&[u8]>) -> Option<Vec<u8>> {
     let role = message.get_text("role")?;
     match Role::named(role.as_bytes()) {
-        Role::User | Role::Custom => Some(set_content(message, content)),
+        Role::User | Role::Custom => Some(set_content(message, new_content)),
         Role::Assistant | Role::ToolResult => {
-            let text = content.and_then(|content| Raw::from_checked(content).text());
+            let text = new_content.and_then(|json| Raw::from_checked(json).text());
             let blocks = text.map(|text| content::text_content(&text));
-            Some(set_content(message, blocks.as_deref().or(content)))
+            Some(set_content(message, blocks.as_deref().or(new_content)))
         }
         _ => None,
     }

@@ -178,8 +178,8 @@ fn content_units(message: &MessageFacts, blocks: &[Block]) -> u64 {
     units
 }
 
-/// Returns the size of the sections of the prompt and of the tools (as JSON) in a system message,
-/// in UTF-16 units. The content is not included.
+/// Returns the size of a system message besides its content, in UTF-16 units: of the sections of
+/// the prompt that are strings, and of the tools that it adds, as JSON.
 fn prompt_units(message: &MessageFacts) -> u64 {
     let [sections, tools] = content::find_members(message.as_raw(), ["sections", "toolsAdded"]);
     let mut units = 0;
@@ -212,7 +212,7 @@ fn json_units(value: Raw) -> u64 {
 
 /// Returns the size of the context at each of `tips`, in tokens.
 ///
-/// For most tips, a [`CountWalk`] finds the size, which reads each entry at most once for all tips.
+/// For most tips, a `CountWalk` finds the size, which reads each entry at most once for all tips.
 /// For the other tips, the context is built, which takes longer. All builds of a session share a
 /// budget. Once it is used up, such tips are missing in the result.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {

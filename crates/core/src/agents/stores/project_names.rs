@@ -73,8 +73,11 @@ pub fn is_name_of_project(name: &str, cwd: &str, home: Option<&Path>) -> bool {
     let Some(project) = parse_project_name(name, home) else {
         return false;
     };
-    cwd.strip_prefix(&project.root)
-        .is_ok_and(|below| replace_separators(&below.to_string_lossy()) == project.path)
+    // Several paths have the same encoding, so `cwd` is encoded, rather than the name decoded.
+    let Ok(below_root) = cwd.strip_prefix(&project.root) else {
+        return false;
+    };
+    replace_separators(&below_root.to_string_lossy()) == project.path
 }
 
 /// The name of a project's directory in a store, divided into its parts.

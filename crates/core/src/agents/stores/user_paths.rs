@@ -42,8 +42,8 @@ pub fn resolve_user_path(path: &str, base_dirs: BaseDirs) -> PathBuf {
     normalize_path(&base_dirs.cwd.join(path))
 }
 
-/// Removes `.`, `..` and separators at the end from a path. Links are not resolved, so `..` removes
-/// the component before it.
+/// Returns a path without the components `.` and `..`, and without separators at its end. Each `..`
+/// also removes the component before it, even if that is a link: the disk is not looked at.
 pub fn normalize_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
