@@ -83,7 +83,8 @@ fn is_hidden(parsed: &ParsedEntry) -> bool {
     display.and_then(Raw::bool) == Some(false)
 }
 
-/// Whether the content of an entry has an image.
+/// Whether the content of an entry has an image. The blocks of a message were collected when its
+/// line was scanned; the content of a `custom_message` entry is read here.
 pub fn has_image(parsed: &ParsedEntry) -> bool {
     match parsed.kind {
         Kind::Message => parsed.blocks.iter().any(|block| block.is("image")),

@@ -114,9 +114,11 @@ impl ListStats {
     }
 }
 
-/// Returns the identity of an entry. The `key` in it is a hash of the id and of the timestamp as
-/// stored. For an entry without an id, it is [`EntryKey::NONE`], because such an entry cannot be
-/// recognized as a copy.
+/// Returns the identity of an entry, by which copies of it are recognized. Its `key` is a hash of
+/// the id and of the text of the timestamp. For an entry without an id, it is [`EntryKey::NONE`],
+/// because such an entry cannot be recognized as a copy.
+///
+/// Whether the entry was pruned depends on other entries, and is set later.
 pub fn entry_key(parsed: &ParsedEntry, timestamp: &Text) -> EntryKey {
     let id = match parsed.record.id {
         Some(id) => decode(id.bytes),

@@ -114,7 +114,8 @@ fn count_candidates(candidates: &[(String, PathBuf)], sessions: usize) -> String
 }
 
 /// Returns the hint for a name that no session has. `similar` are the names of sessions that it
-/// resembles.
+/// resembles. Without any, the hint depends on what the name looks like: a reference to an entry,
+/// such as `@^` or git's `HEAD~2`, a mistyped `last~1`, or something else.
 fn hint_for_unknown(name: &str, similar: &[String]) -> String {
     if !similar.is_empty() {
         return format!("did you mean {}?", similar.join(" or "));
@@ -332,8 +333,8 @@ const SEARCH_STEPS: [SearchStep; 4] = [
     },
 ];
 
-/// Makes the list for one step. If names are not read, files whose names contain another id than
-/// the wanted one are not opened.
+/// Returns the sessions to compare with the wanted name or id in one step of the search. If names
+/// are not read, files whose names contain another id than the wanted one are not opened.
 fn list_candidates(
     wanted: &str,
     step: SearchStep,
@@ -403,7 +404,8 @@ fn is_project_session(path: &Path, store: &Store, here: BaseDirs) -> bool {
             let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
             !is_blank && (!store.is_flat() || is_in_project(&head.header, here))
         }
-        // `last` may be a session in a newer format, too.
+        // A session in a newer format counts, although its header is not read: `last` must not
+        // silently name an older session.
         Err(LoadError::NotASession {
             what: WrongFile::Newer(_),
             ..
@@ -514,6 +516,7 @@ pub(crate) fn id_in_name(path: &Path) -> Option<&str> {
 /// result is in the order of the files; files that are not sessions are left out.
 fn read_sessions(files: &[PathBuf], workers: usize) -> Vec<SessionCandidate> {
     let mut sessions = Vec::new();
+    // Neither closure can fail: what cannot be read is left out.
     let Ok(()) = in_order(
         files,
         workers,
