@@ -36,9 +36,9 @@ pub(super) const SEAL: [u8; 4] = 0x184D_2A52_u32.to_le_bytes();
 /// The first bytes of a zstd frame with content.
 const FRAME: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 /// The number of bytes of a skippable frame before its content: its number and its length.
-const SKIPPABLE: u64 = 8;
+const FRAME_HEAD_BYTES: u64 = 8;
 /// The number of bytes of the last frame, with its checksum.
-const SEAL_BYTES: u64 = SKIPPABLE + size_of::<u32>() as u64;
+const SEAL_BYTES: u64 = FRAME_HEAD_BYTES + size_of::<u32>() as u64;
 const BUFFER: usize = 256 * 1024;
 
 /// A file in an archive.
@@ -415,17 +415,19 @@ struct SkippableFrame {
 }
 
 /// Reads the start of the skippable frame at an offset. `None` if the file is too short to have one
-/// there. What is at the offset need not be a skippable frame: the caller must compare its number.
+/// there. What is at the offset need not be a skippable frame: the caller must compare its
+/// `magic_number`.
 ///
 /// # Errors
 /// If the frame is of an archive, but not complete.
 fn read_skippable(source: &dyn ReadAt, offset: u64) -> io::Result<Option<SkippableFrame>> {
-    let content_start = offset + SKIPPABLE;
+    let content_start = offset + FRAME_HEAD_BYTES;
     if content_start > source.len() {
         return Ok(None);
     }
-    let mut bytes = [0; SKIPPABLE as usize];
+    let mut bytes = [0; FRAME_HEAD_BYTES as usize];
     source.read_exact_at(&mut bytes, offset)?;
+    // Four bytes of the number, and four of the length.
     let [a, b, c, d, length @ ..] = bytes;
     let magic_number = [a, b, c, d];
     let content_end = content_start + u64::from(u32::from_le_bytes(length));

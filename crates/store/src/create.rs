@@ -47,6 +47,7 @@ pub fn check_create(
 ) -> Result<(), StoreError> {
     let failed = |error| StoreError::io(Action::Create, path, error);
     let Some(stat) = existing_at(&DISK, path).map_err(failed)? else {
+        // Fails if the directory is missing, or if the path is that of a directory.
         return resolve(path).map(drop).map_err(failed);
     };
     let is_stream = stat.kind == FileType::Other || own_stream(&DISK, path).is_some();
@@ -410,6 +411,7 @@ pub fn rename_new(from: &Path, to: &Path) -> Result<Committed, StoreError> {
     rename_new_on(&DISK, from, to)
 }
 
+/// Does what [`rename_new`] does, by the operations of `files`. The new name is on disk afterwards.
 pub(super) fn rename_new_on(
     files: &dyn Files,
     from: &Path,
@@ -475,7 +477,7 @@ impl Write for Comparison<'_> {
 }
 
 /// Refuses to replace an existing file, unless `force` is given. The input, a directory, and a file
-/// with several hard links are refused in any case.
+/// with several hard links are refused in any case. `stat` is the state of the file at `path`.
 fn refuse_existing(
     files: &dyn Files,
     path: &Path,
@@ -564,16 +566,21 @@ fn stream_at(files: &dyn Files, path: &Path, existing: Option<&Stat>) -> Option<
 /// The number of links that are followed before they count as a loop, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Follows the symbolic links at the end of `path`, even a dangling one. A rename to the returned
-/// path replaces the target, and keeps the links.
+/// Returns the path of the file to which the symbolic links at the end of `path` lead; the file
+/// need not exist. A rename to the returned path replaces that file. A rename to `path` would
+/// replace the link.
+///
+/// # Errors
+/// If the path is that of a directory, or if the directory of the file does not exist.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut unresolved = path.to_owned();
     for _ in 0..MAX_LINKS {
         let folder = real(folder_of(&unresolved))?;
-        // `folder/`, `.` and `..` name no file.
+        // `folder/` names no file.
         if is_folder_name(&unresolved) {
             return Err(io::ErrorKind::IsADirectory.into());
         }
+        // Neither do `.`, `..` and `/`.
         let Some(Component::Normal(name)) = unresolved.components().next_back() else {
             return Err(io::ErrorKind::IsADirectory.into());
         };

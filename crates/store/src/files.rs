@@ -130,16 +130,17 @@ pub(super) trait Files: Sync + std::fmt::Debug {
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
+    /// Renames a file, and replaces the file at `to` if there is one.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Puts the file at `new` in the place of the file at `old`, and that one in the place of the
-    /// new file. On a system that cannot exchange names, this is a rename, and the old file is
-    /// gone.
+    /// Exchanges the names of the files at two paths, so that the new file is at `old`. On a system
+    /// that cannot exchange names, renames the new file to `old`, and the old file is gone.
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<OldFile>;
 
-    /// Renames; fails if `to` exists.
+    /// Renames a file or directory; fails if `to` exists.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
 
+    /// Gives the file at `from` the second name `to`; fails if `to` exists.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         std::fs::hard_link(from, to)
     }

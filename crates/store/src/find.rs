@@ -284,9 +284,9 @@ impl Search {
         }
     }
 
-    /// Adds a file. A file that a directory contains is skipped if its path was given itself,
-    /// before or after the directory: it is in the result once. A name that is not UTF-8 is noted
-    /// as a problem.
+    /// Adds a file, and notes a problem if its name is not UTF-8. A file that was found in a
+    /// directory is left out if its path was given as well, before or after the directory: each
+    /// file is in the result once.
     fn add_file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, is_given: bool) {
         if path.to_str().is_none() {
             let note = SearchProblem::note(&path, "the name is not UTF-8");

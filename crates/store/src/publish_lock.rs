@@ -39,7 +39,7 @@ pub(super) struct PublishLock {
 
 impl PublishLock {
     /// Takes the lock of an oh-my-pi session. Returns `None` for other sessions, which have no
-    /// lock, and with force if the lock file may not be created.
+    /// lock, and with force if there is no permission to create the lock file.
     pub fn take(locked: &Locked) -> Result<Option<PublishLock>, StoreError> {
         if !locked.options.is_omp {
             return Ok(None);
@@ -117,7 +117,8 @@ fn write_owner(
         Ok(_) => io::ErrorKind::StorageFull.into(),
         Err(error) => error,
     };
-    // The file is still ours: a lock without an owner is not stolen so soon (see `MALFORMED_FOR`).
+    // The file is still ours, although it does not name us as its owner: such a lock is stolen only
+    // after some time (see `MALFORMED_FOR`).
     let _ = unlink_own(files, path);
     Err(error)
 }
@@ -130,8 +131,8 @@ fn read_if_stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>
     };
     let is_stale = match parse_owner(&content) {
         Some(owner) => is_gone(&owner),
-        // If the clock was set back since, the modification time is in the future. Such a lock is
-        // respected no longer than any other, so the sign of the difference does not matter.
+        // `time_between` has no sign: if the clock was set back since, the modification time is in
+        // the future, and such a lock is respected no longer than any other.
         None => time_between(files.now(), modified) > MALFORMED_FOR,
     };
     if is_stale {
@@ -143,8 +144,9 @@ fn read_if_stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>
 
 /// Whether the process that took a lock has ended without releasing it.
 fn is_gone(owner: &Owner) -> bool {
-    // Threads of this process exclude each other by the lock of rule 3, so none of them holds this
-    // lock. It was left by an earlier process with our id: in containers, ids repeat.
+    // Threads of this process exclude each other by the lock on the session file, which was taken
+    // before, so none of them holds this lock. It was left by an earlier process with our id: in
+    // containers, ids repeat.
     if owner.pid == std::process::id() {
         return true;
     }

@@ -149,7 +149,8 @@ impl PageBuffer {
             if self.buffer.len() < needed_len {
                 resize(&mut self.buffer, needed_len + SPARE)?;
             }
-            // Only now, because allocating changes the address of the buffer.
+            // Only now, because allocating changes the address of the buffer. The start is less
+            // than `PAGE`, so the used and the added bytes fit after it.
             let start = aligned_start(&self.buffer, used_len, offset);
             self.buffer.copy_within(self.used.clone(), start);
             self.used = start..start + used_len;
@@ -283,8 +284,12 @@ pub fn spool(
     spool_named(reader, MEMORY, is_promising, Path::new("standard input"))
 }
 
-/// Reads a stream as [`spool`] does, with at most `limit` bytes in memory. `name` is the name of
-/// the stream in errors.
+/// Reads a stream to its end, and keeps at most `limit` bytes in memory. `name` is the name of the
+/// stream in errors.
+///
+/// If the stream is longer than `limit`, `is_promising` is called with its start. If it returns
+/// `false`, the content does not look like a session, and only the start is kept: `limit` bytes and
+/// one more.
 pub(super) fn spool_named(
     reader: &mut dyn Read,
     limit: usize,

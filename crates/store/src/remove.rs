@@ -137,10 +137,11 @@ fn refuse_change(locked: &Locked) -> io::Result<Observed> {
     }
 }
 
-/// A removal of a session with its files: the files that have their hidden names already, first the
-/// session. No handles are kept, because there may be more files than a process may have open.
+/// A removal of a session with its files. No handles are kept, because there may be more files than
+/// a process may have open.
 struct Removal {
     files: &'static dyn Files,
+    /// The files that have their hidden names already. The session is the first.
     hidden: Vec<HiddenFile>,
 }
 
@@ -170,7 +171,7 @@ impl Removal {
         if session.check_again()? == Growth::Found {
             return Ok(Hiding::HasGrown);
         }
-        self.rename(session)?;
+        self.rename_to_hidden(session)?;
         // Released before the wait, which is longer than oh-my-pi waits for this lock.
         drop(publish);
         session.wait_until_unused()?;
@@ -191,13 +192,13 @@ impl Removal {
         if locked.check_again()? == Growth::Found {
             return Err(locked.changed(FileChange::Grown));
         }
-        self.rename(&locked)?;
+        self.rename_to_hidden(&locked)?;
         locked.wait_until_unused()
     }
 
     /// Gives a locked file its hidden name, which must be free. Records both names, so that
     /// [`Removal::undo`] can rename the file back.
-    fn rename(&mut self, locked: &Locked) -> Result<(), StoreError> {
+    fn rename_to_hidden(&mut self, locked: &Locked) -> Result<(), StoreError> {
         let path = locked.resolved.clone();
         let hidden_path = hidden_path_of(&path);
         if let Err(error) = self.files.rename_new(&path, &hidden_path) {
@@ -215,6 +216,7 @@ impl Removal {
     /// Renames the files back, the session last.
     fn undo(self, error: StoreError) -> Unremoved {
         let mut is_undone = true;
+        // In reverse: the session is the first of `hidden`.
         for file in self.hidden.iter().rev() {
             let renamed = self.files.rename_new(&file.hidden_path, &file.path);
             // The others are renamed back even if this one cannot be.
@@ -233,6 +235,7 @@ impl Removal {
     /// reported in the warnings.
     fn finish(self, session: &Path) -> Committed {
         let mut committed = Committed::new(session);
+        // In reverse: the session is the first of `hidden`.
         for HiddenFile { hidden_path, .. } in self.hidden.iter().rev() {
             if let Err(error) = unlink_own(self.files, hidden_path) {
                 let error = StoreError::io(Action::Remove, hidden_path, error);

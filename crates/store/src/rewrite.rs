@@ -212,14 +212,15 @@ impl Locked {
         Err(error)
     }
 
-    /// Returns how a file has changed since it was read. `path` is the file that was in place until
-    /// now. `None` if it is unchanged, or has only grown.
+    /// Returns how the old file has changed since it was read. `path` is its temporary name, after
+    /// the exchange. `None` if it is unchanged, or has only grown.
     fn find_change(&self, path: &Path) -> io::Result<Option<FileChange>> {
         let stat_at_path = self.files.stat_at(path)?;
         let stat_of_read = self.files.stat(&self.file)?;
         if !stat_at_path.is_same_inode(&stat_of_read) {
             return Ok(Some(FileChange::Replaced));
         }
+        // By the mtime, because the exchange has changed the ctime.
         match self.base.compare_for_reading(self.files, &self.file)? {
             Some(FileChange::Grown) => Ok(None),
             change => Ok(change),

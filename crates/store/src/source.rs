@@ -152,6 +152,7 @@ impl Archive {
             return Ok(false);
         }
 
+        // Then the contents, in one pass over the archive.
         let mut is_same = true;
         self.contents(source, &mut |member, content| {
             if let Some(file) = files.iter().find(|file| file.member == *member) {

@@ -34,9 +34,10 @@ pub(super) struct Temp {
 const MOST_AT_ONCE: u32 = 1000;
 
 impl Temp {
-    /// Creates a file in the directory of `target`. Its name begins with a dot and does not end in
-    /// `.jsonl`: agents list only visible `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak`
-    /// (rule 2). The name is short, so that it is valid beside any target.
+    /// Creates a file in the directory of `target`, and locks it. Its name begins with a dot and
+    /// does not end in `.jsonl`, so that no agent takes it for a session: agents list only visible
+    /// `*.jsonl`, and oh-my-pi promotes only `*.jsonl.*.bak`. The name is short, so that it is
+    /// valid beside any target.
     pub fn create_beside(files: &'static dyn Files, target: &Path) -> io::Result<Temp> {
         let name = target.file_name().unwrap_or_default().as_encoded_bytes();
         let hash = Uuid::new_v5(&Uuid::NAMESPACE_URL, name)

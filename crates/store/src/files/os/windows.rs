@@ -73,11 +73,13 @@ impl Files for OnDisk {
         file.seek_read(buf, offset)
     }
 
-    /// A handle that can only append cannot truncate, so the file is opened a second time.
+    /// Sets the size of the file. A handle that can only append cannot do that, so the file is
+    /// opened a second time, in a way that allows other processes everything.
     fn truncate(&self, file: &File, size: u64) -> io::Result<()> {
         // SAFETY: the handle is open, and the result is owned by nobody else.
         let writable = unsafe {
             let handle = ReOpenFile(file.as_raw_handle(), FILE_GENERIC_WRITE, EVERYBODY, 0);
+            // The call returns -1 (`INVALID_HANDLE_VALUE`) for a failure.
             if handle.is_null() || handle as isize == -1 {
                 return Err(io::Error::last_os_error());
             }
@@ -315,7 +317,7 @@ pub(super) fn writer_of(path: &Path, _: &Stat) -> Option<Writer> {
     }
 }
 
-/// A process that may not be inspected counts as alive.
+/// Whether there is a process with this id. One that we are not permitted to inspect counts.
 pub fn is_alive(pid: u32) -> bool {
     // SAFETY: the handle is owned by nobody else, and the code is written before it is read.
     unsafe {

@@ -23,6 +23,9 @@ pub fn copy_in_kernel(from: &File, range: &Range<u64>, to: &File) -> io::Result<
     Ok(copied as u64)
 }
 
+/// Reserves space for `count` bytes after `end`, the end of the file, so that a write of them is
+/// not short. Fails if there is no space.
+///
 /// Also fails if the file would exceed the limit on the size of files (`ulimit -f`), because a
 /// write is short at that limit, too.
 pub(super) fn reserve(file: &File, end: u64, count: u64) -> io::Result<()> {
@@ -203,7 +206,8 @@ fn is_agent(pid: u32) -> bool {
     if is_agent_name(name.trim_end()) {
         return true;
     }
-    // The script comes after the interpreter, and perhaps an option.
+    // The script comes after the interpreter, and perhaps an option: it is the second or third
+    // word.
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let command = String::from_utf8_lossy(&command);
     let mut words = command.split('\0').take(3);
