@@ -59,12 +59,13 @@ fn apply_edit(object: Raw, change: impl FnOnce(&mut Edit)) -> Vec<u8> {
 }
 
 impl<'a> Edit<'a> {
-    /// Parses a line that contains an object and nothing else, to change it.
+    /// Parses a line that contains an object and nothing else. There are no changes yet.
     pub fn new(line: &'a [u8]) -> Result<Self, Malformed> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();
         scanner.walk_object(|scanner, key| {
-            // `key.bytes` is borrowed from the line, and begins after a quote.
+            // `key.bytes` is borrowed from the line, so the difference of the addresses is its
+            // offset. It begins after a quote.
             let start_in_quotes = key.bytes.as_ptr() as usize - line.as_ptr() as usize;
             let key_start = start_in_quotes - 1;
             // Skips white space before the value.

@@ -59,8 +59,9 @@ pub fn stringify(value: Raw) -> Text<'static> {
 
 /// Returns the length of `JSON.stringify(value)` in UTF-16 units.
 ///
-/// The text itself is written only if a key may be repeated, because the earlier values of the key
-/// are left out. The order of members does not change the length.
+/// It is the sum of the lengths of the tokens, because the order of members does not change it.
+/// Only if a key may be repeated in an object, the whole text is written and measured: the text has
+/// only the last value of such a key.
 pub fn stringified_utf16_len(value: Raw) -> usize {
     let mut units = 0;
     // The keys of each open object so far, between their quotes.
@@ -76,6 +77,7 @@ pub fn stringified_utf16_len(value: Raw) -> usize {
             b'}' => {
                 let keys = open_objects.pop().unwrap_or_default();
                 if may_repeat_key(keys) {
+                    // The units so far are too many.
                     return stringify(value).utf16_len();
                 }
                 units += 1;

@@ -66,6 +66,7 @@ pub(crate) fn plain_len(bytes: &[u8]) -> usize {
             return index * LANE + not_plain.trailing_zeros() as usize;
         }
     }
+    // The bytes that are in neither mask of `LaneMasks`.
     let is_plain = |&byte: &u8| (b' '..0x80).contains(&byte) && !matches!(byte, b'"' | b'\\');
     let plain_in_rest = rest.iter().take_while(|byte| is_plain(byte)).count();
     lanes.len() * LANE + plain_in_rest

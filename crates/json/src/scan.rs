@@ -64,9 +64,11 @@ impl<'a> RawString<'a> {
 pub fn tokens(value: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut scanner = Scanner::document(value);
     std::iter::from_fn(move || {
+        // Skips white space, so the token starts at the position after this.
         let first = scanner.peek();
         let start = scanner.pos;
         match first {
+            // The end of the value.
             0 => return None,
             b'{' | b'}' | b'[' | b']' | b',' | b':' => scanner.pos += 1,
             _ => scanner.skip_value().ok()?,

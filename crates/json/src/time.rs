@@ -17,7 +17,9 @@ const DAY_MS: i64 = 86_400_000;
 /// Returns `Date.parse(text)` in milliseconds since 1970; `None` if it is `NaN`. Every month may
 /// have 31 days, as in V8: 31 February is 3 March.
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
-    let rest = &mut { text };
+    // What is not parsed yet: each `take_` removes what it parses.
+    let mut unparsed = text;
+    let rest = &mut unparsed;
     let year = take_year(rest)?;
     let mut month = 1;
     let mut day = 1;
