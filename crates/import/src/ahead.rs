@@ -30,8 +30,8 @@ const CHUNKS_AHEAD: usize = 4;
 /// occupy memory until the end.
 const MAX_KEPT_CAPACITY: usize = 2 << 20;
 
-/// Calls `visit` for the lines that begin in the first `len` bytes of a source, and adds to `extent`
-/// how much was read, as [`for_each_object`] does.
+/// Calls `visit` for the lines that begin in the first `len` bytes of a source, and adds to
+/// `extent` how much was read, as [`for_each_object`] does.
 pub fn for_each_object_ahead(
     source: &dyn ReadAt,
     len: u64,

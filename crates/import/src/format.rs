@@ -165,9 +165,9 @@ pub trait SourceFormat: Sync {
         false
     }
 
-    /// Returns the texts that the reader adds to those of the source, as far as a search finds them.
-    /// `None` if a search may find other words that are not in the source, for example because the
-    /// reader joins texts without a space.
+    /// Returns the texts that the reader adds to those of the source, as far as a search finds
+    /// them. `None` if a search may find other words that are not in the source, for example
+    /// because the reader joins texts without a space.
     fn added_texts(&self) -> Option<&'static [&'static str]> {
         None
     }

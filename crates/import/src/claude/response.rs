@@ -405,8 +405,8 @@ impl<'a> ApiError<'a> {
     }
 }
 
-/// Returns the JSON of a text block if the content of a message is a string, as other programs write
-/// it. Claude Code writes blocks, for which this is `None`.
+/// Returns the JSON of one text block if the content of a message is a string, as other programs
+/// write it. Claude Code writes blocks, for which this is `None`.
 fn text_as_blocks(content: Raw) -> Option<Vec<u8>> {
     let text = content.text()?;
     if text.is_empty() {
