@@ -29,8 +29,8 @@ impl NeededSearches {
     /// Whether the needle whose literal ends at `last_byte` may be part of a secret, judged by the
     /// bytes after the literal.
     pub fn are_called_for(&self, text: &[u8], last_byte: usize) -> bool {
-        // The keywords of text have no rest. They are so frequent that comparing no bytes would take
-        // a quarter of the time of the whole search.
+        // The keywords of text have no rest. They are so frequent that a call that compares no bytes
+        // makes the search of a session take a quarter longer.
         if !self.rest.is_empty() && !text[last_byte + 1..].starts_with(&self.rest) {
             return false;
         }
@@ -67,7 +67,7 @@ impl Needle {
 
 /// The maximum number of digits of a needle in base64 that the automaton searches for. Four digits
 /// are rare in text, and the others are compared where they occur. With all digits, the automaton
-/// would have three times as many states: 4.8 MB, which the cache does not hold.
+/// would have twice as many states, and take 5.2 MB, not 2.7 MB.
 const DIGITS_SEARCHED: usize = 4;
 
 /// The needles of opaque content and of placeholders.
