@@ -150,7 +150,7 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
 
 /// Returns the branch that ends at an entry, given the branch that ends at its parent. If
 /// `diverges` is set, a new branch begins with the entry, and only the request is taken over from
-/// above.
+/// above. The caller sets `labelled_entry` if the entry itself is labelled, and `active`.
 fn extend_branch(
     session: &Session,
     branch_above: Option<Branch>,

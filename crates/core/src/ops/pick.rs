@@ -316,8 +316,9 @@ struct Graft<'a> {
 }
 
 impl Graft<'_> {
-    /// Returns a copy of an entry as a child of `parent`, with its new id, this timestamp, and its
-    /// references changed to the copies of other picked entries. All other bytes stay the same.
+    /// Returns a copy of a picked entry as a child of `self.parent`, with its new id, this
+    /// timestamp, and its references changed to the copies of other picked entries. All other bytes
+    /// stay the same.
     fn copy_entry(&self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
         let line = self.reader.read_line(ix)?;
         let entry = Raw::from_checked(line.trim_ascii());

@@ -60,6 +60,7 @@ pub fn switch(
 /// Then a switch to the position would change nothing that a model sees.
 fn is_leaf_at(reader: &EntryReader, position: Position) -> io::Result<bool> {
     let session = reader.session();
+    // Walks upwards from the leaf, to the position or to the first entry that is neither.
     let mut current = session.leaf;
     while let Some(ix) = current
         && Position::Entry(ix) != position

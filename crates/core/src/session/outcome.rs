@@ -35,8 +35,9 @@ impl Outcome {
     /// 3. an exit code other than 0;
     /// 4. the flag `isError` or `timedOut`.
     ///
-    /// An edit that changes nothing because the file has the new text already passes, although its
-    /// result is flagged as an error: the file is as it should be.
+    /// There is one exception from the last rule: an edit has passed if it changes nothing because
+    /// the file has the new text already. The tool flags this as an error, but the file is as it
+    /// should be.
     pub fn from_result(result: Raw, output: &str) -> Self {
         let [is_error, is_cancelled, own_code, details] =
             find_members(result, ["isError", "cancelled", "exitCode", "details"]);

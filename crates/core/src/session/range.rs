@@ -138,6 +138,7 @@ pub fn resolve_selection(
     let Some((start, end)) = argument.split_once(DOTS) else {
         return resolve_entry(reader, argument);
     };
+    // An id, a label, or the whole text of `:/TEXT`.
     if is_exact_name(reader, argument)? {
         return resolve_entry(reader, argument);
     }

@@ -395,8 +395,12 @@ fn candidate_ids(session: &Session, entries: impl IntoIterator<Item = EntryIx>) 
         .collect()
 }
 
-/// Splits the last suffix from a reference; `None` if the reference has no suffix. `~` alone is
-/// `~1`.
+/// Splits the last suffix from a reference; `None` if the reference has no suffix. The suffixes
+/// are:
+///
+/// - `^{KIND}`: the nearest entry of a kind, at or above
+/// - `^`, `~` and `~N`: the position one entry, or `N` entries, above
+/// - `+N`: the position `N` entries below
 fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
     if let Some(unclosed) = reference.strip_suffix('}') {
         let (before, kind) = unclosed.rsplit_once("^{")?;

@@ -155,7 +155,7 @@ impl<'s> Batch<'s> {
             return Ok(Text::from(id_source.issue_free_id(self.session, is_taken)));
         };
         let hint = "omit it to have one generated";
-        // To the agents, an empty id is none.
+        // To the agents, an empty id is none, so it is refused like a value of another type.
         let Some(id) = given.text().filter(|id| !id.is_empty()) else {
             return Err(Refusal::with_hint("`id` is not a string", hint));
         };

@@ -134,6 +134,7 @@ fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Ve
         return;
     }
 
+    // A parent without a time counts as older than any entry: see [`Entry::NO_TIME`].
     let parent_ms = entry.parent.map(|parent| session.entry(parent).time_ms);
     let is_older = parent_ms.is_some_and(|parent_ms| entry.time_ms < parent_ms);
     // A fork copies a label with the time of the original, below entries that may be newer.

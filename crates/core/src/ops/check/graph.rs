@@ -404,6 +404,7 @@ impl<'s> Graph<'s, '_> {
             .leaf
             .is_some_and(|leaf| self.original_roots[leaf.index()] == root);
 
+        // Of the entry at which the cycle was cut, the id of the parent is dangling since then.
         let stored_parent = session
             .dangling_id(ix)
             .and_then(|id| session.find_entry(&id));

@@ -51,7 +51,8 @@ pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
 }
 
 /// Returns the number of equal findings and their lines, such as `12 entries, lines 2-13`; `None`
-/// for fewer than `MIN_GROUP` findings, which are printed one by one.
+/// for fewer than `MIN_GROUP` findings, which are printed one by one. The findings are in the order
+/// of their lines.
 pub fn describe_lines(findings: &[&Finding]) -> Option<String> {
     if findings.len() < MIN_GROUP {
         return None;

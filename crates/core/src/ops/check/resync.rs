@@ -255,9 +255,9 @@ pub(super) enum LostParent {
     Id(Text<'static>),
 }
 
-/// Reads the id and the parent of a lost entry from its readable members or, if they have no id,
-/// from the place where the agents write both side by side. `lines_before` is the number of lines
-/// of the repaired file before the entry.
+/// Reads the id and the parent of a lost entry from its readable members: those before the place
+/// where it breaks. If they have no id, both are read from the place where the agents write them
+/// side by side. `lines_before` is the number of lines of the repaired file before the entry.
 pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
     let mut lost = LostEntry {
         lines_before,

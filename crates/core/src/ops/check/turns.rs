@@ -567,8 +567,9 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
         format!("{results}: {}", new_links.join(", "))
     }
 
-    /// Adds the new parents to the links. If the leaf is a moved result, its nearest former
-    /// ancestor that was not moved becomes the new leaf.
+    /// Adds the new parents to the links. If the leaf is a moved result, the conversation now ends
+    /// at another entry. This entry becomes the new leaf: the nearest one above the leaf, before
+    /// the moves, that was not moved.
     fn apply_to(self, links: &mut LinkRepair) {
         for ix in self.session.entry_indexes() {
             let new_parent = self.new_parents[ix.index()];

@@ -380,7 +380,8 @@ fn shift_line_numbers(parts: &mut [KnownLines], edited_index: usize, added_lines
             *file_line_count = file_line_count.saturating_add_signed(added_lines);
         }
     }
-    // Only the parts below the edit move. They are sorted by line.
+    // Only the parts below the edit move. Parts are in the order of their lines, so these are the
+    // parts after the edited one.
     for part in &mut parts[edited_index + 1..] {
         if let Some(first_line) = &mut part.first_line {
             *first_line = first_line.saturating_add_signed(added_lines);

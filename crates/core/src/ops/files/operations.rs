@@ -219,6 +219,7 @@ fn answered_call_id(session: &Session, ix: EntryIx) -> Option<&[u8]> {
     if session.entry(ix).role != Role::ToolResult {
         return None;
     }
+    // Results are collected in file order, each with the id of its call as its text.
     let results = &session.collected.tool_results;
     let index = results
         .binary_search_by_key(&ix, |result| result.entry)

@@ -223,7 +223,7 @@ fn find_parents(list: &[ListedSession], fork_rows: ForkRows) -> Vec<Option<usize
 }
 
 /// Whether `ancestor` is `session` itself or one of its ancestors. `parents` has the parent of each
-/// session.
+/// session, without a cycle.
 fn is_at_or_above(parents: &[Option<usize>], ancestor: usize, session: usize) -> bool {
     let mut position = Some(session);
     while let Some(current) = position {

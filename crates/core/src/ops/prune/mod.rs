@@ -181,7 +181,8 @@ impl PrunePlan {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut operations = Vec::new();
-        // The content that earlier prunes removed must stay restorable.
+        // The content that earlier prunes removed must stay restorable. Records are written below
+        // in the order of the operations in this list.
         if let Some(previous) = previous {
             for missing in &previous.missing {
                 operations.push(missing.operation.clone());
@@ -211,6 +212,8 @@ impl PrunePlan {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let reader = EntryReader::new(session, source);
+        // The last line so far that stays. Each removed entry is recorded with its distance from
+        // it.
         let mut anchor = RecordAnchor {
             line: session.header.line,
             id: None,

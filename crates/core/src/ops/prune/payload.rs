@@ -411,6 +411,7 @@ fn image_placeholder(block: Raw) -> Option<Vec<u8>> {
     if !block.get("type")?.is("image") {
         return None;
     }
+    // Without data, there is nothing to prune.
     block.get("data")?.raw_string()?;
     // The size in the file, not that of the decoded image. The printed plan shows the same number.
     let bytes = block.bytes().len();

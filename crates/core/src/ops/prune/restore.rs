@@ -602,7 +602,8 @@ impl<'a> RestoredLines<'a> {
         }
     }
 
-    /// Compares a value with the placeholder and the payload of a record.
+    /// Compares a value with the placeholder and the payload of a record. A value that equals both
+    /// counts as the placeholder.
     fn compare_value(
         &self,
         value: Raw,

@@ -195,7 +195,8 @@ impl ShownEntry {
     fn push_other_block(&mut self, block: Raw, make_text: fn(Text<'static>) -> ShownPart) {
         let mut parts = Vec::new();
         push_block(block, &mut parts);
-        // A body without a title is the text of the block; a body below a title may be JSON.
+        // A block of text is a single part, a body. Any other block has a title before its body,
+        // which may be JSON; below the title of thinking, the body is text, too.
         let is_thinking = block.get("type").is_some_and(|kind| kind.is("thinking"));
         let is_text = parts.len() == 1 || is_thinking;
         for part in parts {

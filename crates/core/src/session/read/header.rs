@@ -354,7 +354,8 @@ pub fn is_title_slot(value: Raw) -> bool {
 /// Returns why the first value of a file is not the header of a session that can be read; `None` if
 /// it is such a header.
 fn find_wrong_header(value: Raw) -> Option<WrongFile> {
-    // Version 4, which pi's newer harness writes, but not its coding agent.
+    // Version 4, which pi's newer harness writes, but not its coding agent. It names the members
+    // `kind` and `v` instead of `type` and `version`.
     if member_is(value, "kind", "header")
         && let Some(version) = value.get("v")
         && version.is_number()

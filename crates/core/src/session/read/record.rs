@@ -399,8 +399,8 @@ fn scan_message<'a>(
     Ok(())
 }
 
-/// Walks over the member `content` of a message, and returns its form. Replaces the content of
-/// `blocks` by the objects of an array.
+/// Walks over the member `content` of a message, and returns its form: a text, blocks, none or
+/// another. The objects of an array become the `blocks`. Without an array, there are none.
 fn scan_content<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,

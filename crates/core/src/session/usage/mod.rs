@@ -315,7 +315,7 @@ struct ResultUsage {
 /// `task`; `None` if there is neither.
 ///
 /// The usage is a sum of sub-agents in three cases: it is from the details of `task`, the tool is
-/// `subagent`, or the details name sessions of sub-agents.
+/// `subagent`, or the details name sessions of sub-agents. Only then, `reported_ends` is set.
 fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     let details = message.get(Member::Details);
     let own_usage = message.get(Member::Usage).filter(|usage| usage.is_object());
