@@ -284,7 +284,8 @@ fn fold_branch_at_end(groups: &mut Vec<RowGroup>, branch_start: Option<usize>) {
     let Some(branch_start) = branch_start else {
         return;
     };
-    if groups.len() - branch_start <= LONGEST_OPEN_BRANCH {
+    let group_count = groups.len() - branch_start;
+    if group_count <= LONGEST_OPEN_BRANCH {
         return;
     }
     let first_row = groups[branch_start].rows.start;
@@ -297,7 +298,7 @@ fn fold_branch_at_end(groups: &mut Vec<RowGroup>, branch_start: Option<usize>) {
 }
 
 /// Returns the entry whose text describes the branch with these rows: its first user message or,
-/// without one, its first entry.
+/// without one, its first entry. A branch has at least one row.
 pub fn describing_entry(view: &TreeView, rows: &Range<usize>) -> EntryIx {
     let tree_rows = &view.tree_rows[rows.clone()];
     for tree_row in tree_rows {
@@ -411,6 +412,7 @@ fn parse_edit(
     target: EntryIx,
     replacement: Option<Raw>,
 ) -> io::Result<Option<ContextEdit>> {
+    // Without the member, the edit restores the stored content.
     let Some(replacement) = replacement else {
         return Ok(None);
     };

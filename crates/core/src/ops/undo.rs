@@ -161,6 +161,7 @@ pub fn undo(
         restore_edits(reader, entries, &mut chain)?;
     }
 
+    // The mark records the move of the leaf, from and to a position; the root has no id.
     let undone_ids: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
     let from = parent_id(session, session.leaf.into());
     let to = parent_id(session, new_leaf);
@@ -258,12 +259,13 @@ impl BackwardWalk {
     /// Moves backwards over the last write that was not visited yet, and returns it; `None` if
     /// there is none. On the way, the walk skips:
     ///
-    /// - entries that an agent writes by itself, or that have no id: see [`is_record`]
+    /// - entries that an agent writes by itself, or that have no id: see [`is_agent_record`]
     /// - each undo, and the entries that it has undone
     fn take_write(&mut self, reader: &EntryReader) -> io::Result<Option<WriteRange>> {
         let session = reader.session();
         while let Some(last) = self.last_unvisited {
-            let is_skipped = is_record(reader, last)? || self.undone.contains(&session.id(last));
+            let is_skipped =
+                is_agent_record(reader, last)? || self.undone.contains(&session.id(last));
             if is_skipped {
                 self.last_unvisited = last.previous();
                 continue;
@@ -327,7 +329,7 @@ enum UndoKind {
 }
 
 /// Returns how `undo` treats an entry, by its type. Records of an agent that are `custom` entries
-/// are not recognized here: see [`is_record`].
+/// are not recognized here: see [`is_agent_record`].
 fn undo_kind(session: &Session, ix: EntryIx) -> UndoKind {
     match session.entry(ix).kind {
         Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => UndoKind::Record,
@@ -363,15 +365,15 @@ fn undo_kind(session: &Session, ix: EntryIx) -> UndoKind {
 
 /// Whether an entry is a record that an agent writes by itself, which is not an operation: an entry
 /// without an id, oh-my-pi's note of an exit, or an entry of a type that only records usage.
-fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
+fn is_agent_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let session = reader.session();
     let entry = session.entry(ix);
     if entry.id.is_empty() {
         return Ok(true);
     }
     if entry.kind == Kind::Custom {
-        return reader.with_entry(ix, |entry| {
-            let custom_type = entry.get("customType");
+        return reader.with_entry(ix, |line| {
+            let custom_type = line.get("customType");
             custom_type.is_some_and(|name| name.is(SESSION_EXIT))
         });
     }

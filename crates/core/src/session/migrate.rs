@@ -32,7 +32,8 @@ impl Session {
         if !self.needs_migration(ix) {
             return Ok(Cow::Borrowed(line));
         }
-        // The fast path: most lines of version 1 need no parsing.
+        // The fast path: most lines of version 1 need no parsing. None of them has the role that is
+        // renamed below.
         if let Some(migrated) = self.append_tree_keys(ix, line) {
             return Ok(Cow::Owned(migrated));
         }
@@ -199,7 +200,9 @@ impl Session {
     /// `tokensBefore` becomes 0.
     fn convert_draft_compaction(&self, ix: EntryIx, edit: &mut Edit) {
         self.set_kept_id(ix, edit, &|kept| encode_to_vec(&self.id(kept)));
-        if edit.get("summarizedPath").is_some() {
+        let keeps_nothing = edit.get("summarizedPath").is_some();
+        if keeps_nothing {
+            // Replaces an id that was just set.
             edit.set("firstKeptEntryId", &encode_to_vec(&self.id(ix)));
         }
         if edit.get("tokensBefore").is_none() {

@@ -334,7 +334,10 @@ fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     for literal in literals {
         // A literal that cannot be searched for makes the whole set useless: matches with it would
         // be missed.
-        longest_part(literal.as_bytes())?;
+        let is_searchable = longest_part(literal.as_bytes()).is_some();
+        if !is_searchable {
+            return None;
+        }
         searchable.push(literal.as_bytes().to_vec());
     }
     Some(searchable)

@@ -182,7 +182,8 @@ impl LineRepair {
             return;
         }
         self.last_line = Some(LineNo(previous.0 + count));
-        // All of these lines are kept, so only the first needs to be looked up in the line map.
+        // All of these lines are kept, so only the first needs to be looked up in the line map. The
+        // others are counted at once.
         self.count_repaired_line(LineNo(previous.0 + 1));
         self.repaired_lines += count - 1;
         self.file.push_source(span);
@@ -526,17 +527,17 @@ impl LineRepair {
     /// long.
     fn check_title(&mut self, located: &LocatedValue, record: &Record) {
         let line = self.report_and_convert_to_utf8(located, record);
-        let width = line.len() + 1;
-        let is_valid = width == TITLE_LINE_BYTES && located.has_newline && located.is_alone;
-        if is_valid {
+        let width_with_newline = line.len() + 1;
+        let has_own_newline = located.has_newline && located.is_alone;
+        if width_with_newline == TITLE_LINE_BYTES && has_own_newline {
             self.keep_or_write(located, line);
             return;
         }
 
-        let message = if width == TITLE_LINE_BYTES {
+        let message = if width_with_newline == TITLE_LINE_BYTES {
             "the title line has no newline of its own".to_owned()
         } else {
-            format!("the title line is {width} bytes wide, not {TITLE_LINE_BYTES}")
+            format!("the title line is {width_with_newline} bytes wide, not {TITLE_LINE_BYTES}")
         };
         let finding = Finding::new(located.number, FindingKind::TitleWidth, message);
         // A line that is too long is not repaired, because a part of the title would be lost.

@@ -33,7 +33,9 @@ impl FileDifference {
     pub fn hunks(&self) -> Vec<String> {
         match self {
             FileDifference::Contents { old, new } => {
-                vec![unified_hunks(old.as_deref().unwrap_or_default(), new)]
+                // A new file is compared with an empty one.
+                let old = old.as_deref().unwrap_or_default();
+                vec![unified_hunks(old, new)]
             }
             FileDifference::Recorded(diffs) => diffs.clone(),
             FileDifference::Unchanged

@@ -289,13 +289,18 @@ fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
     }
     let line_count = if notice.starts_with("Showing lines ") {
         number_after(notice, " of ")
-    } else if let Some(more_lines) = number_after(notice, "")
-        && let Some(next_line) = number_after(notice, "offset=")
-    {
-        // `next_line` is the number, from 1, of the first line that was not printed.
-        Some((next_line + more_lines).saturating_sub(1))
     } else {
-        None
+        // The notice begins with the number of lines that were not printed. `next_line` is the
+        // number, from 1, of the first of these.
+        let start_of_notice = "";
+        let hidden_count = number_after(notice, start_of_notice);
+        let next_line = number_after(notice, "offset=");
+        match (hidden_count, next_line) {
+            (Some(hidden_count), Some(next_line)) => {
+                Some((next_line + hidden_count).saturating_sub(1))
+            }
+            _ => None,
+        }
     };
     Some(MoreNotice {
         text_before,

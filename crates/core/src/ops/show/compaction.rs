@@ -18,7 +18,7 @@ pub fn compaction_facts(reader: &EntryReader, compaction: EntryIx) -> io::Result
         let tokens = format_tokens(tokens);
         facts.push(format!("{tokens} tokens in the next request"));
     }
-    let replaced = replaced_questions(reader, compaction)?;
+    let replaced = replaced_user_messages(reader, compaction)?;
     if !replaced.is_empty() {
         let messages = format_count(replaced.len(), "user message", "user messages");
         let ids = list_ids(reader.session(), &replaced);
@@ -53,7 +53,7 @@ fn next_prompt_tokens(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<f6
 
 /// Returns the user messages above a compaction that are no longer in the context, because the
 /// compaction has replaced them, or one before it.
-fn replaced_questions(reader: &EntryReader, compaction: EntryIx) -> io::Result<Vec<EntryIx>> {
+fn replaced_user_messages(reader: &EntryReader, compaction: EntryIx) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
     let mut path = session.path(Some(compaction));
     let context = session.agent().build_context(&path, reader)?;
