@@ -48,8 +48,8 @@ const MOST_COPIES: usize = 8;
 /// are few in any case.
 const SHORTEST_LIMITED_PATH: usize = 1000;
 
-/// Whether the exported path has a step. A trajectory without steps is invalid, so the caller
-/// checks this first.
+/// Whether the exported path has an entry that becomes a step in any case. A trajectory without
+/// steps is invalid, so the caller checks this first.
 pub fn has_steps(contents: &Contents) -> bool {
     let session = contents.session;
     contents.exported_path().into_iter().any(|ix| {
@@ -134,11 +134,14 @@ struct Trajectory<'a, 'o> {
     out: &'o mut dyn Write,
     /// Entries before this time were copied by a fork; see [`fork_time_ms`].
     fork_time_ms: i64,
+    /// The number of steps that were written.
     step_count: usize,
+    /// The number of those that have `is_copied_context`.
     copy_count: usize,
     /// The results whose usage no step has counted yet: their reply is a copy that a fork made.
     /// Each gets a step of its own.
     own_step_results: HashSet<EntryIx>,
+    /// The usage of the steps that were written.
     sums: UsageSums,
 }
 
@@ -165,16 +168,19 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         }
     }
 
-    /// Writes the JSON object of the trajectory without its closing brace, which the caller writes.
-    /// In the main trajectory, the trajectories of the sub-agents come before the brace.
+    /// Writes the JSON object of the trajectory without its closing brace, which the caller writes:
+    /// before the brace of the main trajectory, it writes the trajectories of the sub-agents as a
+    /// further member.
     ///
     /// `sub_agent_id` is `None` for the main trajectory, which needs no id.
     fn write_open_object(&mut self, sub_agent_id: Option<&str>, workers: usize) -> io::Result<()> {
+        // The steps are those of the exported entries. The head has the agent's model and tools,
+        // which may have been set before the first of them: so it is made of the path from the
+        // root.
         let exported_path = self.contents.exported_path();
+        let path_from_root = self.contents.session.path(self.contents.leaf);
         let plan = TrajectoryPlan::new(&exported_path, self.contents, self.fork_time_ms)?;
-        // The agent's model and tools may have been set before the first exported entry.
-        let path = self.contents.session.path(self.contents.leaf);
-        self.write_head(sub_agent_id, &path)?;
+        self.write_head(sub_agent_id, &path_from_root)?;
         self.write_steps(&plan, workers)?;
         self.write_final_metrics()
     }
@@ -187,17 +193,18 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         if self.copy_count > 0 {
             notes.push("without the steps that have is_copied_context");
         }
+        let mut sums = self.sums;
         if let Some(requests) = &self.contents.requests {
             notes.push("with the requests that were pruned from the session");
             // Requests before the fork count in the session that was forked.
-            self.sums = requests
+            sums = requests
                 .iter()
                 .filter(|(time_ms, _)| *time_ms >= self.fork_time_ms)
                 .map(|(_, usage)| usage)
                 .collect();
         }
 
-        let metrics = step::final_metrics(&self.sums, self.step_count - self.copy_count);
+        let metrics = step::final_metrics(&sums, self.step_count - self.copy_count);
         self.out.write_all(b"\n],\n\"final_metrics\":")?;
         self.out.write_all(&metrics)?;
         if !notes.is_empty() {
@@ -217,6 +224,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let batches = split_batches(&plan.entries, BatchSize::default(), |planned| {
             contents.session.entry(planned.ix).span.len
         });
+        // Copied, because `write_batch` below borrows `self`.
         let path_name = self.path_name;
         let sub_agents = self.sub_agents;
         let makers = Pool::new(|| StepMaker::new(contents, path_name, sub_agents));
@@ -234,9 +242,9 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     /// Writes a step under the next number. Adds its usage to the sums, and the sub-agents that it
     /// names to `named_sub_agents`.
     ///
-    /// A result may be written twice: in the step of its call, which comes first, and in a step of
-    /// its own. The second one is written only if the first did not count the usage of the result,
-    /// which is then in `own_step_results`.
+    /// A result may be in two steps: in the step of its call, which comes first, and in a step of
+    /// its own. The first adds the result to `own_step_results` if it does not count the usage of
+    /// the result. Only then, the second is written.
     fn write_step(&mut self, step: TrajectoryStep) -> io::Result<()> {
         if let Some(result) = step.repeated_result {
             let needs_own_step = self.own_step_results.remove(&result);
@@ -255,8 +263,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 
         let separator = if self.step_count == 0 { "" } else { ",\n" };
         self.step_count += 1;
-        // The number is known only here, so it is put before the members of the finished object. A
-        // step has a `source` at least, so a comma is always right.
+        // The number is known only here, so the finished object, `{"source":…}`, is written as
+        // `{"step_id":1,"source":…}`. It has a `source` at least, so a comma is always right.
         write!(self.out, "{separator}{{\"step_id\":{},", self.step_count)?;
         let members_and_brace = &step.json[b"{".len()..];
         write_valid(self.out, members_and_brace, self.contents.session.is_utf8())
@@ -288,11 +296,10 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         if let Some(id) = sub_agent_id {
             head = head.str("trajectory_id", id);
         }
-        let mut head_json = head.json("agent", &agent.finish()).finish();
-        // The steps follow in the same object.
-        let closing_brace = head_json.pop();
-        debug_assert_eq!(closing_brace, Some(b'}'));
-        self.out.write_all(&head_json)?;
+        let head_json = head.json("agent", &agent.finish()).finish();
+        // Without its closing brace: the steps follow in the same object.
+        let open_object = head_json.strip_suffix(b"}").unwrap_or(&head_json);
+        self.out.write_all(open_object)?;
         self.out.write_all(b",\n\"steps\":[\n")
     }
 }
@@ -399,6 +406,7 @@ impl TrajectoryPlan {
             Some(level.to_string_lossy().into_owned())
         })?;
         self.thinking_levels.push(level);
+        // The index of the level that was just added.
         Ok(self.thinking_levels.len() as u32 - 1)
     }
 
@@ -454,8 +462,8 @@ fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Strin
 }
 
 /// Returns when the session was forked from another one, in milliseconds since 1970. Entries before
-/// that time were copied. If the session is not a fork, returns [`Entry::NO_TIME`], which is before
-/// every time.
+/// that time were copied. If the session is not a fork, or the time of the fork is not known,
+/// returns [`Entry::NO_TIME`], which is before every time.
 fn fork_time_ms(session: &Session) -> i64 {
     let header = Raw::from_checked(&session.header.bytes);
     let is_fork = header.get("parentSession").is_some_and(Raw::is_string);

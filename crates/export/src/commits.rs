@@ -33,8 +33,8 @@ pub fn find_commits<T: AsRef<str>>(
 ) -> Vec<Commit> {
     let command = arguments.get("command").or_else(|| arguments.get("cmd"));
     let command = command.and_then(|command| command_head(command, COMMAND_UNITS));
-    let runs_git = command.is_some_and(|command| command.to_string_lossy().contains("git "));
-    if !runs_git {
+    let may_run_git = command.is_some_and(|command| command.to_string_lossy().contains("git "));
+    if !may_run_git {
         return Vec::new();
     }
     let mut commits = Vec::new();

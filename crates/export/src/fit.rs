@@ -94,7 +94,8 @@ fn growing_cuts(requested: Cuts, without_tools: Cuts) -> Vec<Cuts> {
 }
 
 /// Applies the cuts to `contents`, and returns whether `write` then writes at most `max_bytes`
-/// bytes. As soon as it has written more, its writer returns an error, which ends the attempt.
+/// bytes. As soon as it has written more, its writer returns an error, which ends the attempt. The
+/// cuts stay applied, whatever the result.
 fn fits_with(
     contents: &mut Contents,
     cuts: Cuts,

@@ -417,14 +417,7 @@ impl<'a> Contents<'a> {
             return gaps;
         }
 
-        let omits_tools = self.cuts.omits_tools && !self.requested_cuts.omits_tools;
-        let mut call_counts: HashMap<EntryIx, usize> = HashMap::default();
-        if omits_tools {
-            for call in &self.session.collected.tool_calls {
-                *call_counts.entry(call.entry).or_default() += 1;
-            }
-        }
-
+        let omitted_calls = self.count_omitted_calls();
         // The entries of the exported path are in the whole path, in the same order, so both are
         // walked at once. `position` is that of the next entry in the exported path, and so the
         // index of the gap before that entry. Only the exported path may begin before the first
@@ -445,9 +438,21 @@ impl<'a> Contents<'a> {
             }
             // The omitted calls of an entry that is exported are in the gap after it. Those of any
             // other entry are in the gap after the last exported entry before it.
-            gaps[position].calls += call_counts.get(&entry.ix).copied().unwrap_or(0);
+            gaps[position].calls += omitted_calls.get(&entry.ix).copied().unwrap_or(0);
         }
         gaps
+    }
+
+    /// Returns the number of the tool calls of each entry that are omitted only so that the export
+    /// is small enough; none if the user asked to leave out tool calls, or if they are not omitted.
+    fn count_omitted_calls(&self) -> HashMap<EntryIx, usize> {
+        let mut call_counts: HashMap<EntryIx, usize> = HashMap::default();
+        if self.cuts.omits_tools && !self.requested_cuts.omits_tools {
+            for call in &self.session.collected.tool_calls {
+                *call_counts.entry(call.entry).or_default() += 1;
+            }
+        }
+        call_counts
     }
 
     /// Returns the note of a document that shows no entry.
@@ -678,8 +683,9 @@ impl<'a> ContentsReader<'a> {
         }
     }
 
-    /// Calls `use_call` with the block of the call that `result` answers, and returns its result.
-    /// If there is no such call, calls `use_call` with `null`. `id` is the id of the call.
+    /// Calls `use_call` with the block of the call that the tool result at the entry `result`
+    /// answers, or with `null` if there is no such call. Returns what `use_call` returns. `id` is
+    /// the id of the call.
     pub fn with_call<T>(
         &self,
         id: &[u8],

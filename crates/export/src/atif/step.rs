@@ -56,13 +56,14 @@ pub(super) struct StepMaker<'a> {
     contents: &'a Contents<'a>,
     path_name: &'a str,
     sub_agents: &'a [SubAgent<'a>],
+    /// Reads the entries of the steps.
     reader: EntryReader<'a>,
     /// Reads the results of calls. A result is read while `reader` is in use for the reply.
     result_reader: EntryReader<'a>,
 }
 
 impl<'a> StepMaker<'a> {
-    /// Returns a maker with readers of its own, as each thread needs one.
+    /// Returns a maker with readers of its own, which only one thread can use at a time.
     pub fn new(
         contents: &'a Contents<'a>,
         path_name: &'a str,
@@ -80,7 +81,8 @@ impl<'a> StepMaker<'a> {
     /// Makes the step of an entry. `None` if the entry has no step: a setting, a message that is
     /// not an object, or a result that is in the step of its call.
     ///
-    /// `thinking_level` is the level in effect; `None` if none was set.
+    /// `thinking_level` is the level in effect; `None` if none was set. `planned` also has whether
+    /// the step is a copy, which the step says and on which its usage depends.
     pub fn make_step(
         &self,
         planned: &PlannedEntry,
@@ -93,12 +95,12 @@ impl<'a> StepMaker<'a> {
                 .with_entry(ix, |line| self.entry_step(ix, line, copy_state));
         }
 
-        // Two reads may fail: the read of the message, and in the step of a reply, the reads of its
-        // results.
-        let read_step = self.reader.with_message(ix, |message| {
+        let read_result = self.reader.with_message(ix, |message| {
             self.message_step(ix, message, copy_state, thinking_level)
         });
-        read_step?
+        // The outer result is that of reading the message. The inner one is that of making the
+        // step: for a reply, the results of its calls are read as well.
+        read_result?
     }
 
     /// Makes the step of an entry that is not a message: a message of an extension, a summary, or a
@@ -107,11 +109,11 @@ impl<'a> StepMaker<'a> {
         let kind = self.contents.session.entry(ix).kind;
         // After a compaction, the model sees the kept messages again, but not the requests that
         // were made for summaries.
-        let is_request = matches!(
+        let is_billed_request = matches!(
             kind,
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
         );
-        if copy_state == CopyState::Kept && is_request {
+        if copy_state == CopyState::Kept && is_billed_request {
             return None;
         }
 
@@ -212,12 +214,14 @@ impl<'a> StepMaker<'a> {
         TrajectoryStep::new(step, copy_state)
     }
 
-    /// Makes the step of a tool result. `None` if the step of its call contains the result, and the
-    /// result has no usage.
+    /// Makes the step of a tool result, which depends on whether the step of its call contains the
+    /// result, too:
     ///
-    /// The step of the call counts that usage, except if a fork copied the reply. Whether it
-    /// counted the usage is not known here, so a step is made in any case. It is written only if
-    /// the usage was not counted: see [`TrajectoryStep::repeated_result`].
+    /// - If not, the step has the result, and its usage if there is one.
+    /// - If so, and the result has no usage, there is no step.
+    /// - If so, and the result has a usage, the step has only the usage. The step of the call has
+    ///   usually counted it, but not if a fork copied the reply. Only who writes the steps knows,
+    ///   and then leaves this one out: see [`TrajectoryStep::repeated_result`].
     fn tool_result_step(
         &self,
         ix: EntryIx,
@@ -237,7 +241,9 @@ impl<'a> StepMaker<'a> {
         if is_in_step_of_call {
             repeated_result = Some(ix);
         } else {
-            let result = self.result_json(message, None, &mut named_sub_agents);
+            // The step has no calls, so the result names none.
+            let call_id = None;
+            let result = self.result_json(message, call_id, &mut named_sub_agents);
             extra = extra.json("result", &result);
         }
         let content = RequestContent {
@@ -283,14 +289,11 @@ impl<'a> StepMaker<'a> {
         content: RequestContent,
     ) -> TrajectoryStep {
         let usages = Vec::from_iter(self.contents.session.usage_of(ix).copied());
-        let mut step;
-        if usages.is_empty() {
-            step = self.begin_step(ix, SYSTEM, copy_state);
-        } else {
-            step = self.begin_step(ix, AGENT, copy_state);
-            if let Some(model) = content.model {
-                step = step.str("model_name", &model);
-            }
+        let is_from_agent = !usages.is_empty();
+        let source = if is_from_agent { AGENT } else { SYSTEM };
+        let mut step = self.begin_step(ix, source, copy_state);
+        if is_from_agent && let Some(model) = content.model {
+            step = step.str("model_name", &model);
         }
         step = step.str("message", content.message);
         step = with_metrics(step, &usages, copy_state).json("extra", &content.extra.finish());
@@ -411,8 +414,10 @@ impl<'a> StepMaker<'a> {
         Ok(reply_calls)
     }
 
-    /// Returns the JSON of a result. Adds the indexes of the sub-agents that the result names to
-    /// `named_sub_agents`. `call_id` is the id of its call; `None` if the step does not contain it.
+    /// Returns the JSON of a result, in which the sub-agents that the result names are referred to
+    /// by the ids of their trajectories. Adds the indexes of these sub-agents to
+    /// `named_sub_agents`, so that their trajectories are written. `call_id` is the id of its call;
+    /// `None` if the step does not contain the call.
     fn result_json(
         &self,
         message: Raw,
@@ -426,10 +431,10 @@ impl<'a> StepMaker<'a> {
         let reported_ends = details.map(reported_session_ends).unwrap_or_default();
         let path_ends = possible_session_ends(Path::new(self.path_name), &reported_ends);
         let mut references = Vec::new();
-        for (number, agent) in self.sub_agents.iter().enumerate() {
+        for (index, agent) in self.sub_agents.iter().enumerate() {
             if path_ends.contains(&session_end(&agent.path)) {
                 references.push(Object::new().str("trajectory_id", &agent.id).finish());
-                named_sub_agents.push(number);
+                named_sub_agents.push(index);
             }
         }
 
@@ -551,7 +556,8 @@ fn with_metrics(step: Object, usages: &[Usage], copy_state: CopyState) -> Object
     };
     let sums: UsageSums = usages.iter().collect();
     let step = step.json("metrics", &metrics_object(names, &sums).finish());
-    // Any further usage is from a result of a sub-agent, which made an unknown number of requests.
+    // The first usage is that of the request. Any further usage is from a result of a sub-agent,
+    // which made an unknown number of requests.
     if usages.len() > 1 {
         return step;
     }
