@@ -25,7 +25,8 @@ pub fn each_styled_piece<'a>(text: &'a str, put: &mut dyn FnMut(&Style, &'a str)
 /// Calls `put` with the pieces of one part of a text, for a caller that has the text in parts.
 ///
 /// On entry, `style` is the style at the start of the part; on return, the style at its end. The
-/// caller keeps `style` for the next part, so that a colour continues there.
+/// caller keeps `style` for the next part, so that a colour continues there. A carriage return
+/// overwrites only text of the same part. Parts end with lines, except in very long lines.
 pub fn each_styled_piece_of_part<'a>(
     part: &'a str,
     style: &mut Style,
@@ -37,6 +38,7 @@ pub fn each_styled_piece_of_part<'a>(
     }
     for line in part.split_inclusive('\n') {
         let line_end = line.trim_end_matches(['\r', '\n']).len();
+        // What follows the last carriage return has overwritten what is before it.
         let visible_start = match line[..line_end].rfind('\r') {
             Some(carriage_return) => carriage_return + 1,
             None => 0,
@@ -67,6 +69,7 @@ fn each_line_piece<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&St
         piece_start = sequence.end();
 
         if let Some(codes) = colour_codes(sequence.as_str()) {
+            // In markup, a colour is the kind of a word.
             apply_colour_codes(codes, &mut style.word_kind);
         } else if let Some(address) = link_address(sequence.as_str()) {
             // A fragment is refused: a command cannot mean an element of the page.
@@ -136,19 +139,20 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
 /// continues after these codes.
 ///
 /// Returns the number of one of the 16 standard colours, of which 8 to 15 are the bright ones.
-/// `None` for any other colour.
+/// `None` for any other colour: one of the other numbers, or one of red, green and blue.
 fn read_extended_colour(codes: &mut dyn Iterator<Item = u16>) -> Option<u16> {
     let colour_format = codes.next();
+    // Also read for an unknown format, of which nothing is known: it has at least one more code.
     let number_or_red = codes.next();
-    if colour_format == Some(2) {
-        let _green = codes.next();
-        let _blue = codes.next();
-        return None;
+    match colour_format {
+        Some(5) => number_or_red.filter(|number| *number <= 15),
+        Some(2) => {
+            let _green = codes.next();
+            let _blue = codes.next();
+            None
+        }
+        _ => None,
     }
-    if colour_format != Some(5) {
-        return None;
-    }
-    number_or_red.filter(|number| *number <= 15)
 }
 
 #[cfg(test)]

@@ -84,6 +84,7 @@ fn push_block(
     let text = text.strip_suffix('\n').unwrap_or(text);
     markup.push_element_with(Tag::Block, name, |markup| {
         let mut writer = SectionWriter::new(markup);
+        // For the first section only: the writer sets the limits of the next ones.
         writer.limits = first_section;
         match language {
             Some(language) if writer.markup.has_colours() && text.len() <= LONGEST_COLOURED => {
@@ -122,10 +123,11 @@ pub fn decoded_parts(string: &[u8]) -> impl Iterator<Item = String> {
 }
 
 /// Appends a JSON string, given by the bytes between its quotes, as terminal output. It is decoded
-/// in parts.
+/// in parts, so that a long one is not in memory twice.
 pub fn push_json_output(string: &[u8], markup: &mut Markup) {
     markup.push_element(Tag::Output, |markup| {
         let mut writer = SectionWriter::new(markup);
+        // Kept from part to part, so that a colour continues in the next one.
         let mut style = ansi::Style::default();
         each_shown_part(string, |text| {
             ansi::each_styled_piece_of_part(text, &mut style, &mut |style, text| {
@@ -152,15 +154,16 @@ pub fn push_json_numbered_lines(
     });
 }
 
-/// Calls `write` with each decoded part of a JSON string, without the line break at its end, which
-/// begins no further line.
+/// Calls `write` with each decoded part of a JSON string. If the string ends with a line break, the
+/// last part is without it: a block would show it as an empty last line.
 fn each_shown_part(string: &[u8], mut write: impl FnMut(&str)) {
     let mut parts = decoded_parts(string).peekable();
     while let Some(part) = parts.next() {
         let is_last = parts.peek().is_none();
-        match part.strip_suffix('\n') {
-            Some(text) if is_last => write(text),
-            _ => write(&part),
+        if is_last {
+            write(part.strip_suffix('\n').unwrap_or(&part));
+        } else {
+            write(&part);
         }
     }
 }
@@ -191,7 +194,8 @@ impl<'m> SectionWriter<'m> {
     pub(super) fn write(&mut self, word_kind: Option<WordKind>, text: &str) {
         let mut unwritten = text;
         while !unwritten.is_empty() {
-            // A section is divided only when more text follows, so that none is empty.
+            // A section is divided only when more text follows, so that none is empty. Afterwards,
+            // the section is not full, so at least one byte fits, and the loop advances.
             self.divide_if_full();
 
             let (piece, remainder) = unwritten.split_at(self.fitting_len(unwritten));
@@ -217,11 +221,13 @@ impl<'m> SectionWriter<'m> {
         self.written_lines >= self.limits.lines || self.written_bytes >= self.limits.bytes
     }
 
-    /// Writes a piece of terminal output.
+    /// Writes a piece of terminal output with its colour, and as a link if its style has an
+    /// address.
     fn write_styled(&mut self, style: &ansi::Style, text: &str) {
         let Some(address) = &style.link else {
             return self.write(style.word_kind, text);
         };
+        // No link without a text.
         if text.is_empty() {
             return;
         }
@@ -231,7 +237,9 @@ impl<'m> SectionWriter<'m> {
     }
 
     /// Returns how many bytes of the text go into the section: the whole text, or as many whole
-    /// lines as fit. If not even the first line fits, it is split between two characters.
+    /// lines as fit. If not even the first line fits, it is split between two characters, and may
+    /// exceed the limit of the section by less than [`LONGEST_CHAR`] bytes. The result is not 0
+    /// unless the text is empty.
     ///
     /// The section must not be full.
     fn fitting_len(&self, text: &str) -> usize {
@@ -239,12 +247,15 @@ impl<'m> SectionWriter<'m> {
         let lines_left = self.limits.lines - self.written_lines;
         debug_assert!(bytes_left > 0 && lines_left > 0);
 
+        // The limit of lines: the section ends after the last line that it has room for. `nth`
+        // counts from 0.
         let fitting_bytes = &text.as_bytes()[..text.len().min(bytes_left)];
         let mut newlines = memchr::memchr_iter(b'\n', fitting_bytes);
-        // The newline of the last line that fits, counted from 0.
         if let Some(last_newline) = newlines.nth(lines_left - 1) {
             return last_newline + 1;
         }
+
+        // The limit of bytes.
         if fitting_bytes.len() == text.len() {
             return text.len();
         }
@@ -252,7 +263,8 @@ impl<'m> SectionWriter<'m> {
             return last_newline + 1;
         }
 
-        // The minimum is the length of a character: a length of 0 would not advance.
+        // The first line does not fit. At least one character is taken, so that the caller
+        // advances.
         let mut split_offset = bytes_left.max(LONGEST_CHAR);
         while split_offset < text.len() && !text.is_char_boundary(split_offset) {
             split_offset += 1;
@@ -260,6 +272,7 @@ impl<'m> SectionWriter<'m> {
         split_offset.min(text.len())
     }
 
+    /// Ends the last section.
     pub(super) fn finish(self) {
         self.markup.end_section();
     }

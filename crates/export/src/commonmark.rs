@@ -110,19 +110,21 @@ fn is_punctuation(c: Option<char>) -> bool {
 /// one more character. Punctuation of the sentence after the address is not included. `None` if the
 /// text has no address.
 pub(super) fn find_address(text: &str) -> Option<std::ops::Range<usize>> {
+    // A colon is rare, so it is searched for, and what is around it is compared.
     let mut search_start = 0;
     while let Some(distance) = memchr::memchr(b':', &text.as_bytes()[search_start..]) {
         let colon = search_start + distance;
-        search_start = colon + 1;
-        if !text[search_start..].starts_with("//") {
+        let after_colon = colon + ":".len();
+        // If this is no address, the search continues here.
+        search_start = after_colon;
+        if !text[after_colon..].starts_with("//") {
             continue;
         }
-        let host_start = search_start + "//".len();
-        search_start = host_start;
         let Some(address_start) = scheme_start(&text[..colon]) else {
             continue;
         };
 
+        let host_start = after_colon + "//".len();
         let longest_end = match text[host_start..].find(ends_address) {
             Some(len) => host_start + len,
             None => text.len(),
@@ -273,6 +275,9 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
 
     /// Writes an event of the parser, which is at `range` of the source. Then begins a new section
     /// if the current one is full. Between blocks, a section is full at a smaller size.
+    ///
+    /// Word joiners are removed from each text: [`separate_emphasis`] has inserted them only for
+    /// the parser.
     fn write_event(&mut self, event: Event, range: std::ops::Range<usize>) {
         match event {
             Event::Start(tag) => self.start_element(tag, range),
@@ -305,7 +310,8 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
             Event::FootnoteReference(name) => self.markup.push_text(&format!("[^{name}]")),
         }
 
-        // The text of a code block is collected, and written in sections of its own.
+        // Nothing of an open code block is written yet: its text is collected, and written at its
+        // end, in sections of its own.
         if self.code_block.is_some() {
             return;
         }
@@ -374,10 +380,11 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
                     code::push_code_block(&text, &language, highlighting, self.markup);
                 }
             }
-            // A single `~` has opened no element.
+            // A single `~` has opened no element: see `start_element`.
             TagEnd::Strikethrough if !self.source[range].starts_with("~~") => {
                 self.markup.push_text("~")
             }
+            // An image is written as a link to it.
             TagEnd::Image | TagEnd::Link => {
                 self.open_links -= 1;
                 self.markup.close();

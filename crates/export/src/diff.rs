@@ -62,13 +62,16 @@ pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Mark
     if style.source == DiffSource::Agent {
         split_numbers(&mut parsed_lines);
     }
-    // Marked before lines are left out: the counterpart of a shown line may not be shown.
+    // After the numbers are split off, which are no part of the texts that are compared. Before
+    // lines are left out, because the counterpart of a shown line may not be shown.
     mark_changes(&mut parsed_lines);
     let shown_lines = &parsed_lines[..style.shown_count.min(parsed_lines.len())];
 
     markup.push_element_with(Tag::Diff, &format_change_counts(lines), |markup| {
         let mut writer = SectionWriter::new(markup);
         for run in shown_lines.chunk_by(|line, next| line.sign == next.sign) {
+            // Before the element is opened, so that the new section does not begin with the end of
+            // an empty element. Within the element, `push_line` divides the section.
             writer.divide_if_full();
             let tag = match run[0].sign {
                 DiffSign::Added => Some(Tag::Added),
@@ -109,10 +112,12 @@ fn format_change_counts(lines: &[(DiffSign, &str)]) -> String {
     }
 }
 
-/// Divides each line into its sign and its text.
+/// Divides each line into its sign and its text. The text may still begin with a number, for which
+/// [`split_numbers`] is called, and the part of it that is changed is set by [`mark_changes`].
 fn parse_lines<'t>(lines: &[(DiffSign, &'t str)]) -> Vec<DiffLine<'t>> {
     let mut parsed_lines = Vec::with_capacity(lines.len());
     for &(sign, line) in lines {
+        // A line such as `@@ -1 +1 @@` counts as common, but does not begin with a space.
         let sign_len = if line.starts_with(sign.as_str()) {
             sign.as_str().len()
         } else {
@@ -133,6 +138,7 @@ fn parse_lines<'t>(lines: &[(DiffSign, &'t str)]) -> Vec<DiffLine<'t>> {
 /// Divides the text of each line into its number and the rest, as in the diffs of pi. If one line
 /// has no number and is not [`SKIPPED`], the diff has no numbers, and no line is changed.
 fn split_numbers(lines: &mut [DiffLine]) {
+    // All lines are checked before the first one is changed.
     for line in &*lines {
         let is_numbered = split_number(line.text).is_some() || line.text.trim() == SKIPPED;
         if !is_numbered {
@@ -248,6 +254,8 @@ fn common_words_at_end(old: &str, new: &str) -> usize {
     }
     let old_before = &old[..old.len() - len];
     let new_before = &new[..new.len() - len];
+    // If the suffix begins within a word of one of the texts, what it has of this word is removed.
+    // The suffix is the same in both.
     let splits_word = old_before.ends_with(is_word_char) || new_before.ends_with(is_word_char);
     if splits_word {
         let suffix = &old[old.len() - len..];
@@ -270,13 +278,14 @@ fn push_line(line: &DiffLine, language: Option<&'static Language>, writer: &mut 
     }
     writer.write(None, line.sign_text);
 
-    // The offset of the next piece in the line: the pieces follow one another.
-    let mut offset = 0;
+    // The offset of the next piece in the text: the pieces follow one another.
+    let mut piece_start = 0;
     let mut push_piece = |word_kind: Option<WordKind>, piece: &str| {
-        let end = offset + piece.len();
-        // The part of the changed text that is in this piece, which may be empty.
-        let changed_start = line.changed.start.clamp(offset, end) - offset;
-        let changed_end = line.changed.end.clamp(offset, end) - offset;
+        let piece_end = piece_start + piece.len();
+        // The part of the changed text that is in this piece, which may be empty: offsets in the
+        // piece.
+        let changed_start = line.changed.start.clamp(piece_start, piece_end) - piece_start;
+        let changed_end = line.changed.end.clamp(piece_start, piece_end) - piece_start;
         writer.write(word_kind, &piece[..changed_start]);
         if changed_start < changed_end {
             writer.markup.open(Tag::Changed);
@@ -284,7 +293,7 @@ fn push_line(line: &DiffLine, language: Option<&'static Language>, writer: &mut 
             writer.markup.close();
         }
         writer.write(word_kind, &piece[changed_end..]);
-        offset = end;
+        piece_start = piece_end;
     };
     match language {
         Some(language) => each_word(line.text, language, &mut push_piece),

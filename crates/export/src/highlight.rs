@@ -328,9 +328,10 @@ struct Keywords {
 const SLOT_COUNT: usize = 256;
 
 impl Keywords {
-    /// Builds the table of these keywords, which are ASCII and separated by single spaces.
-    /// Iterators cannot be used in a `const fn`.
+    /// Builds the table of these keywords, which are ASCII and separated by single spaces. There
+    /// must be fewer than [`SLOT_COUNT`].
     const fn new(words: &'static str) -> Keywords {
+        // Loops by index, because iterators cannot be used in a `const fn`.
         let mut slots = [0; SLOT_COUNT];
         let bytes = words.as_bytes();
         let mut start = 0;
@@ -345,6 +346,7 @@ impl Keywords {
             while slots[slot] != 0 {
                 slot = (slot + 1) % SLOT_COUNT;
             }
+            // Plus 1, because 0 means that the slot is free.
             slots[slot] = start as u16 + 1;
             start = end + 1;
         }
@@ -360,10 +362,12 @@ impl Keywords {
             return self.words.split(' ').any(|keyword| keyword == word);
         };
         let mut slot = first_slot(first, last, word.len());
-        // A slot has the offset of its keyword plus 1, because 0 means that it is free.
-        while let Some(start) = self.slots[slot].checked_sub(1) {
-            let from_keyword = &self.words.as_bytes()[usize::from(start)..];
+        while self.slots[slot] != 0 {
+            // A slot that is not free has the offset of its keyword plus 1.
+            let keyword_start = usize::from(self.slots[slot] - 1);
+            let from_keyword = &self.words.as_bytes()[keyword_start..];
             let is_prefix = from_keyword.starts_with(word.as_bytes());
+            // A space ends a keyword, and so does the end of the list.
             let is_whole = matches!(from_keyword.get(word.len()), None | Some(b' '));
             if is_prefix && is_whole {
                 return true;
@@ -510,10 +514,10 @@ fn begins_line_comment(text: &str, start: usize, language: &Language) -> bool {
 /// name has no kind.
 fn read_name(text: &str, start: usize, language: &Language) -> Token {
     let unread = &text.as_bytes()[start..];
-    let len = unread
+    let first_other = unread
         .iter()
         .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$')));
-    let end = start + len.unwrap_or(unread.len());
+    let end = start + first_other.unwrap_or(unread.len());
     let name = &text[start..end];
     let byte_after = text.as_bytes().get(end).copied();
 
@@ -521,6 +525,7 @@ fn read_name(text: &str, start: usize, language: &Language) -> Token {
         return Token::with_kind(WordKind::KEYWORD, end);
     }
     if language.has_keys && byte_after == Some(b':') {
+        // Keys have the colour of names that are called.
         return Token::with_kind(WordKind::CALL, end);
     }
     if is_camel_case(name) {
@@ -543,9 +548,9 @@ fn is_camel_case(name: &str) -> bool {
     name.as_bytes()[0].is_ascii_uppercase() && name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// Reads a string on one line, or a quoted key. The opening quote is at the offset `start`. A
-/// string that is not closed reaches to the end of the line, but a `'` that is not closed is an
-/// apostrophe.
+/// Reads a string on one line, or a quoted key. The opening quote, which is one byte, is at the
+/// offset `start`. A string that is not closed reaches to the end of the line, but a `'` that is
+/// not closed is an apostrophe.
 fn read_string(text: &str, start: usize, language: &Language) -> Token {
     let quote = &text[start..=start];
     let end = match find_string_end(text, start + 1, quote, Some('\n')) {
@@ -555,6 +560,7 @@ fn read_string(text: &str, start: usize, language: &Language) -> Token {
     };
     let is_key = language.has_keys && text[end..].trim_ascii_start().starts_with(':');
     let kind = if is_key {
+        // Keys have the colour of names that are called.
         WordKind::CALL
     } else {
         WordKind::STRING

@@ -357,8 +357,8 @@ impl Markup {
     /// Appends the opening of an element: its mark and tag, then `value_part`. `value_part` is the
     /// value with its end mark [`VALUE`], or empty.
     ///
-    /// An element that is nested deeper than [`MOST_LEVELS`] is omitted. A `None` is kept for it,
-    /// so that [`Markup::close`] writes no mark for it either.
+    /// An element that is nested deeper than [`MOST_LEVELS`] is omitted, and does not count. A
+    /// `None` is kept for it, so that [`Markup::close`] writes no mark for it either.
     fn push_open(&mut self, mark_and_tag: &[char], value_part: &str) {
         // Each enclosing section counts as one level.
         let levels = self.section.open_elements.len() + self.enclosing.len();
@@ -420,22 +420,24 @@ impl Markup {
     }
 
     /// Ends the section and begins another. The elements that are open in the section are closed,
-    /// and opened again in the new one, with the same values.
+    /// and opened again in the new one, with the same values: their opening marks are copied from
+    /// the markup.
     pub fn divide_section(&mut self) {
-        // Omitted elements are `None`: `flatten` skips them.
+        // `open_elements` has a `None` for an element that is omitted, which has no marks.
+        // `flatten` skips it.
         for _opening in self.section.open_elements.iter().flatten() {
             self.out.push(CLOSE);
         }
         self.out.extend([SECTION_END, SECTION]);
 
         self.section.start = self.out.len();
-        // Elements that are opened again do not count: if they reached the limit, no section would
-        // have room for more.
+        // Elements that are opened again do not count for the limit of the section: so many may be
+        // open that they alone would reach it, and each section would be full at once.
         self.section.element_count = 0;
         for opening in self.section.open_elements.iter_mut().flatten() {
             let copy_start = self.out.len();
             self.out.extend_from_within(opening.clone());
-            // The next division copies from here.
+            // The opening of this element is now the copy. The next division copies from here.
             *opening = copy_start..self.out.len();
         }
     }
@@ -470,8 +472,8 @@ pub struct Events<'m> {
 impl<'m> Iterator for Events<'m> {
     type Item = Event<'m>;
 
-    /// Reads the next event. The marks are trusted: only [`Markup`] writes them, and text of the
-    /// session contains none.
+    /// Reads the next event, by the table of marks in the module. The marks are trusted: only
+    /// [`Markup`] writes them, and text of the session contains none.
     fn next(&mut self) -> Option<Event<'m>> {
         // Text up to the next mark is an event of its own.
         let next_mark = find_byte(self.unread.as_bytes(), |byte| !is_in_text(byte));
@@ -482,8 +484,11 @@ impl<'m> Iterator for Events<'m> {
             return Some(Event::Text(text));
         }
 
-        let event = match self.next_char()? {
+        // At a mark, or at the end.
+        let mark = self.next_char()?;
+        let event = match mark {
             OPEN => Event::Open(self.next_tag(), ""),
+            // The value follows the tag, up to its own mark.
             OPEN_WITH => {
                 let tag = self.next_tag();
                 let (value, after_value) = self.unread.split_once(VALUE).unwrap_or_default();

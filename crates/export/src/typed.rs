@@ -146,7 +146,7 @@ struct FencedBlock<'t> {
 /// be searched to its end once, so there are few.
 const FENCE_LENGTHS: Range<usize> = 3..10;
 
-/// Finds fenced blocks.
+/// Finds the fenced blocks of one text.
 #[derive(Default)]
 struct FenceSearch {
     /// The length of the shortest fence for which no closing fence was found. Further down, a fence
@@ -158,7 +158,8 @@ impl FenceSearch {
     /// Reads the block whose first fence is the line at `line_start`. `None` if the line is not a
     /// fence, or if no fence closes it: then the line is text.
     ///
-    /// `line_start` must ascend from call to call.
+    /// All calls must have the same text, and `line_start` must ascend from call to call: what was
+    /// found out about fences further down then still holds.
     fn read_block<'t>(&mut self, text: &'t str, line_start: usize) -> Option<FencedBlock<'t>> {
         let code_start = next_line(text, line_start);
         let line = text[line_start..code_start].trim();
@@ -208,6 +209,8 @@ fn paragraph_end(text: &str, start: usize, text_end: usize) -> usize {
 
 /// Appends the paragraphs in a range of the text to `parts`. The range has no fences. Blank lines
 /// separate paragraphs. Adjacent paragraphs in columns become one part.
+///
+/// A paragraph consists of words, of columns, or of words that introduce the columns below them.
 fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) {
     // Parts from here on are from this range. A part before it must not be extended.
     let first_index = parts.len();
@@ -222,18 +225,22 @@ fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) 
         }
         unread_start = end;
 
+        // The words are from `start` to `columns_start`, and the columns from there to `end`.
+        // Either may be empty.
         let columns_start = start + find_columns(&text[start..end]);
-        if columns_start > start {
+        let has_words = columns_start > start;
+        let has_columns = columns_start < end;
+        if has_words {
             parts.push(TypedPart {
                 kind: PartKind::Words,
                 start,
                 end: columns_start,
             });
         }
-        if columns_start == end {
+        if !has_columns {
             continue;
         }
-        let may_extend = parts.len() > first_index && columns_start == start;
+        let may_extend = parts.len() > first_index && !has_words;
         match parts.last_mut() {
             Some(last) if may_extend && last.kind == PartKind::Columns => last.end = end,
             _ => parts.push(TypedPart {
@@ -254,9 +261,12 @@ fn find_columns(paragraph: &str) -> usize {
     if !has_columns(paragraph) {
         return paragraph.len();
     }
+    // A sentence is a long line that needs no columns itself. The columns begin with the first line
+    // that is not one.
     let mut columns_start = 0;
     for line in paragraph.split_inclusive('\n') {
-        if line.len() <= LONGEST_COLUMN_LINE || has_columns(line) {
+        let is_sentence = line.len() > LONGEST_COLUMN_LINE && !has_columns(line);
+        if !is_sentence {
             break;
         }
         columns_start += line.len();
@@ -264,7 +274,7 @@ fn find_columns(paragraph: &str) -> usize {
     columns_start
 }
 
-/// Whether a paragraph needs a font of fixed width:
+/// Whether a paragraph, or one line of it, needs a font of fixed width:
 ///
 /// - it has a tab, a line of a box, or three spaces within a line;
 /// - two of its lines begin with `|`;
@@ -335,14 +345,15 @@ fn divide_parts<'t>(
     (before, after)
 }
 
-/// Appends parts of a text, in sections.
+/// Appends parts of a text, each as a paragraph or a block. A section of the page ends where it has
+/// reached the size [`FULL`]: between two parts, or within a part.
 fn push_parts(text: &str, parts: &[TypedPart], markup: &mut Markup) {
     markup.open(Tag::Prose);
     markup.begin_section();
     for part in parts {
         let content = &text[part.start..part.end];
         match part.kind {
-            PartKind::Words => push_words(content, markup),
+            PartKind::Words => push_paragraph(content, markup),
             PartKind::Columns => code::push_short_block(content, "", None, markup),
             PartKind::Code { language } => {
                 let highlighting = Language::from_name(language);
@@ -355,13 +366,17 @@ fn push_parts(text: &str, parts: &[TypedPart], markup: &mut Markup) {
     markup.close();
 }
 
-/// Appends a paragraph with its lines and its indentation.
-fn push_words(paragraph: &str, markup: &mut Markup) {
+/// Appends a paragraph in which each line is a line, and keeps its indentation.
+fn push_paragraph(paragraph: &str, markup: &mut Markup) {
     markup.open(Tag::Verbatim);
     for (index, line) in paragraph.lines().enumerate() {
-        // If the section was divided, the line is in a new paragraph, and needs no line break.
-        if index > 0 && !markup.divide_if_full(FULL) {
-            markup.push_text("\n");
+        if index > 0 {
+            // In a new section, the element of the paragraph is opened again, and begins with this
+            // line. Within a section, the line needs a line break before it.
+            let is_in_new_section = markup.divide_if_full(FULL);
+            if !is_in_new_section {
+                markup.push_text("\n");
+            }
         }
         push_line(line.trim_end(), markup);
     }

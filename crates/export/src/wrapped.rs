@@ -74,18 +74,32 @@ fn begins_line(text: &str, offset: usize) -> bool {
     before.is_empty() || before.ends_with('\n')
 }
 
-/// For each tag of [`TAGS`], the offset at which its closing tag was last found at the start of a
-/// line: 0 before the first search, and the length of the text if no closing tag follows.
-///
-/// Without these offsets, the text would be searched to its end for each opening tag that is not
-/// closed.
+/// The closing tags that were found at the start of a line. Without them, the text would be
+/// searched to its end for each opening tag that is not closed.
 #[derive(Default)]
-struct ClosingTags([usize; TAGS.len()]);
+struct ClosingTags {
+    /// For each tag of [`TAGS`], the result of the last search for its closing tag.
+    last_found: [LastFound; TAGS.len()],
+}
+
+/// The result of the last search for a closing tag.
+#[derive(Clone, Copy, Default)]
+enum LastFound {
+    /// It was not searched for yet.
+    #[default]
+    NotSearched,
+    /// It was found at this offset.
+    At(usize),
+    /// The text was searched to its end.
+    Nowhere,
+}
 
 impl ClosingTags {
-    /// Returns the offset of the first `closing_tag` that begins a line after `line_end`; `None` if
-    /// there is none. `line_end` is the offset of a line break or of the end of the text, and must
-    /// ascend in the calls for the same tag.
+    /// Returns the offset of the first `closing_tag`, that of the tag at `tag_index`, that begins a
+    /// line after `line_end`; `None` if there is none.
+    ///
+    /// `line_end` is the offset of a line break or of the end of the text. All calls must have the
+    /// same text, and `line_end` must ascend in the calls for the same tag.
     fn find_after(
         &mut self,
         text: &str,
@@ -93,19 +107,24 @@ impl ClosingTags {
         tag_index: usize,
         closing_tag: &str,
     ) -> Option<usize> {
-        let last_found = &mut self.0[tag_index];
-        // A tag that was found further down is the first one for this line, too.
-        if *last_found <= line_end {
-            *last_found = match text[line_end..].find(&format!("\n{closing_tag}")) {
-                Some(newline) => line_end + newline + "\n".len(),
-                None => text.len(),
-            };
+        match self.last_found[tag_index] {
+            // A tag that was found further down is the first one after this line, too.
+            LastFound::At(offset) if offset > line_end => return Some(offset),
+            LastFound::Nowhere => return None,
+            LastFound::At(_) | LastFound::NotSearched => {}
         }
-        // No tag begins at the end of the text, so this offset means that there is none.
-        if *last_found == text.len() {
-            return None;
+
+        match text[line_end..].find(&format!("\n{closing_tag}")) {
+            Some(newline) => {
+                let offset = line_end + newline + "\n".len();
+                self.last_found[tag_index] = LastFound::At(offset);
+                Some(offset)
+            }
+            None => {
+                self.last_found[tag_index] = LastFound::Nowhere;
+                None
+            }
         }
-        Some(*last_found)
     }
 }
 
@@ -116,9 +135,13 @@ struct Element<'t> {
     end: usize,
 }
 
-/// Reads the element whose `<` is at the offset `start`. `None` if the text there is not an
-/// element: it has another tag, it is a file or skill without a name or a list with attributes, or
-/// it is not closed.
+/// Reads the element whose `<` is at the offset `start`. `None` if the text there is not an element
+/// as the agents write it:
+///
+/// - its tag is not one of [`TAGS`];
+/// - it is a file or a skill without a name;
+/// - it is a list of files with attributes, which a list has not;
+/// - it has no closing tag.
 fn read_element<'t>(
     text: &'t str,
     start: usize,
@@ -141,6 +164,8 @@ fn read_element<'t>(
         _ => return None,
     };
 
+    // The body begins on the line of the opening tag. The closing tag may be on this line, too, or
+    // at the start of a later one.
     let closing_tag = format!("</{tag}>");
     let body_start = line_end - body_on_line.len();
     let body_end = match body_on_line.find(&closing_tag) {
