@@ -93,7 +93,8 @@ impl EntryView<'_> {
 
     /// Appends a message of an extension, and the details that the extension keeps with it.
     /// `object` is an entry or a message. If the message is a skill that the user invoked, what the
-    /// user typed comes first, and the text of the skill is folded.
+    /// user typed comes first, and the text of the skill is folded. A command that was imported
+    /// from Claude Code is shown as typed by the user, and any other message as Markdown.
     fn push_custom_message(&mut self, object: Raw) {
         let content = object.get("content");
         if is_user_skill(object)
@@ -285,12 +286,15 @@ impl EntryView<'_> {
         let replacement = line.get("replacement");
         let omits = replacement.is_some_and(Raw::is_null);
         if let Some(target) = target {
-            let target_number = self.source.contents.entry_number(target);
-            if let Some(target) = target_number
+            if let Some(target_number) = self.source.contents.entry_number(target)
                 && replacement.is_some()
             {
-                self.facts.edit = Some(EditFact { target, omits });
+                self.facts.edit = Some(EditFact {
+                    target: target_number,
+                    omits,
+                });
             }
+            // If the entry undoes a change, the content that the model sees is other content, too.
             let text_before = if omits {
                 "From here on the model no longer sees "
             } else {

@@ -132,6 +132,7 @@ impl Html {
         let direction = if tag.has_own_direction() { "auto" } else { "" };
         let is_list_number = tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
         let start = if is_list_number { value } else { "" };
+        // Those that are empty are left out.
         let attributes = [
             ("class", class.trim()),
             ("dir", direction),

@@ -140,7 +140,9 @@ fn mask_char(session: &Session, labels: &Labels, ix: EntryIx) -> char {
     let entry = session.entry(ix);
     let mut mask = 0;
     for (bit, filter) in FILTERS.into_iter().enumerate() {
-        if filter_shows(session, labels, Some(ix), filter, ix) {
+        // As if the entry were the leaf, which is shown even if it is silent.
+        let leaf = Some(ix);
+        if filter_shows(session, labels, leaf, filter, ix) {
             mask |= 1 << bit;
         }
     }

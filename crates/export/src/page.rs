@@ -116,8 +116,10 @@ fn strip_comments(source: &str) -> String {
     stripped
 }
 
-/// Writes the page in the order that the module describes, and at its end the prose for browsers
-/// that run no script. `workers` threads make the pieces.
+/// Writes the page: its head and skeleton, the index with the rows of the tree, the script, the
+/// entries, and the facts that are known only when the entries are read. The script comes before
+/// the entries, so that a browser shows the tree while the entries are still loading. At the end is
+/// the prose for browsers that run no script. `workers` threads make the pieces.
 ///
 /// With `attach`, the page also contains the exported entries as a session, which the reader can
 /// save.
@@ -133,6 +135,7 @@ pub fn write_page(
         has_session: attach,
     };
     let mut page = PageWriter::new(out);
+    // From here on, everything is written through `page`, which computes a checksum.
     let out: &mut dyn Write = &mut page;
     head.write(contents, out)?;
     out.write_all(b"<body>\n")?;
@@ -156,15 +159,17 @@ pub fn write_page(
 
 /// Writes the exported entries as a session, in pieces of [`PIECE_SIZE`] bytes.
 fn write_session_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
-    // Each time that the buffer is full, its bytes become a piece.
+    // Each time that the buffer is full, it writes its bytes at once, which become a piece. The
+    // last piece is what the flush writes.
     let piece_writer = FnWriter(|bytes: &[u8]| write_piece("class=\"session\"", bytes, out));
     let mut buffer = BufWriter::with_capacity(PIECE_SIZE.bytes as usize, piece_writer);
-    let written = contents
+    let write_result = contents
         .write_session(&mut buffer)
         .and_then(|()| buffer.flush());
-    // If the buffer were dropped after an error, it would write once more.
+    // If the buffer were dropped after an error, it would write once more. Taking it apart does
+    // not.
     drop(buffer.into_parts());
-    written
+    write_result
 }
 
 /// The head of a page.
@@ -281,8 +286,10 @@ pub fn read_own_page(file: &dyn ReadAt, session: &Session) -> io::Result<Option<
     }))
 }
 
-/// Whether a file ends as a page does, with the checksum of its content.
+/// Whether a file ends as [`write_page`] ends a page: with the checksum of all bytes before the
+/// end.
 fn has_valid_checksum(file: &dyn ReadAt) -> io::Result<bool> {
+    // The end has the same length for every checksum.
     let Some(content_len) = file.len().checked_sub(page_end(0).len() as u64) else {
         return Ok(false);
     };
@@ -391,8 +398,8 @@ struct EntriesSummary {
     prose_by_number: ProseByNumber,
 }
 
-/// Writes the entries in pieces, in file order. `workers` threads make the pieces. Returns what
-/// later parts of the page need.
+/// Writes the entries in pieces, in file order. `workers` threads make the pieces; this thread
+/// writes them, in order. Returns what later parts of the page need.
 fn write_entry_pieces(
     contents: &Contents,
     workers: usize,
@@ -429,6 +436,7 @@ fn write_entry_pieces(
 fn prose_mask(contents: &Contents) -> Vec<bool> {
     let mut has_prose = vec![false; contents.entries.len()];
     for ix in contents.session.path(contents.leaf) {
+        // The letters of requests and of replies.
         let letter = index::kind_letter(contents.session.entry(ix));
         if let Some(number) = contents.entry_number(ix)
             && matches!(letter, 'u' | 'a')
@@ -439,7 +447,8 @@ fn prose_mask(contents: &Contents) -> Vec<bool> {
     has_prose
 }
 
-/// Writes the prompts and answers of the path for browsers that do not run the script.
+/// Writes the prompts and answers of the path for browsers that do not run the script: from the
+/// line that [`PROSE_START`] begins, which opens the element, to the line that closes it.
 fn write_prose(
     contents: &Contents,
     prose_by_number: &ProseByNumber,
@@ -458,6 +467,7 @@ fn write_prose(
         let Some(prose) = prose_by_number.get(&number) else {
             continue;
         };
+        // Only requests, of the letter `u`, and replies have prose: see `prose_mask`.
         let letter = index::kind_letter(contents.session.entry(ix));
         let who = if letter == 'u' { "User" } else { "Assistant" };
         writeln!(

@@ -101,18 +101,22 @@ struct PagePart {
 impl PagePart {
     /// Writes an article: its name and time, label, model, and note, then its content.
     fn write(&self, contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
-        let mut heading = vec![entry_heading(contents, self.ix)];
-        heading.extend(entry_time(contents, self.ix));
+        // The style knows the kind of an entry by its letter.
+        let kind_class = kind_letter(contents.session.entry(self.ix));
+        // A part is made only of an entry that is exported, which has a number.
+        let number = contents.entry_number(self.ix).unwrap_or_default();
+        let mut heading_parts = vec![entry_heading(contents, self.ix)];
+        heading_parts.extend(entry_time(contents, self.ix));
+        let heading = Html::from_text(&heading_parts.join(" · "));
+        let label = wrap_in_element("<span class=\"label\">", self.label.as_deref(), "</span>");
+        let model = wrap_in_element("<span>", self.model.as_deref(), "</span>");
+        let note = wrap_in_element("<div class=\"note\">", self.edit_note, "</div>");
+        let body = &self.body;
         writeln!(
             out,
-            "<article class=\"entry {}\" id=\"e{}\"><header><h2>{}</h2>{}{}</header><div class=\"body\">{}{}</div></article>",
-            kind_letter(contents.session.entry(self.ix)),
-            contents.entry_number(self.ix).unwrap_or_default(),
-            Html::from_text(&heading.join(" · ")),
-            wrap_in_element("<span class=\"label\">", self.label.as_deref(), "</span>"),
-            wrap_in_element("<span>", self.model.as_deref(), "</span>"),
-            wrap_in_element("<div class=\"note\">", self.edit_note, "</div>"),
-            self.body,
+            "<article class=\"entry {kind_class}\" id=\"e{number}\">\
+            <header><h2>{heading}</h2>{label}{model}</header>\
+            <div class=\"body\">{note}{body}</div></article>",
         )
     }
 }
@@ -184,8 +188,9 @@ fn type_in_words(name: &str) -> String {
     }
 }
 
-/// Returns, for each entry whose content an edit on the path changed for the model, the note for
-/// the reader. Of several edits of an entry, the last one counts.
+/// Returns the notes for readers at the entries whose content an edit on the path changed for the
+/// model. Of several edits of an entry, the last one counts: if it undoes the one before, the entry
+/// has no note.
 pub(super) fn edit_notes(
     source: &ContentsReader,
     path: &[EntryIx],

@@ -40,7 +40,7 @@ const LONGEST_COMPARED: usize = 512 * 1024;
 
 /// The size at which a section of nested calls is full. Head lines are short, so that only the
 /// number of elements is limited.
-const NESTED_CALLS: SectionLimits = SectionLimits {
+const FULL_OF_NESTED_CALLS: SectionLimits = SectionLimits {
     bytes: usize::MAX,
     elements: 200,
 };
@@ -88,16 +88,18 @@ impl EntryView<'_> {
             return;
         }
 
-        self.push_tool("open", |view| {
+        self.push_tool(ToolState::Open, |view| {
             let mut marks = Vec::new();
             // With a filter, the session may have a result that is left out.
             if contents.cuts.filter.is_none() {
                 marks.push(HeadMark::remark("no result"));
             }
             push_head_line(&name, &subject, &marks, &mut view.markup);
-            view.push_call_details(&name, arguments, Raw::NULL);
+            let details_of_result = Raw::NULL;
+            view.push_call_details(&name, arguments, details_of_result);
         });
-        // Without a result, it is not known whether the file was changed.
+        // The details have counted the lines that the call would change. Without a result, it is
+        // not known whether it did.
         self.facts.changed_lines = ChangedLines::default();
     }
 
@@ -125,7 +127,7 @@ impl EntryView<'_> {
         let output = ToolOutput::new(content, self.source.contents.cuts.max_lines);
         let failed = is_error.is_some_and(Raw::is_truthy);
 
-        let outcome = Outcome::from_result(message, &output.text.ends());
+        let outcome = Outcome::from_result(message, &output.text.shortened());
         let failure_text = match outcome.exit_code() {
             Some(code) => format!("exit {code}"),
             None => "failed".to_owned(),
@@ -138,7 +140,7 @@ impl EntryView<'_> {
             marks.push(HeadMark::remark("shortened by the agent"));
         }
 
-        let state = if failed { "failed" } else { "" };
+        let state = ToolState::of_finished(failed);
         self.push_tool(state, |view| {
             let subject = view.call_subject(&name, arguments);
             push_head_line(&name, &subject, &marks, &mut view.markup);
@@ -152,7 +154,7 @@ impl EntryView<'_> {
                 }
             } else if shows_change && !failed && is_edit_tool(&name) {
                 // The output of a successful edit only confirms the change that was drawn.
-                let text = output.text.ends();
+                let text = output.text.shortened();
                 let confirmation = cut(&first_line(text.trim()), LONGEST_REMARK);
                 view.markup.push_text_element(Tag::Note, &confirmation);
             } else {
@@ -178,8 +180,8 @@ impl EntryView<'_> {
 
     /// Appends the element of a tool, with the content that `inside` appends. The page colours the
     /// element by `state`: `open` without a result, `failed`, or empty.
-    fn push_tool(&mut self, state: &str, inside: impl FnOnce(&mut Self)) {
-        self.markup.open_with(Tag::Tool, state);
+    fn push_tool(&mut self, state: ToolState, inside: impl FnOnce(&mut Self)) {
+        self.markup.open_with(Tag::Tool, state.as_str());
         inside(self);
         self.markup.close();
     }
@@ -238,7 +240,7 @@ impl EntryView<'_> {
         self.push_section(|view| {
             for call in calls.items() {
                 view.push_nested_call(call);
-                view.markup.divide_if_full(NESTED_CALLS);
+                view.markup.divide_if_full(FULL_OF_NESTED_CALLS);
             }
         });
         self.markup.close();
@@ -346,6 +348,9 @@ impl EntryView<'_> {
     /// - a tool that only reads: nothing;
     /// - a tool that writes a file: the content of the file;
     /// - any other tool: the change that it made to a file, or else its arguments as JSON.
+    ///
+    /// Agents name the same tool in lower case or with a capital letter. Adds the lines of a change
+    /// to the facts of the entry.
     fn push_call_details(&mut self, name: &str, arguments: Raw, details: Raw) -> DrawnDetails {
         match name {
             "bash" | "Bash" => {
@@ -545,11 +550,12 @@ impl EntryView<'_> {
             marks.push(HeadMark::remark("output shortened"));
         }
 
-        let has_failed = outcome != Outcome::Passed;
-        let state = if has_failed { "failed" } else { "" };
+        // A command that was cancelled counts as failed, too.
+        let state = ToolState::of_finished(outcome != Outcome::Passed);
         self.push_tool(state, |view| {
             push_head_line(name, &first_line(&code), &marks, &mut view.markup);
-            if code.trim_end().contains('\n') {
+            let has_several_lines = code.trim_end().contains('\n');
+            if has_several_lines {
                 let highlighting = Language::from_name(language);
                 code::push_code_block(&code, language, highlighting, &mut view.markup);
             }
@@ -564,7 +570,7 @@ impl EntryView<'_> {
     /// Appends files that the user mentioned.
     pub fn push_files(&mut self, message: Raw) {
         for file in message.get("files").unwrap_or(Raw::NULL).items() {
-            self.push_tool("", |view| view.push_file(file));
+            self.push_tool(ToolState::Passed, |view| view.push_file(file));
         }
     }
 
@@ -590,6 +596,37 @@ impl EntryView<'_> {
             && image.is_object()
         {
             self.push_image(image);
+        }
+    }
+}
+
+/// The state of a tool call, which the page shows by a colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ToolState {
+    /// The tool did what was asked for.
+    Passed,
+    /// The tool failed, or was stopped.
+    Failed,
+    /// The call has no result.
+    Open,
+}
+
+impl ToolState {
+    /// Returns the state of a call that has a result.
+    fn of_finished(has_failed: bool) -> ToolState {
+        if has_failed {
+            ToolState::Failed
+        } else {
+            ToolState::Passed
+        }
+    }
+
+    /// Returns the value of [`Tag::Tool`]: the class of the element on the page.
+    fn as_str(self) -> &'static str {
+        match self {
+            ToolState::Passed => "",
+            ToolState::Failed => "failed",
+            ToolState::Open => "open",
         }
     }
 }
@@ -680,11 +717,15 @@ impl<'t> ToolOutput<'t> {
             }
         }
 
+        // Only a text that is a single string of the file can be decoded in parts. Without blocks
+        // of text, the content itself may be that string.
         let only_string = match *texts {
             [] => content.and_then(Raw::raw_string),
             [text] => text.raw_string(),
             _ => None,
         };
+        // If the export limits the lines, few of them are shown, so the text is decoded as a whole,
+        // and its lines are counted.
         let text = match only_string {
             Some(string) if string.len() > LONGEST_TEXT && max_lines.is_none() => {
                 OutputText::Long(string)
@@ -705,22 +746,23 @@ enum OutputText<'t> {
 }
 
 impl OutputText<'_> {
-    /// Returns the text. A long one is shortened to its first part and its last two, where agents
-    /// report how a call ended. The last part alone may be no more than a line.
-    fn ends(&self) -> Cow<'_, str> {
+    /// Returns the text. A long one is shortened to its beginning and its end, because agents
+    /// report at the end how a call ended: to its first part and its last two, of which the very
+    /// last may be no more than a line.
+    fn shortened(&self) -> Cow<'_, str> {
         let string = match self {
             OutputText::Whole(text) => return Cow::Borrowed(text),
             OutputText::Long(string) => string,
         };
         let parts: Vec<&[u8]> = code::string_parts(string).collect();
-        let end_start = parts.len().saturating_sub(2);
-        let mut ends = String::new();
+        let first_of_end = parts.len().saturating_sub(2);
+        let mut shortened = String::new();
         for (index, part) in parts.iter().enumerate() {
-            if index == 0 || index >= end_start {
-                ends.push_str(&decode(part).to_string_lossy());
+            if index == 0 || index >= first_of_end {
+                shortened.push_str(&decode(part).to_string_lossy());
             }
         }
-        Cow::Owned(ends)
+        Cow::Owned(shortened)
     }
 
     /// Whether it has nothing but whitespace. A long text counts as shown.
@@ -756,10 +798,10 @@ mod tests {
 
         let text = ToolOutput::new(Some(content), None).text;
         assert!(matches!(text, OutputText::Long(_)));
-        let ends = text.ends();
-        assert!(ends.starts_with("begun\n"));
-        assert!(ends.ends_with("\nCommand exited with code 3"));
-        assert!(ends.len() < LONGEST_TEXT, "{}", ends.len());
+        let shortened = text.shortened();
+        assert!(shortened.starts_with("begun\n"));
+        assert!(shortened.ends_with("\nCommand exited with code 3"));
+        assert!(shortened.len() < LONGEST_TEXT, "{}", shortened.len());
         assert_eq!(text.find_commits(arguments).len(), 1);
 
         let limited = ToolOutput::new(Some(content), Some(10)).text;

@@ -96,6 +96,9 @@ impl ExportSearch {
 
     /// Searches a line of a page, if it contains text of the session: a piece, the id, the title,
     /// or prose. The other lines, such as the style, are the same for every session.
+    ///
+    /// The prose is from the line that begins with [`PROSE_START`] to the one that begins with
+    /// `</noscript>`, both included. `is_in_prose` is kept from line to line.
     fn search_page_line(&mut self, line: &[u8]) -> io::Result<()> {
         if line.starts_with(PIECE_START) {
             self.search_text(&inflated_piece(line)?, Rendition::Page);
@@ -111,13 +114,18 @@ impl ExportSearch {
         if self.is_in_prose || is_of_session {
             self.search_text(line, Rendition::StaticPage);
         }
-        if line.starts_with(b"</noscript>") {
+        // After the search, so that this line is searched as well.
+        if line.starts_with(PROSE_END) {
             self.is_in_prose = false;
         }
         Ok(())
     }
 
     /// Searches a line of a page without a script, unless it is in the style.
+    ///
+    /// The style is from the line that begins with `<style>` to the one that contains `</style>`,
+    /// both included: `static_html` writes nothing else on these lines. `is_in_style` is kept from
+    /// line to line.
     fn search_static_page_line(&mut self, line: &[u8]) {
         if line.starts_with(b"<style>") {
             self.is_in_style = true;
@@ -154,6 +162,9 @@ const PIECE_START: &[u8] = b"<script type=\"text/plain\" ";
 /// Begins the line with the title of a page.
 const TITLE_START: &[u8] = b"<title>";
 
+/// Begins the line at which the prose of a page ends; [`PROSE_START`] begins it.
+const PROSE_END: &[u8] = b"</noscript>";
+
 /// The first bytes of gzip data (RFC 1952).
 const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
 
@@ -173,8 +184,8 @@ fn inflated_piece(line: &[u8]) -> io::Result<Vec<u8>> {
         Ok(packed) if packed.starts_with(GZIP_MAGIC) => {
             GzDecoder::new(&packed[..]).read_to_end(&mut inflated)?;
         }
-        // The unchanged data of an image, whose id is `i` and two numbers. The id of the index
-        // begins with `i`, too, but the index is gzip.
+        // The data of an image, which is not text of the session. Its id is `i` and two numbers.
+        // The id of the index begins with `i`, too, but the index is gzip.
         _ if line[PIECE_START.len()..].starts_with(b"id=\"i") => {}
         _ => return Err(invalid_piece()),
     }
@@ -286,8 +297,10 @@ impl SpellingSearcher {
             if !spelling.applies_to(&value.bytes) {
                 continue;
             }
+            // A value that the spelling does not change may have any length.
             let bytes = spelling.filter_bytes(&value.bytes);
             if bytes == *value.bytes || bytes.len() >= SHORTEST_SPELLED {
+                // The two lists stay in step: the search reports indexes in the second one.
                 value_indexes.push(index);
                 spelled_values.push(SecretValue {
                     kind: value.kind,
@@ -297,9 +310,10 @@ impl SpellingSearcher {
         }
 
         // A value must be in the window as a whole, so the overlap is the longest text that
-        // `ValueSearch` recognizes as a value: percent-encoded, with three characters per byte.
+        // `ValueSearch` recognizes as a value. That text is percent-encoded, with three characters
+        // (`%2F`) per byte.
         let longest_value = spelled_values.iter().map(|value| value.bytes.len()).max()?;
-        let overlap_len = longest_value * 3;
+        let overlap_len = "%2F".len() * longest_value;
         Some(SpellingSearcher {
             spelling,
             value_search: ValueSearch::new(spelled_values),
@@ -310,18 +324,23 @@ impl SpellingSearcher {
         })
     }
 
-    /// Adds whole lines of an export to the window, and searches the window when it is full.
+    /// Adds whole lines of an export to the window, in the spelling of this searcher, and searches
+    /// the window when it is full.
     ///
-    /// `stripped_text` is what [`strip_markup`] returns for `text`. The caller makes it once for
-    /// all spellings.
+    /// `stripped_text` is what [`strip_markup`] returns for `text`, without elements and escapes.
+    /// The caller makes it once for all spellings. `format` is how `text` is written.
     fn add_lines(&mut self, text: &[u8], stripped_text: &[u8], format: Rendition) {
         let spelled = match self.spelling {
+            // With its elements, but without the escapes of the format.
             Spelling::Marked if format == Rendition::Trajectory => unescape_json(text),
             Spelling::Marked => decode_entities(text),
-            spelling => spelling.filter_bytes(stripped_text),
+            Spelling::Plain | Spelling::Squeezed | Spelling::Block => {
+                self.spelling.filter_bytes(stripped_text)
+            }
         };
         self.window.extend(spelled);
-        // The line break that `text` lacks, unless the spelling omits line breaks.
+        // `text` is without its last line break. Of a line break, `filter_bytes` leaves nothing if
+        // the spelling omits line breaks.
         self.window.extend(self.spelling.filter_bytes(b"\n"));
         if self.window.len() > WINDOW_LEN {
             self.search_window();

@@ -99,9 +99,10 @@ impl<'s> EntryView<'s> {
     }
 
     /// Appends the source of a text to the Markdown for copying. As soon as one text of the entry
-    /// is long, no source is kept.
+    /// is long, no source of the entry is kept, also not of its other texts.
     pub(super) fn keep_source(&mut self, text: &str) {
         if text.len() > LONGEST_TEXT {
+            // Also sets `has_long_text`.
             self.discard_source();
         }
         if self.has_long_text {
@@ -162,7 +163,8 @@ impl<'s> EntryView<'s> {
         let thinking = thinking.filter(|value| value.is_string());
         let is_thinking = matches!(block_type.as_bytes(), b"thinking" | b"redactedThinking");
         if is_thinking && cuts.omits_thinking {
-            // What the user asked to leave out needs no remark.
+            // What the user asked to leave out needs no note. What is left out only so that the
+            // export is small enough needs one.
             if self.source.contents.omits_thinking_for_size() {
                 self.markup
                     .push_text_element(Tag::Note, "Left out here: thinking");
@@ -183,7 +185,9 @@ impl<'s> EntryView<'s> {
                 }
             }
             (b"image", ..) => self.push_image(block),
+            // Without a type.
             (b"", ..) => self.push_json("block", block),
+            // Of an unknown type, without the string of its type, or a call outside a reply.
             _ => self.push_json("other content", block),
         }
     }

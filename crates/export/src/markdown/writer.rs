@@ -189,6 +189,7 @@ impl MarkdownWriter {
             if self.is_at_line_start {
                 self.push(&NO_BREAK_SPACE.repeat(run_len));
             } else {
+                // Within a line, a run has at least two spaces.
                 self.push(&NO_BREAK_SPACE.repeat(run_len - 1));
                 self.push(" ");
             }
