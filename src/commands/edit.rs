@@ -88,7 +88,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None if args.omit => EditAction::Omit,
         None => EditAction::Undo,
     };
-    report_targets(&open, args, ui)?;
     let mut edit_count = 0;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         if !locked_open
@@ -108,6 +107,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         edit_count = change.entries.len();
         Ok(change.into())
     })?;
+    report_targets(&open, args, ui)?;
 
     // With -n or --json, the change itself is printed. On standard output, the session is.
     let is_only_shown = args.write.change.dry_run || args.write.change.json;
@@ -133,12 +133,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 const MAX_TEXT_WIDTH: usize = 100;
 
 /// With `-n`, reports the texts of the targets, so that a wrong one is noticed before it is edited.
-/// Also reports if a reference `:/TEXT` fits other entries.
+/// Also reports if a reference `:/TEXT` fits other entries. `open` is the session before the edit.
 fn report_targets(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
-    // The edit itself reports that this session cannot have edits.
-    if !open.session.agent().constants().applies_context_edits {
-        return Ok(());
-    }
     for reference in &args.targets {
         let target = open.find_entry(reference)?;
         let other_count = open.count_other_matches(reference)?;

@@ -60,7 +60,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let navigation = match &args.to {
         Some(reference) => {
             let navigation = navigate_to(&open, leaf, reference)?;
-            if navigation.abandoned.is_empty() {
+            let is_text = reference.starts_with(":/");
+            if is_text && navigation.abandoned.is_empty() {
                 warn_of_end(&open, reference, ui);
             }
             navigation
@@ -75,8 +76,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
 }
 
-/// Warns that nothing follows the entry to go back to. A text is often in the answer, too, which is
-/// newer than the user message that was meant.
+/// Warns that nothing follows the entry to go back to, which was found by its text. The text is often
+/// in the answer, too, which is newer than the user message that was meant.
 fn warn_of_end(open: &OpenSession, reference: &str, ui: &mut Ui) {
     let reference = to_visible(reference);
     let hint = if last_request(&open.session, open.session.leaf).is_some() {
