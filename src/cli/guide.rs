@@ -12,7 +12,7 @@ pub type GuideRow = (&'static str, &'static str);
 
 /// The exit codes.
 pub const EXIT_CODES: [GuideRow; 5] = [
-    ("0", "success; also if there is nothing left to do"),
+    ("0", "success; also if what was asked for is already so"),
     (
         "1",
         "negative answer, such as no match, nothing to compact, or a hook that cancels; or a check found something",

@@ -52,8 +52,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   agent estimates for all messages, the agent's estimate is shown instead,
 ///   marked with `~`
 /// - its last user message, with the label of that message
-/// - its outcome: the last answer or other entry after that message, after
-///   `(failed)` if this entry or the last tool call failed
+/// - its outcome: the last answer or other entry that follows that message;
+///   `(failed)` precedes it if this entry or the last tool call failed
 ///
 /// `[LABEL] on ID` is a label of another entry on the branch. `(undone)` means
 /// that `undo` took back the last entry.

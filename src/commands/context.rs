@@ -81,8 +81,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// does not record. With --json, it may be negative.
 ///
 /// After an `edit` or a compaction, until the next reply, pi estimates the messages alone. A note
-/// then has the size with the system prompt and tools, as the provider counted them before the
-/// change; the last row of --by has these tokens, except with --json.
+/// then gives the size including the system prompt and tools, whose tokens the provider counted
+/// before the change. The last row of --by has the tokens of the system prompt and tools, except
+/// with --json.
 ///
 /// With --window, the shares are of a context window of that size.
 ///
@@ -135,7 +136,7 @@ pub struct Args {
     pub window: Option<u64>,
     #[command(flatten)]
     pub hook: HookArgs,
-    /// Print the result as JSON (with --tokens --by: an object per row; the context is always JSON)
+    /// Print the result as JSON (with --tokens --by: an object per row; the context itself is JSON anyway, except with --as text)
     #[arg(long)]
     pub json: bool,
 }

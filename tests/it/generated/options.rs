@@ -49,7 +49,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "SOURCE",
-        "an agent to import from: `claude`, `codex`, `opencode` or `gemini`",
+        "an agent (`claude`, `codex`, `opencode` or `gemini`); for `import`, one of its sessions or a directory",
     ),
     (
         "SUFFIX",
