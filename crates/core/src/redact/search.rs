@@ -186,7 +186,8 @@ impl SecretSearch {
         searches
     }
 
-    /// Searches a line, given without its newline. `needles` are the hits of needles in the line.
+    /// Searches a line, given without its newline. `needles` are the hits of needles in the line, in
+    /// order, with offsets from the start of the line.
     ///
     /// If two finds overlap, only one is kept:
     /// 1. an opaque block, rather than a signature in it;
@@ -222,10 +223,10 @@ impl SecretSearch {
 
         // This comes before rule 3 drops the secrets in opaque content, because a value that is
         // part of such a secret is not irreplaceable.
-        self.add_irreplaceable(line, &mut finds);
+        let removed_ranges = RangeSet::from_ranges(splices.iter().map(|splice| &splice.range));
+        self.add_irreplaceable(line, &removed_ranges, &mut finds);
 
         // Rule 3.
-        let removed_ranges = RangeSet::from_ranges(splices.iter().map(|splice| &splice.range));
         finds.hits.retain(|hit| !removed_ranges.covers(&hit.range));
 
         // Rule 4.
@@ -272,7 +273,7 @@ impl SecretSearch {
     }
 
     /// Searches an incomplete or malformed line as one text, including its signatures. The secrets
-    /// found in this way replace those that were found in its strings.
+    /// found in this way replace those that were found in its strings; examples of both are kept.
     fn search_malformed(&self, line: &[u8], needle_searches: SearchSet, finds: &mut Finds) {
         let mut searches = needle_searches;
         // The needles of rules were not searched for in signatures, so all searches are needed.
@@ -290,9 +291,9 @@ impl SecretSearch {
 
     /// Adds the known values that are outside of strings, such as numbers. They are irreplaceable,
     /// because a placeholder there would not be valid JSON. These are the values in the line that
-    /// do not overlap a secret found in a string. A value next to a digit is part of another
-    /// number, and is skipped.
-    fn add_irreplaceable(&self, line: &[u8], finds: &mut Finds) {
+    /// do not overlap a secret found in a string, and are not in `removed_ranges`, which are removed
+    /// from the line as a whole. A value next to a digit is part of another number, and is skipped.
+    fn add_irreplaceable(&self, line: &[u8], removed_ranges: &RangeSet, finds: &mut Finds) {
         let secret_ranges = RangeSet::from_ranges(finds.hits.iter().map(|hit| &hit.range));
         let mut irreplaceable = Vec::new();
         self.value_search
@@ -300,7 +301,8 @@ impl SecretSearch {
                 let follows_digit = line[..range.start].last().is_some_and(u8::is_ascii_digit);
                 let precedes_digit = line.get(range.end).is_some_and(u8::is_ascii_digit);
                 let is_part_of_number = follows_digit || precedes_digit;
-                if !is_part_of_number && !secret_ranges.overlaps(&range) {
+                let is_removed = secret_ranges.overlaps(&range) || removed_ranges.covers(&range);
+                if !is_part_of_number && !is_removed {
                     irreplaceable.push((range, value_index));
                 }
             });
@@ -334,13 +336,15 @@ impl SecretSearch {
     ) -> bool {
         let may_be_signed = line_searches.intersects(SearchSet::SIGNATURES);
         // Unless letters are escaped, a needle on any level of escapes is also in the raw bytes. So
-        // each string is searched only as its own needles call for.
+        // each string is searched only as its own needles call for. Escaped letters are needles
+        // themselves, which call for a search of all levels.
         let mut text_needles = needles
             .iter()
             .filter(|needle| needle.searches.intersects(SearchSet::TEXT))
             .peekable();
-        // Whether the last key may be the name of a secret, so that the strings under it are
-        // checked.
+        // The last key that was read, and whether it may be the name of a secret, so that the
+        // strings under it are checked.
+        let mut last_key: &[u8] = b"";
         let mut may_be_assigned = false;
 
         let mut strings = Strings::new(line);
@@ -369,9 +373,15 @@ impl SecretSearch {
                 self.add_hits_in_string(&strings, &string, searches, finds);
             }
             if string.is_key {
+                last_key = string.raw.bytes;
                 may_be_assigned = searches.intersects(SearchSet::ASSIGNMENTS)
                     || searches.intersects(SearchSet::HIDING);
-            } else if may_be_assigned {
+                continue;
+            }
+            // The last key may be in an earlier item of the array that the string is in, as `a` in
+            // `{"api_key":[{"a":1},"…"]}`. The key of the array was not kept, so it is checked.
+            let is_under_earlier_key = strings.nearest_key() != last_key;
+            if may_be_assigned || is_under_earlier_key {
                 add_member_hit(&strings, &string, finds);
             }
         }

@@ -322,6 +322,23 @@ fn a_member_of_an_object_is_an_assignment() {
     );
 }
 
+/// The key of an array counts for each of its strings, also behind other items and their keys.
+#[test]
+fn each_string_in_the_array_of_a_secret_is_one() {
+    let secret = made(24, WORD, 91);
+    for items in [
+        format!(r#"["{secret}"]"#),
+        format!(r#"["a","b","c","{secret}"]"#),
+        format!(r#"[{{"a":1}},"{secret}"]"#),
+        format!(r#"[{{"api_key":"no","b":[2]}},[["x"],"{secret}"]]"#),
+    ] {
+        let line = format!(r#"{{"data":{{"api_key":{items}}}}}"#);
+        let (done, secrets) = redacted(&line);
+        assert_eq!(secrets.len(), 1, "{line}: {secrets:?}");
+        assert!(!done.contains(&secret), "{done}");
+    }
+}
+
 /// The code of a colour before a password is neither the password nor a part of it, in whichever
 /// way it is written.
 #[test]

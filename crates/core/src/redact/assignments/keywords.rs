@@ -68,7 +68,11 @@ fn has_likely_value(after_keyword: &[u8]) -> bool {
         .iter()
         .take_while(|&&byte| is_name_character(byte))
         .count();
-    let Some(first_word) = RawWord::read(&near[name_rest_len..]) else {
+    let after_name = &near[name_rest_len..];
+    if begins_array_of_member(after_name) {
+        return true;
+    }
+    let Some(first_word) = RawWord::read(after_name) else {
         return false;
     };
     if first_word.may_be_secret() {
@@ -88,6 +92,18 @@ fn has_likely_value(after_keyword: &[u8]) -> bool {
         Some(second_word) => second_word.may_be_secret(),
         None => false,
     }
+}
+
+/// Whether the name is the key of a member of the line, and its value is an array. Any item of the
+/// array may be the secret, however far behind the key it is.
+fn begins_array_of_member(after_name: &[u8]) -> bool {
+    let Some(after_key) = after_name.strip_prefix(b"\"") else {
+        return false;
+    };
+    let Some(value) = after_key.trim_ascii_start().strip_prefix(b":") else {
+        return false;
+    };
+    value.trim_ascii_start().starts_with(b"[")
 }
 
 /// Whether a space, a word of letters and another space follow, as in `session of the agent`. Most
