@@ -15,8 +15,8 @@ use std::sync::LazyLock;
 
 impl SummaryBuilder {
     /// Adds the sentences of the current request that remain binding to the constraints, and what
-    /// it chooses to the decisions. Each message of the request is searched once: a wish in it may
-    /// have been taken back when the next message comes.
+    /// it chooses to the decisions. Each message of the request is searched once: searched again, it
+    /// would list anew a wish that a later message has taken back.
     pub(super) fn add_wishes_and_choices(&mut self) {
         let messages = std::mem::take(&mut self.turn.unsearched);
         for message in &messages {
@@ -33,7 +33,7 @@ impl SummaryBuilder {
         let is_first = self.turn.number == 1;
         let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
         for choice in choices(&prose) {
-            // What binds later work is listed once.
+            // What is a constraint, or is quoted as the purpose, is no decision as well.
             if wishes.contains(&quote_line(&choice, POINT)) || is_in_purpose(&choice) {
                 continue;
             }
@@ -44,11 +44,11 @@ impl SummaryBuilder {
             let choice = LaterMessage::new(&choice);
             self.decisions
                 .add_choice(&choice, turn_before, referents, self.turn.number);
-            self.points.mark_taken_back(&choice, &wishes);
+            self.points.mark_wishes_taken_back(&choice, &wishes);
         }
         for wish in &wishes {
             let wish = LaterMessage::new(wish.trim_matches('"'));
-            self.points.mark_taken_back(&wish, &wishes);
+            self.points.mark_wishes_taken_back(&wish, &wishes);
         }
 
         // The request of a previous summary has no number. Its wishes may be listed there already,
@@ -59,8 +59,9 @@ impl SummaryBuilder {
                 continue;
             }
             self.points.remove_wish(&wish);
+            // Without its quotation marks: a pointer in them would be what is meant itself.
             if let Some(turn) = turn_before
-                && points_back(&wish)
+                && points_back(wish.trim_matches('"'))
             {
                 wish.push_str(&quote_referent(turn, message, REFERENT));
             }
@@ -70,8 +71,9 @@ impl SummaryBuilder {
 }
 
 impl Sections {
-    /// Marks the wishes that a message takes back, except those that it has itself.
-    pub(super) fn mark_taken_back(&mut self, later: &LaterMessage, own_wishes: &[String]) {
+    /// Marks the wishes that `later`, a sentence of a message, takes back, except `own_wishes`: those
+    /// of the same message.
+    pub(super) fn mark_wishes_taken_back(&mut self, later: &LaterMessage, own_wishes: &[String]) {
         for item in self.items_mut(Section::Constraints) {
             let wish = wish_in_item(item);
             let is_own = own_wishes.iter().any(|own| wish_in_item(own) == wish);
