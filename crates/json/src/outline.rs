@@ -64,6 +64,7 @@ impl Outline {
     /// Checks that a line is one JSON value, as [`Raw::parse`] does, and adds its outline.
     pub fn add_line(&mut self, line: &[u8]) -> Result<OutlinedLine, Malformed> {
         let mut white_space = Scanner::document(line);
+        // Walks over white space, so that the value starts here.
         white_space.peek();
         let start = white_space.pos();
         let mut scanner = Scanner::document(&line[start..]);
@@ -72,6 +73,7 @@ impl Outline {
         let levels = if line.len() <= MAX_LINE_LEN { DEPTH } else { 0 };
         let added = self.add_inner(&mut scanner, levels);
         let end = scanner.pos();
+        // After an error, the position is where the bytes are not JSON: `at_end` could move it.
         if added.is_err() || !scanner.at_end() {
             self.nodes.truncate(first_node);
             return Err(Malformed {
@@ -107,13 +109,15 @@ impl Outline {
         }
     }
 
-    /// Walks over the value of a member or an item, and adds its node.
+    /// Walks over the value of a member or an item. Adds its node, and then the nodes of what is in
+    /// it. `levels` counts the node's own level, so it is at least 1.
     fn add_node(
         &mut self,
         scanner: &mut Scanner,
         key: Option<RawString>,
         levels: usize,
     ) -> Result<(), Malformed> {
+        // Walks over white space, so that the value starts here.
         scanner.peek();
         let mut node = Node {
             key_start: 0,

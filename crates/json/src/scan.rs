@@ -112,7 +112,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns a scanner of a document from elsewhere (a hook's reply) that may span lines.
+    /// Returns a scanner of one value that may span lines, as in a document from elsewhere (a hook's
+    /// reply).
     pub fn document(bytes: &'a [u8]) -> Self {
         Scanner {
             newline_is_space: true,
@@ -144,7 +145,7 @@ impl<'a> Scanner<'a> {
         std::mem::replace(&mut self.non_ascii, EMPTY_RANGE)
     }
 
-    /// Returns the next byte that is not white space, without consuming it; 0 at the end.
+    /// Walks over white space, and returns the next byte without walking over it; 0 at the end.
     #[inline]
     pub fn peek(&mut self) -> u8 {
         // Agents write no white space between tokens, so one comparison usually suffices.
