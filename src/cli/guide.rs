@@ -386,7 +386,8 @@ pub const TOPICS: [Section; 10] = [
         "HOOKS",
         &[
             "Hooks run before `compact`, `summarize`, `switch`, `pop`, `merge`, `fork` and \
-             `context`, and can change or cancel the operation. A hook is a shell command, given \
+             `context`. They can cancel the operation and, except for `fork`, change its result. \
+             They also run after a change. A hook is a shell command, given \
              with `--hook`, or in `PISESS_HOOK` for every command. It receives one JSON object on \
              standard input: `type` is the event, and `ctx` describes the session. It may reply \
              with one JSON object on standard output. If it prints nothing, `null` or `{}`, the \

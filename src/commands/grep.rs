@@ -120,8 +120,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// before a match, the row ends with `(after ID)`; ID is the parent of the matching entry. With `-m
 /// N` and one SESSION, following ends after N matching entries.
 ///
-/// `--pruned` also searches what `prune` moved to SESSION.pruned, and prints the old line numbers
-/// of moved entries. `pisess show` prints such an entry.
+/// `--pruned` also searches what `prune` moved to SESSION.pruned. `pisess show` prints such an
+/// entry. Its line number is the one that it had before.
 ///
 /// With a range after SESSION, only the entries of the range are searched; with `--last`, only the
 /// last N entries of each conversation.
