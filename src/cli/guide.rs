@@ -268,9 +268,10 @@ pub const TOPICS: [Section; 10] = [
             "A command that only reads a session also takes words of the title in `list`, or of \
              the first message, in any case and order: `pisess tree 'tide gaps'`. The start of a \
              word is enough; at least one of the words must have 3 characters or more. Standard \
-             error names the session that has the title. `archive --restore` and `import` take \
-             such words, too. Other commands that change or write a session refuse them, and their \
-             error names the session.",
+             error names the session that has the title. `archive --restore`, `import` and \
+             `redact -o` take such words, too, and so does `fork` for a session of another agent. \
+             Other commands that change or write a session refuse them, and their error names the \
+             session.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \

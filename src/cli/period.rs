@@ -34,11 +34,11 @@ const UNIT_WORDS: [&str; 6] = ["year", "month", "week", "day", "hour", "minute"]
 /// The period to read.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PeriodArgs {
-    /// Skip sessions, or entries of them, that are older than TIME: 7d (7 days ago), yesterday,
+    /// Skip what is older than TIME: 7d (7 days ago), yesterday,
     /// monday (the last one), 2026-10, 2026-10-31 or a time such as 2026-10-31T12:00
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Skip sessions, or entries of them, that are newer than TIME; all of a day, month or year is
+    /// Skip what is newer than TIME; all of a day, month or year is
     /// included
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,

@@ -82,8 +82,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// After an `edit` or a compaction, until the next reply, pi estimates the messages alone. A note
 /// then gives the size including the system prompt and tools, whose tokens the provider counted
-/// before the change. The last row of --by then has these tokens, too; with --json, it is still what
-/// remains.
+/// before the change. The last row of --by then shows the tokens of the system prompt and tools;
+/// with --json, it is still the size of the context minus the sum of the other rows.
 ///
 /// With --window, the shares are of a context window of that size.
 ///

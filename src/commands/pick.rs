@@ -22,7 +22,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
     ),
     Example::new(
-        "Copy a range under an earlier entry; skip what is between the two",
+        "Copy a range of entries so that it follows an earlier entry",
         "pisess pick session.jsonl a6d84170..5c07d14b --at 27d4c96f",
     ),
     Example::new(

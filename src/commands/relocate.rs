@@ -40,9 +40,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// store, its file moves to the directory in which the store keeps the sessions of DIR. No file is
 /// overwritten. The other files of the session move, too: SESSION.pruned, and the files that
 /// oh-my-pi keeps beside a session, including sub-agents. If a session is not in its agent's store,
-/// only its header is changed. Forks in the stores get the new path in their headers. Other files
-/// whose names begin with the session's name, such as backups, stay and are reported. A store
-/// directory that is empty afterwards stays, too.
+/// only its header is changed. The headers of its forks in the stores get the new path of its file.
+/// Other files whose names begin with the session's name, such as backups, stay and are reported. A
+/// store directory that is empty afterwards stays, too.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
 /// and the fork is reported (exit 4). If a session is in DIR already, forks whose headers still
