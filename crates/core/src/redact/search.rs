@@ -380,7 +380,8 @@ impl SecretSearch {
             }
             // The last key may be in an earlier item of the array that the string is in, as `a` in
             // `{"api_key":[{"a":1},"…"]}`. The key of the array was not kept, so it is checked.
-            let is_under_earlier_key = strings.nearest_key() != last_key;
+            // Keys with the same text are told apart by their place in the line.
+            let is_under_earlier_key = !std::ptr::eq(strings.nearest_key(), last_key);
             if may_be_assigned || is_under_earlier_key {
                 add_member_hit(&strings, &string, finds);
             }

@@ -331,6 +331,7 @@ fn each_string_in_the_array_of_a_secret_is_one() {
         format!(r#"["a","b","c","{secret}"]"#),
         format!(r#"[{{"a":1}},"{secret}"]"#),
         format!(r#"[{{"api_key":"no","b":[2]}},[["x"],"{secret}"]]"#),
+        format!(r#"[{{"api_key":5}},"{secret}"]"#),
     ] {
         let line = format!(r#"{{"data":{{"api_key":{items}}}}}"#);
         let (done, secrets) = redacted(&line);
