@@ -528,7 +528,7 @@ fn a_restore_proves_that_the_session_is_what_it_was() {
     assert_snapshot!(s.pisess("prune ./s.jsonl --restore").done().stderr, @"
     pisess: note: ./s.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
     pisess: ./s.jsonl: 5 payloads restored
-    pisess: the file is as it was before the prune: 10546 bytes, sha256 275d82fe84bcb356252be95f39a301f001a02f05f975cfe3f4d4777d8a2a00f9
+    pisess: the file from before the prune is back: 10546 bytes, sha256 275d82fe84bcb356252be95f39a301f001a02f05f975cfe3f4d4777d8a2a00f9
     ");
     assert_eq!(s.text("s.jsonl"), large());
 

@@ -38,7 +38,7 @@ fn a_branch_leaves_and_comes_back() {
     assert!(restored.contains("3ac9d7e4"), "{restored}");
     assert_snapshot!(s.pisess("prune ./tour.jsonl --restore").done(), @"
     2> pisess: ./tour.jsonl: 8 entries restored
-    2> pisess: the file is as it was before the prune: 13577 bytes, sha256 c8f85d5aaeeaeb426ba7c48159fff4b704f4096749cc90ca1f089cad0f537a7b
+    2> pisess: the file from before the prune is back: 13577 bytes, sha256 c8f85d5aaeeaeb426ba7c48159fff4b704f4096749cc90ca1f089cad0f537a7b
     ");
     assert_eq!(s.bytes("tour.jsonl"), fixture("tour.jsonl"));
     assert_eq!(s.names(), ["tour.jsonl"]);

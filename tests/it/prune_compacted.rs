@@ -127,7 +127,7 @@ fn compacted_prunes_unneeded_entries_and_restore_returns_them() {
     assert_snapshot!(s.pisess("prune ./s.jsonl --compacted").done(), @"2> pisess: ./s.jsonl: nothing above a compaction can be pruned");
     assert_snapshot!(s.pisess("prune ./s.jsonl --restore").done(), @"
     2> pisess: ./s.jsonl: 7 entries restored
-    2> pisess: the file is as it was before the prune: 3073 bytes, sha256 2a45531f9214b064311e01caf6d8c8543c0a526835a62a9f4c2fbf3592dd0370
+    2> pisess: the file from before the prune is back: 3073 bytes, sha256 2a45531f9214b064311e01caf6d8c8543c0a526835a62a9f4c2fbf3592dd0370
     ");
     assert_eq!(s.bytes("s.jsonl"), compacted());
     assert_eq!(s.names(), ["s.jsonl"]);

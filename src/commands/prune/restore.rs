@@ -89,6 +89,7 @@ impl PruneJob<'_> {
     fn restore_elsewhere(&self, pruned: SessionFile, ui: &mut Ui) -> Result<Exit, Failure> {
         let input = &self.open.input;
         let restoration = self.plan_restore(self.open, pruned)?;
+        let original = input.map_read_error(restoration.verify_original(input.source()))?;
         let whole = restoration.restored_file(input.source());
         let mut write = |out: &mut dyn Write| copy_all(&whole, out);
         let force = self.write.change.force;
@@ -98,7 +99,6 @@ impl PruneJob<'_> {
             &PruneOutcome::from_restored(&restoration.restored_records),
             ui,
         )?;
-        let original = input.map_read_error(restoration.verify_original(input.source()))?;
         self.report_original(original.as_ref(), ui);
         Ok(exit)
     }
@@ -130,6 +130,9 @@ impl PruneJob<'_> {
         let mut restore_locked = |locked_open: &OpenSession,
                                   locked: Locked|
          -> AttemptResult<PruneOutcome> {
+            // What an earlier attempt found is out of date.
+            original = None;
+            removal_error = None;
             // The file is looked up under the lock, because another pisess may have pruned or
             // restored meanwhile.
             let Some(pruned) = open_if_exists(&self.side_file)? else {
@@ -189,8 +192,10 @@ impl PruneJob<'_> {
             return;
         }
         let SessionDigest { bytes, sha256 } = digest;
+        // An agent may have appended lines while the session was rewritten. This is true all the
+        // same.
         let report = if *appended_bytes == 0 {
-            format!("the file is as it was before the prune: {bytes} bytes, sha256 {sha256}")
+            format!("the file from before the prune is back: {bytes} bytes, sha256 {sha256}")
         } else {
             format!(
                 "the first {bytes} bytes are the file as it was before the prune, sha256 {sha256}; {appended_bytes} bytes were appended since"
