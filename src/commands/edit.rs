@@ -88,6 +88,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None if args.omit => EditAction::Omit,
         None => EditAction::Undo,
     };
+    // Read before the edit, and printed after it: an edit that is refused has only one report.
+    let target_reports = TargetReport::read_all(&open, args)?;
     let mut edit_count = 0;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         if !locked_open
@@ -107,7 +109,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         edit_count = change.entries.len();
         Ok(change.into())
     })?;
-    report_targets(&open, args, ui)?;
+    for report in &target_reports {
+        report.print(ui);
+    }
 
     // With -n or --json, the change itself is printed. On standard output, the session is.
     let is_only_shown = args.write.change.dry_run || args.write.change.json;
@@ -132,37 +136,63 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// The maximum width of the text of a target in a report.
 const MAX_TEXT_WIDTH: usize = 100;
 
-/// With `-n`, reports the texts of the targets, so that a wrong one is noticed before it is edited.
-/// Also reports if a reference `:/TEXT` fits other entries. `open` is the session before the edit.
-fn report_targets(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
-    for reference in &args.targets {
-        let target = open.find_entry(reference)?;
-        let other_count = open.count_other_matches(reference)?;
-        if other_count > 0 {
-            let others = format_count(other_count, "older entry", "older entries");
-            ui.warn(&format!(
-                "{} is the newest entry with this text; {others} on the path also fit",
-                to_visible(&open.session.id(target).to_string_lossy())
-            ));
-        }
-        if args.write.change.dry_run && !args.write.change.json {
-            report_text(open, target, ui)?;
-        }
-    }
-    Ok(())
+/// What is reported of an entry to edit.
+struct TargetReport {
+    id: String,
+    /// The number of older entries on the path that the reference `:/TEXT` fits as well.
+    other_matches: usize,
+    /// The beginning of the entry's text, for `-n`: so that a wrong entry is noticed before it is
+    /// edited.
+    text: Option<String>,
 }
 
-/// Reports the beginning of an entry's text.
-fn report_text(open: &OpenSession, target: EntryIx, ui: &mut Ui) -> Result<(), Failure> {
+impl TargetReport {
+    /// Reads the reports of the targets. `open` is the session before the edit.
+    fn read_all(open: &OpenSession, args: &Args) -> Result<Vec<TargetReport>, Failure> {
+        let mut reports = Vec::new();
+        // The edit itself reports that this session cannot have edits.
+        if !open.session.agent().constants().applies_context_edits {
+            return Ok(reports);
+        }
+        for reference in &args.targets {
+            let target = open.find_entry(reference)?;
+            let text = if args.write.change.dry_run && !args.write.change.json {
+                Some(read_text_start(open, target)?)
+            } else {
+                None
+            };
+            reports.push(TargetReport {
+                id: to_visible(&open.session.id(target).to_string_lossy()),
+                other_matches: open.count_other_matches(reference)?,
+                text,
+            });
+        }
+        Ok(reports)
+    }
+
+    fn print(&self, ui: &mut Ui) {
+        let id = &self.id;
+        if self.other_matches > 0 {
+            let others = format_count(self.other_matches, "older entry", "older entries");
+            ui.warn(&format!(
+                "{id} is the newest entry with this text; {others} on the path also fit"
+            ));
+        }
+        if let Some(text) = &self.text {
+            ui.print_status(&format!("{id} reads: {text}"));
+        }
+    }
+}
+
+/// Returns the beginning of an entry's text, on one line.
+fn read_text_start(open: &OpenSession, target: EntryIx) -> Result<String, Failure> {
     let text = open.entry_reader().with_entry(target, entry_text);
-    let text = open
-        .input
-        .map_read_error(text)?
-        .to_string_lossy()
-        .into_owned();
+    let text = open.input.map_read_error(text)?;
+    let text = text.to_string_lossy();
     let words: Vec<&str> = text.split_whitespace().collect();
-    let start = truncate_end(&to_visible(&words.join(" ")), MAX_TEXT_WIDTH, "…");
-    let id = to_visible(&open.session.id(target).to_string_lossy());
-    ui.print_status(&format!("{id} reads: {start}"));
-    Ok(())
+    Ok(truncate_end(
+        &to_visible(&words.join(" ")),
+        MAX_TEXT_WIDTH,
+        "…",
+    ))
 }

@@ -35,8 +35,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The first copy gets the entries that only the other has; nothing else in it changes. If both
 /// copies grew, the entries that were added to the second become a branch, and the conversation
-/// continues where the first copy ends. If the second copy only extends the first, the conversation continues where the
-/// second ends. The second copy is only read.
+/// continues where the first copy ends. If the second copy only extends the first, the conversation
+/// continues where the second ends. The second copy is only read.
 ///
 /// Without the second SESSION, the stores of pi and oh-my-pi are searched for the other copy: the
 /// session with the same id, in any project. If the name matches both copies, the one that changed

@@ -211,7 +211,7 @@ impl Packer<'_> {
     }
 
     /// Whether an agent wrote to the session within [`MIN_UNCHANGED_MS`]: its newest message, or its
-    /// last entry. Returns true if the end of the file cannot be read.
+    /// last entry, if it is one that a working agent writes last. Returns true if the end of the file cannot be read.
     fn has_recent_turn(&self, listed: &ListedSession, session: &Path) -> bool {
         if listed.modified_ms > self.now_ms - MIN_UNCHANGED_MS {
             return true;
