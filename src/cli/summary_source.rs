@@ -36,7 +36,7 @@ pub struct SummaryArgs {
     /// What the summary should focus on
     #[arg(long, value_name = "TEXT", help_heading = "Summary")]
     pub instructions: Option<String>,
-    /// Replace pisess's own request and the facts in the prompt with --instructions
+    /// Use --instructions in place of all that pisess itself writes into the prompt
     #[arg(long, requires = "instructions", help_heading = "Summary")]
     pub replace_instructions: bool,
     /// Print what would be summarized, as JSON, and write nothing

@@ -39,7 +39,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess stats --all --since 2026-10 --until 2026-10 --by day,model",
     ),
     Example::new(
-        "Print which sessions read and wrote each file",
+        "Print how many calls and sessions read and wrote each file",
         "pisess stats --by file .",
     ),
     Example::new(
