@@ -118,9 +118,9 @@ fn time_since_agent_wrote(
     Ok(if is_agent_working { Some(ago) } else { None })
 }
 
-/// Whether the file shows that a working agent wrote to it within `period` before or after `now`.
-/// It does if the file changed then, its last entry is from that moment, and a working agent writes
-/// such entries last.
+/// Whether the file shows that an agent may have written to it within `period` before or after
+/// `now`. It does if the file changed then, its last entry is from that moment, and a working agent
+/// writes such entries last. A last line that is no entry counts, too: pi may be writing it.
 ///
 /// A fresh copy of an old session does not count, nor does a session that was only labelled.
 ///
@@ -130,15 +130,19 @@ pub fn has_recent_turn(file: &Glance, now: SystemTime, period: Duration) -> io::
     if time_between(now, file.stat.modified) >= period {
         return Ok(false);
     }
-    ends_with_new_entry_of_turn(&DISK, &file.file, &file.stat)
+    let line = last_line(&DISK, &file.file, file.stat.size)?;
+    match LastEntry::parse(&line) {
+        Some(entry) => Ok(entry.is_new_and_of_a_turn(&file.stat)),
+        None => Ok(true),
+    }
 }
 
 /// Whether the last entry of a file was written when the file last changed, and is one that a
 /// working agent writes last.
 fn ends_with_new_entry_of_turn(files: &dyn Files, file: &File, stat: &Stat) -> io::Result<bool> {
     let line = last_line(files, file, stat.size)?;
-    Ok(serde_json::from_slice::<LastEntry<'_>>(&line)
-        .is_ok_and(|entry| entry.is_of_a_turn() && entry.is_from(stat.modified)))
+    let entry = LastEntry::parse(&line);
+    Ok(entry.is_some_and(|entry| entry.is_new_and_of_a_turn(stat)))
 }
 
 /// Returns the time between two moments, in either order.
@@ -147,8 +151,8 @@ pub(super) fn time_between(one: SystemTime, other: SystemTime) -> Duration {
         .unwrap_or_else(|error| error.duration())
 }
 
-/// The last line of a session. A line that does not parse is not a sign of an agent, because
-/// oh-my-pi writes whole lines.
+/// The last line of a session. If it does not parse, that is no sign of a running oh-my-pi, which
+/// writes whole lines.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LastEntry<'a> {
@@ -160,7 +164,17 @@ struct LastEntry<'a> {
     custom_type: Option<Cow<'a, str>>,
 }
 
-impl LastEntry<'_> {
+impl<'a> LastEntry<'a> {
+    fn parse(line: &'a [u8]) -> Option<LastEntry<'a>> {
+        serde_json::from_slice(line).ok()
+    }
+
+    /// Whether the entry was written when its file last changed, and is one that a working agent
+    /// writes last.
+    fn is_new_and_of_a_turn(&self, stat: &Stat) -> bool {
+        self.is_of_a_turn() && self.is_from(stat.modified)
+    }
+
     /// Whether a working agent may write such an entry last (see the module for those that it does
     /// not).
     fn is_of_a_turn(&self) -> bool {

@@ -210,8 +210,9 @@ impl Packer<'_> {
         Err(failure.with_hint("give it as SESSION to archive it now"))
     }
 
-    /// Whether an agent wrote to the session within [`MIN_UNCHANGED_MS`]: its newest message, or its
-    /// last entry, if it is one that a working agent writes last. Returns true if the end of the file cannot be read.
+    /// Whether an agent may have written to the session within [`MIN_UNCHANGED_MS`]: its newest
+    /// message, or its last entry, if it is one that a working agent writes last. Also true if the
+    /// last line is no entry, or cannot be read.
     fn has_recent_turn(&self, listed: &ListedSession, session: &Path) -> bool {
         if listed.modified_ms > self.now_ms - MIN_UNCHANGED_MS {
             return true;
