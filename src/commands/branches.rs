@@ -123,11 +123,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut shown_entries = Vec::new();
     for branch in &branches {
         shown_entries.push(branch.request.unwrap_or(branch.tip));
-        shown_entries.extend(
-            branch
-                .find_outcome(&open.session)
-                .map(|outcome| outcome.entry),
-        );
+        shown_entries.extend(branch.outcome.map(|outcome| outcome.entry));
     }
     // Rows are added in file order. Several branches may have the same last user message.
     shown_entries.sort_unstable();
@@ -243,7 +239,7 @@ impl BranchList<'_> {
                 .finish(),
             None => b"null".to_vec(),
         };
-        let outcome = match branch.find_outcome(session) {
+        let outcome = match branch.outcome {
             Some(outcome) => self.outcome_json(outcome),
             None => b"null".to_vec(),
         };
@@ -273,7 +269,7 @@ impl BranchList<'_> {
             .text_or_null("id", id.as_ref())
             .text("role", &row.role)
             .text("text", &without_half_pair(row.body.clone()))
-            .bool("failed", outcome.has_failed)
+            .bool("failed", outcome.has_failed(session))
             .finish()
     }
 
@@ -326,10 +322,10 @@ impl BranchList<'_> {
     /// Returns what came out at the end of a branch. An answer needs no role.
     fn outcome_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
         let mut cell = Cell::new();
-        let Some(outcome) = branch.find_outcome(self.drawing.session) else {
+        let Some(outcome) = branch.outcome else {
             return cell;
         };
-        if outcome.has_failed {
+        if outcome.has_failed(self.drawing.session) {
             cell.push(("(failed) ".to_owned(), styles.error));
         }
         let row = self.drawing.row(outcome.entry);

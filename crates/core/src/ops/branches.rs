@@ -30,6 +30,8 @@ pub struct Branch {
     pub entry_count: u32,
     /// The last user request on the path to the tip.
     pub request: Option<EntryIx>,
+    /// What came out after that request. `None` if nothing follows it.
+    pub outcome: Option<Outcome>,
     /// The labelled entry or note of the branch that is nearest to the tip.
     pub labelled_entry: Option<EntryIx>,
     /// Whether the leaf is on the branch.
@@ -51,34 +53,6 @@ impl Branch {
         }
         self.tip
     }
-
-    /// Returns what came out at the end of the branch. `None` if nothing follows its last user
-    /// message.
-    pub fn find_outcome(&self, session: &Session) -> Option<Outcome> {
-        let mut last_entry = None;
-        let mut last_result = None;
-        for ix in session.ancestors(Some(self.tip)) {
-            if self.request == Some(ix) {
-                break;
-            }
-            if !session.is_conversation(ix) {
-                continue;
-            }
-            last_entry = last_entry.or(Some(ix));
-            // An answer may follow the result: the answer only describes it.
-            if session.is_message(ix, Role::ToolResult) {
-                last_result = Some(ix);
-                break;
-            }
-        }
-        let is_failure = |ix: Option<EntryIx>| {
-            ix.is_some_and(|ix| session.entry(ix).flags.contains(Flags::FAILED))
-        };
-        Some(Outcome {
-            entry: last_entry?,
-            has_failed: is_failure(last_entry) || is_failure(last_result),
-        })
-    }
 }
 
 /// What came out at the end of a branch.
@@ -86,8 +60,31 @@ impl Branch {
 pub struct Outcome {
     /// The last entry of the conversation after the last user message: usually an answer.
     pub entry: EntryIx,
-    /// Whether this entry or the last tool call after that message failed.
-    pub has_failed: bool,
+    /// Whether the last tool result after that message is a failure. An answer may follow it, which
+    /// only describes it.
+    has_failed_result: bool,
+}
+
+impl Outcome {
+    /// Returns the outcome of a branch that ends at an entry of the conversation, given the outcome
+    /// above it.
+    fn after(above: Option<Outcome>, ix: EntryIx, session: &Session) -> Outcome {
+        let has_failed_result = if session.is_message(ix, Role::ToolResult) {
+            session.entry(ix).flags.contains(Flags::FAILED)
+        } else {
+            above.is_some_and(|above| above.has_failed_result)
+        };
+        Outcome {
+            entry: ix,
+            has_failed_result,
+        }
+    }
+
+    /// Whether the last tool call after the last user message failed, or the entry itself.
+    pub fn has_failed(&self, session: &Session) -> bool {
+        let entry = session.entry(self.entry);
+        self.has_failed_result || entry.flags.contains(Flags::FAILED)
+    }
 }
 
 /// Returns all branches, newest first.
@@ -149,8 +146,9 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
 }
 
 /// Returns the branch that ends at an entry, given the branch that ends at its parent. If
-/// `diverges` is set, a new branch begins with the entry, and only the request is taken over from
-/// above. The caller sets `labelled_entry` if the entry itself is labelled, and `active`.
+/// `diverges` is set, a new branch begins with the entry: the last request and what came out after
+/// it are known from above, and all else begins anew. The caller sets `labelled_entry` if the entry
+/// itself is labelled, and `active`.
 fn extend_branch(
     session: &Session,
     branch_above: Option<Branch>,
@@ -163,6 +161,7 @@ fn extend_branch(
         branch_point: None,
         entry_count: 0,
         request: branch_above.and_then(|above| above.request),
+        outcome: branch_above.and_then(|above| above.outcome),
         labelled_entry: None,
         active: false,
     };
@@ -180,6 +179,9 @@ fn extend_branch(
     }
     if entry.flags.contains(Flags::USER_REQUEST) {
         branch.request = Some(ix);
+        branch.outcome = None;
+    } else if session.is_conversation(ix) {
+        branch.outcome = Some(Outcome::after(branch.outcome, ix, session));
     }
     branch
 }
