@@ -1,6 +1,7 @@
 //! `export --as messages`: writes conversations as examples for fine-tuning, each as a line of
 //! JSON.
 
+use super::output_path::place_output;
 use super::session::load_options;
 use super::sub_agents::open_session;
 use super::{Args, WRITE_BUFFER};
@@ -362,13 +363,5 @@ fn output_path(args: &Args, ui: &Ui) -> PathBuf {
         Some(own_name) if !is_stream => Path::new(own_name),
         _ => Path::new("sessions"),
     };
-    let name = store::with_suffix(stem, SUFFIX);
-    let Some(output) = &args.output else {
-        return name;
-    };
-    if ui.resolve_path(output).is_dir() {
-        output.join(name)
-    } else {
-        output.clone()
-    }
+    place_output(args, store::with_suffix(stem, SUFFIX), ui)
 }

@@ -39,6 +39,12 @@ pub fn output_path(
         Some(stem) => store::with_suffix(Path::new(stem), extension),
         None => PathBuf::from("-"),
     };
+    place_output(args, name, ui)
+}
+
+/// Returns where an export goes that is called `name` if `-o` gives no file: the file of `-o`, or
+/// `name` in the directory of `-o` or, without `-o`, in the current directory.
+pub fn place_output(args: &Args, name: PathBuf, ui: &Ui) -> PathBuf {
     let Some(output) = &args.output else {
         return name;
     };
