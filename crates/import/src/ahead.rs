@@ -26,9 +26,9 @@ const LEN_TO_READ_AHEAD: u64 = 1 << 20;
 /// long line.
 const CHUNKS_AHEAD: usize = 4;
 
-/// The capacity in bytes of the largest chunk that is used again, so that one long line does not
-/// occupy memory until the end.
-const MAX_KEPT_CAPACITY: usize = 2 << 20;
+/// The memory in bytes of the largest chunk that is used again, so that one long line, or a line of
+/// many small values, does not occupy memory until the end.
+const MAX_KEPT_MEMORY: usize = 2 << 20;
 
 /// Calls `visit` for the lines that begin in the first `len` bytes of a source, and adds to
 /// `extent` how much was read, as [`for_each_object`] does.
@@ -100,7 +100,7 @@ fn read_ahead(
                 // The receiver is dropped here, so the other thread ends.
                 return Some(Err(error));
             }
-            if chunk.bytes.capacity() <= MAX_KEPT_CAPACITY {
+            if chunk.memory() <= MAX_KEPT_MEMORY {
                 chunks.put(chunk);
             }
         }
@@ -185,6 +185,12 @@ impl CheckedChunk {
         self.bytes.clear();
         self.bytes
             .extend_from_slice(&lines.bytes[..whole_lines_len]);
+    }
+
+    /// Returns the memory in bytes that the chunk keeps for its next use, apart from the list of
+    /// its lines, which is small beside the lines.
+    fn memory(&self) -> usize {
+        self.bytes.capacity() + self.outline.memory()
     }
 
     /// Calls `visit` with each value of its lines.

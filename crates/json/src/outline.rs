@@ -61,6 +61,11 @@ impl Outline {
         self.nodes.clear();
     }
 
+    /// Returns the memory in bytes that the outline has allocated, used or not.
+    pub fn memory(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>()
+    }
+
     /// Checks that a line is one JSON value, as [`Raw::parse`] does, and adds its outline.
     pub fn add_line(&mut self, line: &[u8]) -> Result<OutlinedLine, Malformed> {
         let mut white_space = Scanner::document(line);
