@@ -556,15 +556,27 @@ fn is_spelled_as_path(name: &str) -> bool {
     matches!(name, "" | "-" | "." | "..") || has_path_prefix || name.ends_with(".jsonl")
 }
 
+/// Returns the name if `join` accepts it: it matches two copies of one session, and no other
+/// project has a third one.
+fn name_to_join<'e>(error: &'e NameError, ui: &Ui) -> Option<&'e str> {
+    let NameError::Ambiguous {
+        name, sessions: 2, ..
+    } = error
+    else {
+        return None;
+    };
+    let copies = SessionStores::locate(ui).find_copies(error.id_of_copies()?);
+    if copies.len() != 2 {
+        return None;
+    }
+    Some(name)
+}
+
 /// Returns the failure for a name that identifies no session, or several. It has a row for each of
 /// several sessions. If the session is archived, the hint says so.
 fn name_failure(error: NameError, ui: &Ui) -> Failure {
     let mut failure = Failure::invalid(&error).with_hint(error.hint());
-    if let NameError::Ambiguous {
-        name, sessions: 2, ..
-    } = &error
-        && error.id_of_copies().is_some()
-    {
+    if let Some(name) = name_to_join(&error, ui) {
         let name = quote_word(name.as_ref());
         failure = failure.with_hint(format!("give the path; `pisess join {name}` joins the two"));
     }

@@ -659,6 +659,11 @@ fn several_sessions_with_one_name_are_told_apart() {
         "{copies}"
     );
 
+    // `join` by name would refuse three copies, even if the third has another name.
+    elsewhere("w", "0199aaaa-11111111", &[name("eclipse")]);
+    let copies = d.pisess("tree 'moon phase'").done().stderr;
+    assert!(!copies.contains("pisess join"), "{copies}");
+
     elsewhere(
         "z",
         "0199bbbb-22222222",
