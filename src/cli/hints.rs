@@ -610,10 +610,15 @@ const SEVERAL_WORDS: &str = "several words need quotes";
 /// missing file and a name that is suggested.
 const MOST_FILE_EDITS: usize = 2;
 
-/// Returns the path of the file beside a missing one whose name is most similar: of equals the
-/// first by name. `None` if no name is similar, or if the missing path has no extension, and may be
-/// the name of a session.
+/// Returns the path of the file that a missing path may have meant: the session whose `.jsonl` was
+/// left out; otherwise, the file beside it whose name is most similar, of equals the first by name.
+/// `None` if no name is similar, or if the missing path has no extension, and may be the name of a
+/// session.
 fn find_similar_file(missing: &Path) -> Option<String> {
+    let session = store::with_suffix(missing, ".jsonl");
+    if session.is_file() {
+        return Some(to_visible(&session.to_string_lossy()));
+    }
     missing.extension()?;
     let wanted = missing.file_name()?.to_str()?;
     let parent = missing.parent()?;
