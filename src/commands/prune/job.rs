@@ -13,7 +13,8 @@ use crate::format::format_bytes;
 use crate::ops::archive::PRUNED;
 use crate::ops::plan::{Action, copy_all};
 use crate::ops::prune::{
-    PruneBlocker, PrunePlan, Restoration, ValueKind, find_compacted_entries, pruned_file,
+    MIN_LENGTH_RATIO, PruneBlocker, PrunePlan, Restoration, ValueKind, find_compacted_entries,
+    pruned_file,
 };
 use crate::session::dialect::Dialect;
 use pisess_store::{
@@ -132,7 +133,9 @@ impl PruneJob<'_> {
     /// Returns the message for a session from which nothing is pruned.
     pub(super) fn nothing_message(&self) -> String {
         match &self.task {
-            Task::Payloads { over: 0, .. } => "nothing to prune".to_owned(),
+            Task::Payloads { over: 0, .. } => format!(
+                "nothing to prune: no payload is more than {MIN_LENGTH_RATIO} times as long as its placeholder"
+            ),
             Task::Payloads { over, .. } => {
                 format!("no payload is larger than {}", format_bytes(*over as usize))
             }

@@ -25,7 +25,7 @@ mod side;
 pub use branch::{PrunableBranch, find_prunable_branch};
 pub use compacted::find_compacted_entries;
 pub use digest::{OriginalSession, SessionDigest};
-pub use payload::ValueKind;
+pub use payload::{MIN_LENGTH_RATIO, ValueKind};
 pub use removal::PruneBlocker;
 pub use restore::{Restoration, UnplacedRecord};
 pub use side::{

@@ -51,7 +51,7 @@ impl ValueKind {
 
 /// A payload must be more than this many times as long as its placeholder. A shorter one is not
 /// worth pruning, and may be a placeholder itself.
-const MIN_LENGTH_RATIO: usize = 3;
+pub const MIN_LENGTH_RATIO: usize = 3;
 
 /// The maximum length of a tool's name in a placeholder, in UTF-16 units.
 const MAX_TOOL_NAME: usize = 40;
