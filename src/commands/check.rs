@@ -50,9 +50,10 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Check session files, and optionally repair them.
 ///
-/// Each line is a finding: file, line number, severity, problem, consequence for the agent that
-/// opens the session, and whether it can be repaired. If a file has many findings, its path is
-/// printed once, above them. A directory is searched recursively.
+/// In a pipe, each finding is a line: file, line number, severity, problem, and `[repairable]` if it
+/// can be repaired. An indented line below it has the consequence for the agent that opens the
+/// session. If a file has many findings, its path is printed once, above them. A directory is
+/// searched recursively.
 ///
 /// On a terminal, each session with findings has a heading, and each finding is a row. Notes are
 /// only counted. If there are several sessions, consequences are left out. -v prints notes and

@@ -35,7 +35,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess context session.jsonl",
     ),
     Example::new(
-        "Print its size in tokens, as the agent estimates it",
+        "Print its size in tokens",
         "pisess context --tokens session.jsonl",
     ),
     Example::new(
@@ -80,10 +80,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// context minus the sum of the other rows. It includes a system prompt and tools that the session
 /// does not record. With --json, it may be negative.
 ///
-/// After an `edit` or a compaction, until the next reply, pi estimates the messages alone. A note
-/// then gives the size including the system prompt and tools, whose tokens the provider counted
-/// before the change. The last row of --by then shows the tokens of the system prompt and tools;
-/// with --json, it is still the size of the context minus the sum of the other rows.
+/// After an `edit` or a compaction, until the next reply, pi's size of the context covers the
+/// messages only. A note adds the system prompt and tools, taken from the provider's last count. In
+/// the table, the last row of --by shows this added part; with --json, that row remains the
+/// difference described above.
 ///
 /// With --window, the shares are of a context window of that size.
 ///

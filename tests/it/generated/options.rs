@@ -49,7 +49,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "SOURCE",
-        "an agent (`claude`, `codex`, `opencode` or `gemini`); for `import`, one of its sessions or a directory",
+        "an agent (`claude`, `codex`, `opencode` or `gemini`; for `stats` also `all`); for `import`, one of its sessions or a directory",
     ),
     (
         "SUFFIX",
@@ -160,7 +160,7 @@ fn defaults(uses: &[Use]) -> String {
         return default.clone();
     }
     let texts = commands_by_default.iter().map(|(default, commands)| {
-        let default = if default.is_empty() { "none" } else { default };
+        let default = if default.is_empty() { "see its help" } else { default };
         format!("{default} ({})", commands.join(" "))
     });
     texts.collect::<Vec<_>>().join(", ")
