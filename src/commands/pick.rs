@@ -36,9 +36,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The entries are in the session itself or, with --from-session, in another one. Of a range, the
 /// entries of the conversation are copied, without settings and bookkeeping.
 ///
-/// The copies are new entries with new ids and times; only the times inside the messages stay the
-/// same. The copies form a chain, in the order of the originals in the tree. The originals are
-/// kept. The ids of the copies are printed; the last copy becomes the leaf.
+/// The copies are new entries with new ids, parents and times. Everything else stays, even the
+/// times inside the messages. The copies form a chain, in the order of the originals in the tree.
+/// The originals are kept. The ids of the copies are printed; the last copy becomes the leaf.
 ///
 /// A tool call and its results are always copied together, even if you list only one of them; a
 /// note names the others. Labels stay on the originals, because a label names one entry. A

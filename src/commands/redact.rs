@@ -59,11 +59,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// shapes are private keys, provider keys, tokens in URLs and headers, passwords in connection
 /// strings and commands, and values assigned to names such as API_KEY. All text is searched, with
 /// JSON escapes decoded. A placeholder such as [REDACTED:github-pat#1] replaces each secret, always
-/// the same for the same secret. Lines without a secret are copied byte for byte, and the copy is a
-/// valid session.
+/// the same for the same secret. All other lines are copied byte for byte, and the copy is a valid
+/// session.
 ///
-/// Signatures, encrypted thinking and images cannot be searched, so they are removed; --keep-images
-/// keeps images. Review the copy before you share it: no tool recognizes every secret by its shape.
+/// Signatures, encrypted thinking and images cannot be searched, so they are removed from their
+/// lines; --keep-images keeps images. Review the copy before you share it: no tool recognizes every
+/// secret by its shape.
 ///
 /// Values with names such as doc_token or page_token (ids of documents, positions in lists) are not
 /// secrets, and are kept. Example keys from documentation are also kept, and their number is

@@ -90,11 +90,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The number of changed files includes files that `write` or `edit` changed, but not files that
 /// only commands changed.
 ///
-/// `--by time` divides the time between the first and the last entry of each session. AGENT is the
-/// time from a user message or a result to the next reply. TOOLS is the time from the entry before
-/// a result to the result. WORKED is the sum of AGENT and TOOLS. WAITING is the rest: mostly the
-/// time from a reply to the user's next message. All times are differences between the timestamps
-/// of entries.
+/// `--by time` divides the time from the first entry of each session to its last message or
+/// recorded cost. AGENT is the time from a user message or a result to the next reply. TOOLS is the
+/// time from the entry before a result to the result. WORKED is the sum of AGENT and TOOLS. WAITING
+/// is the rest: the time from a reply to the user's next message, and gaps of over an hour. All
+/// times are differences between the timestamps of entries.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

@@ -121,7 +121,8 @@ pub struct Args {
     /// Choose which entries to show
     #[arg(long, value_name = "MODE", default_value = "default")]
     pub filter: Filter,
-    /// Show only entries whose text, arguments or results contain all these words
+    /// Show only entries whose row (role, label, text), arguments or results contain all these
+    /// words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
     /// Show the N preceding and the N following entries (rows before and after the leaf or REF; all

@@ -160,7 +160,11 @@ fn defaults(uses: &[Use]) -> String {
         return default.clone();
     }
     let texts = commands_by_default.iter().map(|(default, commands)| {
-        let default = if default.is_empty() { "see its help" } else { default };
+        let default = if default.is_empty() {
+            "see its help"
+        } else {
+            default
+        };
         format!("{default} ({})", commands.join(" "))
     });
     texts.collect::<Vec<_>>().join(", ")
