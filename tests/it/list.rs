@@ -256,10 +256,10 @@ fn the_text_and_the_sort_key_are_always_shown() {
     4mo  0000babe  kites         -  Which paper for a kite?
     ");
     assert_snapshot!(s.pisess("list . --color never --sort created").terminal(120).done(), @r#"
-    age  created  id        agent  project  msgs  br    size  context   cost  name or first user message
-    1mo      1mo  456789ab  omp    photos      7   1  4.6 kB    10.4k  $0.03  Photos by year
-    1mo      1mo  6e8a4d70  pi     ferry      25   2   14 kB     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago…
-    4mo      4mo  0000babe  pi     kites       6   2  1.4 kB       31      -  Which paper for a kite?
+    age     created  id        agent  project  msgs  br    size  context   cost  name or first user message
+    1mo  2026-03-14  456789ab  omp    photos      7   1  4.6 kB    10.4k  $0.03  Photos by year
+    1mo  2026-03-14  6e8a4d70  pi     ferry      25   2   14 kB     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h…
+    4mo  2026-01-01  0000babe  pi     kites       6   2  1.4 kB       31      -  Which paper for a kite?
     "#);
     let keys = [
         ("modified", "age"),

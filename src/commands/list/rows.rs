@@ -3,7 +3,7 @@
 use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
 use crate::cli::output::{
-    COLUMN_GAP, Cell, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible,
+    COLUMN_GAP, Cell, Clock, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible,
     truncate_end, truncate_path, truncate_start,
 };
 use crate::format::{
@@ -215,13 +215,15 @@ impl ColumnSource<'_> {
         texts.map(|text| (text, style)).collect()
     }
 
-    /// Returns the columns with the age of a session's newest message, and the age of its start.
+    /// Returns the columns with the age of a session's newest message, and the local date on which
+    /// it was started.
     fn age_columns(&self, ui: &Ui) -> Result<[ListColumn; 2], Failure> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
         let plain = Style::new();
         let ages = self.cells(plain, |session| format_age(now_ms, session.modified_ms));
+        let clock = Clock::new(ui);
         let created = self.cells(plain, |session| match session.created_ms {
-            Some(time) => format_age(now_ms, time),
+            Some(time) => clock.format_date_and_time(time).0,
             None => ABSENT.to_owned(),
         });
         Ok([
@@ -271,7 +273,8 @@ impl ColumnSource<'_> {
     /// Returns the column with the agents; hidden if all rows have the same agent.
     fn agent_column(&self) -> ListColumn {
         let agents = self.cells(Style::new(), |session| {
-            session.agent.agent().constants().program.to_owned()
+            let own_program = session.agent.agent().constants().program;
+            session.other_agent.unwrap_or(own_program).to_owned()
         });
         let is_one_agent = have_same_text(&agents);
         ListColumn::new(Column::text("agent"), agents)
