@@ -6,11 +6,9 @@ use crate::agents::stores::is_cwd;
 use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Failure, Ui, to_visible};
-use crate::cli::rollouts::{Rollouts, detect_file, open_source, retain_last_rollouts};
+use crate::cli::rollouts::{Rollouts, detect_file, is_pipe, open_source, retain_last_rollouts};
 use crate::import::{self, Origin, SourceHead, SubAgent};
 use crate::session::dialect::Dialect;
-use clap::ValueEnum;
-use clap::builder::PossibleValue;
 pub use convert::{
     convert_file_to_list, convert_file_with_lines, is_foreign_session, load_failure, read_head,
     survey_file,
@@ -23,7 +21,6 @@ pub use names::{
 };
 use pisess_store::{self as store, FoundFile, Reach};
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
 mod convert;
 mod names;
@@ -86,49 +83,6 @@ fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
     folders
 }
 
-/// The sessions that `stats --source` reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceChoice {
-    /// Those of one agent.
-    One(Origin),
-    /// Those of all agents.
-    All,
-}
-
-impl SourceChoice {
-    /// Returns the agents whose sessions are read, without pi and oh-my-pi.
-    pub fn origins(&self) -> &[Origin] {
-        match self {
-            SourceChoice::One(origin) => std::slice::from_ref(origin),
-            SourceChoice::All => Origin::all(),
-        }
-    }
-}
-
-impl ValueEnum for SourceChoice {
-    fn value_variants<'a>() -> &'a [SourceChoice] {
-        static CHOICES: LazyLock<Vec<SourceChoice>> = LazyLock::new(|| {
-            let mut choices = Vec::new();
-            for &origin in Origin::all() {
-                choices.push(SourceChoice::One(origin));
-            }
-            choices.push(SourceChoice::All);
-            choices
-        });
-        &CHOICES
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(match self {
-            SourceChoice::One(origin) => {
-                let help = format!("Those of {}", origin.display_name());
-                PossibleValue::new(origin.name()).help(help)
-            }
-            SourceChoice::All => PossibleValue::new("all").help("Those of all agents"),
-        })
-    }
-}
-
 /// Returns the sessions of other agents, together with those of their sub-agents. `folder` selects
 /// the sessions of one project; without it, sessions of all projects are returned.
 pub fn find_sessions_of(origins: &[Origin], folder: Option<&Path>, ui: &mut Ui) -> Vec<FoundFile> {
@@ -142,13 +96,13 @@ pub fn find_sessions_of(origins: &[Origin], folder: Option<&Path>, ui: &mut Ui) 
     }
 }
 
-/// Returns the sessions of an agent that the arguments name. The forms of arguments are those of
-/// [`find_arguments`].
+/// Returns the sessions of these agents that the arguments name. The forms of arguments are those
+/// of [`find_arguments`].
 ///
 /// # Errors
 /// If an argument names nothing, or a directory cannot be read.
-pub fn find_given_of(
-    origin: Origin,
+fn find_given_of(
+    origins: &[Origin],
     arguments: &[PathBuf],
     ui: &mut Ui,
 ) -> Result<Vec<FoundFile>, Failure> {
@@ -156,7 +110,41 @@ pub fn find_given_of(
     if let Some(failure) = failures.into_iter().next() {
         return Err(failure);
     }
-    files.retain(|file| matches!(detect_file(&file.path), Ok(Some(found)) if found == origin));
+    // A pipe was named, too, and only reading it would show its agent.
+    files.retain(|file| match detect_file(&file.path) {
+        Ok(Some(origin)) => origins.contains(&origin),
+        _ => is_pipe(&file.path),
+    });
+    Ok(files)
+}
+
+/// Returns the sessions of these agents: those that the arguments name; without arguments, those of
+/// the current project, or with `all` those of all projects. If there are none, notes that for each
+/// agent.
+///
+/// # Errors
+/// If an argument names nothing, or a directory cannot be read.
+pub fn find_sources(
+    origins: &[Origin],
+    arguments: &[PathBuf],
+    all: bool,
+    ui: &mut Ui,
+) -> Result<Vec<FoundFile>, Failure> {
+    let (files, place) = if !arguments.is_empty() {
+        let files = find_given_of(origins, arguments, ui)?;
+        (files, ForeignPlace::Arguments)
+    } else if all {
+        (find_sessions_of(origins, None, ui), ForeignPlace::All)
+    } else {
+        let here = ui.current_folder().to_owned();
+        let files = find_sessions_of(origins, Some(&here), ui);
+        (files, ForeignPlace::CurrentProject)
+    };
+    if files.is_empty() {
+        for &origin in origins {
+            ui.warn(&none_found_note(origin, &place));
+        }
+    }
     Ok(files)
 }
 
@@ -314,6 +302,9 @@ fn has_foreign_sessions(folder: &Path, files: &[FoundFile]) -> bool {
 fn sub_agent_folders(sessions: &[PathBuf]) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for session in sessions {
+        if is_pipe(session) {
+            continue;
+        }
         // What cannot be read is reported when the session is read.
         let Ok(file) = open_source(session) else {
             continue;

@@ -80,7 +80,7 @@ pub const REFERENCES: [GuideRow; 16] = [
 ];
 
 /// The environment variables that pisess reads.
-pub const ENVIRONMENT: [GuideRow; 19] = [
+pub const ENVIRONMENT: [GuideRow; 20] = [
     (
         "NO_COLOR",
         "if not empty, `--color auto` does not use colour",
@@ -148,6 +148,10 @@ pub const ENVIRONMENT: [GuideRow; 19] = [
     (
         "PISESS_SUMMARIZER",
         "default for `--summarizer` in every command that writes a summary; ignored if empty",
+    ),
+    (
+        "PISESS_SOURCES",
+        "default for `--source` where sessions are searched for, such as `all` or `claude,codex`; ignored if empty",
     ),
     (
         "PISESS_NOW",

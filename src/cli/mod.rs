@@ -42,6 +42,7 @@ pub mod rows;
 pub mod follow;
 
 pub mod sessions;
+pub mod sources;
 
 pub mod foreign;
 pub mod opencode;

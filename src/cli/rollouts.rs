@@ -15,14 +15,23 @@ pub fn open_source(path: &Path) -> Result<Opened, StoreError> {
     store::open(path, begins_as_foreign)
 }
 
-/// Detects which agent wrote a file. `None` if none of the other agents did.
+/// Detects which agent wrote a file. `None` if none of the other agents did. A pipe is not examined,
+/// because it can be read only once: it counts as none of theirs.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn detect_file(path: &Path) -> Result<Option<Origin>, Failure> {
+    if is_pipe(path) {
+        return Ok(None);
+    }
     let file = open_source(path)?;
     Origin::detect(&file)
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))
+}
+
+/// Whether a path leads to something that can be read only once, such as a FIFO.
+pub fn is_pipe(path: &Path) -> bool {
+    path.exists() && !path.is_file()
 }
 
 /// Whether the start of a file contains a line of another agent.

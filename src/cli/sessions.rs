@@ -1,10 +1,12 @@
 //! Reads the sessions given by arguments: in files, in directories, or in the agents' stores.
 
+use crate::cli::foreign::{find_sessions_of, find_sources};
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Links, Ui, apply_style, to_visible};
 use crate::cli::rollouts::Rollouts;
+use crate::cli::sources::{SourceArgs, Sources};
 use crate::load::peek::is_torn;
 use crate::session::paths::abbreviate_home;
 use crate::session::period::Period;
@@ -33,8 +35,10 @@ pub struct SessionsArgs {
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
     /// Include archived sessions, but not their sub-agents
-    #[arg(long, conflicts_with = "paths")]
+    #[arg(long, conflicts_with_all = ["paths", "source"])]
     pub archived: bool,
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
@@ -88,9 +92,48 @@ pub struct SessionsToRead {
 }
 
 impl SessionsArgs {
-    /// Finds the sessions, leaving out files last modified before the period. A path that cannot be
-    /// searched is reported, and the others are searched.
+    /// Finds the sessions of pi and oh-my-pi; with `--source`, those of other agents, or of all.
+    ///
+    /// `period` does not select sessions of other agents.
     pub fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
+        let Some(sources) = self.sources(ui)? else {
+            return self.find_own_sessions(period, ui);
+        };
+        if !sources.includes_own {
+            let files = find_sources(&sources.origins, &self.paths, self.all, ui)?;
+            return Ok(SessionsToRead::from_files(files));
+        }
+        // A session may have been imported from another agent, so that both have the same requests.
+        // These are counted once, for the session that is read first: the import.
+        let mut sessions = self.find_own_sessions(period, ui)?;
+        if self.paths.is_empty() {
+            let here = ui.current_folder().to_owned();
+            let project = if self.all { None } else { Some(here.as_path()) };
+            sessions.add_files(find_sessions_of(&sources.origins, project, ui));
+        }
+        Ok(sessions)
+    }
+
+    /// Returns the agents whose sessions are read, as [`SourceArgs::sources`] does. The environment
+    /// only decides where sessions are searched for: a path may lead to a session of any agent, and
+    /// other agents have no archives.
+    pub fn sources(&self, ui: &Ui) -> Result<Option<Sources>, Failure> {
+        let searches = self.paths.is_empty() && !self.archived;
+        if searches || self.source.is_given() {
+            self.source.sources(ui)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Finds the sessions of pi and oh-my-pi, and of any agent among the given paths. Leaves out
+    /// files last modified before the period. A path that cannot be searched is reported, and the
+    /// others are searched.
+    pub fn find_own_sessions(
+        &self,
+        period: Period,
+        ui: &mut Ui,
+    ) -> Result<SessionsToRead, Failure> {
         self.refuse_conflicts()?;
         let stores = SessionStores::locate(ui);
         let FoundSessions {

@@ -6,14 +6,16 @@ mod repair;
 mod report;
 
 use crate::agents::stores::normalize_path;
+use crate::cli::foreign::{find_sessions_of, find_sources};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::existing_store_roots;
-use crate::cli::named::{FoundSessions, expand_arguments_to_read};
+use crate::cli::named::expand_arguments_to_read;
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::join_first_few;
 use crate::cli::rollouts::Rollouts;
+use crate::cli::sources::SourceArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::ops::check::Finding;
 use checkup::check_input;
@@ -87,6 +89,8 @@ pub struct Args {
     /// Include the sessions of all projects
     #[arg(short, long, conflicts_with_all = ["sessions", "repair"])]
     pub all: bool,
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// Include subdirectories (always included without --repair)
     #[arg(short, long)]
     pub recursive: bool,
@@ -95,7 +99,7 @@ pub struct Args {
     #[arg(short, long)]
     pub verbose: bool,
     /// Apply unambiguous repairs; requires -o, --backup or -n
-    #[arg(long)]
+    #[arg(long, conflicts_with = "source")]
     pub repair: bool,
     /// Keep the old file, with SUFFIX appended to its name (repairs in place)
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", requires = "repair", conflicts_with = "output", help_heading = "Writing")]
@@ -158,6 +162,47 @@ fn warn_of_copies(paths_by_id: &BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: 
     }
 }
 
+/// The sessions to check, and the failures of arguments that name none.
+struct SessionsToCheck {
+    files: Vec<FoundFile>,
+    failures: Vec<Failure>,
+}
+
+/// Finds the sessions to check: those below `arguments`; with `--source`, those of other agents, or
+/// of all.
+fn find_sessions(
+    args: &Args,
+    arguments: &[PathBuf],
+    ui: &mut Ui,
+) -> Result<SessionsToCheck, Failure> {
+    let sources = if args.all || args.source.is_given() {
+        args.source.sources(ui)?
+    } else {
+        None
+    };
+    if let Some(sources) = &sources
+        && !sources.includes_own
+    {
+        let files = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
+        return Ok(SessionsToCheck {
+            files,
+            failures: Vec::new(),
+        });
+    }
+    let mut found = expand_arguments_to_read(arguments, Reach::Whole, ui);
+    if let Some(sources) = sources
+        && args.all
+    {
+        found
+            .files
+            .extend(find_sessions_of(&sources.origins, None, ui));
+    }
+    Ok(SessionsToCheck {
+        files: found.files,
+        failures: found.failures,
+    })
+}
+
 /// Checks sessions on all processors, and prints the findings in the order of the sessions. A
 /// session that cannot be read is reported, and the others are checked. A sub-agent transcript is
 /// skipped, unless its own path was given.
@@ -167,9 +212,7 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
     } else {
         &args.sessions
     };
-    let FoundSessions {
-        files, failures, ..
-    } = expand_arguments_to_read(sessions, Reach::Whole, ui);
+    let SessionsToCheck { files, failures } = find_sessions(args, sessions, ui)?;
     let mut report = CheckReport::new(&args.write, ui);
     report.style = ReportStyle::for_sessions(files.len(), args.verbose, ui);
     for failure in &failures {

@@ -3,6 +3,7 @@
 mod hits;
 mod searcher;
 
+use crate::cli::foreign::find_sessions_of;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::SessionStores;
 use crate::cli::named::take_range;
@@ -11,7 +12,8 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
 use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
-use crate::format::ID_SUFFIX_LEN;
+use crate::format::{ID_SUFFIX_LEN, format_count};
+use crate::import::Origin;
 use crate::load::LoadOptions;
 use crate::ops::grep::{
     EntryFilter, MatchDetails, Pattern, PatternOptions, Query, TextOptions, ToolOptions,
@@ -220,7 +222,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,
     /// Wait for new entries, until Ctrl-C (and print those that match)
-    #[arg(short, long, conflicts_with_all = ["entry_count", "files", "files_without_match", "null", "count", "archived", "before_context", "after_context", "around"])]
+    #[arg(short, long, conflicts_with_all = ["entry_count", "files", "files_without_match", "null", "count", "archived", "source", "before_context", "after_context", "around"])]
     pub follow: bool,
     /// Print the result as JSON (an object per matching entry)
     #[arg(long)]
@@ -254,7 +256,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     args.refuse_conflicts()?;
     let period = args.period.parse_period(ui)?;
     let query = build_query(&args, period, ui)?;
-    let mut sessions = args.sessions.find_sessions(period, ui)?;
+    // New entries are only waited for in sessions of pi and oh-my-pi.
+    let mut sessions = if args.follow {
+        args.sessions.find_own_sessions(period, ui)?
+    } else {
+        args.sessions.find_sessions(period, ui)?
+    };
     let default_order = if ui.stdout_is_terminal() {
         SortKey::Time
     } else {
@@ -321,6 +328,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         if args.asks_for_failed_calls() {
             ui.warn("a tool call does not fail, its result does (hint: give --role toolResult)");
         }
+        args.note_unsearched(ui)?;
         return Ok(exit.max(Exit::Found));
     }
     Ok(exit)
@@ -348,6 +356,22 @@ impl Args {
     /// Whether a range or `--last` limits the search.
     fn searches_range(&self) -> bool {
         self.range.is_some() || self.last.entry_count.is_some()
+    }
+
+    /// Notes how many sessions of other agents were not searched, if all projects were.
+    fn note_unsearched(&self, ui: &mut Ui) -> Result<(), Failure> {
+        let searched_own = self.sessions.sources(ui)?.is_none();
+        if !self.sessions.all || self.follow || !searched_own {
+            return Ok(());
+        }
+        let count = find_sessions_of(Origin::all(), None, ui).len();
+        if count > 0 {
+            let sessions = format_count(count, "session", "sessions");
+            ui.warn(&format!(
+                "{sessions} of other agents not searched (hint: --source all searches them, too)"
+            ));
+        }
+        Ok(())
     }
 
     /// Whether only failures among tool calls are searched for. There are none, because a failure

@@ -18,8 +18,8 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::sessions::{
     NO_SESSIONS_ANYWHERE, NO_SESSIONS_HERE, PathsArgs, SessionsArgs, warn_torn,
 };
+use crate::cli::sources::Sources;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
-use crate::import::Origin;
 use crate::ops::list::{
     ForkRows, ListRow, ListedSession, Order, SessionFilter, build_rows, distinct_titles,
     group_by_repository, sort_sessions,
@@ -125,12 +125,8 @@ pub struct Args {
     pub sessions: SessionsArgs,
     /// List the sessions of this git repository, in all its worktrees (with --all or SESSION: group
     /// sessions by repository)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "source")]
     pub repo: bool,
-    /// Read the sessions of other agents (claude: Claude Code; codex: Codex; opencode: OpenCode;
-    /// gemini: Gemini CLI), as `import` would convert them
-    #[arg(long, value_name = "SOURCE", hide_possible_values = true, conflicts_with_all = ["archived", "forks", "repo"])]
-    pub source: Option<Origin>,
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Choose sessions larger than SIZE bytes, such as 500000, 64k or 1.5M
@@ -153,7 +149,7 @@ pub struct Args {
     pub limit: Option<usize>,
     /// List the forks of a session below it; in the row of a fork, count only
     /// what it adds
-    #[arg(long)]
+    #[arg(long, conflicts_with = "source")]
     pub forks: bool,
     #[command(flatten)]
     pub only: PathsArgs,
@@ -172,16 +168,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let stores = SessionStores::locate(ui);
     let mut repositories = HashMap::default();
 
-    let mut list = Vec::from_iter(read_stdin_session(args, period, ui)?);
+    let sources = args.sources(ui)?;
+    let mut list = Vec::new();
+    if sources.is_none() {
+        list.extend(read_stdin_session(args, period, ui)?);
+    }
     let FilesToRead {
         mut files,
         mut has_failures,
-    } = find_files(args, period, &stores, ui)?;
+    } = find_files(args, sources.as_ref(), period, &stores, ui)?;
     if args.repo && args.lists_cwd() {
         retain_same_repository(&mut files, &mut repositories, &stores, ui)?;
     }
     if files.is_empty()
-        && args.source.is_none()
+        && sources.is_none()
         && let Some(note) = args.none_found_note()
     {
         ui.warn(note);
@@ -194,12 +194,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .take(MAX_INSPECTED)
         .map(|file| file.path.clone())
         .collect();
-    has_failures |= read_sessions(&mut list, files, args, period, ui);
-    if args.source.is_some() && args.lists_cwd() {
-        list.retain(|session| is_cwd(&session.cwd.to_string_lossy(), stores.here()));
+    has_failures |= read_sessions(&mut list, files, args, sources.as_ref(), period, ui);
+    if args.lists_cwd() {
+        // The sessions of other agents were found in all projects.
+        list.retain(|session| {
+            session.other_agent.is_none() || is_cwd(&session.cwd.to_string_lossy(), stores.here())
+        });
     }
     if list.is_empty() && !has_failures {
-        args.warn_of_no_sessions(&first_paths, ui);
+        args.warn_of_no_sessions(sources.as_ref(), &first_paths, ui);
     }
 
     retain_in_period(&mut list, has_failures, ui);
@@ -329,7 +332,7 @@ fn print_rows(
     // The titles that replace those of the sessions, by the index of the session.
     let mut distinct = distinct_titles(list, rows, read_first_message);
     // This reads the sessions again, so it needs files in the formats of pi and oh-my-pi.
-    if args.source.is_none() {
+    if list.iter().all(|session| session.other_agent.is_none()) {
         add_distinguishing_titles(list, rows, &mut distinct);
     }
     rows::print(list, rows, &distinct, last, args.sort, ui)
@@ -356,11 +359,22 @@ impl Args {
         }
     }
 
+    /// Returns the agents whose sessions are listed; `None` for pi and oh-my-pi alone. Only these
+    /// have forks and repositories, so the environment does not add others then.
+    fn sources(&self, ui: &Ui) -> Result<Option<Sources>, Failure> {
+        if self.forks || self.repo {
+            return Ok(None);
+        }
+        self.sessions.sources(ui)
+    }
+
     /// Warns that no file is a session that can be listed. `first_paths` are the paths of the first
     /// files, which are inspected to determine which agent wrote them.
-    fn warn_of_no_sessions(&self, first_paths: &[PathBuf], ui: &mut Ui) {
-        if let Some(source) = self.source {
-            ui.warn(&foreign::none_found_note(source, &self.foreign_place()));
+    fn warn_of_no_sessions(&self, sources: Option<&Sources>, first_paths: &[PathBuf], ui: &mut Ui) {
+        if let Some(sources) = sources {
+            for &origin in &sources.origins {
+                ui.warn(&foreign::none_found_note(origin, &self.foreign_place()));
+            }
             return;
         }
         // If there are no files, the search has already warned.

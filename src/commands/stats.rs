@@ -5,9 +5,6 @@ mod groups;
 mod table;
 mod times;
 
-use crate::cli::foreign::{
-    ForeignPlace, SourceChoice, find_given_of, find_sessions_of, none_found_note,
-};
 use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{CHECK_HINT, Input};
@@ -116,15 +113,6 @@ pub struct Args {
     /// LiteLLM's model_prices_and_context_window.json, or JSON in its format
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
-    /// Read the sessions of other agents (claude: Claude Code; codex: Codex; opencode: OpenCode;
-    /// gemini: Gemini CLI; all: all of these, and pi and oh-my-pi)
-    #[arg(
-        long,
-        value_name = "SOURCE",
-        hide_possible_values = true,
-        conflicts_with = "archived"
-    )]
-    pub source: Option<SourceChoice>,
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Print the result as JSON (an object per row)
@@ -141,7 +129,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(path) => Some(Arc::new(read_prices(path, ui)?)),
         None => None,
     };
-    let sessions = args.find_sessions(period, ui)?;
+    let sessions = args.sessions.find_sessions(period, ui)?;
     if args.lists_entries() {
         print_entries(args, sessions, prices, period, ui)
     } else {
@@ -290,66 +278,6 @@ impl StatsOfFile {
 }
 
 impl Args {
-    /// Finds the sessions of pi and oh-my-pi. With `--source`, finds those of another agent, or of
-    /// all agents.
-    ///
-    /// `period` is not used to select sessions of other agents. For pi, it decides whether to warn
-    /// of archives that are not read.
-    fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
-        let Some(source) = self.source else {
-            return self.sessions.find_sessions(period, ui);
-        };
-        if !self.sessions.paths.is_empty() {
-            return self.find_given_sessions(source, period, ui);
-        }
-        // Without `--all`, only the sessions of the current project are read.
-        let here = ui.current_folder().to_owned();
-        let project = if self.sessions.all {
-            None
-        } else {
-            Some(here.as_path())
-        };
-        let of_others = find_sessions_of(source.origins(), project, ui);
-        if source == SourceChoice::All {
-            // A session may have been imported from another agent, so that both have the same
-            // requests. These are counted once, for the session that is read first: the import.
-            let mut sessions = self.sessions.find_sessions(period, ui)?;
-            sessions.add_files(of_others);
-            return Ok(sessions);
-        }
-        if of_others.is_empty() {
-            let place = if self.sessions.all {
-                ForeignPlace::All
-            } else {
-                ForeignPlace::CurrentProject
-            };
-            for &origin in source.origins() {
-                ui.warn(&none_found_note(origin, &place));
-            }
-        }
-        Ok(SessionsToRead::from_files(of_others))
-    }
-
-    /// Finds the given sessions of an agent, and its sessions in the given directories. For
-    /// `--source all`, the sessions are found as without `--source`, because any path may be given
-    /// then.
-    fn find_given_sessions(
-        &self,
-        source: SourceChoice,
-        period: Period,
-        ui: &mut Ui,
-    ) -> Result<SessionsToRead, Failure> {
-        let origin = match source {
-            SourceChoice::All => return self.sessions.find_sessions(period, ui),
-            SourceChoice::One(origin) => origin,
-        };
-        let files = find_given_of(origin, &self.sessions.paths, ui)?;
-        if files.is_empty() {
-            ui.warn(&none_found_note(origin, &ForeignPlace::Arguments));
-        }
-        Ok(SessionsToRead::from_files(files))
-    }
-
     /// Returns the date of the built-in prices; `None` with `--prices`, whose date is unknown.
     fn prices_date(&self) -> Option<&'static str> {
         if self.prices.is_some() {

@@ -207,8 +207,8 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ("show", "renderer images"),
     ("context", "model"),
     ("list", "all archived source"),
-    ("grep", "all archived follow pruned"),
-    ("blame", "all archived"),
+    ("grep", "all archived follow pruned source"),
+    ("blame", "all archived source"),
     ("stats", "all archived prices"),
     (
         "archive",
@@ -254,7 +254,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ("relocate", "moved-from"),
     ("resume", "exec"),
     ("migrate", "all backup recursive json"),
-    ("check", "all recursive"),
+    ("check", "all recursive source"),
 ];
 
 /// Returns the commands that read a session.

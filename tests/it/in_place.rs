@@ -145,6 +145,93 @@ fn a_session_is_found_by_the_id_that_its_agent_gave_it() {
     assert_eq!(by_id.text(), by_path.text());
 }
 
+/// `stats` and `grep` print the id that the session would have after an import.
+#[test]
+fn a_session_is_found_by_the_id_of_its_import() {
+    let s = with_stored_session();
+    let stats = s
+        .pisess("stats --all --source all --by session --json")
+        .at_home()
+        .done();
+    let row: serde_json::Value =
+        serde_json::from_str(stats.text().lines().next().unwrap()).unwrap();
+    let id = row["session"].as_str().unwrap();
+    assert_ne!(id, "c1a00000-0000-4000-8000-0000000000a1");
+    let found = s
+        .pisess(&format!("tree {}", &id[id.len() - 8..]))
+        .at_home()
+        .done();
+    let by_path = s.pisess(&format!("tree ./{STORED}")).at_home().done();
+    assert_eq!(found.text(), by_path.text());
+}
+
+/// Sessions of Claude Code and of pi, both in their stores.
+fn with_two_agents() -> Sandbox {
+    let s = with_stored_session();
+    s.put(
+        ".pi/agent/sessions/--home-u-kites--/2026-01-31T10-00-00-000Z_0199aaaa-11111111.jsonl",
+        fixture("two-branches.jsonl"),
+    );
+    s
+}
+
+#[test]
+fn source_selects_the_agents_whose_sessions_are_searched() {
+    let s = with_two_agents();
+    let count = |line: &str| {
+        let done = s.pisess(line).at_home().done();
+        assert!(done.code <= 1, "{line}: {done}");
+        done.text().lines().count()
+    };
+    for (line, expected) in [
+        ("list --all -l", 1),
+        ("list --all -l --source claude", 1),
+        ("list --all -l --source all", 2),
+        ("list --all -l --source claude,codex", 1),
+        ("list --all -l --source claude --source codex", 1),
+        ("grep -l --all paper", 1),
+        ("grep -l --all --source claude paper", 1),
+        ("grep -l --all --source all paper", 2),
+        ("stats --all --by session --json --source all", 2),
+    ] {
+        assert_eq!(count(line), expected, "{line}");
+    }
+    let checked = s.pisess("check --all --source all").at_home().done();
+    assert!(checked.stderr.contains("2 sessions checked"), "{checked}");
+    let agents = s.pisess("list --all --source all --json").at_home().done();
+    for agent in ["\"agent\":\"pi\"", "\"agent\":\"claude\""] {
+        assert!(agents.text().contains(agent), "{agents}");
+    }
+    let one = s
+        .pisess("grep --all --follow --source all paper")
+        .at_home()
+        .done();
+    assert_eq!(one.code, 2, "{one}");
+}
+
+#[test]
+fn the_environment_is_the_default_of_source() {
+    let s = with_two_agents();
+    let with_sources =
+        |line: &str, value: &str| s.pisess(line).at_home().env("PISESS_SOURCES", value).done();
+    let count = |line: &str, value: &str| with_sources(line, value).text().lines().count();
+    assert_eq!(count("list --all -l", "all"), 2);
+    assert_eq!(count("list --all -l", "claude, codex"), 1);
+    assert_eq!(count("list --all -l", ""), 1);
+    assert_eq!(count("list --all -l --source codex", "all"), 0);
+    // The option and a path decide before the environment.
+    assert_eq!(count("list -l ./.pi", "claude"), 1);
+    assert_snapshot!(with_sources("list --all", "cline").fails(2), @"PISESS_SOURCES: cline is not a source (hint: use claude, codex, opencode, gemini or all, with commas between)");
+}
+
+#[test]
+fn a_search_without_a_match_names_the_sessions_that_were_not_searched() {
+    let s = with_two_agents();
+    let note = |line: &str| s.pisess(line).at_home().done().stderr;
+    assert_snapshot!(note("grep --all nowhere-to-be-found"), @"pisess: note: 1 session of other agents not searched (hint: --source all searches them, too)");
+    assert_eq!(note("grep --all --source all nowhere-to-be-found"), "");
+}
+
 /// A command that changes a session finds it by that id, too, and names `import`.
 #[test]
 fn such_an_id_is_refused_by_commands_that_write() {

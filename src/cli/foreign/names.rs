@@ -1,6 +1,6 @@
 //! Finds a session of another agent by its id, its name, or words of its title.
 
-use super::convert::{convert_file_to_list, survey_file};
+use super::convert::{convert_file_to_list, read_head, survey_file};
 use super::find_all_foreign_sessions;
 use crate::cli::named::{self, name_argument};
 use crate::cli::opencode;
@@ -10,6 +10,7 @@ use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
 use crate::import::{self, Origin};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::ops::list::{ListedSession, read_single};
+use crate::session::dialect::Dialect;
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile};
@@ -50,8 +51,9 @@ pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBu
         .map_err(|failure| named::suggest_sessions(argument, failure, ui))
 }
 
-/// Returns the session of another agent whose id is `argument`. `failure` is the result of an
-/// earlier search among sessions of pi and oh-my-pi.
+/// Returns the session of another agent whose id is `argument`: the id that its agent gave it, or
+/// the one that it gets when it is imported. `failure` is the result of an earlier search among
+/// sessions of pi and oh-my-pi.
 ///
 /// If no session of another agent has the id, returns `failure`. Nothing is searched for unless
 /// `failure` says that no session was found.
@@ -86,7 +88,31 @@ pub fn resolve_foreign_id(
     if opencode::is_session_id(name) {
         return opencode::export_session(name, ui);
     }
-    Err(failure)
+    // Commands that read such a session print the id that it would have after an import.
+    let imported = candidates_by_imported_id(files, ui);
+    match choose_session(name, [imported]) {
+        Ok(path) => Ok(path),
+        Err(_) => Err(failure),
+    }
+}
+
+/// Returns a candidate for each session, with the id that its first import gets.
+fn candidates_by_imported_id(files: Vec<FoundFile>, ui: &mut Ui) -> Vec<SessionCandidate> {
+    let rollouts = Rollouts::default();
+    let mut candidates = Vec::new();
+    ui.map_in_parallel(
+        files,
+        |file| {
+            let head = read_head(&file.path, &rollouts).ok().flatten()?;
+            Some(SessionCandidate {
+                id: head.derive_session_id(Dialect::Pi, 0),
+                path: file.path,
+                name: None,
+            })
+        },
+        |_, candidate| candidates.extend(candidate),
+    );
+    candidates
 }
 
 /// Returns the session that a name identifies. If no session has the name, returns the session

@@ -2,10 +2,11 @@
 
 use super::Args;
 use super::repository::repository_of;
-use crate::cli::foreign::{find_arguments, find_foreign_sessions};
+use crate::cli::foreign::{find_arguments, find_sessions_of};
 use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::named::find_sessions;
 use crate::cli::output::{Failure, Ui};
+use crate::cli::sources::Sources;
 use crate::session::period::Period;
 use foldhash::HashMap;
 use pisess_store::FoundFile;
@@ -18,11 +19,12 @@ pub(super) struct FilesToRead {
     pub has_failures: bool,
 }
 
-/// Finds the files to read: those of the agents, or with `--source` those of another agent. Reports
-/// paths that cannot be read. With `--archived`, adds archives. If archives are left out and a
+/// Finds the files to read: those of pi and oh-my-pi, and those of other `sources`. Reports paths
+/// that cannot be read. With `--archived`, adds archives. If archives are left out and a
 /// period is given, warns of archives that may have sessions of that period.
 pub(super) fn find_files(
     args: &Args,
+    sources: Option<&Sources>,
     period: Period,
     stores: &SessionStores,
     ui: &mut Ui,
@@ -30,22 +32,22 @@ pub(super) fn find_files(
     let paths = &args.sessions.paths;
     // The sessions of a repository may belong to several projects.
     let all = args.sessions.all || args.repo && args.lists_cwd();
-    let mut files;
-    let failures;
-    match args.source {
-        Some(source) if paths.is_empty() => {
-            files = find_foreign_sessions(source, ui);
-            failures = Vec::new();
-        }
-        Some(_) => {
+    let mut files = Vec::new();
+    let mut failures = Vec::new();
+    // Any path may be given if the sessions of all agents are listed.
+    let finds_own = sources.is_none_or(|sources| sources.includes_own);
+    if finds_own {
+        let found = find_sessions(stores, paths, all, ui);
+        files = found.files;
+        failures = found.failures;
+        // `read_stdin_session` has read standard input already.
+        files.retain(|file| file.path != Path::new("-"));
+    }
+    if let Some(sources) = sources {
+        if paths.is_empty() {
+            files.extend(find_sessions_of(&sources.origins, None, ui));
+        } else if !finds_own {
             (files, failures) = find_arguments(paths, ui);
-        }
-        None => {
-            let found = find_sessions(stores, paths, all, ui);
-            files = found.files;
-            failures = found.failures;
-            // `read_stdin_session` has read standard input already.
-            files.retain(|file| file.path != Path::new("-"));
         }
     }
     for failure in &failures {
@@ -53,7 +55,7 @@ pub(super) fn find_files(
     }
 
     let archive_scope = ArchiveScope::from_all_option(all);
-    let lists_store = paths.is_empty() && args.source.is_none() && !args.repo;
+    let lists_store = paths.is_empty() && sources.is_none() && !args.repo;
     if args.sessions.archived {
         files.extend(stores.find_archive_files(archive_scope)?);
     } else if lists_store && args.period.is_given() {

@@ -20,8 +20,8 @@ pub(super) fn session_json(
     is_last: bool,
     args: &Args,
 ) -> Vec<u8> {
-    let agent = match args.source {
-        Some(source) => source.name(),
+    let agent = match session.other_agent {
+        Some(name) => name,
         None => session.agent.agent().constants().name,
     };
     let first_message = match (read_first_message(session), &session.first_question) {

@@ -6,7 +6,8 @@ use crate::cli::ids::Ids;
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::pruned::{load_pruned, load_pruned_beside, split_result, warn_uncounted};
-use crate::cli::rollouts::Rollouts;
+use crate::cli::rollouts::{Rollouts, detect_file, is_pipe};
+use crate::cli::sources::Sources;
 use crate::import::Origin;
 use crate::load::{LoadError, LoadOptions, WrongFile};
 use crate::ops::list::{
@@ -29,6 +30,7 @@ pub(super) fn read_sessions(
     list: &mut Vec<ListedSession>,
     files: Vec<FoundFile>,
     args: &Args,
+    sources: Option<&Sources>,
     period: Period,
     ui: &mut Ui,
 ) -> bool {
@@ -47,13 +49,18 @@ pub(super) fn read_sessions(
     let parallel_files = files.len().clamp(1, ui.processor_count());
     let workers_per_file = ui.processor_count() / parallel_files;
     let is_stdout = ui.stdout_predicate();
-    let origin = args.source;
     let rollouts = Rollouts::default();
     let read_file = |FamilyFile { file, is_related }: FamilyFile| {
         let options = load_options(workers_per_file, is_related, period);
-        let read_result = match origin {
-            Some(origin) => read_foreign_file(&file, origin, &options, &rollouts),
-            None => read_session_file(&file, &options, &agents, is_stdout),
+        let other = match sources {
+            Some(sources) => detect_source(&file, sources),
+            None => Ok(FileSource::Own),
+        };
+        let read_result = match other {
+            Ok(FileSource::Own) => read_session_file(&file, &options, &agents, is_stdout),
+            Ok(FileSource::Other(origin)) => read_foreign_file(&file, origin, &options, &rollouts),
+            Ok(FileSource::NotListed) => Ok(None),
+            Err(failure) => Err(failure),
         };
         (file, read_result)
     };
@@ -94,6 +101,26 @@ pub(super) fn read_sessions(
     has_errors
 }
 
+/// Whose session a file is.
+enum FileSource {
+    /// Of pi or oh-my-pi, if it is a session at all.
+    Own,
+    /// Of another agent.
+    Other(Origin),
+    /// Of an agent whose sessions are not listed.
+    NotListed,
+}
+
+/// Detects which agent wrote a file.
+fn detect_source(file: &FoundFile, sources: &Sources) -> Result<FileSource, Failure> {
+    let source = match detect_file(&file.path)? {
+        Some(origin) if sources.origins.contains(&origin) => FileSource::Other(origin),
+        None if sources.includes_own || is_pipe(&file.path) => FileSource::Own,
+        _ => FileSource::NotListed,
+    };
+    Ok(source)
+}
+
 /// A file that could not be read.
 struct UnreadFile {
     /// Whether the file was named on the command line. Otherwise a search found it.
@@ -101,8 +128,7 @@ struct UnreadFile {
     failure: Failure,
 }
 
-/// Returns the session on standard input if one of the paths is `-`. `None` with `--source`, which
-/// reads files of another agent.
+/// Returns the session on standard input if one of the paths is `-`.
 pub(super) fn read_stdin_session(
     args: &Args,
     period: Period,
@@ -110,7 +136,7 @@ pub(super) fn read_stdin_session(
 ) -> Result<Option<ListedSession>, Failure> {
     let path = Path::new("-");
     let reads_stdin = args.sessions.paths.iter().any(|given| given == path);
-    if !reads_stdin || args.source.is_some() {
+    if !reads_stdin {
         return Ok(None);
     }
     let input = Input::open(path, ui)?;
@@ -268,6 +294,7 @@ fn read_foreign_file(
     // Id and size are those of the agent's own file, and not of the converted session.
     session.listed.id = Text::from(head.id.clone());
     session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
+    session.listed.other_agent = Some(origin.name());
     // The search finds the owner of a sub-agent of Claude Code, whose file is in a directory below
     // that of the owner. The other agents name the owner in the first line of the sub-agent's file,
     // or in the name of its directory.

@@ -55,6 +55,9 @@ pub struct ListedSession {
     pub id: Text<'static>,
     /// The agent that writes the session.
     pub agent: Dialect,
+    /// The name of the program that wrote the session, if it is another agent. The session is then a
+    /// converted one of `agent`, and the caller sets the name.
+    pub other_agent: Option<&'static str>,
     /// The version in the header; 1 if there is none.
     pub version: f64,
     /// The name given by the user or by oh-my-pi.
@@ -194,6 +197,7 @@ pub fn read_session(
         file_modified_ms: modified_ms,
         owner: None,
         agent: session.dialect,
+        other_agent: None,
         version: header.get("version").and_then(Raw::number).unwrap_or(1.0),
         name: session.name(),
         cwd: session.header.cwd.clone().unwrap_or_default(),
