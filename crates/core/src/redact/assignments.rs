@@ -118,19 +118,24 @@ const SHORTEST_VALUE: usize = 6;
 /// The maximum length of a value in bytes.
 const LONGEST_VALUE: usize = 4000;
 
-/// Returns the range of the name that contains a stem. In undecoded JSON, the letter of an escape
-/// may precede the name, as in `\npassword`; it is not part of the name.
+/// Returns the range of the name that contains a stem: for the stem `token`, of `my_token_2` in
+/// `set my_token_2=…`. A name that is longer than [`LONGEST_NAME`] on one side of the stem is cut.
 fn name_range_around(text: &[u8], stem: Range<usize>) -> Range<usize> {
     let before = &text[stem.start.saturating_sub(LONGEST_NAME)..stem.start];
     let after = &text[stem.end..text.len().min(stem.end + LONGEST_NAME)];
     let in_name = |byte: &&u8| is_name_character(**byte);
-    let mut start = stem.start - before.iter().rev().take_while(in_name).count();
+    let start = stem.start - before.iter().rev().take_while(in_name).count();
     let end = stem.end + after.iter().take_while(in_name).count();
+
+    // In JSON that is not decoded, the letter of an escape may precede the name, as in
+    // `\npassword`. It is not part of the name.
     let follows_backslash = text[..start].ends_with(b"\\");
-    if follows_backslash && start < stem.start && matches!(text[start], b'n' | b'r' | b't') {
-        start += 1;
+    let is_escape_letter = follows_backslash && matches!(text[start], b'n' | b'r' | b't');
+    if is_escape_letter && start < stem.start {
+        start + 1..end
+    } else {
+        start..end
     }
-    start..end
 }
 
 /// A name in a text, and a value that is assigned to it.
@@ -150,21 +155,21 @@ struct Assignment<'t> {
 }
 
 impl<'t> Assignment<'t> {
-    /// Reads the operator and the value after a name. `None` if nothing is assigned to the name.
-    /// The name may begin with the dashes of an option.
+    /// Reads the operator and the value after a name: `=` and `x9Qd` in `--token=x9Qd`. `None` if
+    /// nothing is assigned to the name. The name may begin with the dashes of an option.
     fn read(text: &'t [u8], dashed_name: Range<usize>) -> Option<Assignment<'t>> {
-        let dashes = text[dashed_name.clone()]
+        let dash_count = text[dashed_name.clone()]
             .iter()
             .take_while(|&&byte| byte == b'-')
             .count();
-        let name_range = dashed_name.start + dashes..dashed_name.end;
-        let is_option = dashes > 0;
+        let name_range = dashed_name.start + dash_count..dashed_name.end;
+        let is_option = dash_count > 0;
 
         let operator = Operator::read(text, &name_range, is_option)?;
         let mut value = WrittenValue::read(text, operator.end)?;
 
-        // In a declaration such as `password: str = "…"`, a type follows the colon, and the value
-        // comes after the type.
+        // In a declaration such as `password: str = "…"`, the word after the colon is a type, and
+        // the value comes after it.
         if !value.is_quoted
             && let Some(value_start) = syntax::value_start_after_type(text, &value.range)
         {
@@ -279,8 +284,9 @@ impl<'t> Assignment<'t> {
         } else {
             SHORTEST_LOOSE_SECRET
         };
-        let is_generated =
-            is_assigned_secret(value) || self.is_quoted && is_generated_password(value);
+        // Without quotes, the signs of a generated password may be operators of code.
+        let is_quoted_password = self.is_quoted && is_generated_password(value);
+        let is_generated = is_assigned_secret(value) || is_quoted_password;
         value.len() >= shortest
             && is_generated
             && !is_absolute_path(value)
@@ -335,7 +341,8 @@ fn resembles_code(value: &[u8], class: NameClass) -> bool {
     if !is_identifier(value) {
         return false;
     }
-    // A password may have the form of an identifier, except one that begins like `__u32` or
-    // `0x746f6b6e`. A key or a token is random, which no identifier is.
-    class != NameClass::Password || value[0] == b'_' || value[0] == b'0'
+    // A key or a token is random, which no identifier is. But a password may have the form of an
+    // identifier, as `summer_2024`, unless it is like the C type `__u32` or the number `0x746f`.
+    let begins_like_type_or_number = value.starts_with(b"_") || value.starts_with(b"0");
+    class != NameClass::Password || begins_like_type_or_number
 }

@@ -19,8 +19,9 @@ pub fn is_padded_base64_digit(byte: &u8) -> bool {
 /// The number of bits that a digit of base64 encodes.
 pub const BITS_PER_DIGIT: usize = 6;
 
-/// Whether base64 digits may encode, after the first `bits_before` bits, bytes for which
-/// `may_follow` is true. It sees only the first [`BYTES_DECODED`] bytes.
+/// Whether base64 digits may encode bytes for which `may_follow` is true. The first `bits_before`
+/// bits of the digits are skipped, because they belong to the byte before. Only the first
+/// [`BYTES_DECODED`] bytes are decoded and passed to `may_follow`.
 pub fn may_encode(
     digits: &[u8],
     bits_before: usize,
@@ -34,28 +35,27 @@ pub fn may_encode(
     }
 }
 
-/// Returns the first [`BYTES_DECODED`] bytes that base64 digits encode, after the first
-/// `bits_before` bits. These are the last bits of the byte before; they are fewer than the six of a
-/// digit. `None` if there are too few digits, or if something else, such as a line break, is among
-/// them.
+/// Returns the first six bytes that nine base64 digits encode. The first `bits_before` bits of the
+/// digits, fewer than the six of a digit, are skipped: they belong to the byte before. `None` if
+/// there are fewer digits, or if something else, such as a line break, is among them.
 ///
 /// ```text
-///   bits of the digits   before │ byte │ byte │ byte │ byte │ byte │ byte │ after
+///   the 54 bits of nine digits:
+///   bits_before │ byte │ byte │ byte │ byte │ byte │ byte │ bits_after
 /// ```
 fn decode_first_bytes(digits: &[u8], bits_before: usize) -> Option<[u8; BYTES_DECODED]> {
     debug_assert!(bits_before < BITS_PER_DIGIT);
-    // The digits are read into the lower bits of the number, where all of them have room.
     let mut bits: u64 = 0;
     for &digit in digits.get(..DIGITS_DECODED)? {
         bits = bits << BITS_PER_DIGIT | u64::from(base64_digit_value(digit)?);
     }
 
-    const BITS_DECODED: usize = BYTES_DECODED * u8::BITS as usize;
-    const OTHER_BITS: usize = DIGITS_DECODED * BITS_PER_DIGIT - BITS_DECODED;
-    // There are as many other bits as a digit has, so this is not negative.
-    let bits_after = OTHER_BITS - bits_before;
-    // After the shift, the last bytes of the number are the decoded ones. The first two have the
-    // bits before.
+    const BITS_OF_DIGITS: usize = DIGITS_DECODED * BITS_PER_DIGIT;
+    const BITS_OF_BYTES: usize = BYTES_DECODED * u8::BITS as usize;
+    // Not negative: the digits have six bits more than the bytes, and `bits_before` is at most 5.
+    let bits_after = BITS_OF_DIGITS - BITS_OF_BYTES - bits_before;
+    // The shift drops the bits after the bytes. Of the eight bytes of the number, the first two now
+    // have only the bits before.
     let [_, _, bytes @ ..] = (bits >> bits_after).to_be_bytes();
     Some(bytes)
 }
@@ -67,9 +67,11 @@ const BYTES_DECODED: usize = 6;
 /// suffice only for bytes that begin with the first bit of a digit.
 const DIGITS_DECODED: usize = 9;
 
-/// Whether `rest` begins with base64 digits that encode, after the first `bits_before` bits, a text
-/// for which `may_follow` is true. Unlike [`may_encode`], this decodes all digits. If a line break
-/// cuts the digits, any text is accepted, because the rest of it is not known.
+/// Whether `rest` begins with base64 digits that encode a text for which `may_follow` is true.
+/// Unlike [`may_encode`], this decodes up to [`TEXT_DIGITS_DECODED`] digits. Their first
+/// `bits_before` bits are skipped, because they belong to the byte before.
+///
+/// If a line break cuts the digits, any text is accepted, because its rest is not known.
 pub fn encodes_text(rest: &[u8], bits_before: usize, may_follow: fn(&[u8]) -> bool) -> bool {
     let digit_count = rest
         .iter()
@@ -79,6 +81,7 @@ pub fn encodes_text(rest: &[u8], bits_before: usize, may_follow: fn(&[u8]) -> bo
     let (digits, after_digits) = rest.split_at(digit_count);
     let bytes = decode_bytes(digits, bits_before);
 
+    // Random bytes, as those of an image, are soon followed by one that is not printable.
     let is_text = bytes
         .iter()
         .take(BYTES_OF_TEXT)
@@ -98,28 +101,25 @@ const TEXT_DIGITS_DECODED: usize = 432;
 /// only by chance, at least one of this number of bytes is not.
 const BYTES_OF_TEXT: usize = 16;
 
-/// Returns the bytes that base64 digits encode after the first `bits_before` bits, up to the last
-/// whole byte. A byte that is no digit counts as the digit `A`.
+/// Returns the bytes that base64 digits encode, up to the last whole byte. The first `bits_before`
+/// bits, at most six, are skipped. A byte that is no digit counts as the digit `A`.
 fn decode_bytes(digits: &[u8], bits_before: usize) -> Vec<u8> {
+    let Some((&first, others)) = digits.split_first() else {
+        return Vec::new();
+    };
     let mut bytes = Vec::with_capacity(digits.len());
-    // The bits that were read so far; the older ones are shifted out. The last `unused_count` are
-    // not part of a byte yet.
-    let mut bits: u32 = 0;
-    let mut unused_count = 0;
-    let mut skipped_count = bits_before;
-    for &digit in digits {
+    // The last `pending_count` of these bits are not part of a byte yet. The others were used or
+    // skipped, and the shift to the left loses the oldest of them.
+    let mut bits = u32::from(base64_digit_value(first).unwrap_or(0));
+    let mut pending_count = BITS_PER_DIGIT - bits_before;
+    for &digit in others {
         let value = base64_digit_value(digit).unwrap_or(0);
         bits = bits << BITS_PER_DIGIT | u32::from(value);
-        unused_count += BITS_PER_DIGIT;
-
-        // The needle ends within a digit or at its end, so one digit is enough to skip its bits.
-        let skipped_now = skipped_count.min(unused_count);
-        skipped_count -= skipped_now;
-        unused_count -= skipped_now;
-
-        if unused_count >= 8 {
-            unused_count -= 8;
-            bytes.push((bits >> unused_count) as u8);
+        pending_count += BITS_PER_DIGIT;
+        // At most 7 bits were pending before this digit, so there is at most one whole byte.
+        if pending_count >= 8 {
+            pending_count -= 8;
+            bytes.push((bits >> pending_count) as u8);
         }
     }
     bytes
@@ -141,17 +141,17 @@ fn base64_digit_value(digit: u8) -> Option<u8> {
 /// Whether the bytes begin with at least [`SHORTEST_ENCODED`] base64 digits. One line break,
 /// written as an escape, may be among them, because programs wrap base64.
 pub fn continues_base64(rest: &[u8]) -> bool {
-    let digits_on_line = rest
+    let count_on_line = rest
         .iter()
         .take(SHORTEST_ENCODED)
         .take_while(|byte| is_base64_digit(byte))
         .count();
-    if digits_on_line == SHORTEST_ENCODED {
+    if count_on_line == SHORTEST_ENCODED {
         return true;
     }
-    let next_line = after_line_break(&rest[digits_on_line..]);
-    let missing = SHORTEST_ENCODED - digits_on_line;
-    match next_line.get(..missing) {
+    let next_line = after_line_break(&rest[count_on_line..]);
+    let missing_count = SHORTEST_ENCODED - count_on_line;
+    match next_line.get(..missing_count) {
         Some(digits) => digits.iter().all(is_base64_digit),
         None => false,
     }
@@ -159,8 +159,8 @@ pub fn continues_base64(rest: &[u8]) -> bool {
 
 /// Returns the bytes after a line break at the start of `bytes`; empty if there is no line break.
 ///
-/// The line break is written as an escape: `\n`, or `\r\n` from Windows. Each level of escaping
-/// doubles the backslashes, so any number of them may precede the letter.
+/// The line break is written as an escape: `\n`, or `\r\n` from Windows. JSON in a JSON string
+/// doubles the backslashes, as in `\\n`, so any number of them may precede the letter.
 fn after_line_break(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
     loop {

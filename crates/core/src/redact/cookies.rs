@@ -31,22 +31,28 @@ pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
         let Some(start) = header_value_start(text, word_start + WORD.len(), is_option) else {
             continue;
         };
-        let width = text[start..]
+        let list_len = text[start..]
             .iter()
             .take_while(|byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\'))
             .count();
-        let end = start + width;
+        let list = &text[start..start + list_len];
 
         let mut pair_start = start;
-        for pair in text[start..end].split(|&byte| byte == b';') {
+        for pair in list.split(|&byte| byte == b';') {
             if let Some(cookie) = locate_cookie(pair, pair_start)
-                && is_cookie_name(&text[cookie.name.clone()])
-                && is_generated(&text[cookie.value.clone()])
+                && cookie.is_secret_in(text)
             {
                 visit(cookie);
             }
             pair_start += pair.len() + b";".len();
         }
+    }
+}
+
+impl Cookie {
+    /// Whether the pair in `text` has the name of a cookie, and a value that looks generated.
+    fn is_secret_in(&self, text: &[u8]) -> bool {
+        is_cookie_name(&text[self.name.clone()]) && is_generated(&text[self.value.clone()])
     }
 }
 
@@ -70,17 +76,17 @@ fn locate_cookie(pair: &[u8], pair_start: usize) -> Option<Cookie> {
     })
 }
 
-/// Returns the offset of the value of a header or an option whose name ends at `name_end`; `None`
-/// if it has no value. A header has `:` or `=` before its value; without one of these, `cookie` is
-/// a word of ordinary text. An option such as `--cookie` needs only a space.
+/// Returns the offset of the value of a header, as in `Cookie: a=1`, or of an option, as in
+/// `--cookie a=1`. The word `cookie` ends at `name_end`. `None` if it has no value: without `:` or
+/// `=` after it, or dashes before it, it is a word of ordinary text.
 fn header_value_start(text: &[u8], name_end: usize, is_option: bool) -> Option<usize> {
     // `s` is allowed because of the plural `cookies`.
-    let width = text[name_end..]
+    let separator_len = text[name_end..]
         .iter()
         .take(LONGEST_SEPARATOR)
         .take_while(|byte| matches!(byte, b's' | b'"' | b'\'' | b' ' | b':' | b'='))
         .count();
-    let start = name_end + width;
+    let start = name_end + separator_len;
     let has_operator = text[name_end..start]
         .iter()
         .any(|byte| matches!(byte, b':' | b'='));
@@ -94,10 +100,11 @@ fn header_value_start(text: &[u8], name_end: usize, is_option: bool) -> Option<u
 /// Whether the value of a cookie looks generated.
 fn is_generated(value: &[u8]) -> bool {
     let value = value.trim_ascii();
-    let is_value = |byte: &u8| byte.is_ascii_graphic();
+    // `$SESSION` is a variable of a shell.
+    let is_variable = value.starts_with(b"$");
     value.len() >= SHORTEST_VALUE
-        && value.iter().all(is_value)
-        && !value.starts_with(b"$")
+        && value.iter().all(u8::is_ascii_graphic)
+        && !is_variable
         && !is_placeholder(value)
         && is_random(value)
 }

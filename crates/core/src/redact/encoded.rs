@@ -60,8 +60,10 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 const GROUP: usize = 4;
 
 /// Decodes each run of base64 digits in a text, and calls `visit` with the result. Runs of fewer
-/// than [`SHORTEST_ENCODED`] digits are skipped. The first digits of a run may be ordinary text
-/// before the encoded one, so all four alignments are tried, and `visit` is called for each.
+/// than [`SHORTEST_ENCODED`] digits are skipped.
+///
+/// The first digits of a run may be ordinary text: in `id/c2VjcmV0…`, `id/` consists of digits, too.
+/// So the run is decoded from each of its first four digits, and `visit` is called for each result.
 pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
     let mut searched_end = 0;
     while let Some(distance) = text[searched_end..].iter().position(is_base64_digit) {
@@ -70,10 +72,11 @@ pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
         if run.digits.len() < SHORTEST_ENCODED {
             continue;
         }
-        // The encoded text may begin at any of the first four digits.
+        // Four digits encode three bytes, so to skip four would only skip three bytes.
         for skipped_digits in 0..GROUP {
             let mut aligned = &run.digits[skipped_digits..];
-            // A single digit after the last group of four encodes nothing.
+            // A single digit after the last group has too few bits for a byte. The decoder would
+            // refuse it.
             if aligned.len() % GROUP == 1 {
                 aligned = &aligned[..aligned.len() - 1];
             }
@@ -101,7 +104,8 @@ struct DigitRun {
 /// Reads the run of digits at an offset, including the following lines if it is wrapped.
 ///
 /// A run continues on the next line if it has at least [`SHORTEST_LINE`] digits on this line and
-/// ends with it, and if the next line begins with a digit, perhaps after white space.
+/// ends with it, and if the next line begins with a digit, perhaps after white space. Fewer digits
+/// at the end of a line are a word, and the next line is other text.
 fn read_digit_run(text: &[u8], first_start: usize) -> DigitRun {
     let mut digits = Vec::new();
     let mut lines = Vec::new();
@@ -111,24 +115,29 @@ fn read_digit_run(text: &[u8], first_start: usize) -> DigitRun {
             digits_before: digits.len(),
             start,
         });
-        let mut end = start;
-        while let Some(byte) = text.get(end).filter(|byte| is_base64_digit(byte)) {
-            // Converts digits of the URL alphabet to the standard one.
-            digits.push(match byte {
-                b'-' => b'+',
-                b'_' => b'/',
-                other => *other,
-            });
-            end += 1;
-        }
+        let width = text[start..]
+            .iter()
+            .take_while(|byte| is_base64_digit(byte))
+            .count();
+        let end = start + width;
+        digits.extend(text[start..end].iter().map(to_standard_digit));
 
-        if end - start < SHORTEST_LINE {
+        if width < SHORTEST_LINE {
             return DigitRun { digits, lines, end };
         }
         match next_line_start(text, end) {
             Some(next_start) => start = next_start,
             None => return DigitRun { digits, lines, end },
         }
+    }
+}
+
+/// Converts a digit of the URL alphabet to the standard one.
+fn to_standard_digit(digit: &u8) -> u8 {
+    match digit {
+        b'-' => b'+',
+        b'_' => b'/',
+        other => *other,
     }
 }
 

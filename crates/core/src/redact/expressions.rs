@@ -56,19 +56,19 @@ pub fn is_random_expression(value: &[u8]) -> bool {
     !is_whole_call && parts.any(is_random_part)
 }
 
-/// Whether a part of an expression is random: it has a digit before a letter, which is rare in
-/// names.
+/// Whether a part of an expression is random: it has a digit before a letter, as `Xk29v`. Names
+/// have their digits at the end, as `user2`, except those with one of [`WORDS`].
 fn is_random_part(part: &[u8]) -> bool {
-    /// Words in names that have a digit before a letter nevertheless, such as `sha256sum` and
-    /// `b64decode`.
+    /// Parts of names such as `sha256sum` and `b64decode`, which have a digit before a letter.
     const WORDS: [&[u8]; 9] = [
         b"2fa", b"64", b"e2e", b"md5", b"oauth", b"s3", b"sha", b"utf", b"x509",
     ];
-    let mut small = part.to_ascii_lowercase();
-    small.retain(|byte| *byte != b'_');
+    // So that `X_509` counts as `x509`.
+    let mut letters_and_digits = part.to_ascii_lowercase();
+    letters_and_digits.retain(|byte| *byte != b'_');
     let has_word = WORDS
         .iter()
-        .any(|word| memchr::memmem::find(&small, word).is_some());
+        .any(|word| memchr::memmem::find(&letters_and_digits, word).is_some());
     let has_inner_digit = part
         .windows(2)
         .any(|pair| pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic());
@@ -80,8 +80,8 @@ fn is_word(part: &[u8]) -> bool {
     part.iter().all(u8::is_ascii_alphanumeric) && (part.len() < 8 || !alternates_classes(part))
 }
 
-/// Whether a value is the path of a file: it begins like a path, and has several parts. After a
-/// drive such as `C:\`, one part is enough.
+/// Whether a value is the path of a file: it begins like a path, and has several parts, as
+/// `/run/secrets`. After a drive such as `C:\`, one part is enough.
 pub fn looks_like_path(value: &[u8]) -> bool {
     let begins_with_drive =
         matches!(value, [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
@@ -91,7 +91,7 @@ pub fn looks_like_path(value: &[u8]) -> bool {
     let begins_as_path = [&b"/"[..], b"./", b"../", b"~/"]
         .iter()
         .any(|start| value.starts_with(start));
-    // A single slash at the start may be a digit of base64.
+    // Base64 may begin with the digit `/`, and another `/` may follow after a digit or two.
     let part_count = value
         .split(|&byte| byte == b'/')
         .filter(|part| part.len() > 1)
@@ -99,45 +99,54 @@ pub fn looks_like_path(value: &[u8]) -> bool {
     begins_as_path && part_count > 1
 }
 
-/// Whether a value is the absolute path of a file, not random bytes in base64. The first two parts
-/// of a path are words, as in `/home/bob`.
+/// Whether a value is the absolute path of a file, as `/home/bob/.ssh`, not random bytes in base64,
+/// which may also begin with `/`. The first two parts of a path are words.
 pub fn is_absolute_path(value: &[u8]) -> bool {
-    let mut parts = value.split(|&byte| byte == b'/');
-    let is_name = |part: &[u8]| {
-        part.len() > 1
-            && part
-                .iter()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))
-            && !alternates_classes(part)
+    let Some(from_root) = value.strip_prefix(b"/") else {
+        return false;
     };
-    parts.next() == Some(b"")
-        && parts.next().is_some_and(is_name)
-        && parts.next().is_some_and(is_name)
+    let mut parts = from_root.split(|&byte| byte == b'/');
+    let is_first_word = parts.next().is_some_and(is_file_name);
+    let is_second_word = parts.next().is_some_and(is_file_name);
+    is_first_word && is_second_word
 }
 
-/// Whether a value is the base64 of `user:password`, or of a random secret. For a random secret,
-/// the value must have at least 20 characters.
+/// Whether a part of a path is a word, not random digits of base64.
+fn is_file_name(part: &[u8]) -> bool {
+    let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+    part.len() > 1 && part.iter().all(in_name) && !alternates_classes(part)
+}
+
+/// Whether a value is the base64 of `user:password`, as after `Authorization: Basic`, or of a random
+/// secret. For a random secret, the value must have at least 20 characters.
 pub fn is_encoded_login(value: &[u8]) -> bool {
-    let padded = value.trim_ascii_end();
-    let end = padded
-        .iter()
-        .rposition(|&byte| byte != b'=')
-        .map_or(0, |last| last + 1);
-    let digits = &padded[..end];
+    let mut digits = value.trim_ascii_end();
+    while let Some(without_padding) = digits.strip_suffix(b"=") {
+        digits = without_padding;
+    }
     let Ok(decoded) = STANDARD_NO_PAD.decode(digits) else {
         return false;
     };
-
-    let is_text = decoded.iter().all(|byte| (0x20..0x7f).contains(byte));
-    if is_text && let Some(colon) = decoded.iter().position(|&byte| byte == b':') {
-        let user_len = colon;
-        let password_len = decoded.len() - colon - 1;
-        if user_len >= 1 && password_len >= 3 {
-            return true;
-        }
+    if is_login(&decoded) {
+        return true;
     }
+
     // Otherwise, the value may encode a random secret.
     value.len() >= 20 && alternates_classes(digits) && is_mixed(digits)
+}
+
+/// Whether decoded bytes are a text of the form `user:password`. A shorter password than three
+/// characters occurs only by chance.
+fn is_login(decoded: &[u8]) -> bool {
+    let is_text = decoded.iter().all(|byte| (0x20..0x7f).contains(byte));
+    match decoded.iter().position(|&byte| byte == b':') {
+        Some(colon) => {
+            let user = &decoded[..colon];
+            let password = &decoded[colon + 1..];
+            is_text && !user.is_empty() && password.len() >= 3
+        }
+        None => false,
+    }
 }
 
 #[cfg(test)]

@@ -72,6 +72,7 @@ fn find_key_end(text: &[u8], first_line_end: usize, next: Option<Delimiter>) -> 
     // The text after the next delimiter is not part of this key.
     let limit = match next {
         Some(next) => {
+            // A document that only mentions both delimiters has words between them.
             let between = &text[first_line_end..next.range.start];
             if next.is_end && is_mostly_base64(between) {
                 return next.range.end;
@@ -85,23 +86,24 @@ fn find_key_end(text: &[u8], first_line_end: usize, next: Option<Delimiter>) -> 
     find_digit_lines_end(before_next, digits_end)
 }
 
-/// Returns the offset after the digits that follow a delimiter on the same line, separated by
-/// spaces. A key without line breaks has such digits. If there are none, returns `delimiter_end`.
+/// Returns the offset after the digits that follow a delimiter on the same line, as in a key whose
+/// line breaks were replaced by spaces: `-----BEGIN PRIVATE KEY----- MIIEow… k9wRzM…`. If there are
+/// none, returns `delimiter_end`.
 fn skip_digits_on_line(text: &[u8], delimiter_end: usize) -> usize {
     let mut digits_end = delimiter_end;
     loop {
-        let spaces = text[digits_end..]
+        let space_count = text[digits_end..]
             .iter()
             .take_while(|byte| **byte == b' ')
             .count();
-        let digits = text[digits_end + spaces..]
+        let digit_count = text[digits_end + space_count..]
             .iter()
             .take_while(|byte| is_padded_base64_digit(byte))
             .count();
-        if digits < SHORTEST_LINE {
+        if digit_count < SHORTEST_LINE {
             return digits_end;
         }
-        digits_end += spaces + digits;
+        digits_end += space_count + digit_count;
     }
 }
 
@@ -112,35 +114,37 @@ fn skip_digits_on_line(text: &[u8], delimiter_end: usize) -> usize {
 /// with `=`.
 fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
     let mut lines = LinesBelow::new(text, first_line_end);
-
-    let mut key_end = match first_full_line_end(&mut lines) {
-        Some(digits_end) => digits_end,
-        None => return first_line_end,
+    let Some(first_full_line_end) = skip_to_first_full_line(&mut lines) else {
+        return first_line_end;
     };
+
+    let mut key_end = first_full_line_end;
     for line in lines {
         let content = line.trimmed();
-        if count_trailing_digits(content) >= SHORTEST_LINE {
-            key_end = line.start + content.len();
-            continue;
+        let is_full = count_trailing_digits(content) >= SHORTEST_LINE;
+        if !is_full {
+            // The last line of the key, or other text after the key.
+            if let Some(digits_end) = last_digits_end(content) {
+                key_end = line.start + digits_end;
+            }
+            break;
         }
-        if let Some(digits_end) = last_digits_end(content) {
-            key_end = line.start + digits_end;
-        }
-        break;
+        key_end = line.start + content.len();
     }
     key_end
 }
 
-/// Skips the headers of a key, and takes the first full line of digits from `lines`. Returns the
-/// end of its digits; `None` if something else comes before.
-fn first_full_line_end(lines: &mut LinesBelow) -> Option<usize> {
-    // One more line than headers: the full line.
-    for line in lines.take(MOST_HEADERS + 1) {
+/// Skips the headers of a key in `lines`, and then the first full line of digits. Returns the end of
+/// these digits; `None` if a line that is neither a header nor blank comes first.
+fn skip_to_first_full_line(lines: &mut LinesBelow) -> Option<usize> {
+    let most_lines = MOST_HEADERS + 1;
+    for line in lines.take(most_lines) {
         let content = line.trimmed();
         if count_trailing_digits(content) >= SHORTEST_LINE {
             return Some(line.start + content.len());
         }
-        let is_header_or_blank = content.len() < SHORTEST_LINE || content.contains(&b':');
+        // A blank line may consist of the short prefix that each line of a diff has.
+        let is_header_or_blank = content.contains(&b':') || content.len() < SHORTEST_LINE;
         if !is_header_or_blank {
             return None;
         }
@@ -148,10 +152,11 @@ fn first_full_line_end(lines: &mut LinesBelow) -> Option<usize> {
     None
 }
 
-/// Returns the offset in a line after the last digits of a key, if the key ends in this line. The
-/// line follows a full one. `None` if the line is not part of the key.
+/// Returns the offset in a line after the last digits of a key, if the key ends in this line: after
+/// the `==` of `QbVnZs0hKxDf2Q==</pre>`. The line follows a full one. `None` if the line is not part
+/// of the key.
 ///
-/// A short line is the last of a key if its digits end with padding. Other text, such as a closing
+/// A short line is the last of a key if its digits end with padding. Other text, such as the closing
 /// tag, may follow the padding, or a full line of digits.
 fn last_digits_end(line: &[u8]) -> Option<usize> {
     if line.ends_with(b"=") {
@@ -160,6 +165,7 @@ fn last_digits_end(line: &[u8]) -> Option<usize> {
     let mut run_start = 0;
     for run in digit_runs(line) {
         let run_end = run_start + run.len();
+        // Padding completes a group of four digits. The `=` of a setting rarely does.
         let is_padded = run.ends_with(b"=") && run.len() % 4 == 0;
         if run.len() >= SHORTEST_LINE || is_padded {
             return Some(run_end);
@@ -172,7 +178,7 @@ fn last_digits_end(line: &[u8]) -> Option<usize> {
 /// Returns the start of the digits of a key whose last delimiter begins at `last_line`, following
 /// its lines upwards. If there are no digits, returns `last_line`.
 ///
-/// From the end, a key has at most [`MOST_SHORT_LINES`] short lines, then only lines of at least
+/// From the end, a key has at most [`MOST_SHORT_LINES`] short lines, then only full lines of at least
 /// [`SHORTEST_LINE`] digits. A line may have a prefix before its digits, as in a diff.
 fn find_key_start(text: &[u8], last_line: usize) -> usize {
     let mut lines = LinesAbove::new(text, last_line);
@@ -199,7 +205,8 @@ fn find_key_start(text: &[u8], last_line: usize) -> usize {
             // Only the last lines of a key are short, so none above a full line is.
             short_lines_left = 0;
         } else if short_lines_left > 0 && !digits.is_empty() {
-            // Becomes a part of the key if a full line is above it.
+            // `key_start` stays, because this may be other text. If a full line is above it, the
+            // key begins there, and the short line is within the key.
             short_lines_left -= 1;
         } else {
             break;
@@ -320,7 +327,7 @@ impl<'t> Iterator for LinesAbove<'t> {
 }
 
 /// Returns the range of the next line break at or after an offset: a newline, or the escape `\n` or
-/// `\r` with all its backslashes.
+/// `\r` with all its backslashes, as the `\\n` of JSON in a JSON string.
 fn line_break_after(text: &[u8], offset: usize) -> Option<Range<usize>> {
     let mut searched_end = offset;
     while let Some(distance) = memchr::memchr2(b'\n', b'\\', &text[searched_end..]) {
@@ -343,19 +350,19 @@ fn line_break_after(text: &[u8], offset: usize) -> Option<Range<usize>> {
 }
 
 /// Returns the range of the last line break that ends at or before an offset: a newline, or the
-/// escape `\n` or `\r` with all its backslashes.
+/// escape `\n` or `\r` with all its backslashes, as the `\\n` of JSON in a JSON string.
 fn line_break_before(text: &[u8], offset: usize) -> Option<Range<usize>> {
     let mut searched_start = offset;
     while let Some(last) = memchr::memrchr2(b'\n', b'\\', &text[..searched_start]) {
         if text[last] == b'\n' {
             return Some(last..last + 1);
         }
+        // Each level of escaping doubles the backslashes before the letter.
         let backslashes_before = text[..last]
             .iter()
             .rev()
             .take_while(|byte| **byte == b'\\')
             .count();
-        // Each level of escaping doubles the backslashes before the letter.
         let start = last - backslashes_before;
         let letter = last + 1;
         // An escape whose letter is at the offset ends after it.

@@ -156,28 +156,33 @@ pub fn split_words(name: &[u8]) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     for (index, &byte) in name.iter().enumerate() {
-        if !byte.is_ascii_alphanumeric() {
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
-            continue;
-        }
-        // At both ends of the name, a missing neighbour is treated like `_`, which separates words.
-        let previous = if index == 0 { b'_' } else { name[index - 1] };
-        let next = *name.get(index + 1).unwrap_or(&b'_');
-        // `K` begins a word in `apiKey`, after a lower-case letter, and in `APIKey`, before one.
-        let is_after_small = previous.is_ascii_lowercase() || previous.is_ascii_digit();
-        let is_last_capital = previous.is_ascii_uppercase() && next.is_ascii_lowercase();
-        let begins_word = byte.is_ascii_uppercase() && (is_after_small || is_last_capital);
-        if begins_word && !word.is_empty() {
+        let is_separator = !byte.is_ascii_alphanumeric();
+        let ends_word = is_separator || begins_word(name, index);
+        if ends_word && !word.is_empty() {
             words.push(std::mem::take(&mut word));
         }
-        word.push(char::from(byte.to_ascii_lowercase()));
+        if !is_separator {
+            word.push(char::from(byte.to_ascii_lowercase()));
+        }
     }
     if !word.is_empty() {
         words.push(word);
     }
     words
+}
+
+/// Whether the byte at `index` is a capital that begins a word: the `K` of `apiKey`, after a
+/// lower-case letter, and of `APIKey`, before one.
+fn begins_word(name: &[u8], index: usize) -> bool {
+    if !name[index].is_ascii_uppercase() {
+        return false;
+    }
+    // At both ends of the name, a missing neighbour is treated like `_`, which separates words.
+    let previous = if index == 0 { b'_' } else { name[index - 1] };
+    let next = *name.get(index + 1).unwrap_or(&b'_');
+    let follows_small = previous.is_ascii_lowercase() || previous.is_ascii_digit();
+    let is_last_capital = previous.is_ascii_uppercase() && next.is_ascii_lowercase();
+    follows_small || is_last_capital
 }
 
 fn is_among(word: &str, words: &str) -> bool {
@@ -186,25 +191,27 @@ fn is_among(word: &str, words: &str) -> bool {
 
 /// Whether a value may be a secret itself, not a reference to one, its hash, or its encrypted form.
 pub fn may_be_secret(value: &[u8]) -> bool {
-    /// The prefixes of references, hashes and encrypted values.
-    const REFERENCE_PREFIXES: [&[u8]; 8] = [
+    const PREFIXES_OF_OTHERS: [&[u8]; 8] = [
+        // References: to a resource of AWS, and to a secret in HashiCorp Vault and Google Cloud.
         b"arn:",
+        b"vault:",
+        b"projects/",
+        // Values encrypted by SOPS, by Jasypt, and by the key service of AWS.
         b"ENC[",
         b"ENC(",
-        b"vault:",
+        b"AQICAH",
+        // Hashes, as in lock files.
         b"sha256:",
         b"sha512-",
-        b"AQICAH",
-        b"projects/",
     ];
-    let refers_to_secret = REFERENCE_PREFIXES
+    let is_reference_or_hash = PREFIXES_OF_OTHERS
         .iter()
         .any(|prefix| value.starts_with(prefix));
     // Examples are `<token>` in a document, and `[A-Z0-9]+` in a regular expression.
     let is_tag = value.starts_with(b"<") && value.contains(&b'>');
     let is_pattern = value.starts_with(b"[") && value.contains(&b']');
     let is_address = memchr::memmem::find(value, b"://").is_some();
-    !refers_to_secret
+    !is_reference_or_hash
         && !is_tag
         && !is_pattern
         && !is_address
@@ -212,8 +219,9 @@ pub fn may_be_secret(value: &[u8]) -> bool {
         && !is_reference(value)
 }
 
-/// Whether a text uses a value as an id: as a part of the path of an address. An address is a URL,
-/// or begins with `/open-apis/`.
+/// Whether a text uses a value as an id: as a part of the path of an address, as in
+/// `https://example.org/doc/VALUE`. An address is a URL, or begins with `/open-apis/`, as the
+/// requests of Feishu, in which a `token` is the id of a document.
 pub fn is_id_in(text: &[u8], value: &[u8]) -> bool {
     for offset in memchr::memmem::find_iter(text, value) {
         let before = &text[..offset];
@@ -224,8 +232,10 @@ pub fn is_id_in(text: &[u8], value: &[u8]) -> bool {
         let separator = before
             .iter()
             .rposition(|byte| byte.is_ascii_whitespace() || b"\"'<(`".contains(byte));
-        let address_start = separator.map_or(0, |separator| separator + 1);
-        let address = &before[address_start..];
+        let address = match separator {
+            Some(separator) => &before[separator + 1..],
+            None => before,
+        };
         let is_url = memchr::memmem::find(address, b"://").is_some();
         if is_url || address.starts_with(b"/open-apis/") {
             return true;

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Returns replacements for values in a line of JSON that are opaque as a whole: content blocks,
-/// and payloads of a provider. These are searched for in the entry itself, its `message` and its
-/// `replacement`. Images are replaced unless `keep_images` is set.
+/// and payloads that a provider gets back unchanged. The entry itself, its `message`, and the
+/// `replacement` in an edit of pi may have them. Images are replaced unless `keep_images` is set.
 pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();
     let entry = Raw::from_checked(line.trim_ascii());
@@ -100,13 +100,15 @@ impl<'a> WithoutSignatures<'a> {
             }
             let text_start = key_end + KEY_END.len();
             bytes.extend_from_slice(&lines[omitted_end..text_start]);
-            // The omitted text also ends at an escape or a line break.
+            // A signature has neither escapes nor line breaks, so the text after one is kept, and
+            // searched for secrets.
             omitted_end = match memchr::memchr3(b'"', b'\\', b'\n', &lines[text_start..]) {
                 Some(width) => text_start + width,
                 None => lines.len(),
             };
             gaps.push(TextGap {
                 at: bytes.len(),
+                // All bytes of the lines up to here that were not kept.
                 omitted_bytes: omitted_end - bytes.len(),
             });
         }

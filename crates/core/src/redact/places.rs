@@ -112,8 +112,8 @@ impl<'a> SecretHits<'a> {
     }
 
     /// Adds a secret, unless it is within one that was found earlier. If it overlaps others, they
-    /// are merged, so that no part of a secret remains. The merged secret has the kind of the one
-    /// that was found first.
+    /// are merged, so that no part of a secret remains. The merged secret has the kind and the text
+    /// of the one that was found first.
     ///
     /// If the first one is of a contextual kind, only a part of it may have been found. If the new
     /// secret then covers all others, the merged secret gets its text.
@@ -129,9 +129,9 @@ impl<'a> SecretHits<'a> {
         } = self.remove_overlapping(&range);
         let index = match earliest {
             Some(earliest) => {
-                let is_whole = merged_range == range;
+                let covers_all = merged_range == range;
                 let first_hit = &mut self.hits[earliest];
-                if is_whole && is_contextual(first_hit.kind) {
+                if covers_all && is_contextual(first_hit.kind) {
                     first_hit.secret = new_hit.secret;
                 }
                 earliest
@@ -158,22 +158,27 @@ impl<'a> SecretHits<'a> {
         }
     }
 
-    /// Removes the secrets that overlap a range, and returns the merged range and the earliest of
-    /// them.
+    /// Removes the secrets that overlap a range, from the last to the first. Returns the smallest
+    /// range that contains all of them, and which of them was found first.
     fn remove_overlapping(&mut self, range: &Range<usize>) -> OverlappingHits {
         let mut merged_range = range.clone();
         let mut earliest: Option<usize> = None;
-        // Visits the overlapping secrets from the last to the first.
         while let Some((&start, &index)) = self.index_by_start.range(..merged_range.end).next_back()
         {
             let known = self.hits[index].range.clone();
             if known.end <= merged_range.start {
                 break;
             }
-            merged_range = merged_range.start.min(known.start)..merged_range.end.max(known.end);
             self.index_by_start.remove(&start);
+            // The hit stays in the list, because removing it would change the indexes of others.
+            // `finish` drops hits with an empty range.
             self.hits[index].range = 0..0;
-            earliest = Some(earliest.map_or(index, |earliest| earliest.min(index)));
+
+            merged_range = merged_range.start.min(known.start)..merged_range.end.max(known.end);
+            earliest = Some(match earliest {
+                Some(earliest) => earliest.min(index),
+                None => index,
+            });
         }
         OverlappingHits {
             merged_range,
@@ -199,9 +204,10 @@ fn extend_to_whole_escapes(raw: &[u8], range: &Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// Returns the range of the escape that a cut at this offset would split; `None` if the offset is
-/// between two characters.
+/// Returns the range of the escape that a cut at this offset would split: in `a\n`, 1 to 3 for the
+/// offset 2. `None` if the offset is between two characters.
 fn escape_around(raw: &[u8], offset: usize) -> Option<Range<usize>> {
+    // An escape that begins before this ends at the offset or before.
     let lowest_start = offset.saturating_sub(LONGEST_ESCAPE - 1);
     let start = lowest_start + memchr::memrchr(b'\\', &raw[lowest_start..offset])?;
     // After an even number of backslashes, the last is the second character of the escape `\\`, so

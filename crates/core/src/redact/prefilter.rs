@@ -81,8 +81,8 @@ impl NeedlePrefilter {
         NeedlePrefilter::from_needles(needles)
     }
 
-    /// Builds the automaton for these needles. Needles with the same literal share one pattern of
-    /// the automaton, so that it reports them only once.
+    /// Builds the automaton that searches for the literals of all needles at once. Needles with the
+    /// same literal share one pattern of the automaton, so that it reports them only once.
     fn from_needles(needles: Vec<Needle>) -> NeedlePrefilter {
         let mut needed_by_literal: BTreeMap<Vec<u8>, Vec<NeededSearches>> = BTreeMap::new();
         for Needle { literal, needed } in needles {
@@ -98,7 +98,8 @@ impl NeedlePrefilter {
         }
         let longest_needle = literals.iter().map(Vec::len).max().unwrap_or(0);
 
-        // The automaton is stepped byte by byte here, where its own prefilter cannot be used.
+        // `step_through_parts` steps the automaton byte by byte, so its own prefilter would never be
+        // used. A DFA is faster than an NFA, but its tables are too large for many literals.
         let automaton = if literals.len() < MOST_DFA_NEEDLES {
             let table = dfa::Builder::new().prefilter(false).build(literals);
             NeedleAutomaton::Dfa(table.expect("values of a file fit"))
@@ -123,6 +124,7 @@ impl NeedlePrefilter {
         let mut add_searches = |_lane, hit: NeedleHit| all |= hit.searches;
 
         let overlap = self.longest_needle.saturating_sub(1);
+        // Then the overlap is more than half of each part, and to divide the text saves nothing.
         let is_mostly_overlap = text.len() < 2 * LANES * overlap;
         if text.len() < LEAST_DIVIDED || is_mostly_overlap {
             let whole = 0..text.len();
@@ -155,9 +157,9 @@ impl NeedlePrefilter {
         hits_by_lane.into_iter().flatten().collect()
     }
 
-    /// Calls `visit` with the index of the part and the hit for each counting needle in the parts
-    /// of a text. The hits of each part are in order. The bytes that are checked after a needle may
-    /// be beyond its part.
+    /// Calls `visit` with each needle that counts in `parts` of a text, and with the index of its
+    /// part. The hits of each part are in order, but those of different parts are mixed. The bytes
+    /// after a needle, which decide whether it counts, may be beyond its part.
     fn each_needle<const N: usize>(
         &self,
         text: &[u8],
@@ -174,9 +176,11 @@ impl NeedlePrefilter {
         }
     }
 
+    /// Runs the automaton on each of the parts, and calls `visit` as [`Self::each_needle`] does.
+    ///
     /// Steps through all parts at the same time up to the length of the shortest part, and then
-    /// through the rest of each. This is faster, because a step waits for memory, but steps in
-    /// different parts do not wait for each other.
+    /// through the rest of each. This is faster than one part after another: a step waits for
+    /// memory, but not for the steps in other parts.
     fn step_through_parts<const N: usize>(
         &self,
         automaton: &impl Automaton,
@@ -184,18 +188,18 @@ impl NeedlePrefilter {
         parts: [Range<usize>; N],
         visit: &mut dyn FnMut(usize, NeedleHit),
     ) {
-        // Only an automaton that was built for anchored searches has no such state. Panics then,
-        // because to find nothing would leave secrets in the file.
+        // Only an automaton that was built for anchored searches alone has no such state. A panic is
+        // better than to find nothing, which would leave secrets in the file.
         let start = automaton
             .start_state(Anchored::No)
             .expect("the automaton is built for searches anywhere");
         let mut states = [start; N];
 
-        let shortest = parts.iter().map(Range::len).min().unwrap_or(0);
+        let shortest_len = parts.iter().map(Range::len).min().unwrap_or(0);
         let beginnings = parts
             .each_ref()
-            .map(|part| &text[part.start..part.start + shortest]);
-        for offset in 0..shortest {
+            .map(|part| &text[part.start..part.start + shortest_len]);
+        for offset in 0..shortest_len {
             for (lane, bytes) in beginnings.iter().enumerate() {
                 states[lane] = automaton.next_state(Anchored::No, states[lane], bytes[offset]);
                 if automaton.is_match(states[lane]) {
@@ -208,7 +212,7 @@ impl NeedlePrefilter {
         }
 
         for (lane, mut state) in states.into_iter().enumerate() {
-            let rest_start = parts[lane].start + shortest;
+            let rest_start = parts[lane].start + shortest_len;
             for (offset, &byte) in text[rest_start..parts[lane].end].iter().enumerate() {
                 state = automaton.next_state(Anchored::No, state, byte);
                 if automaton.is_match(state)
@@ -221,8 +225,8 @@ impl NeedlePrefilter {
     }
 
     /// Returns the searches that a line needs because of the needles ending at `last_byte`; `None`
-    /// if the bytes after it rule out every needle. `state` is the state of the automaton after
-    /// this byte.
+    /// if none of them counts, judged by the bytes after it. `state` is the state of the automaton
+    /// after this byte, in which it reports a match.
     ///
     /// Not inlined, because the function would use the registers that the calling loop needs: the
     /// loop would take a third longer.
@@ -266,11 +270,16 @@ const LEAST_DIVIDED: usize = 256;
 /// A line that is longer than a part leaves the next parts empty.
 fn lane_bounds(bytes: &[u8]) -> [usize; LANES + 1] {
     let mut bounds = [0; LANES + 1];
-    bounds[LANES] = bytes.len();
-    for (lane, bound) in bounds.iter_mut().enumerate().take(LANES).skip(1) {
-        let equal_share = bytes.len() / LANES * lane;
-        *bound = match memchr::memchr(b'\n', &bytes[equal_share..]) {
-            Some(newline) => equal_share + newline + 1,
+    let [_first_start, inner_bounds @ .., last_end] = &mut bounds;
+    *last_end = bytes.len();
+
+    let share = bytes.len() / LANES;
+    let mut equal_bound = 0;
+    for bound in inner_bounds {
+        equal_bound += share;
+        // The next line begins the next part.
+        *bound = match memchr::memchr(b'\n', &bytes[equal_bound..]) {
+            Some(distance) => equal_bound + distance + 1,
             None => bytes.len(),
         };
     }

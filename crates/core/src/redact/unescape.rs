@@ -147,9 +147,8 @@ impl<'a> MappedText<'a> {
         self.decode_with(HTML)
     }
 
-    /// Decodes the escapes of one encoding; `None` if the text contains none.
-    ///
-    /// Bytes that only resemble an escape are kept.
+    /// Decodes the escapes of one encoding, and records where each was. `None` if the text contains
+    /// none. Bytes that only resemble an escape are kept.
     fn decode_with(&self, encoding: Encoding) -> Option<MappedText<'static>> {
         let bytes = &*self.text;
         (encoding.find_escape)(bytes)?;
@@ -164,6 +163,7 @@ impl<'a> MappedText<'a> {
 
             let text_start = text.len();
             let Some(width) = (encoding.decode_escape)(&bytes[source_start..], &mut text) else {
+                // Not an escape, such as a `%` before a space.
                 text.push(bytes[source_start]);
                 decoded_end = source_start + 1;
                 continue;
@@ -192,24 +192,25 @@ impl<'a> MappedText<'a> {
         })
     }
 
-    /// Converts a range of the text to the corresponding range of the source.
+    /// Converts a range of the text to the corresponding range of the source: for the source `a%3Db`
+    /// with the text `a=b`, 1 to 2 becomes 1 to 4.
     ///
     /// Source bytes without text, such as a colour code, are included only between two bytes of the
     /// range, not before its first or after its last byte. So the end is mapped by the last byte of
     /// the range. An empty range has no last byte: its end is its start.
     pub fn source_range(&self, range: Range<usize>) -> Range<usize> {
-        let mut start = range.start;
-        let mut end = range.end;
+        let mut mapped = range;
         // The last decoding is undone first.
         for escapes in self.decodings.iter().rev() {
-            end = if end > start {
-                source_end(escapes, end - 1)
+            let start = source_start(escapes, mapped.start);
+            let end = if mapped.is_empty() {
+                start
             } else {
-                source_start(escapes, start)
+                source_end(escapes, mapped.end - 1)
             };
-            start = source_start(escapes, start);
+            mapped = start..end;
         }
-        start..end
+        mapped
     }
 }
 
@@ -274,17 +275,20 @@ pub fn contains_terminal_code(text: &[u8]) -> bool {
 /// as written in a line, `\x1b[1m` is `\\x1b[1m`.
 fn control_sequence_width(bytes: &[u8]) -> Option<usize> {
     let backslashes = bytes.iter().take_while(|byte| **byte == b'\\').count();
-    let doubled = backslashes.saturating_sub(1);
-    let escape = doubled + prefix_width(&bytes[doubled..], &ESCAPE_CHARACTERS)?;
-    let rest = &bytes[escape..];
-    let width = match rest.first()? {
-        b'[' => csi_width(rest)?,
-        b']' => osc_width(rest)?,
+    // The last backslash may belong to the spelling, such as `\x1b`. Those before it escape it.
+    let extra_backslashes = backslashes.saturating_sub(1);
+    let spelling_width = prefix_width(&bytes[extra_backslashes..], &ESCAPE_CHARACTERS)?;
+    let escape_width = extra_backslashes + spelling_width;
+
+    let after_escape = &bytes[escape_width..];
+    let rest_width = match after_escape {
+        [b'[', ..] => csi_width(after_escape)?,
+        [b']', ..] => osc_width(after_escape)?,
         // The selection of a character set, which `tput sgr0` prints.
-        b'(' if rest.get(1) == Some(&b'B') => 2,
+        [b'(', b'B', ..] => 2,
         _ => return None,
     };
-    Some(escape + width)
+    Some(escape_width + rest_width)
 }
 
 /// Returns the length of a CSI sequence, from the `[` at the start of `bytes` to its final byte.
@@ -305,8 +309,10 @@ fn csi_width(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Returns the length of an OSC sequence, from the `]` at the start of `bytes` to the end of its
-/// terminator: a bell, or an escape character and a backslash. `None` if a line break or another
-/// escape character comes first.
+/// terminator: a bell, or an escape character and a backslash. An example is the start of a link,
+/// `]8;;https://example.org` and a bell.
+///
+/// `None` if a line break or another escape character comes first: then it is ordinary text.
 fn osc_width(bytes: &[u8]) -> Option<usize> {
     let text = &bytes[..bytes.len().min(LONGEST_TEXT)];
     // The `]` is skipped.
@@ -365,11 +371,11 @@ const ENTITIES: [(&[u8], u8); 14] = [
 /// The length of the longest numeric entity, such as `&#x10ffff;`.
 const LONGEST_NUMERIC_ENTITY: usize = 10;
 
-/// Decodes the entity at the start of `bytes`, which begin with `&`. Appends its character to
-/// `text`, and returns the length of the entity. Returns `None` and appends nothing if there is no
-/// entity, or a named one that is not in [`ENTITIES`].
+/// Decodes the entity at the start of `bytes`, such as `&quot;`, `&#34;` or `&#x22;`. Appends its
+/// character to `text`, and returns the length of the entity. Returns `None` and appends nothing if
+/// there is no entity, or a named one that is not in [`ENTITIES`].
 fn decode_entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
-    if bytes.get(1) != Some(&b'#') {
+    if !bytes.starts_with(b"&#") {
         for (entity, character) in ENTITIES {
             if bytes.starts_with(entity) {
                 text.push(character);
@@ -383,7 +389,7 @@ fn decode_entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
         .iter()
         .take(LONGEST_NUMERIC_ENTITY)
         .position(|&byte| byte == b';')?;
-    let digits = std::str::from_utf8(&bytes[2..semicolon]).ok()?;
+    let digits = std::str::from_utf8(&bytes[b"&#".len()..semicolon]).ok()?;
     let code_point = match digits.strip_prefix(['x', 'X']) {
         Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok()?,
         None => digits.parse().ok()?,

@@ -75,8 +75,9 @@ impl WindowIndexBuilder {
     /// Adds a literal, and chooses a window in `part`, which must have at least [`WINDOW`] bytes.
     ///
     /// Five places are tried in this order: the end, the middle, three quarters, one quarter, and
-    /// the start. The first one whose bytes no other window has is chosen. If there is none, the
-    /// window is at the end, and shares its bytes with another.
+    /// the start. The first one whose bytes no other window has is chosen, because each literal that
+    /// shares a window is compared wherever the window occurs. If there is none, the window is at
+    /// the end, and shares its bytes with another.
     pub fn add_literal(&mut self, literal: u32, text: &[u8], part: Range<usize>) {
         debug_assert!(part.len() >= WINDOW);
         // The end comes first, because private keys and tokens of one kind have the same beginning.
@@ -114,10 +115,10 @@ impl WindowIndexBuilder {
         self.all.sort_unstable();
         self.all.shrink_to_fit();
         // At most one of sixteen bits is set, so few places in a text pass the check by chance.
-        let width = (self.all.len() * 16).next_power_of_two().ilog2().max(12);
-        let shift = u64::BITS - width;
-        // A word of the bit set has 64 (2^6) bits.
-        let mut hashes = vec![0; 1 << (width - 6)];
+        let bit_count = (self.all.len() * 16).next_power_of_two().max(LEAST_HASHES);
+        // The hash of a window has the bits that are needed for a number below `bit_count`.
+        let shift = u64::BITS - bit_count.ilog2();
+        let mut hashes = vec![0; bit_count / 64];
         for window in &self.all {
             let hash = hash_window(window.bytes, shift);
             hashes[hash / 64] |= 1 << (hash % 64);
@@ -130,6 +131,10 @@ impl WindowIndexBuilder {
     }
 }
 
+/// The minimum number of bits in [`WindowIndex::hashes`], 512 bytes. It must be a power of two, and
+/// at least the 64 bits of one word.
+const LEAST_HASHES: usize = 1 << 12;
+
 fn bytes_at(text: &[u8], at: usize) -> u64 {
     window_to_number(&text[at..at + WINDOW])
 }
@@ -141,7 +146,8 @@ fn window_to_number(window: &[u8]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Returns the highest bits of a product, which depend on every bit of the window.
+/// Returns the hash of a window: the highest bits of a product, which depend on every bit of the
+/// window.
 fn hash_window(bytes: u64, shift: u32) -> usize {
     (bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> shift) as usize
 }

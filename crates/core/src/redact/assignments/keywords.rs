@@ -61,7 +61,8 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
     !is_plain_prose(after_keyword) && has_likely_value(after_keyword)
 }
 
-/// Whether the first or second word after a keyword may be a value that is assigned.
+/// Whether the first or second word after a keyword may be a value that is assigned. A keyword may
+/// end within a name, so the rest of the name comes first: for `TOKEN`, the `_2` of `TOKEN_2=x9Qd`.
 fn has_likely_value(after_keyword: &[u8]) -> bool {
     let near = &after_keyword[..after_keyword.len().min(BYTES_CHECKED)];
     let name_rest_len = near
@@ -79,11 +80,11 @@ fn has_likely_value(after_keyword: &[u8]) -> bool {
         return true;
     }
 
-    // The first word may be a type, as in `password: str = "…"`, or the word `value`, as in `name:
-    // TOKEN, value: …`. Then the second word is the value.
     let after_first = if let Some(after_value) = first_word.from_word.strip_prefix(b"value") {
+        // As in `name: TOKEN, value: x9Qd81Lm`.
         after_value
     } else if first_word.has_operator && first_word.word_len <= LONGEST_TYPE {
+        // The first word may be a type, as in `password: str = "x9Qd81Lm"`.
         first_word.after_word()
     } else {
         return false;
@@ -159,8 +160,8 @@ impl<'t> RawWord<'t> {
     /// Whether the word may be a secret, not a word of a language.
     ///
     /// In ordinary text, a word such as `token` is followed by another word. So without an
-    /// operator, the word must have a digit. After an operator, it must have any character other
-    /// than a letter, or have several capitals.
+    /// operator, a secret must have a digit. After an operator, it must have a character that is
+    /// not a letter, as in `x9Qd81Lm`, or several capitals, as in `rBtlxyMEMUdsmIPT`.
     fn may_be_secret(&self) -> bool {
         let word = self.signed_word;
         if !self.has_operator {
@@ -205,15 +206,16 @@ struct Separator {
 }
 
 impl Separator {
-    /// Reads the quotes, brackets, white space and operators at the start of `rest`. Quotes and
-    /// white space may be escaped, as in JSON. `None` if there are none, or if nothing follows.
+    /// Reads the quotes, brackets, white space and operators at the start of `rest`, the raw bytes
+    /// after a name: the `: "-` of `: "-x9Qd"`, where `-` is a sign at the end. Quotes and white
+    /// space may be escaped, as in JSON. `None` if there are none, or if nothing follows.
     fn read(rest: &[u8]) -> Option<Separator> {
         let mut width = 0;
         let mut has_operator = false;
         let mut signs_at_end = 0;
         while let Some(byte) = rest.get(width) {
             match byte {
-                // A value never begins with these.
+                // A value begins with none of these, so signs before them are not part of it.
                 b':' | b'=' => {
                     has_operator = true;
                     signs_at_end = 0;

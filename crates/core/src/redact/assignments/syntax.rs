@@ -16,16 +16,16 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Reads the operator after a name, and the white space after the operator. A quote or bracket
-    /// that closes the name, and spaces, may precede the operator. `None` if there is none.
+    /// Reads the operator between a name and its value: the `=` of `NAME=value`, the `: ` of
+    /// `"name": "value"`, or the space of `--name value`. `None` if there is none.
     ///
-    /// `is_option` is whether the name is an option of a command line. Its value may follow after a
-    /// space only; the operator then has no characters.
+    /// A quote or bracket that closes the name, and spaces, may precede the operator. White space
+    /// after it is part of it. `is_option` is whether the name is an option of a command line.
     pub fn read(text: &[u8], name: &Range<usize>, is_option: bool) -> Option<Operator> {
         // `"name"`, `name)` and `["name"]` are closed before the operator.
-        let closed_end = skip_characters(text, name.end, b"\"'`)]", 3);
+        let closed_end = skip_characters(text, name.end, b"\"'`)]", MOST_CLOSING);
         let is_closed = closed_end > name.end;
-        let start = skip_characters(text, closed_end, b" \t", 20);
+        let start = skip_characters(text, closed_end, b" \t", MOST_SPACES);
         let is_element = text[..name.start].ends_with(b"<");
         match &text[start..] {
             // Comparisons, and the `::` of a path, assign nothing.
@@ -43,23 +43,26 @@ impl Operator {
             [b'>', ..] if is_element => Some(Operator::one_character(text, name, start)),
             // An argument of a function.
             [b'(', ..] => Some(Operator::before_quote(text, start + 1)),
-            // The name is the value of an argument, item or member. The secret is the next one, in
-            // quotes, or the value of a member `value`.
+            // The name is an argument, as in `setenv("TOKEN", "…")`, or the value of a member, as in
+            // `{"name": "TOKEN", "value": "…"}`.
             [b',', ..] if is_closed => match read_pair_operator(text, start + 1) {
                 Some(pair) => Some(pair),
                 None => Some(Operator::before_quote(text, start + 1)),
             },
-
+            // No operator follows the name, but its value may follow all the same.
             _ => {
+                // The name is the value of an attribute: `<add key="token" value="…"/>`.
                 if let Some(pair) = read_pair_operator(text, start) {
                     return Some(pair);
                 }
                 // Only spaces separate an option, or the variable of a command, from its value.
                 let is_spaced = start > name.end && !is_closed;
-                if is_spaced && (is_option || follows_command(&text[..name.start])) {
-                    return Some(Operator::before_any(text, start));
+                let takes_spaced_value = is_option || follows_command(&text[..name.start]);
+                if is_spaced && takes_spaced_value {
+                    Some(Operator::before_any(text, start))
+                } else {
+                    None
                 }
-                None
             }
         }
     }
@@ -104,8 +107,8 @@ impl Operator {
 }
 
 /// Reads the operator in a pair of members where the name of the secret is itself a value: `name:
-/// TOKEN, value: …` or `<add key="token" value="…"/>`. The word `value`, perhaps in quotes, must
-/// follow at `offset` or after white space; the operator after it is returned.
+/// TOKEN, value: …` or `<add key="token" value="…"/>`. It is the `:` or `=` after the word `value`,
+/// which must follow at `offset` or after white space, perhaps in quotes. Otherwise `None`.
 fn read_pair_operator(text: &[u8], offset: usize) -> Option<Operator> {
     let word_start = skip_space(text, offset);
     let unquoted_start = skip_characters(text, word_start, b"\"'", 1);
@@ -117,6 +120,13 @@ fn read_pair_operator(text: &[u8], offset: usize) -> Option<Operator> {
         _ => None,
     }
 }
+
+/// The maximum number of quotes and brackets that close a name, as the `"]` of `["name"]`, with some
+/// reserve.
+const MOST_CLOSING: usize = 3;
+
+/// The maximum number of spaces between a name and its operator. Settings are often aligned.
+const MOST_SPACES: usize = 20;
 
 /// Whether the text before a name ends with a command that sets a variable, as in `ENV NAME value`
 /// or `set -gx NAME value`.
@@ -135,17 +145,20 @@ fn follows_command(before: &[u8]) -> bool {
 /// The maximum length of the type in a declaration, in bytes.
 pub const LONGEST_TYPE: usize = 30;
 
-/// If `range` is the type in a declaration such as `password: str = "…"`, returns the offset of the
-/// value, after `= `. Otherwise `None`.
+/// If `range` is the type in a declaration, such as `str` in `password: str = "…"`, returns the
+/// offset of the value, after `= `. Otherwise `None`.
 pub fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
     let word = &text[range.clone()];
-    let is_type = word.len() <= LONGEST_TYPE
-        && word
-            .iter()
-            .all(|byte| byte.is_ascii_alphabetic() || b"<>[]&?.".contains(byte));
+    let is_type_character = |byte: &u8| byte.is_ascii_alphabetic() || b"<>[]&?.".contains(byte);
+    if word.len() > LONGEST_TYPE || !word.iter().all(is_type_character) {
+        return None;
+    }
+
+    // Formatted code has one space on each side of the `=`. Another one is allowed before it.
     let equals = skip_characters(text, range.end, b" ", 2);
-    if is_type && equals > range.end && text[equals..].starts_with(b"= ") {
-        Some(equals + 2)
+    let has_space_before = equals > range.end;
+    if has_space_before && text[equals..].starts_with(b"= ") {
+        Some(equals + b"= ".len())
     } else {
         None
     }
@@ -159,25 +172,23 @@ pub struct WrittenValue {
 }
 
 impl WrittenValue {
-    /// Reads the value that begins at an offset. `None` at the end of the text, and for quotes that
-    /// contain white space or an escape, or are not closed. A value without quotes may be empty.
+    /// Reads the value that begins at an offset: `x9Qd` of `x9Qd, …`, and of `"x9Qd"`. `None` at
+    /// the end of the text, and for quotes that contain white space or an escape, or are not
+    /// closed. A value without quotes may be empty.
     pub fn read(text: &[u8], offset: usize) -> Option<WrittenValue> {
-        let mut start = offset;
         // A string may have a prefix in Python (`b"…"`) and in a shell (`$'…'`).
         let has_prefix = matches!(
             text.get(offset..),
             Some([b'b' | b'f' | b'r' | b'u' | b'$', b'"' | b'\'', ..])
         );
-        if has_prefix {
-            start += 1;
-        }
+        let start = if has_prefix { offset + 1 } else { offset };
 
         // A longer value is not a secret, so it is not read to its end.
         let near = &text[start..text.len().min(start + LONGEST_VALUE)];
-        let first = *near.first()?;
+        let (&first, after_first) = near.split_first()?;
         if matches!(first, b'"' | b'\'' | b'`') {
             let content_start = start + 1;
-            let content_len = quoted_len(&near[1..], first)?;
+            let content_len = quoted_len(after_first, first)?;
             return Some(WrittenValue {
                 range: content_start..content_start + content_len,
                 is_quoted: true,
@@ -185,7 +196,8 @@ impl WrittenValue {
         }
 
         let run_len = (0..near.len()).find(|&at| ends_value(&near[at..]));
-        let value = trim_unquoted_value(&near[..run_len.unwrap_or(near.len())]);
+        let run = &near[..run_len.unwrap_or(near.len())];
+        let value = trim_unquoted_value(run);
         Some(WrittenValue {
             range: start..start + value.len(),
             is_quoted: false,
@@ -193,8 +205,8 @@ impl WrittenValue {
     }
 }
 
-/// Returns the number of bytes before the quote that ends a value. `None` if white space or an
-/// escape comes first, or the quote is missing.
+/// Returns the number of bytes before `quote`, which ends a value. `content` begins after the first
+/// quote. `None` if white space or an escape comes before the last one, or if it is missing.
 fn quoted_len(content: &[u8], quote: u8) -> Option<usize> {
     for (offset, &byte) in content.iter().enumerate() {
         if byte == quote {
@@ -229,15 +241,17 @@ fn begins_with_escape(rest: &[u8]) -> bool {
 
 /// Cuts a value without quotes where something else begins: another assignment after `&`, `;` or
 /// `,`, or the closing tag of an element. Then removes punctuation at its end.
+///
+/// So all that is left of `x9Qd&size=2`, `x9Qd</token>` and `x9Qd);` is `x9Qd`.
 fn trim_unquoted_value(run: &[u8]) -> &[u8] {
     for (offset, byte) in run.iter().enumerate() {
         let after = &run[offset + 1..];
-        let is_end = match byte {
+        let begins_other = match byte {
             b'&' | b';' | b',' => begins_assignment(after),
             b'<' => after.starts_with(b"/"),
             _ => false,
         };
-        if is_end {
+        if begins_other {
             return trim_punctuation(&run[..offset]);
         }
     }
@@ -245,7 +259,7 @@ fn trim_unquoted_value(run: &[u8]) -> &[u8] {
 }
 
 /// Removes the punctuation at the end of a value that belongs to the text around it, such as the
-/// dot of a sentence or the bracket of a call.
+/// dot of a sentence or the bracket of a call: `x9Qd).` becomes `x9Qd`, but `x9(Qd)` stays.
 fn trim_punctuation(value: &[u8]) -> &[u8] {
     let mut trimmed = value;
     while let Some((last, before)) = trimmed.split_last() {

@@ -40,6 +40,7 @@ impl Continuation {
     /// without needles is not searched, but a wrong `true` only costs time.
     pub fn allows(self, text: &[u8], last_byte: usize) -> bool {
         let (up_to_needle, rest) = text.split_at(last_byte + 1);
+        // Of two checks, the one that is cheaper, or more often false, comes first.
         match self {
             Continuation::Anything => true,
             Continuation::Checked(may_follow) => may_follow(rest),
@@ -89,21 +90,23 @@ fn continues_colour(rest: &[u8]) -> bool {
 }
 
 /// Whether the bytes begin with a word that may be a secret or a part of one. The word must have at
-/// least 16 characters, or at least six with both a letter and a digit.
+/// least 16 characters, as few words of a language do, or at least six with both a letter and a
+/// digit.
 fn begins_with_random_word(rest: &[u8]) -> bool {
     const SHORTEST: usize = 6;
     const LONGEST_OF_LETTERS: usize = 15;
 
     let mut word_len = 0;
+    // The end of a longer word does not matter.
     while word_len <= LONGEST_OF_LETTERS {
         match &rest[word_len..] {
             [byte, ..] if byte.is_ascii_alphanumeric() || b"!#*_-.^~$".contains(byte) => {
                 word_len += 1;
             }
-            // URL escapes of signs that are usual in passwords count as parts of the word.
+            // URL escapes of the signs `!#$*+^@`, which are usual in passwords.
             [b'%', b'2', b'1' | b'3' | b'4' | b'A' | b'B', ..]
             | [b'%', b'5', b'E', ..]
-            | [b'%', b'4', b'0', ..] => word_len += 3,
+            | [b'%', b'4', b'0', ..] => word_len += b"%2A".len(),
             _ => break,
         }
     }
