@@ -29,24 +29,24 @@ pub fn is_randomly_drawn(rest: &[u8]) -> bool {
 }
 
 /// Whether a text consists of at least 16 letters and digits, with capitals where no identifier has
-/// them. There must be two runs of several capitals, and a single lower-case letter between
-/// capitals or at an end.
+/// them, as in `IcXmIMMGKBqZyISosUxg`. There must be two runs of several capitals, as in
+/// `getURLFromXML`, but also a single lower-case letter between capitals or at an end.
 fn is_scrambled(secret: &[u8]) -> bool {
     if secret.len() < 16 || !secret.iter().all(u8::is_ascii_alphanumeric) {
         return false;
     }
-    let mut rows_of_capitals = 0;
+    let mut capital_run_count = 0;
     let mut has_single_letter = false;
     // A run consists of capitals only, or of lower-case letters and digits only.
     for run in secret.chunk_by(|a, b| a.is_ascii_uppercase() == b.is_ascii_uppercase()) {
         if run.len() > 1 && run[0].is_ascii_uppercase() {
-            rows_of_capitals += 1;
+            capital_run_count += 1;
         }
         if matches!(run, [b'a'..=b'z']) {
             has_single_letter = true;
         }
     }
-    rows_of_capitals > 1 && has_single_letter
+    capital_run_count > 1 && has_single_letter
 }
 
 /// Whether a text consists of at least 16 letters, with more consonants in a row than in any word.
@@ -59,18 +59,21 @@ fn is_unpronounceable(secret: &[u8]) -> bool {
         && longest.is_some_and(|row| row >= 6 || row == 5 && secret.len() < 40)
 }
 
-/// Whether the characters of a text vary, unlike those of a repeated letter, a row of `x`, or an
-/// alphabet.
+/// Whether the characters of a text vary, unlike those of the examples `xxxxxxxx`, `abcdefgh` and
+/// `000123456`.
 ///
 /// The number of different characters must be at least a quarter of the length; 6 for a short text,
 /// and 12 are enough for a long one. There must be no eight characters in a row that are equal or
 /// count up.
 pub fn is_mixed(secret: &[u8]) -> bool {
+    const SHORTEST_ROW_OF_EXAMPLE: usize = 8;
+
     let mut occurs = [false; 256];
     for &byte in secret {
         occurs[usize::from(byte)] = true;
     }
     let distinct_count = occurs.iter().filter(|&&occurs| occurs).count();
+    // A hexadecimal key has no more than 16 different characters, so 12 must be enough.
     let least_distinct = (secret.len() / 4).clamp(6, 12);
     if distinct_count < least_distinct {
         return false;
@@ -79,7 +82,7 @@ pub fn is_mixed(secret: &[u8]) -> bool {
     // One row may both repeat a character and count up, as in `000123456`.
     let rows = secret.chunk_by(|a, b| b == a || b.wrapping_sub(*a) == 1);
     let longest_row = rows.map(<[u8]>::len).max().unwrap_or(0);
-    longest_row < 8 && !is_placeholder(secret)
+    longest_row < SHORTEST_ROW_OF_EXAMPLE && !is_placeholder(secret)
 }
 
 /// Whether a text has a digit and at least eight different characters. For shapes with the check
@@ -91,20 +94,21 @@ pub fn is_varied(rest: &[u8]) -> bool {
     kinds.len() >= 8 && rest.iter().any(u8::is_ascii_digit) && !is_placeholder(rest)
 }
 
-/// Whether the text between `user:` and `@host` in a URL is a password. In
-/// `http://localhost:80,me@example.org`, it is a port and the start of an address instead.
+/// Whether the text between a colon and `@` in a URL is a password, as in `//user:password@host`. In
+/// `http://localhost:80,me@example.org`, it is a port and the start of an e-mail address instead.
 pub fn is_url_password(secret: &[u8]) -> bool {
     let digit_count = secret
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
         .count();
-    let ends_number = match secret.get(digit_count) {
+    let is_number_cut_off = match secret.get(digit_count) {
         Some(byte) => b"`<>,;|&(){}?#".contains(byte),
+        // A password may consist of digits only.
         None => false,
     };
     // A port has up to five digits.
-    let is_port = (1..=5).contains(&digit_count) && ends_number;
-    !is_port && is_password(secret)
+    let begins_with_port = (1..=5).contains(&digit_count) && is_number_cut_off;
+    !begins_with_port && is_password(secret)
 }
 
 /// Whether a text is a password: not a placeholder or a reference, and not only punctuation.
@@ -118,14 +122,11 @@ pub fn is_password(secret: &[u8]) -> bool {
 /// time, or an ordinary word or identifier.
 ///
 /// A UUID, random bytes in base64 and letters in a random order are secrets. Any other value must
-/// vary, and have at least two letters and two digits. It must also have at most three words, or
-/// signs at random places.
+/// vary, and have at least two letters and two digits, as `prod-foobar-secret-42`. It must also
+/// have at most three words, or signs at random places.
 pub fn is_assigned_secret(secret: &[u8]) -> bool {
-    if is_placeholder(secret)
-        || is_filler(secret)
-        || is_reference(secret)
-        || begins_with_time(secret)
-    {
+    let is_example = is_placeholder(secret) || is_filler(secret);
+    if is_example || is_reference(secret) || begins_with_time(secret) {
         return false;
     }
 
@@ -148,15 +149,15 @@ pub fn is_assigned_secret(secret: &[u8]) -> bool {
         .filter(|word| word.len() > 2)
         .count();
     let is_path = secret.starts_with(b"/");
-    let is_random = words <= 3 || has_random_signs(secret);
-    is_random && !is_path && is_mixed(secret)
+    let is_list = words > 3 && !has_random_signs(secret);
+    !is_path && !is_list && is_mixed(secret)
 }
 
-/// Whether a text looks like the output of a password manager. It must have at least 12 characters,
-/// among them a capital, a lower-case letter, a digit and a sign, and the class must change at a
-/// third of the characters.
+/// Whether a text looks like the output of a password manager, such as `tXX6*KBAUJwpps`. It must
+/// have at least 12 characters, among them a capital, a lower-case letter, a digit and a sign, and
+/// the class must change at a third of the characters.
 pub fn is_generated_password(secret: &[u8]) -> bool {
-    // Signs that are usual in names are not among them.
+    // Without `-`, `_`, `.` and others that are usual in names.
     const SIGNS: &[u8] = b"!#$%&*+=?@^~";
     const SHORTEST_GENERATED: usize = 12;
     secret.len() >= SHORTEST_GENERATED
@@ -171,9 +172,9 @@ pub fn is_generated_password(secret: &[u8]) -> bool {
         && is_password(secret)
 }
 
-/// Whether a text of at least 20 characters has signs at random places, as in the keys that Django
-/// generates. The class of characters must change more often than in a list. Other signs, as in a
-/// pattern or an address, rule this out.
+/// Whether a text of at least 20 characters has signs at random places, as the keys that Django
+/// generates: `df03==unk6q5db_tt^o7rlben`. The class of characters must change more often than in a
+/// list. Other signs, as in a pattern or an address, rule this out.
 fn has_random_signs(secret: &[u8]) -> bool {
     const SIGNS: &[u8] = b"!@#$%^&*()=+";
     const SHORTEST_KEY: usize = 20;
@@ -201,43 +202,40 @@ fn is_uuid(secret: &[u8]) -> bool {
 fn begins_with_time(secret: &[u8]) -> bool {
     // `0` stands for any digit.
     let form = b"0000-00-00T00:";
-    if secret.len() <= form.len() {
-        return false;
-    }
-    for (expected, byte) in form.iter().zip(secret) {
-        let is_expected = if *expected == b'0' {
-            byte.is_ascii_digit()
-        } else {
-            byte == expected
-        };
-        if !is_expected {
-            return false;
-        }
-    }
-    true
+    let matches_form = form
+        .iter()
+        .zip(secret)
+        .all(|(&expected, byte)| match expected {
+            b'0' => byte.is_ascii_digit(),
+            _ => *byte == expected,
+        });
+    secret.len() > form.len() && matches_form
 }
 
 /// Whether a text is random bytes in base64, with any number of `/` and `+`, or random characters
-/// that need no encoding in a URL.
+/// that need no encoding in a URL. It must have at least 16 characters.
 ///
-/// `-`, `_`, `.` and `~` may be digits or separate words. So they are removed before changes of
-/// class are counted, and at least one part between them must be longer than a word: 10 characters.
+/// `-`, `_`, `.` and `~` may be digits, or separate the words of a name. So at least one part
+/// between them must be longer than most words, and they do not count as changes of class.
 fn is_random_base64(secret: &[u8]) -> bool {
-    if secret.len() < 16 {
-        return false;
-    }
+    const SHORTEST: usize = 16;
+    const SHORTEST_LONG_PART: usize = 10;
+
     let has_digit_or_sign = secret
         .iter()
         .any(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'/' | b'='));
-    let has_long_part = secret.split(is_separator).any(|part| part.len() >= 10);
-    if !has_digit_or_sign || !has_long_part {
+    let has_long_part = secret
+        .split(is_separator)
+        .any(|part| part.len() >= SHORTEST_LONG_PART);
+    if secret.len() < SHORTEST || !has_digit_or_sign || !has_long_part {
         return false;
     }
 
-    let mut digits = secret.to_vec();
-    digits.retain(|byte| !is_separator(byte));
-    let is_base64 = digits.iter().all(is_padded_base64_digit);
-    is_base64 && alternates_classes(&digits) && is_mixed(secret)
+    let mut without_separators = secret.to_vec();
+    without_separators.retain(|byte| !is_separator(byte));
+    without_separators.iter().all(is_padded_base64_digit)
+        && alternates_classes(&without_separators)
+        && is_mixed(secret)
 }
 
 /// Whether a character separates words. These characters need no encoding in a URL.
@@ -302,8 +300,8 @@ pub fn is_common_setting(value: &[u8]) -> bool {
         || is_reference(value)
 }
 
-/// Whether a text is a pattern, or refers to a value that is stored elsewhere, such as `$NAME` and
-/// `process.env.NAME`.
+/// Whether a text refers to a value that is stored elsewhere, such as `$NAME`, `process.env.NAME`
+/// and `./token.txt`, or is a pattern such as `.*`.
 pub fn is_reference(secret: &[u8]) -> bool {
     const STARTS: [&str; 13] = [
         "$", "{", "#{", "process.", "os.", "env.", "import.", "self.", "this.", "./", "../", "~/",
@@ -353,8 +351,9 @@ const PLACEHOLDERS: [&str; 25] = [
     "your",
 ];
 
-/// Whether a text is made up for an example or a test: all its words are in [`PLACEHOLDERS`] or in
-/// a list of others, and all its numbers count up from 1. Other characters are ignored.
+/// Whether a text is made up for an example or a test, such as `test-key-12345`: all its words are
+/// in [`PLACEHOLDERS`] or in a list of others, and all its numbers count up from 1. Other characters
+/// are ignored.
 fn is_filler(secret: &[u8]) -> bool {
     const WORDS: [&str; 11] = [
         "abc",

@@ -107,13 +107,15 @@ impl Rule {
     }
 
     /// Returns the range of the secret in a match of the expression: that of the first group that
-    /// matched, or of the whole match, extended by the rule. `None` if the match is not a secret.
+    /// matched, or else of the whole match, extended by the rule. `None` if the match is not a
+    /// secret.
     pub fn secret_range(&self, text: &[u8], captures: &Captures) -> Option<Range<usize>> {
         let first_group = (1..captures.len()).find_map(|group| captures.get(group));
         let matched = first_group.or(captures.get(0))?;
         let range = (self.extend_range)(text, matched.range());
         let secret = &text[range.clone()];
-        if (self.is_exempt)(&text[..range.start], secret) || !(self.is_secret)(secret) {
+        let is_exempt = (self.is_exempt)(&text[..range.start], secret);
+        if is_exempt || !(self.is_secret)(secret) {
             return None;
         }
         Some(range)
@@ -156,7 +158,7 @@ fn has_user_info(after_keyword: &[u8]) -> bool {
         match byte {
             b':' => has_colon = true,
             b'@' if has_colon => return true,
-            // The rest is the path of the address, or not part of it.
+            // The host has ended before an `@`. The rest is the path, or not part of the address.
             b' ' | b'/' | b'"' | b'\'' | b'\\' => return false,
             _ => {}
         }
@@ -169,7 +171,8 @@ fn has_user_info(after_keyword: &[u8]) -> bool {
 const LONGEST_USER_INFO: usize = 320;
 
 /// Whether a password in a URL is a default, not a secret: one such as `guest`, or the same as the
-/// user name. `before` is the text before the password, which ends with the user name and a colon.
+/// user name, as in `amqp://bob:bob@host`. `before` is the text before the password, which ends
+/// with the user name and a colon.
 fn is_default_login(before: &[u8], password: &[u8]) -> bool {
     const DEFAULTS: [&[u8]; 8] = [
         b"admin",

@@ -45,9 +45,9 @@ pub struct SecretSearch {
 }
 
 impl SecretSearch {
-    /// Returns a search for secrets by the rules, for these values and, if given, for `people`.
-    /// Signatures and encrypted texts are found as well, and also images unless `keeps_images` is
-    /// set.
+    /// Returns a search for secrets by the rules, for these values and, if given, for `people`, whose
+    /// home directories and names are replaced. Signatures and encrypted texts are found as well,
+    /// and also images unless `keeps_images` is set.
     pub fn new(
         values: Vec<SecretValue>,
         people: Option<People>,
@@ -55,17 +55,17 @@ impl SecretSearch {
     ) -> SecretSearch {
         let value_search = ValueSearch::new(values);
 
-        let mut literals = Vec::new();
-        for needle in &value_search.needles {
-            literals.push((needle.as_slice(), SearchSet::VALUES));
-        }
-        for needle in people.iter().flat_map(|people| &people.needles) {
-            literals.push((needle.as_slice(), SearchSet::PEOPLE));
-        }
         // Without values and people, the prefilter of the rules is enough.
         let needles = if value_search.values.is_empty() && people.is_none() {
             None
         } else {
+            let mut literals = Vec::new();
+            for needle in &value_search.needles {
+                literals.push((needle.as_slice(), SearchSet::VALUES));
+            }
+            for needle in people.iter().flat_map(|people| &people.needles) {
+                literals.push((needle.as_slice(), SearchSet::PEOPLE));
+            }
             Some(NeedlePrefilter::new(literals.into_iter()))
         };
 
@@ -81,7 +81,8 @@ impl SecretSearch {
     /// Adds values, and makes the search narrow: from now on, only lines that may contain a value,
     /// a home directory or a name are searched.
     pub fn narrow_with(&mut self, more: Vec<SecretValue>) {
-        // The automata of the old search are dropped before the new ones are built.
+        // The automata of the old search are dropped before the new ones are built, because two of
+        // them may take many megabytes.
         let SecretSearch {
             people,
             keeps_images,
@@ -98,7 +99,7 @@ impl SecretSearch {
     /// Searches each line of `bytes` that has a needle, and calls `visit_line` with the range of
     /// the line, without its newline, and the finds. Lines are visited in order.
     pub fn each_line(&self, bytes: &[u8], visit_line: &mut dyn FnMut(Range<usize>, Finds)) {
-        let mut needles = self.own_needles(bytes);
+        let mut needles = self.find_own_needles(bytes);
         // It is fast to search for the needles of the rules in all lines at once. A narrow search
         // needs them only in a few lines, so it does this below, for each of these lines.
         if !self.is_narrow {
@@ -114,9 +115,9 @@ impl SecretSearch {
             let (in_this_line, in_later_lines) = remaining.split_at(count);
             remaining = in_later_lines;
 
-            // Converts offsets in `bytes` to offsets in the line.
             let mut line_needles = in_this_line.to_vec();
             for needle in &mut line_needles {
+                // From an offset in `bytes` to an offset in the line.
                 needle.last_byte -= range.start;
             }
             if self.is_narrow {
@@ -129,24 +130,25 @@ impl SecretSearch {
         }
     }
 
-    /// Returns the hits of the needles of people and of values in some lines, in order. Of repeated
-    /// hits of values, only the last is returned.
-    fn own_needles(&self, bytes: &[u8]) -> Vec<NeedleHit> {
+    /// Returns the hits of the needles of people and of values in some lines, in order. Without the
+    /// needles of the rules: see [`find_rule_needles`].
+    fn find_own_needles(&self, lines: &[u8]) -> Vec<NeedleHit> {
         let Some(needles) = &self.needles else {
             return Vec::new();
         };
         let mut hits: Vec<NeedleHit> = Vec::new();
-        self.value_search.each_window(bytes, &mut |last_byte| {
+        self.value_search.each_window(lines, &mut |last_byte| {
             let hit = NeedleHit {
                 last_byte,
                 searches: SearchSet::VALUES,
             };
+            // A string with many values calls for the same search once.
             match hits.last_mut() {
-                Some(last) if hit.is_repeated(last, bytes) => *last = hit,
+                Some(last) if hit.is_repeated(last, lines) => *last = hit,
                 _ => hits.push(hit),
             }
         });
-        hits.append(&mut needles.find_in_lines(bytes));
+        hits.append(&mut needles.find_in_lines(lines));
         hits.sort_by_key(|hit| hit.last_byte);
         hits
     }
@@ -165,7 +167,8 @@ impl SecretSearch {
 
         let line = string::encode_to_vec(&Text::from(text));
         let mut line_finds = Finds::default();
-        self.each_line(&line, &mut |_, finds| line_finds = finds);
+        // There is one line, because the line breaks of the text are escaped in it.
+        self.each_line(&line, &mut |_range, finds| line_finds = finds);
         if line_finds.is_clean() {
             return None;
         }
@@ -273,10 +276,11 @@ impl SecretSearch {
     }
 
     /// Searches an incomplete or malformed line as one text, including its signatures. The secrets
-    /// found in this way replace those that were found in its strings; examples of both are kept.
+    /// found in this way replace those in `finds`, which were found in its strings. The examples
+    /// are added to those.
     fn search_malformed(&self, line: &[u8], needle_searches: SearchSet, finds: &mut Finds) {
         let mut searches = needle_searches;
-        // The needles of rules were not searched for in signatures, so all searches are needed.
+        // The needles of rules were not searched for in signatures, so any rule may apply there.
         if searches.intersects(SearchSet::SIGNATURES) {
             searches |= SearchSet::TEXT;
         }
@@ -289,10 +293,12 @@ impl SecretSearch {
         finds.hits = found.hits;
     }
 
-    /// Adds the known values that are outside of strings, such as numbers. They are irreplaceable,
-    /// because a placeholder there would not be valid JSON. These are the values in the line that
-    /// do not overlap a secret found in a string, and are not in `removed_ranges`, which are removed
-    /// from the line as a whole. A value next to a digit is part of another number, and is skipped.
+    /// Adds the known values that are outside of strings, such as the number in `{"pin":9182}`. They
+    /// are irreplaceable, because a placeholder there would not be valid JSON.
+    ///
+    /// A value is outside of strings if it neither overlaps a secret that was found in one, nor is
+    /// in one of `removed_ranges`, which are removed from the line as a whole. A value next to a
+    /// digit is part of another number, and is skipped.
     fn add_irreplaceable(&self, line: &[u8], removed_ranges: &RangeSet, finds: &mut Finds) {
         let secret_ranges = RangeSet::from_ranges(finds.hits.iter().map(|hit| &hit.range));
         let mut irreplaceable = Vec::new();
@@ -388,8 +394,8 @@ impl SecretSearch {
         }
     }
 
-    /// Adds the secrets in `string`, the current string of `strings`, to `finds`. `searches` are
-    /// the searches that the needles in the string call for.
+    /// Adds the secrets in `string`, the string that `strings` has just read, to `finds`. `searches`
+    /// are the searches that the needles in the string call for.
     fn add_hits_in_string(
         &self,
         strings: &Strings,
@@ -417,7 +423,7 @@ impl SecretSearch {
             hit.field = field.clone();
             hit.range = string_start + hit.range.start..string_start + hit.range.end;
         }
-        // A line with many secrets has most of them in one string. Their list is not copied.
+        // A line with many secrets has most of them in one string, so their list is not copied.
         if finds.hits.is_empty() {
             finds.hits = found.hits;
         } else {
@@ -442,9 +448,9 @@ fn take_searches_in<'n>(
     searches
 }
 
-/// Adds `string`, the current string of `strings`, as a secret, if its key and its text show that
-/// it is one. Does nothing if a secret was already found in the string, or if it is an example from
-/// documentation.
+/// Adds `string`, the string that `strings` has just read, as a secret, if its key and its text show
+/// that it is one, as in `"api_key":"x9Qd81LmP2"`. Does nothing if a secret was already found in
+/// the string, or if it is an example from documentation.
 fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
     // Secrets are added in the order of the line, so only the last can be in this string.
     let has_hit = finds
@@ -474,6 +480,7 @@ fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
     let searched = WithoutSignatures::new(lines);
     let mut hits = NeedlePrefilter::for_rules().find_in_lines(&searched.bytes);
     searched.restore_offsets(hits.iter_mut().map(|hit| &mut hit.last_byte));
+    // Removes a hit that repeats the one before, after moving that one to its place.
     hits.dedup_by(|hit, last| {
         let is_repeated = hit.is_repeated(last, lines);
         if is_repeated {

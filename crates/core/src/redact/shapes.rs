@@ -74,9 +74,9 @@ static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
 });
 
 /// Calls `visit` with the range and the kind of each secret of a known shape in a text. The order
-/// is that of the table, because the first of several kinds counts.
+/// is that of the table: if a text fits several rows, the caller takes the kind of the first.
 pub fn each_shape(text: &[u8], mut visit: impl FnMut(Range<usize>, &'static str)) {
-    // The index of the shape and the offset of each prefix.
+    // For each prefix in the text, the index of its shape, and its offset.
     let mut prefixes = Vec::new();
     for hit in PREFIXES.find_overlapping_iter(text) {
         let shape_index = hit.pattern();
@@ -96,8 +96,12 @@ pub fn each_shape(text: &[u8], mut visit: impl FnMut(Range<usize>, &'static str)
 }
 
 impl Shape {
-    /// Parses a row of the table: six columns, separated by tabs. `None` if it is malformed. The
-    /// last column is an example, which only the tests use.
+    /// Parses a row of the table: six columns, separated by tabs. `None` if it is malformed.
+    ///
+    /// ```text
+    /// kind      prefix  expression of the rest  boundary  check   example of the rest
+    /// tool-key  tk_     [A-Za-z0-9]{20}         word      mixed   3xK9…
+    /// ```
     fn read(row: &'static str) -> Option<Shape> {
         let columns: Vec<&str> = row.split('\t').collect();
         let &[kind, prefix, rest, start, check, _example] = &columns[..] else {
@@ -180,15 +184,17 @@ impl Shape {
 }
 
 impl PrefixBoundary {
-    /// Whether a prefix may follow these bytes, which may be empty.
+    /// Whether a prefix may follow these bytes, which may be empty. For the boundary `Word`, `sk-`
+    /// may follow `key=` and `%3D`, but not the `ta` of `task-`.
     fn allows_before(self, before: &[u8]) -> bool {
         let Some(last) = before.last() else {
             return true;
         };
-        if !last.is_ascii_alphanumeric()
-            || ends_with_colour(before)
-            || ends_with_percent_escape(before)
-        {
+        // The last letter or digit of a code or an escape is not that of a word.
+        let ends_word = last.is_ascii_alphanumeric()
+            && !ends_with_colour(before)
+            && !ends_with_percent_escape(before);
+        if !ends_word {
             return true;
         }
         match self {
@@ -232,7 +238,8 @@ impl FirstCharacters {
             .and_then(|number| number.split(['}', ',']).next()?.parse().ok())
             .unwrap_or(1);
 
-        // The members are ranges such as `A-Z`, and single characters, such as a `-` at the end.
+        // The members of a class are ranges such as `A-Z`, and single characters, such as a `-` at
+        // the end.
         let mut remaining = members.as_bytes();
         while let [first, after_first @ ..] = remaining {
             let (last, after) = match after_first {

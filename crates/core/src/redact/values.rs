@@ -80,7 +80,8 @@ const ASSIGNMENT: &str = r#"(?mx-u) ^ [\t\r\x0c\ ]* (?: [^\t\r\x0c\ \n\#=] [^\n=
     | (?<plain> [^\n]*? ) (?: \ \#[^\n]* )? $ )"#;
 
 /// Reads the values of a dotenv file: `NAME=value`, `export NAME='value'`, `#` comments, double
-/// quotes with escapes and line breaks. Common values (`production`, `localhost`) are skipped.
+/// quotes with escapes and line breaks. Common values (`production`, `localhost`) are skipped,
+/// because removing them would hide nothing.
 pub fn from_env_file(text: &[u8]) -> Vec<SecretValue> {
     static ASSIGNMENTS: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(ASSIGNMENT).expect("a constant"));
@@ -89,7 +90,8 @@ pub fn from_env_file(text: &[u8]) -> Vec<SecretValue> {
 
     let mut values = Vec::new();
     for assignment in ASSIGNMENTS.captures_iter(text) {
-        // The expression has one group for each kind of quotes, and one for no quotes.
+        // The expression has one group for each kind of quotes, and one for no quotes. Only double
+        // quotes have escapes.
         let literal = assignment.name("single").or(assignment.name("tick"));
         let value = if let Some(escaped) = assignment.name("escaped") {
             ESCAPES.replace_all(escaped.as_bytes(), decode_escape)
@@ -211,11 +213,12 @@ impl ValueSearch {
         values
     }
 
-    /// Calls `visit` with the range of each occurrence of a value, and the index of the value.
-    /// Occurrences are in the order of the text; one inside another is left out.
+    /// Calls `visit` with the range of each occurrence of a value, in any spelling, and the index of
+    /// the value. Occurrences are in the order of the text; one inside another is left out.
     pub fn each_occurrence(&self, text: &[u8], visit: &mut dyn FnMut(Range<usize>, usize)) {
         // The range of each occurrence, and the index of its value.
         let mut occurrences: Vec<(Range<usize>, usize)> = Vec::new();
+        // Long spellings are found by a window of eight bytes, short ones as a whole.
         self.windows.each_window(text, &mut |offset, windows| {
             for window in windows {
                 let id = SpellingId::from_number(window.literal);
@@ -386,6 +389,8 @@ pub(super) fn base64_spellings(text: &[u8], bytes_before: usize) -> Vec<Vec<u8>>
 /// Returns the base64 digits of a text after `bytes_before` other bytes. Only digits all of whose
 /// bits belong to the text are included, because the others depend on its neighbours. `None` or
 /// empty if the text is too short to have such digits.
+///
+/// After one other byte, as in `?token`, encoded as `P3Rva2Vu`, the digits are `Rva2Vu`.
 fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) -> Option<Vec<u8>> {
     const BITS_PER_BYTE: usize = u8::BITS as usize;
 
@@ -439,17 +444,21 @@ pub(super) fn raw_needles(spelling: &[u8]) -> Vec<Vec<u8>> {
 /// The minimum length in bytes of a needle that is a part of a value.
 const SHORTEST_NEEDLE: usize = 3;
 
-/// Returns the longest run of characters that JSON never escapes; if there are several, the last.
+/// Returns the range of the longest run of characters that JSON never escapes: of `word` in
+/// `p@s/word`. If there are several, returns the last.
 fn longest_plain_run(text: &[u8]) -> Range<usize> {
     let mut longest = 0..0;
     let mut run_start = 0;
     for (offset, byte) in text.iter().enumerate() {
-        let next = offset + 1;
+        let end = offset + 1;
         let is_plain = (0x20..0x7f).contains(byte) && !matches!(byte, b'"' | b'\\' | b'/');
         if !is_plain {
-            run_start = next;
-        } else if next - run_start >= longest.len() {
-            longest = run_start..next;
+            run_start = end;
+            continue;
+        }
+        let run = run_start..end;
+        if run.len() >= longest.len() {
+            longest = run;
         }
     }
     longest

@@ -14,7 +14,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl SecretSearch {
-    /// Runs `searches` on one string, given as written, on all levels of escapes.
+    /// Runs `searches` on one string, given as written, on all levels of escapes: as written,
+    /// decoded, and, if it contains JSON in which strings have escapes, decoded again.
     pub(super) fn search_string(
         &self,
         raw: &[u8],
@@ -101,9 +102,9 @@ impl SecretSearch {
 
     /// Runs `searches` on one form of a text, and adds the secrets to `hits`.
     ///
-    /// Known values come first, because the first find decides the kind of a secret. Base64 in the
-    /// text is decoded and searched with the rules, too; a secret in it has the range of its
-    /// digits.
+    /// Known values come first, because the first find decides the kind of a secret. Then come the
+    /// matches of rules in the text, and last those in its base64. A secret in base64 has the range
+    /// of its digits.
     fn add_hits_in_form(
         &self,
         form: &MappedText,
@@ -130,6 +131,7 @@ impl SecretSearch {
             return;
         }
 
+        // The digits of an encoded file may look like a secret.
         if !is_base64_file(text) {
             each_match(searches, text, |rule_match| {
                 let source = form.source_range(rule_match.range.clone());
@@ -185,7 +187,7 @@ fn add_hit(rule_match: RuleMatch, text: &[u8], source: Range<usize>, hits: &mut 
     if hits.covers(&source) {
         return;
     }
-    // A longer name may contain other text, so it is not shown.
+    // A longer name may be joined with other text, so it is not shown.
     let name = if rule_match.name.len() <= LONGEST_SHOWN_NAME {
         hits.share_name(&String::from_utf8_lossy(rule_match.name))
     } else {
