@@ -11,10 +11,11 @@ use super::string;
 use crate::text::{Text, join_with};
 use std::collections::btree_map::{BTreeMap, Entry};
 
-/// Returns the text of `JSON.stringify(value)`.
+/// Returns the text of `JSON.stringify(value)`. JavaScript writes integer-like keys first, so the
+/// text of `{"b": 1.0, "2": []}` is `{"2":[],"b":1}`.
 ///
 /// The members of an object are first written in the order of the file. At the end of the object,
-/// they are sorted into JavaScript's order.
+/// they are sorted.
 pub fn stringify(value: Raw) -> Text<'static> {
     let mut out = Vec::new();
     let mut open: Vec<OpenContainer> = Vec::new();
@@ -43,9 +44,10 @@ pub fn stringify(value: Raw) -> Text<'static> {
                 let start = out.len();
                 push_scalar(token, &mut out);
                 // In an object, a scalar after a brace or a comma is a key.
+                let follows_brace_or_comma = matches!(previous, b'{' | b',');
                 if let Some(container) = open.last_mut()
                     && container.is_object
-                    && matches!(previous, b'{' | b',')
+                    && follows_brace_or_comma
                 {
                     let key_len = out.len() - start;
                     container.members.push(Member { start, key_len });
@@ -59,9 +61,9 @@ pub fn stringify(value: Raw) -> Text<'static> {
 
 /// Returns the length of `JSON.stringify(value)` in UTF-16 units.
 ///
-/// It is the sum of the lengths of the tokens, because the order of members does not change it.
-/// Only if a key may be repeated in an object, the whole text is written and measured: the text has
-/// only the last value of such a key.
+/// It is the sum of the lengths of the tokens, because the order of members does not change it. If
+/// a key may be repeated in an object, the sum is too large: the text has only the last value of
+/// such a key. Then the whole text is written and measured.
 pub fn stringified_utf16_len(value: Raw) -> usize {
     let mut units = 0;
     // The keys of each open object so far, between their quotes.
@@ -77,7 +79,6 @@ pub fn stringified_utf16_len(value: Raw) -> usize {
             b'}' => {
                 let keys = open_objects.pop().unwrap_or_default();
                 if may_repeat_key(keys) {
-                    // The units so far are too many.
                     return stringify(value).utf16_len();
                 }
                 units += 1;
@@ -119,7 +120,7 @@ pub fn number_to_string(value: f64) -> String {
     ryu_js::Buffer::new().format(value).to_owned()
 }
 
-/// Returns `String(value)`.
+/// Returns `String(value)`: that of `[1, null, [2, {}]]` is `1,,2,[object Object]`.
 pub fn to_js_string(value: Raw<'_>) -> Text<'_> {
     if !value.is_array() {
         return scalar_to_string(value);
@@ -275,7 +276,8 @@ const TWO_TO_32: f64 = 4_294_967_296.0;
 /// Returns `number.toFixed(1)`, such as `2.5` for 2.46. `number` must not be negative. Ties round
 /// up.
 pub fn to_fixed_1(number: f64) -> String {
-    // The second digit after the point decides. With 60 digits, it is not rounded itself.
+    // The second digit after the point decides. With 60 digits, it is not rounded itself: with two,
+    // 0.0499 would be `0.05`, and then `0.1`.
     let decimal = format!("{number:.60}");
     let (whole, fraction) = decimal.split_once('.').unwrap_or((&decimal, "0"));
     let digits = fraction.as_bytes();

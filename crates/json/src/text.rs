@@ -252,19 +252,24 @@ pub fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
     }
 }
 
-/// Appends WTF-8 to WTF-8, joining surrogates that form a pair.
+/// Appends WTF-8 to WTF-8. If `out` ends with the high surrogate of a pair and `more` begins with the
+/// low one, joins them to one character, because WTF-8 has no pairs of surrogates.
 pub fn push_wtf8(out: &mut Vec<u8>, more: &[u8]) {
-    // A surrogate starts with this byte.
-    if more.first() == Some(&0xed)
-        && let (Some((at, high @ 0xd800..=0xdbff)), Some((low @ 0xdc00..=0xdfff, width))) =
-            (last_code_point(out), first_code_point(more))
-    {
-        out.truncate(at);
-        push_code_point(out, join_surrogates(high, low));
-        out.extend_from_slice(&more[width..]);
+    // Each surrogate begins with this byte, and little else does.
+    let may_begin_with_surrogate = more.first() == Some(&0xed);
+    if !may_begin_with_surrogate {
+        out.extend_from_slice(more);
         return;
     }
-    out.extend_from_slice(more);
+
+    match (last_code_point(out), first_code_point(more)) {
+        (Some((start, high @ 0xd800..=0xdbff)), Some((low @ 0xdc00..=0xdfff, width))) => {
+            out.truncate(start);
+            push_code_point(out, join_surrogates(high, low));
+            out.extend_from_slice(&more[width..]);
+        }
+        _ => out.extend_from_slice(more),
+    }
 }
 
 /// Returns the code point of a surrogate pair. Each surrogate has ten bits of it, counted from

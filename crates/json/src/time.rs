@@ -12,7 +12,10 @@ use super::Raw;
 /// The largest distance from 1970 that a JavaScript date can have, in milliseconds.
 pub const LIMIT_MS: i64 = 8_640_000_000_000_000;
 
-const DAY_MS: i64 = 86_400_000;
+const SECOND_MS: i64 = 1000;
+const MINUTE_MS: i64 = 60 * SECOND_MS;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// Returns `Date.parse(text)` in milliseconds since 1970; `None` if it is `NaN`. Every month may
 /// have 31 days, as in V8: 31 February is 3 March.
@@ -82,13 +85,13 @@ pub fn iso_string(ms: i64) -> String {
 
     let in_day = ms.rem_euclid(DAY_MS);
     out.push('T');
-    push_digits(&mut out, in_day / 3_600_000, 2);
+    push_digits(&mut out, in_day / HOUR_MS, 2);
     out.push(':');
-    push_digits(&mut out, in_day / 60_000 % 60, 2);
+    push_digits(&mut out, in_day % HOUR_MS / MINUTE_MS, 2);
     out.push(':');
-    push_digits(&mut out, in_day / 1000 % 60, 2);
+    push_digits(&mut out, in_day % MINUTE_MS / SECOND_MS, 2);
     out.push('.');
-    push_digits(&mut out, in_day % 1000, 3);
+    push_digits(&mut out, in_day % SECOND_MS, 3);
     out.push('Z');
     out
 }
@@ -140,7 +143,7 @@ fn take_clock(rest: &mut &[u8]) -> Option<i64> {
     } else {
         0
     };
-    let ms = ((hour * 60 + minute) * 60 + second) * 1000 + milli;
+    let ms = hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS + milli;
     if minute >= 60 || second >= 60 || ms > DAY_MS {
         return None;
     }
@@ -172,12 +175,13 @@ fn take_zone_offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
         return None;
     }
     let hour = take_digits(rest, 2)?;
+    // The colon may be missing, as in `+0100`.
     take_byte(rest, b":");
     let minute = take_digits(rest, 2)?;
     if hour >= 24 || minute >= 60 {
         return None;
     }
-    let ms = (hour * 60 + minute) * 60_000;
+    let ms = hour * HOUR_MS + minute * MINUTE_MS;
     Some(if is_behind { -ms } else { ms })
 }
 
