@@ -338,21 +338,15 @@ fn is_stored_as_encoded(raw: &[u8]) -> bool {
     raw.len() < SHORT && raw.is_ascii() || is_utf8(raw)
 }
 
-/// Returns the length of the escape with which `raw` begins, if [`encode`] writes the same escape.
-/// Of characters without a letter of their own, only control characters are escaped.
+/// Returns the length of the escape with which `raw` begins, if [`encode`] writes the same escape:
+/// `\n`, `\"` and `\u001b`, but neither `\/` nor `\u001B`. By number, it escapes only the control
+/// characters without a letter of their own, in small hexadecimal digits.
 fn encoded_escape_len(raw: &[u8]) -> Option<usize> {
-    match raw {
-        [b'\\', b'"' | b'\\' | b'b' | b't' | b'n' | b'f' | b'r', ..] => Some(2),
-        [
-            b'\\',
-            b'u',
-            b'0',
-            b'0',
-            b'0',
-            b'0'..=b'7' | b'b' | b'e' | b'f',
-            ..,
-        ] => Some(6),
-        [b'\\', b'u', b'0', b'0', b'1', b'0'..=b'9' | b'a'..=b'f', ..] => Some(6),
+    match raw.strip_prefix(b"\\")? {
+        [b'"' | b'\\' | b'b' | b't' | b'n' | b'f' | b'r', ..] => Some(2),
+        // Those from 08 to 0d have a letter, except 0b.
+        [b'u', b'0', b'0', b'0', b'0'..=b'7' | b'b' | b'e' | b'f', ..] => Some(6),
+        [b'u', b'0', b'0', b'1', b'0'..=b'9' | b'a'..=b'f', ..] => Some(6),
         _ => None,
     }
 }
@@ -447,42 +441,46 @@ fn decode_escape_lossy(raw: &[u8]) -> (u32, usize) {
 }
 
 /// Returns the code point of the escape with which `raw` starts, and the length of the escape in
-/// bytes. Two escapes that form a surrogate pair are one code point, with a length of 12. `None` if
-/// the backslash does not begin a valid escape.
+/// bytes. Two escapes that form a surrogate pair, as in `\ud83d\ude00`, are one code point. `None`
+/// if the backslash does not begin a valid escape.
 pub fn decode_escape(raw: &[u8]) -> Option<(u32, usize)> {
-    let simple = match raw.get(1)? {
+    let character = match raw.get(1)? {
         b'b' => 0x08,
         b't' => 0x09,
         b'n' => 0x0a,
         b'f' => 0x0c,
         b'r' => 0x0d,
-        b'u' => {
-            let unit = hex_unit(raw, 2)?;
-            // Another escape may follow, with the second surrogate of a pair.
-            let next_unit = if raw.get(6..8) == Some(b"\\u") {
-                hex_unit(raw, 8)
-            } else {
-                None
-            };
-            return Some(match (unit, next_unit) {
-                (high @ 0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
-                    (join_surrogates(high, low), 12)
-                }
-                _ => (unit, 6),
-            });
-        }
         &byte @ (b'"' | b'\\' | b'/') => u32::from(byte),
+        b'u' => return decode_numbered_escape(raw),
         _ => return None,
     };
-    Some((simple, 2))
+    Some((character, 2))
 }
 
-/// Returns the UTF-16 unit that is written as four hexadecimal digits at an offset.
+/// Does the rest of [`decode_escape`] for an escape that begins with `\u`.
+fn decode_numbered_escape(raw: &[u8]) -> Option<(u32, usize)> {
+    const UNIT_LEN: usize = b"\\ud83d".len();
+
+    let unit = numbered_unit(raw)?;
+    // The second surrogate of a pair.
+    if let high @ 0xd800..=0xdbff = unit
+        && let Some(low @ 0xdc00..=0xdfff) = numbered_unit(&raw[UNIT_LEN..])
+    {
+        return Some((join_surrogates(high, low), 2 * UNIT_LEN));
+    }
+    Some((unit, UNIT_LEN))
+}
+
+/// Returns the UTF-16 unit of the escape with which `raw` starts: `\u` and four hexadecimal digits.
+/// `None` if it starts with anything else.
 #[inline]
-fn hex_unit(raw: &[u8], offset: usize) -> Option<u32> {
-    let digits = raw.get(offset..offset + 4)?;
-    let digits = std::str::from_utf8(digits).ok()?;
-    u32::from_str_radix(digits, 16).ok()
+fn numbered_unit(raw: &[u8]) -> Option<u32> {
+    let digits = raw.strip_prefix(b"\\u")?.get(..4)?;
+    let mut unit = 0;
+    for &digit in digits {
+        unit = unit << 4 | char::from(digit).to_digit(16)?;
+    }
+    Some(unit)
 }
 
 #[cfg(test)]
@@ -611,6 +609,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_sign_is_no_hexadecimal_digit() {
+        assert_eq!(decode_escape(br"\u+041"), None);
+        assert_eq!(decode_escape(br"\ud83d\u+e00"), Some((0xd83d, 6)));
+        assert_eq!(decode_escape(br"\u004f"), Some((0x4f, 6)));
     }
 
     #[test]

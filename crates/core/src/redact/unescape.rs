@@ -87,9 +87,13 @@ const TERMINAL: Encoding = Encoding {
 const PERCENT: Encoding = Encoding {
     find_escape: |bytes| memchr::memchr(b'%', bytes),
     decode_escape: |bytes, text| {
-        let digits = std::str::from_utf8(bytes.get(1..3)?).ok()?;
-        text.push(u8::from_str_radix(digits, 16).ok()?);
-        Some(3)
+        let [b'%', high, low, ..] = *bytes else {
+            return None;
+        };
+        let high = char::from(high).to_digit(16)?;
+        let low = char::from(low).to_digit(16)?;
+        text.push((high << 4 | low) as u8);
+        Some(b"%3D".len())
     },
 };
 
@@ -389,11 +393,16 @@ fn decode_entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
         .iter()
         .take(LONGEST_NUMERIC_ENTITY)
         .position(|&byte| byte == b';')?;
-    let digits = std::str::from_utf8(&bytes[b"&#".len()..semicolon]).ok()?;
-    let code_point = match digits.strip_prefix(['x', 'X']) {
-        Some(hexadecimal) => u32::from_str_radix(hexadecimal, 16).ok()?,
-        None => digits.parse().ok()?,
+    let number = std::str::from_utf8(&bytes[b"&#".len()..semicolon]).ok()?;
+    let (digits, radix) = match number.strip_prefix(['x', 'X']) {
+        Some(hexadecimal) => (hexadecimal, 16),
+        None => (number, 10),
     };
+    // Parsing a number would accept a sign.
+    if digits.starts_with('+') {
+        return None;
+    }
+    let code_point = u32::from_str_radix(digits, radix).ok()?;
     let character = char::from_u32(code_point)?;
     text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
     Some(semicolon + 1)
@@ -465,5 +474,12 @@ mod tests {
         let html = html.decode_entities().unwrap();
         assert_eq!(&*html.text, "\"a'=é&unknown;&amp".as_bytes());
         assert!(MappedText::new(b"a & b").decode_entities().is_none());
+        // A sign is not a digit.
+        assert!(MappedText::new(b"a%+3b").decode_percent().is_none());
+        assert!(
+            MappedText::new(b"&#+34;&#x+22;")
+                .decode_entities()
+                .is_none()
+        );
     }
 }
