@@ -2,7 +2,8 @@
 
 use super::open::Input;
 use crate::cli::output::{Failure, Ui, to_visible};
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// The maximum number of bytes of entries. They are held in memory, and a device such as
@@ -28,32 +29,40 @@ pub fn read_argument(
         return Err(Failure::invalid("standard input is already the session")
             .with_hint("give the path of the session instead of -"));
     }
-    // One byte beyond the limit is read, which shows whether there are more.
-    let mut bytes = Vec::new();
-    let name;
-    let result;
-    if path == Path::new("-") {
-        name = "standard input".to_owned();
-        result = ui.world.stdin.take(max_bytes + 1).read_to_end(&mut bytes);
+    let name = if path == Path::new("-") {
+        "standard input".to_owned()
     } else {
-        name = to_visible(&path.to_string_lossy());
-        result = match std::fs::File::open(path) {
-            Ok(file) => file.take(max_bytes + 1).read_to_end(&mut bytes),
-            Err(error) => Err(error),
-        };
-    }
-    match result {
-        Ok(_) if bytes.len() as u64 > max_bytes => {
-            let what = format!(
-                "{name}: more than {} MiB, which is the limit for {kind}",
-                max_bytes >> 20
-            );
-            Err(Failure::invalid(what).with_hint("give a smaller file"))
+        to_visible(&path.to_string_lossy())
+    };
+    // One byte beyond the limit is read, which shows whether there are more.
+    let bytes = match read_start(path, max_bytes + 1, ui) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            let failure = Failure::from_read_error(&name, error);
+            let hint = format!("give the path of {kind}, or - for standard input");
+            return Err(failure.with_hint(hint));
         }
-        Ok(_) => Ok((name, bytes)),
-        Err(error) => Err(Failure::from_read_error(&name, error)
-            .with_hint(format!("give the path of {kind}, or - for standard input"))),
+    };
+    if bytes.len() as u64 > max_bytes {
+        let what = format!(
+            "{name}: more than {} MiB, which is the limit for {kind}",
+            max_bytes >> 20
+        );
+        return Err(Failure::invalid(what).with_hint("give a smaller file"));
     }
+    Ok((name, bytes))
+}
+
+/// Reads at most `max_bytes` bytes from the start of a file, or of standard input for `-`.
+fn read_start(path: &Path, max_bytes: u64, ui: &mut Ui) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        ui.world.stdin.take(max_bytes).read_to_end(&mut bytes)?;
+    } else {
+        let file = File::open(path)?;
+        file.take(max_bytes).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Reads a text, without its trailing newlines.

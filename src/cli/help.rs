@@ -311,7 +311,8 @@ fn option_name(arg: &Arg) -> String {
     }
 }
 
-/// Returns a row for each option: its forms, and its help.
+/// Returns a row for each option: its forms, such as `-n, --last <N>`, and its help. Forms without
+/// a letter are indented, so that all long names begin in the same column.
 fn option_rows<'a>(args: impl Iterator<Item = &'a Arg>) -> Vec<[String; 2]> {
     let mut rows = Vec::new();
     for arg in args {

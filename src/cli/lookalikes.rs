@@ -72,6 +72,9 @@ fn shown_title(index: usize, list: &[ListedSession], titles: &HashMap<usize, Str
 
 /// Returns groups of sessions, as indexes in `list`, whose rows cannot be told apart: they have the
 /// same title, and the same first question, with the same id and time.
+///
+/// The sessions of a group are read once more to compare them, so large sessions, large groups and,
+/// beyond [`MOST_BYTES_OF_ALL`], the last groups are left out.
 fn group_lookalikes(
     list: &[ListedSession],
     rows: &[ListRow],
@@ -106,16 +109,24 @@ fn group_lookalikes(
 
     // The groups come from a table without order. Those of the first rows are compared first.
     groups.sort();
-    let mut compared = Vec::new();
+    truncate_to_budget(&mut groups, list);
+    groups
+}
+
+/// Keeps the first groups of sessions, as many as have at most [`MOST_BYTES_OF_ALL`] together.
+fn truncate_to_budget(groups: &mut Vec<Vec<usize>>, list: &[ListedSession]) {
     let mut bytes_of_all = 0;
-    for group in groups {
-        bytes_of_all += group.iter().map(|&index| list[index].bytes).sum::<u64>();
+    let mut kept_count = 0;
+    for group in groups.iter() {
+        for &index in group {
+            bytes_of_all += list[index].bytes;
+        }
         if bytes_of_all > MOST_BYTES_OF_ALL {
             break;
         }
-        compared.push(group);
+        kept_count += 1;
     }
-    compared
+    groups.truncate(kept_count);
 }
 
 /// Returns the id and the time of the first question, by which copies are recognized. `None` if the

@@ -15,9 +15,7 @@ use crate::load::{LoadError, read_header};
 use crate::ops::list::{ListedSession, display_title, read_single};
 use crate::session::paths::{abbreviate_home, is_windows_absolute};
 use crate::session::range::is_range_form;
-use pisess_store::{
-    self as store, Disk, FoundFile, FoundFiles, Glance, OnDisk, Reach, SearchProblem,
-};
+use pisess_store::{self as store, Disk, FoundFile, Glance, OnDisk, Reach, SearchProblem};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -41,26 +39,27 @@ pub fn find_sessions(
     all: bool,
     ui: &mut Ui,
 ) -> FoundSessions {
-    let scope = if all {
-        Scope::All
-    } else if paths.is_empty() {
-        Scope::CurrentProject
-    } else {
+    // `--all` conflicts with paths, so at most one of the two is given.
+    if !all && !paths.is_empty() {
         let search = ArgumentSearch {
             reach: Reach::Whole,
             is_strict: false,
             is_to_read: true,
         };
         return find_by_arguments(paths, search, ui);
+    }
+
+    let scope = if all {
+        Scope::All
+    } else {
+        Scope::CurrentProject
     };
-    let FoundFiles {
-        files, problems, ..
-    } = places.find_sessions(&scope);
-    for problem in &problems {
+    let found = places.find_sessions(&scope);
+    for problem in &found.problems {
         ui.warn(&problem.text);
     }
     FoundSessions {
-        files,
+        files: found.files,
         failures: Vec::new(),
         scope,
     }
@@ -322,6 +321,7 @@ fn find_project_by_name(argument: &Path, reach: Reach, ui: &Ui) -> Option<NamedP
         if !cwd.ends_with(name) {
             continue;
         }
+        // Two projects have the name, so it identifies neither.
         if cwd_of_project.as_ref().is_some_and(|found| *found != cwd) {
             return None;
         }

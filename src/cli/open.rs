@@ -107,20 +107,22 @@ impl OpenSession {
     pub fn add_change(&mut self, change: &Change) -> Result<(), Failure> {
         let is_append = change.action(&self.session) == Action::Append;
         // A copy in memory can be extended only by complete lines after a complete line.
-        if is_append
-            && self.session.ends_with_newline
-            && let Opened::Stream(content) = &mut self.input.opened.opened
-        {
-            content.append(&change.appended_bytes())?;
-            let is_loaded = load_appended(&mut self.session, self.input.source(), &self.options)
-                .map_err(|error| self.input.content_failure(error))?;
-            if !is_loaded {
-                // The new lines may change what was loaded before.
-                self.session = self.input.load(&self.options)?;
+        let can_be_extended = is_append && self.session.ends_with_newline;
+        let content = match &mut self.input.opened.opened {
+            Opened::Stream(content) if can_be_extended => content,
+            _ => {
+                *self = self.after_change(change)?;
+                return Ok(());
             }
-            return Ok(());
+        };
+
+        content.append(&change.appended_bytes())?;
+        let is_loaded = load_appended(&mut self.session, self.input.source(), &self.options)
+            .map_err(|error| self.input.content_failure(error))?;
+        if !is_loaded {
+            // The new lines may change what was loaded before.
+            self.session = self.input.load(&self.options)?;
         }
-        *self = self.after_change(change)?;
         Ok(())
     }
 

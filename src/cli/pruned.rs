@@ -78,23 +78,18 @@ pub fn load_pruned_beside(
     path: &Path,
     source: &dyn ReadAt,
 ) -> Result<Option<Restoration>, Failure> {
-    let beside_path = pruned_file(path);
-    if let Ok(pruned) = Glance::open(&beside_path) {
-        let written_ms = pruned.modified_ms();
-        return load_restore(&beside_path, source, Box::new(pruned), Some(written_ms));
+    let mut places = vec![pruned_file(path)];
+    if path.is_symlink() {
+        let target = store::Disk::resolve_links(&store::OnDisk, path);
+        places.push(pruned_file(&target));
     }
-    if !path.is_symlink() {
-        return Ok(None);
-    }
-    let target = store::Disk::resolve_links(&store::OnDisk, path);
-    let beside_target = pruned_file(&target);
-    match Glance::open(&beside_target) {
-        Ok(pruned) => {
+    for place in places {
+        if let Ok(pruned) = Glance::open(&place) {
             let written_ms = pruned.modified_ms();
-            load_restore(&beside_target, source, Box::new(pruned), Some(written_ms))
+            return load_restore(&place, source, Box::new(pruned), Some(written_ms));
         }
-        Err(_) => Ok(None),
     }
+    Ok(None)
 }
 
 /// Reads what was pruned from a session. `None` if nothing was. For an archived session, it is in

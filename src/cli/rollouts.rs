@@ -153,16 +153,7 @@ impl Rollouts {
             let folder = Path::new(".").join(place);
             store::find(&[folder], Reach::Own)
         };
-        let mut rollouts = Vec::new();
-        for file in found.files {
-            if let Some(name) = RolloutName::parse(&file.path) {
-                rollouts.push(Rollout {
-                    name,
-                    path: file.path,
-                });
-            }
-        }
-        let rollouts = Arc::new(rollouts);
+        let rollouts = Arc::new(retain_rollouts(found.files));
         by_store.insert(place.to_owned(), Arc::clone(&rollouts));
         rollouts
     }
@@ -179,6 +170,20 @@ fn open_single(file: Opened, path: &Path) -> Result<JoinedSource, Failure> {
     let document = document
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
     Ok(document.unwrap_or_else(|| JoinedSource::single(Box::new(file))))
+}
+
+/// Returns those of the files that have the name of a rollout.
+fn retain_rollouts(files: Vec<FoundFile>) -> Vec<Rollout> {
+    let mut rollouts = Vec::new();
+    for file in files {
+        if let Some(name) = RolloutName::parse(&file.path) {
+            rollouts.push(Rollout {
+                name,
+                path: file.path,
+            });
+        }
+    }
+    rollouts
 }
 
 /// Returns the rollouts of the thread of `given`, in the order in which they were written. If there

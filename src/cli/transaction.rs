@@ -523,11 +523,12 @@ impl ChangeReport {
         if write.change.json && !on_stderr {
             return ui.print_json(&self.to_json(write));
         }
-        let mut lines: String = self
-            .reported_names
-            .iter()
-            .map(|name| format!("{}\n", to_visible_lines(name)))
-            .collect();
+        let mut lines = String::new();
+        for name in &self.reported_names {
+            lines += &to_visible_lines(name);
+            lines.push('\n');
+        }
+        // The text goes to an editor, so it is escaped only for a person.
         if let Some(text) = self.editor_text.as_ref().map(ToString::to_string) {
             let is_unescaped = !on_stderr && !ui.stdout_is_terminal();
             lines += &if is_unescaped {

@@ -95,33 +95,7 @@ impl Chooser {
     /// If the program in `PISESS_CHOOSER` cannot be started, or if there is neither a program nor a
     /// terminal for a list.
     pub fn start(question: &Question, ui: &mut Ui) -> Result<Chooser, Failure> {
-        let configured = ui.env_var(CHOOSER_VARIABLE);
-        let configured = configured.as_deref().map(str::trim);
-        let can_draw = ui.world.terminals.stderr && !ui.is_dumb_terminal();
-        let command = match configured {
-            Some("") => None,
-            Some(command_line) => Some(parse_command(command_line)),
-            None if can_draw => Some(fzf_command(question, ui)),
-            None => None,
-        };
-
-        let mut program = None;
-        if let Some(mut command) = command {
-            let name = configured.unwrap_or("fzf");
-            match RunningProgram::start(name, &mut command, question, ui) {
-                Ok(running) => program = Some(running),
-                Err(error) if configured.is_some() => {
-                    let failure = Failure::command_error(format_args!(
-                        "cannot run the chooser {}: {error}",
-                        to_visible(name)
-                    ));
-                    return Err(failure.with_hint(format!("it is set by {CHOOSER_VARIABLE}")));
-                }
-                // fzf is not installed, so the list is numbered.
-                Err(_) => {}
-            }
-        }
-        let method = match program {
+        let method = match start_program(question, ui)? {
             Some(program) => ChoiceMethod::Program(program),
             None => {
                 require_terminal(question.noun, ui)?;
@@ -175,6 +149,38 @@ impl Chooser {
             return Err(failure.into());
         };
         Ok(index)
+    }
+}
+
+/// Starts the program in `PISESS_CHOOSER`, or else fzf. `None` if the variable is empty, if fzf is
+/// not installed, or if the terminal cannot show fzf.
+///
+/// # Errors
+/// If the program in `PISESS_CHOOSER` cannot be started.
+fn start_program(question: &Question, ui: &Ui) -> Result<Option<RunningProgram>, Failure> {
+    let Some(configured) = ui.env_var(CHOOSER_VARIABLE) else {
+        let can_draw = ui.world.terminals.stderr && !ui.is_dumb_terminal();
+        if !can_draw {
+            return Ok(None);
+        }
+        let started = RunningProgram::start("fzf", &mut fzf_command(question, ui), question, ui);
+        return Ok(started.ok());
+    };
+
+    let command_line = configured.trim();
+    if command_line.is_empty() {
+        return Ok(None);
+    }
+    let mut command = parse_command(command_line);
+    match RunningProgram::start(command_line, &mut command, question, ui) {
+        Ok(program) => Ok(Some(program)),
+        Err(error) => {
+            let failure = Failure::command_error(format_args!(
+                "cannot run the chooser {}: {error}",
+                to_visible(command_line)
+            ));
+            Err(failure.with_hint(format!("it is set by {CHOOSER_VARIABLE}")))
+        }
     }
 }
 

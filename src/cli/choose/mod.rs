@@ -120,14 +120,15 @@ pub fn choose_missing(
 }
 
 /// Completes a command line with the newest session of the current directory, reports the session,
-/// and returns the line. `None` if the line lacks something else, if standard input or output is
-/// not a terminal, or if the command writes.
+/// and returns the line: `show` becomes `show PATH`. `None` if the line lacks something else, if
+/// standard input or output is not a terminal, or if the command writes.
 pub fn take_last(
     args: &[OsString],
     parser: &LineParser,
     ui: &mut Ui,
 ) -> Result<Option<Vec<OsString>>, Failure> {
-    // The session may be intended to come from a pipe.
+    // If either is not a terminal, a script runs the command, or the session was to come from a
+    // pipe. Neither may depend on which session is the newest.
     let terminals = &ui.world.terminals;
     if !terminals.stdin || !terminals.stdout {
         return Ok(None);
@@ -413,9 +414,9 @@ fn remove_word(
     Err(cannot_complete())
 }
 
-/// Inserts a word after `place` other words, and returns the resulting command line. Every position
-/// is tried until the parser finds the wanted words, because only the parser knows which arguments
-/// are values of options.
+/// Inserts a word after `place` other words, and returns the resulting command line: `S` at place 0
+/// in `show -n 5 REF` gives `show S -n 5 REF`. Every position is tried until the parser finds the
+/// wanted words, because only the parser knows that 5 is the value of an option.
 fn insert_word(
     args: &[OsString],
     place: usize,

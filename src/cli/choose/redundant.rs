@@ -14,6 +14,7 @@ pub fn without_redundant_all(
     ui: &Ui,
 ) -> Option<Vec<OsString>> {
     let partial = (parser.parse_partly)(args)?;
+    // The error is that the command has no such argument, the `None` that it is not given.
     let mut paths = partial.matches.try_get_raw("paths").ok()??;
     if !paths.all(|path| ui.resolve_path(Path::new(path)).is_dir()) {
         return None;
@@ -22,5 +23,8 @@ pub fn without_redundant_all(
     let mut line = args.to_vec();
     let place = line.iter().position(|arg| arg == "--all" || arg == "-a")?;
     line.remove(place);
-    (parser.check)(&line).is_ok().then_some(line)
+    match (parser.check)(&line) {
+        Ok(_) => Some(line),
+        Err(_) => None,
+    }
 }

@@ -134,6 +134,7 @@ fn convert(
         None => true,
     };
     let mut converted = Ok(InPlaceSession::default());
+    // `spool_written` returns only the copy, so the result of the conversion is assigned here.
     let session = store::spool_written(&mut |out| {
         let mut watched = WatchedWriter {
             out,
@@ -145,8 +146,9 @@ fn convert(
             write_head_in_place(&head, &mut watched)
         };
         match &converted {
-            // The error is that of the copy, and is reported as such.
+            // The copy could not be written, which `spool_written` reports.
             Err(error) if watched.has_failed => Err(io::Error::from(error.kind())),
+            // An error is one of the source, and is reported below.
             _ => Ok(()),
         }
     })?;

@@ -200,29 +200,26 @@ fn read_candidate(file: &FoundFile, rollouts: &Rollouts) -> Option<SessionCandid
 
 /// Returns the hint for a name that does not identify exactly one session of another agent.
 fn name_hint(error: &NameError) -> String {
-    match error {
-        NameError::Ambiguous { candidates, .. } => {
-            let ids: HashSet<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
-            if ids.len() < candidates.len() {
-                let mut paths: Vec<_> = candidates
-                    .iter()
-                    .map(|(_, path)| to_visible(&path.to_string_lossy()))
-                    .collect();
-                // Candidates come in the order of their times, which may be equal.
-                paths.sort();
-                return format!(
-                    "these files have the same id: {}; give the path of one",
-                    paths.join(", ")
-                );
-            }
-            let ids: Vec<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
-            format!("give more of the id: {}", ids.join(", "))
-        }
-        _ => format!(
-            "check the path; {} list the sessions",
-            commands_that_list("")
-        ),
+    let NameError::Ambiguous { candidates, .. } = error else {
+        let commands = commands_that_list("");
+        return format!("check the path; {commands} list the sessions");
+    };
+
+    let mut ids = Vec::new();
+    let mut paths = Vec::new();
+    for (id, path) in candidates {
+        ids.push(id.as_str());
+        paths.push(to_visible(&path.to_string_lossy()));
     }
+    // An id that two files have cannot be made distinct by more of it.
+    let distinct_ids: HashSet<&str> = ids.iter().copied().collect();
+    if distinct_ids.len() == ids.len() {
+        return format!("give more of the id: {}", ids.join(", "));
+    }
+    // Candidates come in the order of their times, which may be equal.
+    paths.sort();
+    let paths = paths.join(", ");
+    format!("these files have the same id: {paths}; give the path of one")
 }
 
 /// Returns the commands that list the sessions of each other agent, each with `options` at its end.

@@ -48,27 +48,24 @@ impl Pager {
         }
         let mut command = parse_command(command_line);
         command.stdin(Stdio::piped());
-        command.envs(
-            PAGER_OPTIONS
-                .into_iter()
-                .filter(|(name, _)| (world.env)(name).is_none()),
-        );
-        let mut less_options = Vec::new();
-        if heading_lines > 0 && less_keeps_headings(command_line, world) {
-            less_options.push(format!("--header={heading_lines}"));
+
+        // Options are given in variables, because each pager ignores those of the others.
+        for (variable, default_options) in PAGER_OPTIONS {
+            let mut options = match (world.env)(variable) {
+                Some(options) => options,
+                None => default_options.to_owned(),
+            };
+            if variable == "LESS" {
+                if heading_lines > 0 && less_keeps_headings(command_line, world) {
+                    options += &format!(" --header={heading_lines}");
+                }
+                if first_line > 1 {
+                    options += &format!(" +{first_line}g");
+                }
+            }
+            command.env(variable, options);
         }
-        if first_line > 1 {
-            less_options.push(format!("+{first_line}g"));
-        }
-        if !less_options.is_empty() {
-            // The options are in a variable, because pagers other than less ignore it.
-            let (less_variable, default_options) = PAGER_OPTIONS[0];
-            let options = (world.env)(less_variable).unwrap_or_else(|| default_options.to_owned());
-            command.env(
-                less_variable,
-                format!("{options} {}", less_options.join(" ")),
-            );
-        }
+
         let waiting = SignalGuard::install();
         match ((world.spawn)(&mut command), &configured) {
             (Ok(child), _) => Ok(Pager::from_child(child, waiting)),

@@ -77,24 +77,32 @@ impl ShellCommand {
     pub fn run(&self, input: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let signal_guard = SignalGuard::install();
         let (mut child, mut group) = self.spawn()?;
-        let deadline = Instant::now() + self.timeout;
-        let result = exchange_input_output(
-            &mut child,
-            &input,
-            self.most_output_bytes,
-            deadline,
-            &signal_guard,
-        )
-        .and_then(|output| Ok((output, wait_for_exit(&mut child, deadline, &signal_guard)?)));
-        let outcome = match result {
-            Ok((output, status)) if status.success() => Ok(output),
-            Ok((_, status)) => Err(self.failure(&status.to_string())),
-            Err(error) => Err(self.io_failure(&error)),
-        };
+        let outcome = self.wait_for_output(&mut child, &input, &signal_guard);
         if outcome.is_err() {
             group.kill(&mut child, signal_guard.pending_signal());
         }
         outcome
+    }
+
+    /// Passes `input` to the running command, waits until it exits, and returns its output. Fails
+    /// if the command fails, or runs longer than the timeout: then it may still be running.
+    fn wait_for_output(
+        &self,
+        child: &mut Child,
+        input: &[u8],
+        signal_guard: &SignalGuard,
+    ) -> Result<Vec<u8>, Failure> {
+        let deadline = Instant::now() + self.timeout;
+        let max_bytes = self.most_output_bytes;
+        let output = exchange_input_output(child, input, max_bytes, deadline, signal_guard)
+            .map_err(|error| self.io_failure(&error))?;
+        let status = wait_for_exit(child, deadline, signal_guard)
+            .map_err(|error| self.io_failure(&error))?;
+        if status.success() {
+            Ok(output)
+        } else {
+            Err(self.failure(&status.to_string()))
+        }
     }
 
     /// Starts the command in its own process group, so that its descendants can be ended with it.
