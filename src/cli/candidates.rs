@@ -25,8 +25,8 @@ enum IdForm {
 }
 
 /// Returns a row for each session that an id or a name matches, the most recently changed first.
-/// `candidates` are their ids and paths. If they are only some of the sessions, `count` is the
-/// number of all, and a last row has the number of the others.
+/// `candidates` are the ids and paths of the sessions. `count` is the number of all that match: if
+/// it is greater, a last row has the number of the others.
 pub fn describe_candidates(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Vec<String> {
     let mut sessions = Vec::new();
     let mut unreadable_rows = Vec::new();

@@ -10,7 +10,7 @@
 use super::open::{Input, OpenSession};
 use crate::cli::options;
 use crate::cli::output::{Failure, Ui};
-use crate::cli::process::run::{HOOK_VARIABLE, ShellCommand};
+use crate::cli::process::run::{CommandNames, HOOK_VARIABLE, ShellCommand};
 use crate::ops::summary::Summary;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
@@ -41,7 +41,10 @@ impl HookArgs {
         ShellCommand::from_option_or_env(
             &input.name,
             self.hook.as_ref(),
-            ["--hook", HOOK_VARIABLE],
+            CommandNames {
+                option: "--hook",
+                variable: HOOK_VARIABLE,
+            },
             self.timeout,
             "--hook 'cat >&2' prints what it receives",
             ui,

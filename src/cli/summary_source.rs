@@ -5,7 +5,7 @@ use super::hook::{HookAnswer, HookArgs};
 use super::open::{Input, OpenSession};
 use crate::agents::prompt::Instructions;
 use crate::cli::output::{Failure, Ui};
-use crate::cli::process::run::{SUMMARIZER_VARIABLE, ShellCommand};
+use crate::cli::process::run::{CommandNames, SUMMARIZER_VARIABLE, ShellCommand};
 use crate::ops::redact::number_secrets;
 use crate::ops::summary::Summary;
 use crate::redact::{self, Redactor};
@@ -179,7 +179,10 @@ impl SummaryArgs {
         ShellCommand::from_option_or_env(
             &input.name,
             self.summarizer.as_ref(),
-            ["--summarizer", SUMMARIZER_VARIABLE],
+            CommandNames {
+                option: "--summarizer",
+                variable: SUMMARIZER_VARIABLE,
+            },
             self.hook.timeout,
             "--prompt prints its input, to run it by hand",
             ui,

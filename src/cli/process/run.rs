@@ -39,23 +39,30 @@ pub struct ShellCommand {
     pub most_output_bytes: usize,
 }
 
+/// The option and the environment variable that may give a command.
+pub struct CommandNames {
+    pub option: &'static str,
+    pub variable: &'static str,
+}
+
 /// The meaning of a failure before anything is written.
 pub const NOTHING_WRITTEN: &str = "nothing was written";
 
 impl ShellCommand {
-    /// Returns the command given by an option, else by an environment variable. `None` if neither
-    /// gives one, or if the command is empty.
+    /// Returns the command of an option (`given`, if the option is used), else that of an
+    /// environment variable. `None` if neither gives one, or if the command is empty. `hint`
+    /// follows the message of a failure.
     pub fn from_option_or_env(
         session: &str,
         given: Option<&String>,
-        [option_name, variable]: [&'static str; 2],
+        names: CommandNames,
         timeout: Duration,
         hint: &'static str,
         ui: &Ui,
     ) -> Option<ShellCommand> {
         let (given_by, command) = match given {
-            Some(command) => (option_name, command.clone()),
-            None => (variable, ui.env_var(variable)?),
+            Some(command) => (names.option, command.clone()),
+            None => (names.variable, ui.env_var(names.variable)?),
         };
         // An empty option thus disables the command in the environment.
         if command.trim().is_empty() {
