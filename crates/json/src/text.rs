@@ -252,8 +252,8 @@ pub fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
     }
 }
 
-/// Appends WTF-8 to WTF-8. If `out` ends with the high surrogate of a pair and `more` begins with the
-/// low one, joins them to one character, because WTF-8 has no pairs of surrogates.
+/// Appends WTF-8 to WTF-8. If `out` ends with the high surrogate of a pair and `more` begins with
+/// the low one, joins them to one character, because WTF-8 has no pairs of surrogates.
 pub fn push_wtf8(out: &mut Vec<u8>, more: &[u8]) {
     // Each surrogate begins with this byte, and little else does.
     let may_begin_with_surrogate = more.first() == Some(&0xed);

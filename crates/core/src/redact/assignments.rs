@@ -342,7 +342,8 @@ fn resembles_code(value: &[u8], class: NameClass) -> bool {
         return false;
     }
     // A key or a token is random, which no identifier is. But a password may have the form of an
-    // identifier, as `summer_2024`, unless it is like the C type `__u32` or the number `0x746f`.
+    // identifier, such as `summer_2024`. It rarely begins like the C type `__u32` or the number
+    // `0x746f`.
     let begins_like_type_or_number = value.starts_with(b"_") || value.starts_with(b"0");
     class != NameClass::Password || begins_like_type_or_number
 }

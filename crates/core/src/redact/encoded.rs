@@ -62,8 +62,9 @@ const GROUP: usize = 4;
 /// Decodes each run of base64 digits in a text, and calls `visit` with the result. Runs of fewer
 /// than [`SHORTEST_ENCODED`] digits are skipped.
 ///
-/// The first digits of a run may be ordinary text: in `id/c2VjcmV0…`, `id/` consists of digits, too.
-/// So the run is decoded from each of its first four digits, and `visit` is called for each result.
+/// The first digits of a run may be ordinary text: in `id/c2VjcmV0…`, `id/` consists of digits,
+/// too. So the run is decoded from each of its first four digits, and `visit` is called for each
+/// result.
 pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
     let mut searched_end = 0;
     while let Some(distance) = text[searched_end..].iter().position(is_base64_digit) {

@@ -56,8 +56,8 @@ pub fn is_random_expression(value: &[u8]) -> bool {
     !is_whole_call && parts.any(is_random_part)
 }
 
-/// Whether a part of an expression is random: it has a digit before a letter, as `Xk29v`. Names
-/// have their digits at the end, as `user2`, except those with one of [`WORDS`].
+/// Whether a part of an expression is random: it has a digit before a letter, as in `Xk29v`.
+/// Names have their digits at the end, as in `user2`, except those with one of a few words.
 fn is_random_part(part: &[u8]) -> bool {
     /// Parts of names such as `sha256sum` and `b64decode`, which have a digit before a letter.
     const WORDS: [&[u8]; 9] = [
@@ -80,7 +80,7 @@ fn is_word(part: &[u8]) -> bool {
     part.iter().all(u8::is_ascii_alphanumeric) && (part.len() < 8 || !alternates_classes(part))
 }
 
-/// Whether a value is the path of a file: it begins like a path, and has several parts, as
+/// Whether a value is the path of a file: it begins like a path, and has several parts, as in
 /// `/run/secrets`. After a drive such as `C:\`, one part is enough.
 pub fn looks_like_path(value: &[u8]) -> bool {
     let begins_with_drive =
@@ -99,8 +99,8 @@ pub fn looks_like_path(value: &[u8]) -> bool {
     begins_as_path && part_count > 1
 }
 
-/// Whether a value is the absolute path of a file, as `/home/bob/.ssh`, not random bytes in base64,
-/// which may also begin with `/`. The first two parts of a path are words.
+/// Whether a value is the absolute path of a file, such as `/home/bob/.ssh`, not random bytes in
+/// base64, which may also begin with `/`. The first two parts of a path are words.
 pub fn is_absolute_path(value: &[u8]) -> bool {
     let Some(from_root) = value.strip_prefix(b"/") else {
         return false;
@@ -117,8 +117,8 @@ fn is_file_name(part: &[u8]) -> bool {
     part.len() > 1 && part.iter().all(in_name) && !alternates_classes(part)
 }
 
-/// Whether a value is the base64 of `user:password`, as after `Authorization: Basic`, or of a random
-/// secret. For a random secret, the value must have at least 20 characters.
+/// Whether a value is the base64 of `user:password`, as after `Authorization: Basic`, or of a
+/// random secret. For a random secret, the value must have at least 20 characters.
 pub fn is_encoded_login(value: &[u8]) -> bool {
     let mut digits = value.trim_ascii_end();
     while let Some(without_padding) = digits.strip_suffix(b"=") {

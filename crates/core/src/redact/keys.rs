@@ -134,8 +134,8 @@ fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
     key_end
 }
 
-/// Skips the headers of a key in `lines`, and then the first full line of digits. Returns the end of
-/// these digits; `None` if a line that is neither a header nor blank comes first.
+/// Skips the headers of a key in `lines`, and then the first full line of digits. Returns the end
+/// of these digits; `None` if a line that is neither a header nor blank comes first.
 fn skip_to_first_full_line(lines: &mut LinesBelow) -> Option<usize> {
     let most_lines = MOST_HEADERS + 1;
     for line in lines.take(most_lines) {
@@ -153,11 +153,11 @@ fn skip_to_first_full_line(lines: &mut LinesBelow) -> Option<usize> {
 }
 
 /// Returns the offset in a line after the last digits of a key, if the key ends in this line: after
-/// the `==` of `QbVnZs0hKxDf2Q==</pre>`. The line follows a full one. `None` if the line is not part
-/// of the key.
+/// the `==` of `QbVnZs0hKxDf2Q==</pre>`. The line follows a full one. `None` if the line is not
+/// part of the key.
 ///
-/// A short line is the last of a key if its digits end with padding. Other text, such as the closing
-/// tag, may follow the padding, or a full line of digits.
+/// A short line is the last of a key if its digits end with padding. Other text, such as the
+/// closing tag, may follow the padding, or a full line of digits.
 fn last_digits_end(line: &[u8]) -> Option<usize> {
     if line.ends_with(b"=") {
         return Some(line.len());
@@ -178,8 +178,8 @@ fn last_digits_end(line: &[u8]) -> Option<usize> {
 /// Returns the start of the digits of a key whose last delimiter begins at `last_line`, following
 /// its lines upwards. If there are no digits, returns `last_line`.
 ///
-/// From the end, a key has at most [`MOST_SHORT_LINES`] short lines, then only full lines of at least
-/// [`SHORTEST_LINE`] digits. A line may have a prefix before its digits, as in a diff.
+/// From the end, a key has at most [`MOST_SHORT_LINES`] short lines, then only full lines of at
+/// least [`SHORTEST_LINE`] digits. A line may have a prefix before its digits, as in a diff.
 fn find_key_start(text: &[u8], last_line: usize) -> usize {
     let mut lines = LinesAbove::new(text, last_line);
     let mut key_start = last_line;
@@ -273,6 +273,8 @@ impl<'t> LinesBelow<'t> {
 impl<'t> Iterator for LinesBelow<'t> {
     type Item = TextLine<'t>;
 
+    /// Returns the line after `self.line_break`, the break before the next line. Skips empty lines.
+    /// `None` after the last line of the text, which no break follows.
     fn next(&mut self) -> Option<TextLine<'t>> {
         while let Some(line_break) = self.line_break.take() {
             let start = line_break.end;
@@ -312,6 +314,8 @@ impl<'t> LinesAbove<'t> {
 impl<'t> Iterator for LinesAbove<'t> {
     type Item = TextLine<'t>;
 
+    /// Returns the line that ends at `self.line_end`, and moves this to the end of the line above.
+    /// `None` above the first line of the text, which no break precedes.
     fn next(&mut self) -> Option<TextLine<'t>> {
         let end = self.line_end.take()?;
         let mut start = 0;
@@ -327,7 +331,7 @@ impl<'t> Iterator for LinesAbove<'t> {
 }
 
 /// Returns the range of the next line break at or after an offset: a newline, or the escape `\n` or
-/// `\r` with all its backslashes, as the `\\n` of JSON in a JSON string.
+/// `\r` with all its backslashes, such as the `\\n` of JSON in a JSON string.
 fn line_break_after(text: &[u8], offset: usize) -> Option<Range<usize>> {
     let mut searched_end = offset;
     while let Some(distance) = memchr::memchr2(b'\n', b'\\', &text[searched_end..]) {
@@ -350,7 +354,7 @@ fn line_break_after(text: &[u8], offset: usize) -> Option<Range<usize>> {
 }
 
 /// Returns the range of the last line break that ends at or before an offset: a newline, or the
-/// escape `\n` or `\r` with all its backslashes, as the `\\n` of JSON in a JSON string.
+/// escape `\n` or `\r` with all its backslashes, such as the `\\n` of JSON in a JSON string.
 fn line_break_before(text: &[u8], offset: usize) -> Option<Range<usize>> {
     let mut searched_start = offset;
     while let Some(last) = memchr::memrchr2(b'\n', b'\\', &text[..searched_start]) {

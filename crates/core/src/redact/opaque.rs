@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// Returns replacements for values in a line of JSON that are opaque as a whole: content blocks,
-/// and payloads that a provider gets back unchanged. The entry itself, its `message`, and the
+/// and payloads of a provider that contain encrypted text. The entry itself, its `message`, and the
 /// `replacement` in an edit of pi may have them. Images are replaced unless `keep_images` is set.
 pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
     let mut splices = Vec::new();

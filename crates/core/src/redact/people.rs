@@ -150,12 +150,13 @@ fn user_name_in(home: &str) -> Option<&str> {
 pub fn find_home(cwd: &str) -> Option<&str> {
     let is_separator = |byte: &u8| matches!(byte, b'/' | b'\\');
     let mut parts = cwd.as_bytes().split(is_separator);
+    // Empty, or a drive such as `C:`.
     let root = parts.next()?;
     let parent = parts.next()?;
     let name = parts.next()?;
     if !matches!(parent, b"home" | b"Users") {
         return None;
     }
-    let separators = 2;
-    Some(&cwd[..root.len() + parent.len() + name.len() + separators])
+    let separators_len = "//".len();
+    Some(&cwd[..root.len() + parent.len() + name.len() + separators_len])
 }

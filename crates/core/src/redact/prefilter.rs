@@ -98,8 +98,8 @@ impl NeedlePrefilter {
         }
         let longest_needle = literals.iter().map(Vec::len).max().unwrap_or(0);
 
-        // `step_through_parts` steps the automaton byte by byte, so its own prefilter would never be
-        // used. A DFA is faster than an NFA, but its tables are too large for many literals.
+        // `step_through_parts` steps the automaton byte by byte, so its own prefilter would never
+        // be used. A DFA is faster than an NFA, but its tables are too large for many literals.
         let automaton = if literals.len() < MOST_DFA_NEEDLES {
             let table = dfa::Builder::new().prefilter(false).build(literals);
             NeedleAutomaton::Dfa(table.expect("values of a file fit"))
@@ -188,8 +188,8 @@ impl NeedlePrefilter {
         parts: [Range<usize>; N],
         visit: &mut dyn FnMut(usize, NeedleHit),
     ) {
-        // Only an automaton that was built for anchored searches alone has no such state. A panic is
-        // better than to find nothing, which would leave secrets in the file.
+        // Only an automaton that was built for anchored searches alone has no such state. A panic
+        // is better than to find nothing, which would leave secrets in the file.
         let start = automaton
             .start_state(Anchored::No)
             .expect("the automaton is built for searches anywhere");

@@ -94,8 +94,9 @@ pub fn is_varied(rest: &[u8]) -> bool {
     kinds.len() >= 8 && rest.iter().any(u8::is_ascii_digit) && !is_placeholder(rest)
 }
 
-/// Whether the text between a colon and `@` in a URL is a password, as in `//user:password@host`. In
-/// `http://localhost:80,me@example.org`, it is a port and the start of an e-mail address instead.
+/// Whether the text between a colon and `@` in a URL is a password, as in `//user:password@host`.
+/// In `http://localhost:80,me@example.org`, it is a port and the start of an e-mail address
+/// instead.
 pub fn is_url_password(secret: &[u8]) -> bool {
     let digit_count = secret
         .iter()
@@ -122,8 +123,8 @@ pub fn is_password(secret: &[u8]) -> bool {
 /// time, or an ordinary word or identifier.
 ///
 /// A UUID, random bytes in base64 and letters in a random order are secrets. Any other value must
-/// vary, and have at least two letters and two digits, as `prod-foobar-secret-42`. It must also
-/// have at most three words, or signs at random places.
+/// vary, and have at least two letters and two digits, as in `prod-foobar-secret-42`. It must
+/// also have at most three words, or signs at random places.
 pub fn is_assigned_secret(secret: &[u8]) -> bool {
     let is_example = is_placeholder(secret) || is_filler(secret);
     if is_example || is_reference(secret) || begins_with_time(secret) {
@@ -172,7 +173,7 @@ pub fn is_generated_password(secret: &[u8]) -> bool {
         && is_password(secret)
 }
 
-/// Whether a text of at least 20 characters has signs at random places, as the keys that Django
+/// Whether a text of at least 20 characters has signs at random places, as in the keys that Django
 /// generates: `df03==unk6q5db_tt^o7rlben`. The class of characters must change more often than in a
 /// list. Other signs, as in a pattern or an address, rule this out.
 fn has_random_signs(secret: &[u8]) -> bool {
@@ -352,8 +353,8 @@ const PLACEHOLDERS: [&str; 25] = [
 ];
 
 /// Whether a text is made up for an example or a test, such as `test-key-12345`: all its words are
-/// in [`PLACEHOLDERS`] or in a list of others, and all its numbers count up from 1. Other characters
-/// are ignored.
+/// in [`PLACEHOLDERS`] or in a list of others, and all its numbers count up from 1. Other
+/// characters are ignored.
 fn is_filler(secret: &[u8]) -> bool {
     const WORDS: [&str; 11] = [
         "abc",

@@ -45,9 +45,9 @@ pub struct SecretSearch {
 }
 
 impl SecretSearch {
-    /// Returns a search for secrets by the rules, for these values and, if given, for `people`, whose
-    /// home directories and names are replaced. Signatures and encrypted texts are found as well,
-    /// and also images unless `keeps_images` is set.
+    /// Returns a search for secrets by the rules, for these values and, if given, for `people`,
+    /// whose home directories and names are replaced. Signatures and encrypted texts are found as
+    /// well, and also images unless `keeps_images` is set.
     pub fn new(
         values: Vec<SecretValue>,
         people: Option<People>,
@@ -130,8 +130,8 @@ impl SecretSearch {
         }
     }
 
-    /// Returns the hits of the needles of people and of values in some lines, in order. Without the
-    /// needles of the rules: see [`find_rule_needles`].
+    /// Returns the hits of the needles of people and of values in some lines, in order.
+    /// [`find_rule_needles`] returns those of the rules.
     fn find_own_needles(&self, lines: &[u8]) -> Vec<NeedleHit> {
         let Some(needles) = &self.needles else {
             return Vec::new();
@@ -189,8 +189,8 @@ impl SecretSearch {
         searches
     }
 
-    /// Searches a line, given without its newline. `needles` are the hits of needles in the line, in
-    /// order, with offsets from the start of the line.
+    /// Searches a line, given without its newline. `needles` are the hits of needles in the line,
+    /// in order, with offsets from the start of the line.
     ///
     /// If two finds overlap, only one is kept:
     /// 1. an opaque block, rather than a signature in it;
@@ -293,8 +293,8 @@ impl SecretSearch {
         finds.hits = found.hits;
     }
 
-    /// Adds the known values that are outside of strings, such as the number in `{"pin":9182}`. They
-    /// are irreplaceable, because a placeholder there would not be valid JSON.
+    /// Adds the known values that are outside of strings, such as the number in `{"pin":9182}`.
+    /// They are irreplaceable, because a placeholder there would not be valid JSON.
     ///
     /// A value is outside of strings if it neither overlaps a secret that was found in one, nor is
     /// in one of `removed_ranges`, which are removed from the line as a whole. A value next to a
@@ -394,8 +394,8 @@ impl SecretSearch {
         }
     }
 
-    /// Adds the secrets in `string`, the string that `strings` has just read, to `finds`. `searches`
-    /// are the searches that the needles in the string call for.
+    /// Adds the secrets in `string`, the string that `strings` has just read, to `finds`.
+    /// `searches` are the searches that the needles in the string call for.
     fn add_hits_in_string(
         &self,
         strings: &Strings,
@@ -448,9 +448,9 @@ fn take_searches_in<'n>(
     searches
 }
 
-/// Adds `string`, the string that `strings` has just read, as a secret, if its key and its text show
-/// that it is one, as in `"api_key":"x9Qd81LmP2"`. Does nothing if a secret was already found in
-/// the string, or if it is an example from documentation.
+/// Adds `string`, the string that `strings` has just read, as a secret, if its key and its text
+/// show that it is one, as in `"api_key":"x9Qd81LmP2"`. Does nothing if a secret was already found
+/// in the string, or if it is an example from documentation.
 fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
     // Secrets are added in the order of the line, so only the last can be in this string.
     let has_hit = finds

@@ -196,8 +196,8 @@ impl<'a> MappedText<'a> {
         })
     }
 
-    /// Converts a range of the text to the corresponding range of the source: for the source `a%3Db`
-    /// with the text `a=b`, 1 to 2 becomes 1 to 4.
+    /// Converts a range of the text to the corresponding range of the source: for the source
+    /// `a%3Db` with the text `a=b`, 1 to 2 becomes 1 to 4.
     ///
     /// Source bytes without text, such as a colour code, are included only between two bytes of the
     /// range, not before its first or after its last byte. So the end is mapped by the last byte of

@@ -213,8 +213,8 @@ impl ValueSearch {
         values
     }
 
-    /// Calls `visit` with the range of each occurrence of a value, in any spelling, and the index of
-    /// the value. Occurrences are in the order of the text; one inside another is left out.
+    /// Calls `visit` with the range of each occurrence of a value, in any spelling, and the index
+    /// of the value. Occurrences are in the order of the text; one inside another is left out.
     pub fn each_occurrence(&self, text: &[u8], visit: &mut dyn FnMut(Range<usize>, usize)) {
         // The range of each occurrence, and the index of its value.
         let mut occurrences: Vec<(Range<usize>, usize)> = Vec::new();

@@ -75,9 +75,9 @@ impl WindowIndexBuilder {
     /// Adds a literal, and chooses a window in `part`, which must have at least [`WINDOW`] bytes.
     ///
     /// Five places are tried in this order: the end, the middle, three quarters, one quarter, and
-    /// the start. The first one whose bytes no other window has is chosen, because each literal that
-    /// shares a window is compared wherever the window occurs. If there is none, the window is at
-    /// the end, and shares its bytes with another.
+    /// the start. The first one whose bytes no other window has is chosen, because each literal
+    /// that shares a window is compared wherever the window occurs. If there is none, the window is
+    /// at the end, and shares its bytes with another.
     pub fn add_literal(&mut self, literal: u32, text: &[u8], part: Range<usize>) {
         debug_assert!(part.len() >= WINDOW);
         // The end comes first, because private keys and tokens of one kind have the same beginning.

@@ -43,8 +43,8 @@ impl Operator {
             [b'>', ..] if is_element => Some(Operator::one_character(text, name, start)),
             // An argument of a function.
             [b'(', ..] => Some(Operator::before_quote(text, start + 1)),
-            // The name is an argument, as in `setenv("TOKEN", "…")`, or the value of a member, as in
-            // `{"name": "TOKEN", "value": "…"}`.
+            // The name is an argument, as in `setenv("TOKEN", "…")`, or the value of a member, as
+            // in `{"name": "TOKEN", "value": "…"}`.
             [b',', ..] if is_closed => match read_pair_operator(text, start + 1) {
                 Some(pair) => Some(pair),
                 None => Some(Operator::before_quote(text, start + 1)),
@@ -121,8 +121,8 @@ fn read_pair_operator(text: &[u8], offset: usize) -> Option<Operator> {
     }
 }
 
-/// The maximum number of quotes and brackets that close a name, as the `"]` of `["name"]`, with some
-/// reserve.
+/// The maximum number of quotes and brackets that close a name, such as the `"]` of `["name"]`,
+/// with some reserve.
 const MOST_CLOSING: usize = 3;
 
 /// The maximum number of spaces between a name and its operator. Settings are often aligned.
@@ -205,8 +205,8 @@ impl WrittenValue {
     }
 }
 
-/// Returns the number of bytes before `quote`, which ends a value. `content` begins after the first
-/// quote. `None` if white space or an escape comes before the last one, or if it is missing.
+/// Returns the length of a value in quotes. `content` begins after the opening quote. `None` if
+/// white space or an escape comes before the closing quote, or if that is missing.
 fn quoted_len(content: &[u8], quote: u8) -> Option<usize> {
     for (offset, &byte) in content.iter().enumerate() {
         if byte == quote {

@@ -90,8 +90,8 @@ fn continues_colour(rest: &[u8]) -> bool {
 }
 
 /// Whether the bytes begin with a word that may be a secret or a part of one. The word must have at
-/// least 16 characters, as few words of a language do, or at least six with both a letter and a
-/// digit.
+/// least 16 characters, which few words of a language have, or at least six with both a letter and
+/// a digit.
 fn begins_with_random_word(rest: &[u8]) -> bool {
     const SHORTEST: usize = 6;
     const LONGEST_OF_LETTERS: usize = 15;
