@@ -35,7 +35,7 @@ pub fn usage_failure(error: &clap::Error, args: &[OsString], command: &clap::Com
     } else if let Some(tip) = own_tip(error, args, subcommand) {
         advice.push(tip);
     } else {
-        if let Some(suggestion) = unlike_suggestion(error) {
+        if let Some(suggestion) = unlikely_suggestion(error) {
             tips_of_clap.retain(|tip| !tip.contains(&suggestion));
         }
         for tip in tips_of_clap {
@@ -78,7 +78,8 @@ fn command_name<'a>(
     if is_argument { None } else { Some(second) }
 }
 
-/// Returns the first tip of this module that applies to the error. Habits are handled before.
+/// Returns a tip for the error, other than those of [`HABITS`], which the caller looks up before.
+/// Tips for one option or command come before the one for any missing argument.
 fn own_tip(
     error: &clap::Error,
     args: &[OsString],
@@ -323,9 +324,9 @@ pub fn is_slip(typed: &str, known: &str) -> bool {
         && strsim::osa_distance(typed, known) <= most_differing
 }
 
-/// Returns clap's suggestion for an option or a value, if it is too different from what was typed
-/// to be meant.
-fn unlike_suggestion(error: &clap::Error) -> Option<String> {
+/// Returns clap's suggestion for an option or a value, if it is so different from what was typed
+/// that the user hardly meant it. The caller then leaves it out of the message.
+fn unlikely_suggestion(error: &clap::Error) -> Option<String> {
     let typed = context_text(error, ContextKind::InvalidArg)?;
     let suggested = context_text(error, ContextKind::SuggestedArg)?;
     let is_similar = is_slip(
@@ -592,7 +593,7 @@ fn tip_for_former_name(error: &clap::Error, subcommand: Option<&clap::Command>) 
     let Some(ContextValue::String(suggested)) = error.get(ContextKind::SuggestedArg) else {
         return None;
     };
-    if unlike_suggestion(error).is_some() {
+    if unlikely_suggestion(error).is_some() {
         return None;
     }
     let former = suggested.trim_start_matches('-');

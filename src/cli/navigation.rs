@@ -574,6 +574,7 @@ pub fn session_tree_event(
             "summaryEntry",
             summary_entry.map_or(b"null", |entry| &entry.line),
         )
+        // In oh-my-pi, a hook is an extension. One hook may serve both agents.
         .json("fromExtension", from_hook)
         .json("fromHook", from_hook);
     HookEvent {

@@ -69,6 +69,11 @@ struct StoredSession {
 impl StoredSession {
     /// Returns the session to which a file in the storage belongs; `None` if no messages of it are
     /// stored.
+    ///
+    /// ```text
+    /// storage/session/PROJECT/ses_….json   the file
+    /// storage/message/ses_…/               the messages of the session
+    /// ```
     fn of_file(path: &Path) -> Option<StoredSession> {
         let name = path.file_name()?.to_str()?;
         let id = name.strip_suffix(".json")?;

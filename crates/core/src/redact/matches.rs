@@ -35,16 +35,18 @@ pub(super) fn each_match<'t>(
     if !searches.intersects(SearchSet::SECRETS) {
         return;
     }
-    let replaced_ranges = RangeSet::from_ranges(placeholders::ranges_in(text).iter());
-    let mut visit_unreplaced = |range: Range<usize>, kind, name| {
-        let has_code = contains_terminal_code(&text[range.clone()]) && is_contextual(kind);
-        if !has_code && !replaced_ranges.overlaps(&range) {
+    let placeholder_ranges = RangeSet::from_ranges(placeholders::ranges_in(text).iter());
+    let mut visit_if_secret = |range: Range<usize>, kind, name| {
+        let contains_code = contains_terminal_code(&text[range.clone()]);
+        let is_found_without_code = contains_code && is_contextual(kind);
+        let is_replaced = placeholder_ranges.overlaps(&range);
+        if !is_found_without_code && !is_replaced {
             visit(RuleMatch { range, kind, name });
         }
     };
 
     if searches.intersects(SearchSet::SHAPES) {
-        each_shape(text, |range, kind| visit_unreplaced(range, kind, b""));
+        each_shape(text, |range, kind| visit_if_secret(range, kind, b""));
     }
     for (row, rule) in RULES.iter().enumerate() {
         if !searches.intersects(SearchSet::for_rule(row)) {
@@ -52,18 +54,18 @@ pub(super) fn each_match<'t>(
         }
         for captures in rule.expression().captures_iter(text) {
             if let Some(range) = rule.secret_range(text, &captures) {
-                visit_unreplaced(range, rule.kind, b"");
+                visit_if_secret(range, rule.kind, b"");
             }
         }
     }
     if searches.intersects(SearchSet::ASSIGNMENTS) {
         each_assignment(text, |assigned| {
-            visit_unreplaced(assigned.value, assigned.kind, &text[assigned.name]);
+            visit_if_secret(assigned.value, assigned.kind, &text[assigned.name]);
         });
     }
     if searches.intersects(SearchSet::COOKIES) {
         each_cookie(text, |cookie| {
-            visit_unreplaced(cookie.value, cookies::KIND, &text[cookie.name]);
+            visit_if_secret(cookie.value, cookies::KIND, &text[cookie.name]);
         });
     }
 }
