@@ -366,6 +366,31 @@ fn a_session_in_the_database_is_exported_by_opencode() {
     assert_eq!(sessions(&s).len(), 1);
 }
 
+/// A command that copies lines refuses such a session, so nothing is exported for it.
+#[cfg(unix)]
+#[test]
+fn nothing_is_exported_for_a_command_that_refuses_the_session() {
+    let s = Sandbox::with(&["opencode/plain.json"]);
+    let path = s.path("bin").to_str().unwrap().to_owned();
+    let plain = s.path("plain.json").to_str().unwrap().to_owned();
+    let seen = s.path("seen").to_str().unwrap().to_owned();
+    s.script(
+        "bin/opencode",
+        &format!("#!/bin/sh\n: > '{seen}'\nexec cat '{plain}'\n"),
+    );
+    for line in [
+        format!("redact {PLAIN_ID} -o ./x.jsonl"),
+        format!("label {PLAIN_ID} @ here"),
+    ] {
+        let refused = at_home(&s, &line).env("PATH", &path).done().fails(2);
+        assert!(
+            refused.contains("no such file, and no session with that id or name"),
+            "{refused}"
+        );
+    }
+    assert!(!s.path("seen").exists());
+}
+
 /// Earlier versions kept all responses of a turn in one message.
 #[test]
 fn each_step_of_a_message_is_a_response() {

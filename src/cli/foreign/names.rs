@@ -20,18 +20,24 @@ use std::path::{Path, PathBuf};
 /// [`named::resolve_argument`] accepts; in addition, the id of a session of another agent, and
 /// words of a title.
 pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    match named::resolve_name(argument, ui) {
+        Ok(path) => Ok(path),
+        Err(failure) => resolve_foreign_id_or_title(argument, failure, ui),
+    }
+}
+
+/// Returns the path of a session for a command that copies its lines, and so refuses a session of
+/// another agent. Accepts everything that [`resolve_argument_to_read`] accepts, except the id of a
+/// session of OpenCode.
+pub fn resolve_argument_to_copy(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let failure = match named::resolve_name(argument, ui) {
         Ok(path) => return Ok(path),
         Err(failure) => failure,
     };
-    let failure = match resolve_foreign_id(argument, failure, ui) {
-        Ok(path) => return Ok(path),
-        Err(failure) => failure,
-    };
-    match name_argument(argument) {
-        Some(words) if failure.is_missing_file => resolve_title(words, failure, ui),
-        _ => Err(failure),
+    if may_need_export(argument) {
+        return Err(failure);
     }
+    resolve_foreign_id_or_title(argument, failure, ui)
 }
 
 /// Returns the path of a session for a command that changes it. Accepts everything that
@@ -42,13 +48,34 @@ pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBu
         Ok(path) => return Ok(path),
         Err(failure) => failure,
     };
-    // OpenCode would first have to export the session, only for the command to refuse it.
-    let is_in_database = name_argument(argument).is_some_and(opencode::is_session_id);
-    if is_in_database {
+    if may_need_export(argument) {
         return Err(failure);
     }
     resolve_foreign_id(argument, failure, ui)
         .map_err(|failure| named::suggest_sessions(argument, failure, ui))
+}
+
+/// Whether an argument is the id of a session of OpenCode, which may be in its database. OpenCode
+/// would then have to export the session, only for the command to refuse it.
+fn may_need_export(argument: &Path) -> bool {
+    name_argument(argument).is_some_and(opencode::is_session_id)
+}
+
+/// Returns the session whose id is `argument`, or whose title has the words. `failure` is that of
+/// the search by name.
+fn resolve_foreign_id_or_title(
+    argument: &Path,
+    failure: Failure,
+    ui: &mut Ui,
+) -> Result<PathBuf, Failure> {
+    let failure = match resolve_foreign_id(argument, failure, ui) {
+        Ok(path) => return Ok(path),
+        Err(failure) => failure,
+    };
+    match name_argument(argument) {
+        Some(words) if failure.is_missing_file => resolve_title(words, failure, ui),
+        _ => Err(failure),
+    }
 }
 
 /// Returns the session of another agent whose id is `argument`: the id that its agent gave it, or

@@ -3,7 +3,7 @@
 use crate::cli::counted::CountedSource;
 use crate::cli::foreign::{
     self, convert_file_with_lines, is_foreign_session, resolve_argument_to_change,
-    resolve_argument_to_read,
+    resolve_argument_to_copy, resolve_argument_to_read,
 };
 use crate::cli::locate::find_archive_beside;
 use crate::cli::output::{Failure, Progress, Ui, to_visible};
@@ -63,7 +63,7 @@ impl Input {
         if path == Path::new("-") {
             return Input::open_stdin(ui);
         }
-        let found = resolve_argument_to_read(path, ui)?;
+        let found = resolve_argument_to_copy(path, ui)?;
         let input = Input::open_path(&found, ui.stdout_predicate())?;
         Ok(input.begin(found != path, ui))
     }
