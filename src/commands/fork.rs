@@ -430,13 +430,13 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     if has_given_path {
         return None;
     }
-    // A session of another agent was converted, so it is no longer read from its file.
-    let is_foreign = open.input.foreign.is_some();
-    let is_foreign_file = is_foreign && open.input.path.is_some();
-    let is_stream = open.input.file().is_none() && !is_foreign_file;
+    // The input may have no file although the path has one: an archive was decompressed, and a
+    // session of another agent was converted.
+    let is_stream = !open.input.path.as_deref().is_some_and(Path::is_file);
     if is_stream {
         return None;
     }
+    let is_foreign = open.input.foreign.is_some();
     let has_given_target = args.cwd.is_some() || args.agent.is_some();
     if !has_given_target && !is_foreign {
         return None;

@@ -1,5 +1,6 @@
 //! `pisess fork`: a new session from a path of another.
 
+use crate::names::Desk;
 use crate::sandbox::{Sandbox, fixture, session};
 use insta::assert_snapshot;
 
@@ -457,6 +458,22 @@ fn fork_for_of_a_pipe_goes_to_standard_output() {
     writer.join().unwrap().unwrap();
     assert!(fork.text().contains("Which paper for a kite?"), "{fork}");
     assert_eq!(s.names(), ["pipe"]);
+}
+
+/// An archive is decompressed like a stream, but it is a file.
+#[test]
+fn a_fork_of_an_archive_goes_into_the_store_of_the_project() {
+    let d = Desk::new();
+    let session = d.pi("0199aaaa-1111", 1, &[]);
+    d.pisess("archive -q --force 0199aaaa-1111").done();
+    let archive = session.replacen("/sessions/", "/sessions.archive/", 1) + ".zst";
+    let fork = d
+        .pisess(&format!("fork -q ./{archive} --cwd ./kites"))
+        .done();
+    assert_eq!(fork.code, 0, "{fork}");
+    let path = fork.text();
+    assert!(path.starts_with("./home/.pi/agent/sessions/--"), "{fork}");
+    assert!(path.contains("-kites--/"), "{fork}");
 }
 
 #[test]
