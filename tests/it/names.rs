@@ -677,3 +677,28 @@ fn several_sessions_with_one_name_are_told_apart() {
     );
     assert_eq!(forks.lines().count(), 3, "{forks}");
 }
+
+/// The rows are only of the first few, but whether all are copies is known.
+#[test]
+fn many_copies_are_one_session() {
+    let d = Desk::new();
+    for number in 0..9 {
+        let path = format!("home/.pi/agent/sessions/--x{number}--/a.jsonl");
+        d.put(&path, "0199aaaa-11111111", 1, &[]);
+    }
+    let named = d.pisess("tree 0199aaaa-11111111").done().stderr;
+    let rows: Vec<&str> = named.lines().collect();
+    assert_eq!(
+        rows[0],
+        "pisess: `0199aaaa-11111111` matches 9 copies of one session (hint: give the path)"
+    );
+    assert_eq!(rows.last(), Some(&"  and 1 more"), "{named}");
+    let joined = d.pisess("join 0199aaaa-11111111").done();
+    assert_eq!(joined.code, 2, "{joined}");
+    assert!(
+        joined
+            .stderr
+            .contains("has 9 copies (hint: give the paths of two of them)"),
+        "{joined}"
+    );
+}

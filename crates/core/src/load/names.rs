@@ -50,7 +50,7 @@ pub enum NameError {
         similar: Vec<String>,
     },
     /// Several sessions match.
-    #[error("`{name}` matches {}", count_candidates(candidates, *sessions))]
+    #[error("`{name}` matches {}", count_matches(*sessions, id_of_copies.as_deref()))]
     Ambiguous {
         /// The name.
         name: String,
@@ -58,6 +58,8 @@ pub enum NameError {
         candidates: Vec<(String, PathBuf)>,
         /// The number of sessions that match.
         sessions: usize,
+        /// The id of the sessions if all of them are copies of one session.
+        id_of_copies: Option<String>,
     },
 }
 
@@ -72,41 +74,25 @@ impl NameError {
                 "`pisess list` lists the sessions for this directory".to_owned()
             }
             NameError::Unknown { name, similar } => hint_for_unknown(name, similar),
-            NameError::Ambiguous { .. } if self.id_of_copies().is_some() => {
-                "give the path".to_owned()
-            }
+            NameError::Ambiguous {
+                id_of_copies: Some(_),
+                ..
+            } => "give the path".to_owned(),
             NameError::Ambiguous { .. } => "give the id or the path".to_owned(),
         }
     }
 
     /// Returns the id of the matching sessions if all of them are copies of one session.
     pub fn id_of_copies(&self) -> Option<&str> {
-        let NameError::Ambiguous {
-            candidates,
-            sessions,
-            ..
-        } = self
-        else {
-            return None;
-        };
-        find_id_of_copies(candidates, *sessions)
+        match self {
+            NameError::Ambiguous { id_of_copies, .. } => id_of_copies.as_deref(),
+            _ => None,
+        }
     }
 }
 
-/// Returns the id that all matching sessions have. `None` if they have several, or if `candidates`
-/// are not all of them.
-fn find_id_of_copies(candidates: &[(String, PathBuf)], sessions: usize) -> Option<&str> {
-    let ((first_id, _), others) = candidates.split_first()?;
-    let is_complete = candidates.len() == sessions;
-    if is_complete && others.iter().all(|(id, _)| id == first_id) {
-        Some(first_id)
-    } else {
-        None
-    }
-}
-
-fn count_candidates(candidates: &[(String, PathBuf)], sessions: usize) -> String {
-    if find_id_of_copies(candidates, sessions).is_some() {
+fn count_matches(sessions: usize, id_of_copies: Option<&str>) -> String {
+    if id_of_copies.is_some() {
         format!("{sessions} copies of one session")
     } else {
         format!("{sessions} sessions")
@@ -566,6 +552,7 @@ fn require_unique(
         return Ok(matches.pop().map(|session| session.path));
     }
     let sessions = matches.len();
+    let id_of_copies = find_id_of_copies(&matches);
     // The sessions that changed last are the most likely to be meant.
     matches.sort_by_cached_key(|session| Reverse(store::modified(&session.path)));
     matches.truncate(MAX_CANDIDATES);
@@ -577,7 +564,18 @@ fn require_unique(
         name: name.to_owned(),
         candidates,
         sessions,
+        id_of_copies,
     })
+}
+
+/// Returns the id that all of these sessions have; `None` if they have several.
+fn find_id_of_copies(sessions: &[SessionCandidate]) -> Option<String> {
+    let (first, others) = sessions.split_first()?;
+    if others.iter().all(|session| session.id == first.id) {
+        Some(first.id.clone())
+    } else {
+        None
+    }
 }
 
 /// Returns names and ids of sessions that are spelled like `wanted`, the most similar first.
