@@ -15,7 +15,7 @@ use crate::load::{LoadError, read_header};
 use crate::ops::list::{ListedSession, display_title, read_single};
 use crate::session::paths::{abbreviate_home, is_windows_absolute};
 use crate::session::range::is_range_form;
-use pisess_store::{self as store, Disk, FoundFile, Glance, OnDisk, Reach, SearchProblem};
+use pisess_store::{self as store, FoundFile, Glance, Reach, SearchProblem};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -445,7 +445,7 @@ pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
 /// The files of one session, found by a name that the user gave.
 pub struct SessionCopies {
     pub id: String,
-    /// All files with the id: a file that the name alone identifies is first, and otherwise the one
+    /// All files with the id, each by one path: a file that the name alone identifies is first, and otherwise the one
     /// that changed last.
     pub paths: Vec<PathBuf>,
 }
@@ -465,8 +465,8 @@ pub fn find_copies(argument: &Path, ui: &Ui) -> Result<SessionCopies, Failure> {
         Ok(path) => {
             let id = read_id(&path)?;
             let mut paths = copies_newest_first(&id, &stores);
-            let own_file = OnDisk.resolve_links(&ui.resolve_path(&path));
-            paths.retain(|copy| OnDisk.resolve_links(copy) != own_file);
+            let own_path = ui.resolve_path(&path);
+            paths.retain(|copy| !store::is_same(copy, &own_path));
             paths.insert(0, path);
             return Ok(SessionCopies { id, paths });
         }

@@ -22,7 +22,7 @@ use checkup::check_input;
 use cwd::CwdSources;
 use pisess_json::text::Text;
 use pisess_store::workers::in_order;
-use pisess_store::{FoundFile, Reach};
+use pisess_store::{self as store, FoundFile, Reach};
 use repair::repair_sessions;
 use report::{CheckReport, ReportStyle};
 use std::collections::BTreeMap;
@@ -136,15 +136,17 @@ struct CheckedSession {
     session_id: Option<Text<'static>>,
 }
 
-/// Warns of files with the same session id, with one warning for each id.
+/// Warns of files with the same session id, with one warning for each id. Several paths of one file
+/// are no copies.
 ///
 /// If all sessions of the stores were checked, `join` finds both copies by their id.
-fn warn_of_copies(paths_by_id: &BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: bool, ui: &mut Ui) {
+fn warn_of_copies(paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: bool, ui: &mut Ui) {
     for (id, paths) in paths_by_id {
+        let paths = store::distinct_files(paths, PathBuf::as_path);
         if paths.len() < 2 || id.is_empty() {
             continue;
         }
-        let id = to_visible(&String::from_utf8_lossy(id));
+        let id = to_visible(&String::from_utf8_lossy(&id));
         let names: Vec<String> = paths
             .iter()
             .map(|path| to_visible(&path.to_string_lossy()))
@@ -268,7 +270,7 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
             }
         },
     )?;
-    warn_of_copies(&paths_by_id, args.all, ui);
+    warn_of_copies(paths_by_id, args.all, ui);
     report.print_summary(sessions, ui)?;
     Ok(report.exit)
 }

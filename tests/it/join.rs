@@ -3,6 +3,8 @@
 use crate::names::Desk;
 use crate::sandbox::{Sandbox, fixture, user};
 use insta::assert_snapshot;
+use std::io;
+use std::path::Path;
 
 /// The session with these messages after its own, each under the one before.
 fn grown(messages: &[(&str, &str)]) -> Vec<u8> {
@@ -284,15 +286,20 @@ fn what_cannot_be_added_in_place_is_refused() {
     assert!(piped.text().contains("bbbb0001") && piped.text().contains("aaaa0001"));
 }
 
+/// Returns a path in the store for the session of these tests.
+fn path_in_store(project: &str) -> String {
+    format!(
+        "home/.pi/agent/sessions/--{project}--/2026-01-01T00-00-00-000Z_019c0000-0000-7000-8000-00000000babe.jsonl"
+    )
+}
+
 /// Without a second session, the copies are found by their common id.
 #[test]
 fn the_copies_of_a_named_session_are_found() {
     let desk = Desk::new();
     let s = &desk.s;
     let in_store = |project: &str, bytes: &[u8]| {
-        let path = format!(
-            "home/.pi/agent/sessions/--{project}--/2026-01-01T00-00-00-000Z_019c0000-0000-7000-8000-00000000babe.jsonl"
-        );
+        let path = path_in_store(project);
         s.put(&path, bytes);
         path
     };
@@ -334,4 +341,35 @@ fn the_copies_of_a_named_session_are_found() {
         "{several}"
     );
     assert_eq!(desk.pisess("join -").stdin("").done().code, 2);
+}
+
+/// A link gives a file a second name, but the file is no copy of itself.
+#[test]
+#[cfg(unix)]
+fn a_file_with_two_names_is_not_joined_with_itself() {
+    type MakeLink = fn(&Path, &Path) -> io::Result<()>;
+    let make_links: [MakeLink; 2] = [
+        |file, link| std::os::unix::fs::symlink(file, link),
+        |file, link| std::fs::hard_link(file, link),
+    ];
+    for make_link in make_links {
+        let desk = Desk::new();
+        let file = path_in_store("p");
+        let link = path_in_store("link");
+        desk.s.put(&file, grown(&[]));
+        desk.s.put(&link, "");
+        std::fs::remove_file(desk.s.path(&link)).unwrap();
+        make_link(&desk.s.path(&file), &desk.s.path(&link)).unwrap();
+
+        for name in ["0000babe", &format!("./{file}"), &format!("./{link}")] {
+            let joined = desk.pisess(&format!("join {name}")).done().fails(1);
+            assert!(
+                joined.contains("the stores have no other session with the id"),
+                "{joined}"
+            );
+        }
+        desk.pisess("tree 0000babe").done().quiet();
+        let checked = desk.pisess("check --all").done();
+        assert!(!checked.stderr.contains("copies"), "{checked}");
+    }
 }

@@ -129,6 +129,23 @@ pub fn modified(path: &Path) -> Option<SystemTime> {
     }
 }
 
+/// Returns the items whose paths lead to different files: of several paths of one file, which links
+/// give it, only the first is kept. A path that cannot be examined is kept.
+pub fn distinct_files<T>(items: Vec<T>, path_of: impl Fn(&T) -> &Path) -> Vec<T> {
+    let mut known = BTreeSet::new();
+    let mut distinct = Vec::new();
+    for item in items {
+        let is_new = match DISK.stat_at(path_of(&item)) {
+            Ok(stat) => known.insert((stat.device, stat.inode)),
+            Err(_) => true,
+        };
+        if is_new {
+            distinct.push(item);
+        }
+    }
+    distinct
+}
+
 /// Returns the time of [`modified`] in milliseconds since 1970. `None` also for a time before 1970.
 pub fn modified_ms(path: &Path) -> Option<i64> {
     ms_since_1970(modified(path)?)

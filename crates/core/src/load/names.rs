@@ -271,7 +271,8 @@ pub fn find_session(
 }
 
 /// Returns the paths of all files in the stores of both agents that have exactly this id in their
-/// headers: usually one, and several if a session was copied.
+/// headers: usually one, and several if a session was copied. Each file has one path, even if links
+/// lead to it.
 pub fn find_copies(id: &str, stores: &[Store]) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for session in read_sessions_with_id(id, &all_session_files(stores)) {
@@ -279,7 +280,7 @@ pub fn find_copies(id: &str, stores: &[Store]) -> Vec<PathBuf> {
             paths.push(session.path);
         }
     }
-    paths
+    store::distinct_files(paths, PathBuf::as_path)
 }
 
 /// A list of sessions in which a name is searched for.
@@ -540,14 +541,16 @@ fn read_candidate(path: &Path, name_reading: NameReading) -> Option<SessionCandi
     })
 }
 
-/// Returns the path of the only session that matches a name; `None` if none does.
+/// Returns the path of the only session that matches a name; `None` if none does. Several paths of
+/// one file, which links give it, are one session.
 ///
 /// # Errors
 /// If several match. The error lists those that changed last.
 fn require_unique(
     name: &str,
-    mut matches: Vec<SessionCandidate>,
+    matches: Vec<SessionCandidate>,
 ) -> Result<Option<PathBuf>, NameError> {
+    let mut matches = store::distinct_files(matches, |session| &session.path);
     if matches.len() <= 1 {
         return Ok(matches.pop().map(|session| session.path));
     }
