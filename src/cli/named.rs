@@ -1,8 +1,9 @@
 //! Finds the sessions that arguments name: by path, by name, or as all sessions below directories.
 
 use crate::cli::candidates::describe_candidates;
-use crate::cli::foreign::{load_failure, resolve_foreign_id};
+use crate::cli::foreign::resolve_foreign_id;
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
+use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::load_pruned_beside;
@@ -463,7 +464,7 @@ pub fn find_copies(argument: &Path, ui: &Ui) -> Result<SessionCopies, Failure> {
     };
     let error = match found {
         Ok(path) => {
-            let id = read_id(&path)?;
+            let id = read_id(&path, ui)?;
             let mut paths = copies_newest_first(&id, &stores);
             let own_path = ui.resolve_path(&path);
             paths.retain(|copy| !store::is_same(copy, &own_path));
@@ -489,12 +490,13 @@ fn copies_newest_first(id: &str, stores: &SessionStores) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the id of the session in a file.
-fn read_id(path: &Path) -> Result<String, Failure> {
-    let file = Glance::open(path)?;
-    let name = to_visible(&path.to_string_lossy());
-    let header = read_header(&file).map_err(|error| load_failure(&name, &file, error))?;
-    Ok(header.id.to_string_lossy().into_owned())
+/// Returns the id of the session in a file, which may be compressed. Refuses a stream, because the
+/// caller reads the session again.
+fn read_id(path: &Path, ui: &Ui) -> Result<String, Failure> {
+    // Fails for a stream.
+    Glance::open(path)?;
+    let input = Input::open_path(path, ui.stdout_predicate())?;
+    Ok(input.read_header()?.id.to_string_lossy().into_owned())
 }
 
 /// Returns the session that `last` names, even if a file in the current directory is called `last`.

@@ -373,3 +373,20 @@ fn a_file_with_two_names_is_not_joined_with_itself() {
         assert!(!checked.stderr.contains("copies"), "{checked}");
     }
 }
+
+/// The header of an archive is read as by other commands.
+#[test]
+fn the_copy_of_an_archive_is_found() {
+    let desk = Desk::new();
+    let file = path_in_store("x");
+    desk.s.put(&file, grown(&[("aaaa0001", "at home")]));
+    let archived = desk.pisess(&format!("archive -q --force ./{file}")).done();
+    assert_eq!(archived.code, 0, "{archived}");
+    desk.s
+        .put(&path_in_store("y"), grown(&[("bbbb0001", "on the train")]));
+
+    let archive = file.replacen("/sessions/", "/sessions.archive/", 1) + ".zst";
+    let planned = desk.pisess(&format!("join ./{archive} -n")).done();
+    assert_eq!(planned.code, 0, "{planned}");
+    assert_eq!(planned.text(), "would create - with 9 entries\n");
+}
