@@ -192,19 +192,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .map_err(read_failure)?;
         let pruned = load_pruned(&open.input).ok().flatten();
         let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
+        let payloads = payloads.as_ref();
         let count = ReportedCount {
             tokens,
             is_before_prune: payloads
-                .as_ref()
                 .is_some_and(|payloads| payloads.are_newer_than_count(&path, &open.session)),
-            unrecorded: estimate_unrecorded_part(&path, &reader).map_err(read_failure)?,
+            unrecorded: estimate_unrecorded_part(&path, payloads, &reader).map_err(read_failure)?,
         };
         if let Some(by) = args.by {
             parts::print_parts(args, by, &open, &path, count, ui)?;
             return Ok(Exit::Done);
         }
-        let estimate =
-            estimate_if_wrong(tokens, &path, payloads.as_ref(), &reader).map_err(read_failure)?;
+        let estimate = estimate_if_wrong(tokens, &path, payloads, &reader).map_err(read_failure)?;
         if let Some(estimate) = estimate {
             let estimate = format_estimate(estimate);
             let when = if count.is_before_prune {

@@ -393,3 +393,41 @@ fn the_size_after_an_edit_names_the_prompt_and_the_tools() {
     2> pisess: note: the last row is from the provider's last count, before an edit or a compaction changed the context
     ");
 }
+
+/// The count includes what was pruned later. If the context was also edited, the size is an estimate
+/// already, and what the count had beyond it is unknown.
+#[test]
+fn the_size_after_an_edit_and_a_prune_is_an_estimate() {
+    let time = "2020-01-01T00:00:01.000Z";
+    let usage = |input: u64| {
+        json!({"input": input, "output": 10, "cacheRead": 0, "cacheWrite": 0,
+            "totalTokens": input + 10, "cost": {"total": 0}})
+    };
+    let reply = |id: &str, parent: &str, input: u64| {
+        json!({"type": "message", "id": id, "parentId": parent, "timestamp": time,
+            "message": {"role": "assistant", "stopReason": "stop", "usage": usage(input),
+                "content": [{"type": "toolCall", "id": id, "name": "bash", "arguments": {}}]}})
+    };
+    let result = json!({"type": "message", "id": "c", "parentId": "b", "timestamp": time,
+        "message": {"role": "toolResult", "toolCallId": "b", "toolName": "bash", "isError": false,
+            "content": [{"type": "text", "text": "x".repeat(100_000)}]}});
+    let lines = [
+        user("a", None, "How long is it?"),
+        reply("b", "a", 100).to_string(),
+        result.to_string(),
+        reply("d", "c", 25_000).to_string(),
+    ];
+    let prune = "prune -q ./s.jsonl";
+    let edit = "edit -q ./s.jsonl a --replace 'How long?'";
+    for changes in [[prune, edit], [edit, prune]] {
+        let s = Sandbox::new();
+        s.put("s.jsonl", session(&lines));
+        for line in changes {
+            assert_eq!(s.pisess(line).done().code, 0, "{line}");
+        }
+        let size = s.unchanged("context --tokens ./s.jsonl").quiet();
+        assert_eq!(size, "15\n");
+        let parts = s.unchanged("context --tokens --by role ./s.jsonl").quiet();
+        assert!(!parts.contains("system prompt"), "{parts}");
+    }
+}

@@ -85,13 +85,15 @@ impl PrunedPayloads {
     }
 
     /// Whether a payload was pruned from the path after the provider counted the tokens of its last
-    /// reply. That count then includes payloads that are no longer in the context.
+    /// reply. That count then includes payloads that are no longer in the context. False if the
+    /// agent does not use the count.
     pub fn are_newer_than_count(&self, path: &[EntryIx], session: &Session) -> bool {
         let Some(counted_reply) = last_counted_reply(path, session) else {
             return false;
         };
         session.entry(counted_reply).time_ms < self.pruned_ms
             && path.iter().any(|ix| self.is_pruned[ix.index()])
+            && !is_changed_after(counted_reply, path, session)
     }
 }
 
@@ -108,29 +110,47 @@ fn last_counted_reply(path: &[EntryIx], session: &Session) -> Option<EntryIx> {
     None
 }
 
+/// Whether an edit or a compaction follows an entry of a path. pi then does not use a count of the
+/// provider from that entry, but estimates the messages.
+fn is_changed_after(ix: EntryIx, path: &[EntryIx], session: &Session) -> bool {
+    if !session.agent().constants().applies_context_edits {
+        return false;
+    }
+    let mut after = path.iter().rev().take_while(|&&later| later != ix);
+    after.any(|&later| {
+        matches!(
+            session.entry(later).kind,
+            Kind::ContextEdit | Kind::Compaction
+        )
+    })
+}
+
 /// Returns the tokens of the system prompt and the tools for a path on which an edit or a compaction
 /// follows the last count of the provider. pi then estimates the messages alone, and the session
 /// usually does not record the prompt and the tools. They are what the last count had beyond the
 /// estimates of its messages.
 ///
 /// `None` if the agent still uses the provider's count, or if the estimates were larger than it.
-pub fn estimate_unrecorded_part(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<f64>> {
+/// Also `None` if payloads were pruned after the count: the count includes them, and the estimates
+/// do not.
+pub fn estimate_unrecorded_part(
+    path: &[EntryIx],
+    pruned: Option<&PrunedPayloads>,
+    reader: &EntryReader,
+) -> io::Result<Option<f64>> {
     let session = reader.session();
     let agent = session.agent();
-    if !agent.constants().applies_context_edits {
-        return Ok(None);
-    }
     let Some(counted_reply) = last_counted_reply(path, session) else {
         return Ok(None);
     };
-    let mut after_count = path.iter().rev().take_while(|&&ix| ix != counted_reply);
-    let is_changed_later = after_count
-        .any(|&ix| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction));
-    if !is_changed_later {
+    if !is_changed_after(counted_reply, path, session) {
+        return Ok(None);
+    }
+    let counted_path = session.path(Some(counted_reply));
+    if pruned.is_some_and(|pruned| pruned.are_newer_than_count(&counted_path, session)) {
         return Ok(None);
     }
 
-    let counted_path = session.path(Some(counted_reply));
     let counted = agent.estimate_context(&counted_path, reader)?;
     let context = agent.build_context(&counted_path, reader)?;
     let unrecorded = counted - estimate_messages(&context.messages, reader)?;
