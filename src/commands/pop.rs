@@ -61,7 +61,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(reference) => {
             let navigation = navigate_to(&open, leaf, reference)?;
             let is_text = reference.starts_with(":/");
-            if is_text && navigation.abandoned.is_empty() {
+            // Going back to a user message undoes it, even if nothing follows.
+            if is_text && navigation.abandoned.is_empty() && !navigation.edits_target {
                 warn_of_end(&open, reference, ui);
             }
             navigation

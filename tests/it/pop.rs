@@ -1,6 +1,6 @@
 //! `pisess pop`: undoes the last user message.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -313,4 +313,18 @@ fn a_text_of_the_last_answer_is_not_its_question() {
         Some("Washi then. How big?"),
         "{popped}"
     );
+}
+
+/// Nothing follows the message, but it is undone itself.
+#[test]
+fn a_text_of_the_last_user_message_undoes_it() {
+    let s = Sandbox::new();
+    let lines = [
+        user("u1", None, "Which paper?"),
+        user("u2", Some("u1"), "And which string?"),
+    ];
+    s.put("a.jsonl", session(&lines));
+    let popped = s.pisess("pop ./a.jsonl :/string").done();
+    assert_eq!(popped.text().lines().last(), Some("And which string?"));
+    assert!(!popped.stderr.contains("nothing follows"), "{popped}");
 }
