@@ -4,6 +4,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::{MoveArgs, PlannedMove, navigate_to};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::process::command_line::quote_word;
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::navigate::{last_request, navigate};
@@ -80,12 +81,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Warns that nothing follows the entry to go back to, which was found by its text. The text is often
 /// in the answer, too, which is newer than the user message that was meant.
 fn warn_of_end(open: &OpenSession, reference: &str, ui: &mut Ui) {
-    let reference = to_visible(reference);
     let hint = if last_request(&open.session, open.session.leaf).is_some() {
-        format!(" (hint: '{reference}^{{user}}' is the last user message up to it)")
+        let request = quote_word(format!("{reference}^{{user}}").as_ref());
+        format!(" (hint: {request} is the last user message up to it)")
     } else {
         String::new()
     };
+    let reference = to_visible(reference);
     ui.warn(&format!(
         "nothing follows {reference}: the conversation ends there{hint}"
     ));

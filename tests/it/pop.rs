@@ -1,6 +1,6 @@
 //! `pisess pop`: undoes the last user message.
 
-use crate::sandbox::{Sandbox, fixture, session, user};
+use crate::sandbox::{Sandbox, fixture, program, session, user};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -327,4 +327,26 @@ fn a_text_of_the_last_user_message_undoes_it() {
     let popped = s.pisess("pop ./a.jsonl :/string").done();
     assert_eq!(popped.text().lines().last(), Some("And which string?"));
     assert!(!popped.stderr.contains("nothing follows"), "{popped}");
+}
+
+#[test]
+fn the_hint_for_a_text_of_the_last_answer_is_quoted_for_a_shell() {
+    let s = Sandbox::new();
+    let answer = r#"{"type":"message","id":"a1","parentId":"u1","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"it's washi"}],"stopReason":"stop"}}"#;
+    s.put(
+        "a.jsonl",
+        session(&[user("u1", None, "Which paper?"), answer.to_owned()]),
+    );
+    // The lines of a sandbox cannot contain a quote.
+    let popped = std::process::Command::new(program())
+        .arg("pop")
+        .arg(s.path("a.jsonl"))
+        .arg(":/it's")
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(popped.stderr).unwrap();
+    assert!(
+        printed.contains(r"(hint: ':/it'\''s^{user}' is the last user message up to it)"),
+        "{printed}"
+    );
 }
