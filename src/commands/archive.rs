@@ -57,7 +57,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A session given by path or name is refused (exit 3) if an agent may have it open. Sessions found
 /// in a directory or by options are skipped if an agent may have them open, or wrote to them in the
-/// last ten minutes; what pisess itself wrote does not count. One failure does not stop the others.
+/// last ten minutes; a label, a summary or a mark of `pisess switch` does not count. One failure
+/// does not stop the others.
 ///
 /// -n prints a table with the title, project and age of each session. Without -n, the table is only
 /// printed on a terminal; a pipe gets the new path of each session.

@@ -472,6 +472,22 @@ fn older_than_takes_a_session_that_only_pisess_changed() {
     assert!(done.text().contains("pold"), "{done}");
 }
 
+/// pi may write a name in the middle of a turn, so it counts whoever wrote it.
+#[test]
+fn older_than_skips_a_session_that_was_named_just_now() {
+    let h = Home::new();
+    assert_eq!(h.run("append -q pold --name Kites").code, 0);
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_777_896_000);
+    let file = std::fs::OpenOptions::new()
+        .append(true)
+        .open(h.s.path(&h.pi("pold")))
+        .unwrap();
+    file.set_modified(now).unwrap();
+    let done = h.run("archive --older-than 90d --project ./kites -n");
+    assert!(done.stderr.contains("it changed just now"), "{done}");
+    assert!(!done.text().contains("pold"), "{done}");
+}
+
 /// pi may be writing the last line, so its type and its time are unknown.
 #[test]
 fn older_than_skips_a_session_with_a_torn_last_line() {

@@ -176,8 +176,10 @@ impl Packer<'_> {
     }
 
     /// Refuses a session if an agent wrote to it within [`MIN_UNCHANGED_MS`], or if one of its
-    /// companion files changed in that time. What pisess itself wrote, such as a label, the mark of
-    /// a switch or SESSION.pruned, is no sign of an agent.
+    /// companion files changed in that time. A label, a summary, a `custom` entry of pisess (such as
+    /// the mark of a switch) and SESSION.pruned are no signs of an agent. Other entries that pisess
+    /// writes are, because pi may write such entries while it works: see
+    /// [`store::has_recent_turn`].
     fn refuse_unsettled(
         &self,
         input: &Input,
