@@ -55,6 +55,10 @@ struct Node {
 /// The length of the longest line for which nodes are made. Longer lines are found by walking.
 const MAX_LINE_LEN: usize = u32::MAX as usize;
 
+/// The size in bytes up to which the outline of a line is copied even if the line is smaller. The
+/// outlines of usual lines, which have dozens of short members, take about as much as the lines.
+const SMALL_OUTLINE: usize = 16 << 10;
+
 impl Outline {
     /// Removes all lines, and keeps the memory for others.
     pub fn clear(&mut self) {
@@ -162,10 +166,11 @@ pub struct Outlined<'a> {
     inner: &'a [Node],
 }
 
-/// The value of a line with its outline, copied from where it was read.
+/// The value of a line, copied from where it was read.
 #[derive(Debug)]
 pub struct OutlinedCopy {
     bytes: Vec<u8>,
+    /// The outline; empty if it would take much more memory than `bytes`.
     nodes: Vec<Node>,
 }
 
@@ -211,16 +216,24 @@ impl<'a> Outlined<'a> {
         self.value
     }
 
-    /// Copies the value of a whole line, with its outline.
+    /// Copies the value of a whole line, with its outline. A large outline is left out if it takes
+    /// more memory than the line, as with an array of many numbers: the members of the copy are then
+    /// found by walking.
     pub fn copy_line(self) -> OutlinedCopy {
         debug_assert_eq!(
             self.line.len(),
             self.value.bytes().len(),
             "a part of a line"
         );
+        let outline_size = size_of_val(self.inner);
+        let nodes = if outline_size <= self.line.len().max(SMALL_OUTLINE) {
+            self.inner.to_vec()
+        } else {
+            Vec::new()
+        };
         OutlinedCopy {
             bytes: self.line.to_vec(),
-            nodes: self.inner.to_vec(),
+            nodes,
         }
     }
 
@@ -339,6 +352,23 @@ mod tests {
         let block = content.unwrap().items().next().unwrap();
         let deep = block.get("i").unwrap().get("deep").unwrap();
         assert_eq!(deep.items().count(), 2);
+    }
+
+    #[test]
+    fn a_copy_has_no_large_outline_of_a_small_line() {
+        let texts = format!(
+            r#"{{"texts":[{}""]}}"#,
+            r#""twenty-four characters,","#.repeat(1000)
+        );
+        let numbers = |count| format!(r#"{{"numbers":[{}1]}}"#, "1,".repeat(count));
+        for (line, has_outline) in [(texts, true), (numbers(100), true), (numbers(1000), false)] {
+            let mut outline = Outline::default();
+            let outlined_line = outline.add_line(line.as_bytes()).unwrap();
+            let outlined = outline.value(&outlined_line, line.as_bytes());
+            let copy = outlined.copy_line();
+            assert_eq!(!copy.nodes.is_empty(), has_outline, "{line}");
+            assert_eq!(describe(copy.value()), describe(outlined));
+        }
     }
 
     #[test]
