@@ -109,24 +109,23 @@ fn group_lookalikes(
 
     // The groups come from a table without order. Those of the first rows are compared first.
     groups.sort();
-    truncate_to_budget(&mut groups, list);
-    groups
+    take_within_limit(groups, |index| list[index].bytes)
 }
 
-/// Keeps the first groups of sessions, as many as have at most [`MOST_BYTES_OF_ALL`] together.
-fn truncate_to_budget(groups: &mut Vec<Vec<usize>>, list: &[ListedSession]) {
-    let mut bytes_of_all = 0;
-    let mut kept_count = 0;
-    for group in groups.iter() {
-        for &index in group {
-            bytes_of_all += list[index].bytes;
+/// Returns the groups whose sessions have at most [`MOST_BYTES_OF_ALL`] together. A group that is
+/// too large for the rest of these bytes is left out, and smaller ones after it may be taken.
+fn take_within_limit(groups: Vec<Vec<usize>>, bytes_of: impl Fn(usize) -> u64) -> Vec<Vec<usize>> {
+    let mut taken = Vec::new();
+    let mut bytes_left = MOST_BYTES_OF_ALL;
+    for group in groups {
+        let bytes: u64 = group.iter().map(|&index| bytes_of(index)).sum();
+        if bytes > bytes_left {
+            continue;
         }
-        if bytes_of_all > MOST_BYTES_OF_ALL {
-            break;
-        }
-        kept_count += 1;
+        bytes_left -= bytes;
+        taken.push(group);
     }
-    groups.truncate(kept_count);
+    taken
 }
 
 /// Returns the id and the time of the first question, by which copies are recognized. `None` if the
@@ -201,5 +200,19 @@ impl Conversation {
             "(no text)"
         };
         reason.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_group_does_not_keep_smaller_ones_from_being_compared() {
+        // Sizes in megabytes, by index.
+        let sizes = [60, 30, 30, 4, 1, 1];
+        let groups = vec![vec![0], vec![1, 2], vec![3], vec![4, 5]];
+        let taken = take_within_limit(groups, |index| sizes[index] << 20);
+        assert_eq!(taken, [vec![0], vec![3]]);
     }
 }
