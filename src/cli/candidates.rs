@@ -15,6 +15,14 @@ use std::path::{Path, PathBuf};
 /// The maximum number of sessions that have a row.
 const MAX_ROWS: usize = 8;
 
+/// How rows identify their sessions.
+#[derive(Clone, Copy)]
+struct RowForm {
+    id: IdForm,
+    /// Whether the rows have paths: an id that several copies have identifies none of them.
+    has_paths: bool,
+}
+
 /// How ids are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum IdForm {
@@ -38,7 +46,11 @@ pub fn describe_candidates(candidates: &[(String, PathBuf)], count: usize, ui: &
     }
     sessions.sort_by_key(|session| Reverse(session.modified_ms));
 
-    let mut rows = describe_sessions(&sessions, IdForm::Whole, ui);
+    let form = RowForm {
+        id: IdForm::Whole,
+        has_paths: include_copies(&sessions),
+    };
+    let mut rows = describe_sessions(&sessions, form, ui);
     rows.extend(unreadable_rows);
     add_rest(&mut rows, count);
     rows
@@ -48,10 +60,14 @@ pub fn describe_candidates(candidates: &[(String, PathBuf)], count: usize, ui: &
 /// has the number of the others.
 pub fn describe_matches(sessions: &[ListedSession], ui: &Ui) -> Vec<String> {
     let count = sessions.len();
+    let form = RowForm {
+        id: IdForm::Suffix,
+        has_paths: include_copies(sessions),
+    };
     let mut sessions = sessions.to_vec();
     sessions.sort_by_key(|session| Reverse(session.modified_ms));
     sessions.truncate(MAX_ROWS);
-    let mut rows = describe_sessions(&sessions, IdForm::Suffix, ui);
+    let mut rows = describe_sessions(&sessions, form, ui);
     add_rest(&mut rows, count);
     rows
 }
@@ -65,12 +81,10 @@ fn add_rest(rows: &mut Vec<String>, count: usize) {
 
 /// Returns a row for each session. Titles of copies and forks of one conversation are followed by
 /// the words that differ.
-fn describe_sessions(sessions: &[ListedSession], id_form: IdForm, ui: &Ui) -> Vec<String> {
+fn describe_sessions(sessions: &[ListedSession], form: RowForm, ui: &Ui) -> Vec<String> {
     let mut distinct_titles = HashMap::default();
     let list_rows = build_rows(sessions, ForkRows::Separate);
     add_distinguishing_titles(sessions, &list_rows, &mut distinct_titles);
-    // An id that several copies have identifies none of them. Then only the paths do.
-    let has_copies = have_same_id(sessions);
 
     let mut rows = Vec::new();
     for (index, session) in sessions.iter().enumerate() {
@@ -78,8 +92,8 @@ fn describe_sessions(sessions: &[ListedSession], id_form: IdForm, ui: &Ui) -> Ve
             Some(title) => to_visible(title),
             None => shown_title(session),
         };
-        let mut row = describe_session(session, &title, id_form, ui);
-        if has_copies {
+        let mut row = describe_session(session, &title, form.id, ui);
+        if form.has_paths {
             row += "  ";
             row += &shown_path(&session.path, ui);
         }
@@ -88,8 +102,8 @@ fn describe_sessions(sessions: &[ListedSession], id_form: IdForm, ui: &Ui) -> Ve
     rows
 }
 
-/// Whether several sessions have one id.
-fn have_same_id(sessions: &[ListedSession]) -> bool {
+/// Whether several sessions have one id. The rows of [`describe_matches`] then have paths.
+pub fn include_copies(sessions: &[ListedSession]) -> bool {
     let ids: HashSet<_> = sessions.iter().map(|session| &session.id).collect();
     ids.len() < sessions.len()
 }
@@ -111,7 +125,8 @@ fn describe_session(session: &ListedSession, title: &str, id_form: IdForm, ui: &
     format!("{age:>6}  {id}  {project}  {date}  {title}")
 }
 
-fn shown_path(path: &Path, ui: &Ui) -> String {
+/// Returns a path as it is printed, with `~` for the home directory.
+pub fn shown_path(path: &Path, ui: &Ui) -> String {
     let home = ui.home();
     to_visible(&abbreviate_home(&path.to_string_lossy(), home.as_deref()))
 }

@@ -3,7 +3,7 @@
 //! A title is not chosen to identify a session. So only commands that leave existing sessions
 //! unchanged accept such words. Commands that change a session only suggest the session.
 
-use super::candidates::describe_matches;
+use super::candidates::{describe_matches, include_copies};
 use super::locate::{Scope, SessionStores};
 use super::named::{read_for_list, shown_title};
 use super::output::{Failure, Ui, to_visible};
@@ -53,8 +53,13 @@ pub fn require_one_title(
                 to_visible(words),
                 sessions.len()
             );
+            let hint = if include_copies(sessions) {
+                "give the path"
+            } else {
+                "give more words, or the id"
+            };
             Err(Failure::invalid(what)
-                .with_hint("give more words, or the id")
+                .with_hint(hint)
                 .with_details(describe_matches(sessions, ui)))
         }
     }
@@ -71,9 +76,16 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
             let id = id_suffix(&id, ID_SUFFIX_LEN);
             failure.with_hint(format!("did you mean {id}: {}?", shown_title(session)))
         }
-        _ => failure
-            .with_hint("titles with these words are below; give the id")
-            .with_details(describe_matches(&sessions, ui)),
+        _ => {
+            let key = if include_copies(&sessions) {
+                "path"
+            } else {
+                "id"
+            };
+            failure
+                .with_hint(format!("titles with these words are below; give the {key}"))
+                .with_details(describe_matches(&sessions, ui))
+        }
     }
 }
 

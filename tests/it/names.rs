@@ -702,3 +702,26 @@ fn many_copies_are_one_session() {
         "{joined}"
     );
 }
+
+/// An id that copies have identifies none of them.
+#[test]
+fn copies_with_the_words_of_a_title_are_given_by_path() {
+    let d = Desk::new();
+    titled(&d, "--x--", "0199aaaa-11111111", "The login bug");
+    titled(&d, "--y--", "0199aaaa-11111111", "The login bug");
+    for (line, first_row) in [
+        (
+            "show 'login bug'",
+            "pisess: `login bug` is in the titles of 2 sessions (hint: give the path)",
+        ),
+        (
+            "label 'login bug' @ here",
+            "pisess: login bug: no such file, and no session with that id or name (hint: titles with these words are below; give the path)",
+        ),
+    ] {
+        let refused = d.pisess(line).done().stderr;
+        let rows: Vec<&str> = refused.lines().collect();
+        assert_eq!(rows[0], first_row);
+        assert!(rows[1].contains("  ~/.pi/agent/sessions/--"), "{refused}");
+    }
+}
