@@ -1,5 +1,6 @@
 //! `pisess join`: combines two copies of a session.
 
+use crate::cli::candidates::shown_path;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::named::{SessionCopies, find_copies};
 use crate::cli::open::{OpenSession, failure_with_hint};
@@ -12,7 +13,6 @@ use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::Refusal;
 use crate::ops::join::{Join, SessionCopy, add_to_first, join};
-use crate::session::paths::abbreviate_home;
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Disk, OnDisk};
@@ -117,8 +117,8 @@ fn find_both_copies(session: &Path, ui: &mut Ui) -> Result<[PathBuf; 2], Failure
     };
     ui.print_status(&format!(
         "the first copy is {}, the second {}",
-        show_path(first, ui),
-        show_path(second, ui)
+        shown_path(first, ui),
+        shown_path(second, ui)
     ));
     Ok([first.clone(), second.clone()])
 }
@@ -127,24 +127,17 @@ fn find_both_copies(session: &Path, ui: &mut Ui) -> Result<[PathBuf; 2], Failure
 fn not_two_copies(copies: &SessionCopies, ui: &Ui) -> Failure {
     let id = to_visible(&copies.id);
     if let [only_path] = &copies.paths[..] {
-        let path = show_path(only_path, ui);
+        let path = shown_path(only_path, ui);
         let what = format!("{path}: the stores have no other session with the id {id}");
         return Failure::negative(what).with_hint("give the other copy as the second SESSION");
     }
     let mut rows = Vec::new();
     for path in &copies.paths {
-        rows.push(show_path(path, ui));
+        rows.push(shown_path(path, ui));
     }
     Failure::invalid(format_args!("the session {id} has {} copies", rows.len()))
         .with_hint("give the paths of two of them")
         .with_details(rows)
-}
-
-fn show_path(path: &Path, ui: &Ui) -> String {
-    to_visible(&abbreviate_home(
-        &path.to_string_lossy(),
-        ui.home().as_deref(),
-    ))
 }
 
 /// Whether `path` is the file of a session.

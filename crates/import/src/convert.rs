@@ -155,12 +155,13 @@ pub fn write_in_place(
     used_for: InPlaceUse,
     out: &mut dyn Write,
 ) -> io::Result<InPlaceSession> {
+    let WrittenLines {
+        head_len,
+        mut offsets,
+    } = write_head_in_place(head, out)?.lines;
+
     let id = head.derive_session_id(Dialect::Pi, 0);
     let target = in_place_target(head, &id);
-    let cwd = head.cwd.clone().unwrap_or_default();
-    let head_len = write_head(&target, None, head.created_ms, &cwd, out)?;
-
-    let mut offsets = vec![0; head_len];
     let is_past_record = Cell::new(false);
     let mut write_entry = |offset: u64, line: &[u8]| {
         // An import ends with its record. What a reader still holds back then is written by a later
