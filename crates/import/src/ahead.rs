@@ -187,10 +187,10 @@ impl CheckedChunk {
             .extend_from_slice(&lines.bytes[..whole_lines_len]);
     }
 
-    /// Returns the memory in bytes that the chunk keeps for its next use, apart from the list of
-    /// its lines, which is small beside the lines.
+    /// Returns the memory in bytes that the chunk keeps for its next use.
     fn memory(&self) -> usize {
-        self.bytes.capacity() + self.outline.memory()
+        let values = self.values.capacity() * size_of::<Option<OutlinedLine>>();
+        self.bytes.capacity() + self.outline.memory() + values
     }
 
     /// Calls `visit` with each value of its lines.
