@@ -643,6 +643,16 @@ fn find_similar_file(missing: &Path) -> Option<String> {
     similar
 }
 
+/// Whether the second argument of a command may be a session, as for `join` and `diff`.
+fn takes_second_session(subcommand: &clap::Command) -> bool {
+    let second = subcommand.get_positionals().nth(1);
+    let names = second.and_then(clap::Arg::get_value_names);
+    names
+        .unwrap_or_default()
+        .iter()
+        .any(|name| name.split('|').any(|name| name == "SESSION"))
+}
+
 /// Adds a hint if the first argument is not a session. Either a later argument is one; or the
 /// command also takes an entry, and only the entry was given.
 pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::Command) -> Failure {
@@ -666,7 +676,11 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
     let is_alone = others.peek().is_none();
     let session =
         others.find(|arg| arg.to_string_lossy().ends_with(".jsonl") && Path::new(arg).is_file());
-    if let Some(session) = session {
+    let subcommand = command.find_subcommand(&*name);
+    let may_be_second = !subcommand.is_some_and(takes_second_session) || is_reference_form(&first);
+    if let Some(session) = session
+        && may_be_second
+    {
         let session = session.to_string_lossy();
         return failure.with_hint(format!(
             "the session comes first: pisess {name} {session} {first}"
@@ -679,7 +693,7 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
         return failure.with_hint(format!("did you mean {similar}?"));
     }
 
-    let takes_entry = command.find_subcommand(&*name).is_some_and(|subcommand| {
+    let takes_entry = subcommand.is_some_and(|subcommand| {
         takes_reference(subcommand) && subcommand.get_positionals().count() > 1
     });
     let may_be_entry = !first.contains(['/', '.', ' ']);

@@ -882,6 +882,18 @@ fn the_order_of_arguments_is_in_the_hint() {
     let other = said("show --file two-branchse.jsonl ./nothing-like-it.jsonl");
     assert!(!other.contains("did you mean"), "{other}");
     assert_snapshot!(said("show start ./two-branches.jsonl"), @"start: no such file, and no session with that id or name (hint: the session comes first: pisess show ./two-branches.jsonl start)");
+    // Both arguments are sessions, unless one has the form of a reference.
+    for line in [
+        "join nosuch ./two-branches.jsonl",
+        "diff nosuch ./two-branches.jsonl",
+    ] {
+        let refused = said(line);
+        assert!(!refused.contains("comes first"), "{refused}");
+    }
+    assert!(
+        said("diff @^ ./two-branches.jsonl")
+            .ends_with("(hint: the session comes first: pisess diff ./two-branches.jsonl @^)")
+    );
     assert_snapshot!(said("show --images ./two-branches.jsonl"), @"the following required arguments were not provided: <SESSION> (hint: --images takes a value: pisess show --images DIR SESSION; see `pisess show --help`)");
     assert_snapshot!(said("grep --tools bash x ./two-branches.jsonl"), @"unexpected argument '--tools' found (hint: did you mean --tool TOOL?; see `pisess grep --help`)");
     let refused = |line: &str, hint: &str| {
