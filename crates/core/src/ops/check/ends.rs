@@ -73,9 +73,25 @@ impl<'s> Ends<'s> {
     }
 
     /// Whether the owner of `ix`, an added entry, is the only end. An owner that comes later in the
-    /// file counts as that end until a child of it is added.
-    pub fn is_only_end(&self, ix: EntryIx) -> bool {
-        self.ends.len() == 1 && !self.has_child[self.find_owner(ix).index()]
+    /// file counts as that end until a child of it is added, if it continues the end: if the end is
+    /// one of its ancestors.
+    ///
+    /// `links` has the repaired parents so far.
+    pub fn is_only_end(&self, ix: EntryIx, links: &LinkRepair) -> bool {
+        let owner = self.find_owner(ix);
+        if self.ends.len() != 1 || self.has_child[owner.index()] {
+            return false;
+        }
+
+        let mut above = Some(owner);
+        while let Some(entry) = above {
+            let part_of = self.find_owner(entry);
+            if self.ends.contains(&part_of) {
+                return true;
+            }
+            above = links.repaired_parent(self.session, part_of);
+        }
+        false
     }
 
     /// Adds the next entry in file order. `parent` is its parent after the repair, which may come

@@ -376,7 +376,9 @@ impl<'s> Graph<'s, '_> {
         for ix in session.entry_indexes() {
             if let Some(orphan) = orphans.remove(&ix) {
                 let parent_of_sibling = new_parents_by_missing_id.get(&orphan.missing_id).copied();
-                let end_before = ix.previous().filter(|&before| ends.is_only_end(before));
+                let end_before = ix
+                    .previous()
+                    .filter(|&before| ends.is_only_end(before, &self.links));
                 // The sibling's parent is tried first, because the end may be the sibling itself.
                 let candidates = [parent_of_sibling, end_before];
                 let finding = match self.attach_to_first(ix, candidates) {

@@ -496,6 +496,28 @@ fn an_orphan_behind_a_result_whose_parent_comes_later_is_attached() {
     assert!(!text.contains("gone"), "{text}");
 }
 
+/// The call of the result comes later, and is below an entry that does not continue the only end.
+#[test]
+fn an_orphan_behind_a_result_of_another_branch_stays_a_root() {
+    let with_parents = |parent_of_call: &str| {
+        let lines = [
+            message("u", ""),
+            turn("a", "u", &["c1"]),
+            result("r", "b", "c1"),
+            message("o", "gone"),
+            message("x", parent_of_call),
+            message("b", "x"),
+        ];
+        let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+        let (bytes, _) = repaired_bytes(&file(&lines));
+        String::from_utf8(bytes).unwrap()
+    };
+    let other_branch = with_parents("u");
+    assert!(other_branch.contains("gone"), "{other_branch}");
+    let same_branch = with_parents("a");
+    assert!(!same_branch.contains("gone"), "{same_branch}");
+}
+
 #[test]
 fn a_result_without_a_call_has_no_repair() {
     let lines = [
