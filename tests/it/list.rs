@@ -436,6 +436,41 @@ fn copies_of_a_conversation_are_told_apart() {
     ");
 }
 
+/// A fork has the path of its source as it was: perhaps of Windows, or with a name that a user gave.
+#[test]
+fn a_fork_counts_once_after_its_source_was_moved() {
+    const ID: &str = "019b0000-0000-7000-8000-00000000000a";
+    let stored_paths = [
+        format!("/old/2026-01-31T10-00-00-000Z_{ID}.jsonl"),
+        format!(r"C:\Users\my_name\2026-01-31T10-00-00-000Z_{ID}.jsonl"),
+        format!("/old/work_{ID}.jsonl"),
+        format!("/old/task_2026-01-31T10-00-00-000Z_{ID}.jsonl"),
+    ];
+    for stored_path in stored_paths {
+        let s = Sandbox::new();
+        let question = json!({"type": "message", "id": "a1", "parentId": null, "timestamp": time(1),
+            "message": {"role": "user", "content": "question"}});
+        let reply = answer("a2", "a1", 2, 1000, 1.0);
+        let put = |name: &str, header: Value| {
+            s.put(name, format!("{header}\n{question}\n{reply}\n"));
+        };
+        put(
+            "source.jsonl",
+            json!({"type": "session", "version": 3, "id": ID, "timestamp": time(0), "cwd": "/p"}),
+        );
+        put(
+            "fork.jsonl",
+            json!({"type": "session", "version": 3, "id": "fork", "timestamp": time(5), "cwd": "/p",
+                "parentSession": stored_path}),
+        );
+        let mut costs = Vec::new();
+        for row in rows(&s.run("list --forks . --json")) {
+            costs.push(row["cost"].as_f64().unwrap());
+        }
+        assert_eq!(costs, [1.0, 0.0], "{stored_path}");
+    }
+}
+
 #[test]
 fn forks_stand_below_what_they_come_from() {
     let s = Sandbox::new();

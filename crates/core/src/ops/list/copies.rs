@@ -8,6 +8,7 @@ use crate::session::Header;
 use crate::session::copied_turns::{ResponseTree, with_copied_turns};
 use crate::session::entry::EntryIx;
 use crate::session::list_stats::EntryKey;
+use crate::session::paths::file_name;
 use crate::session::usage::UsageSums;
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
@@ -181,9 +182,8 @@ impl Relations {
         };
         for header in headers {
             if let Some(source) = fork_source(header) {
-                let source_path = PathBuf::from(&*String::from_utf8_lossy(&source));
-                if let Some(id) = id_in_name(&source_path) {
-                    relations.fork_sources.insert(id.as_bytes().to_vec());
+                if let Some(id) = id_in_stored_path(&source) {
+                    relations.fork_sources.insert(id);
                 }
                 relations.fork_sources.insert(source);
             }
@@ -219,4 +219,18 @@ fn try_read_header(path: &Path) -> Option<Header> {
 fn fork_source(header: &Header) -> Option<Vec<u8>> {
     let source = Raw::from_checked(&header.bytes).get_text("parentSession")?;
     Some(source.into_bytes())
+}
+
+/// Returns the id in the file name of a session's path, as a fork has stored it. The path may be of
+/// another operating system. In a name that no agent gave, the text after the last `_` counts as the
+/// id, as in `work_ID.jsonl`. `None` if the name has no id.
+fn id_in_stored_path(path: &[u8]) -> Option<Vec<u8>> {
+    let path = String::from_utf8_lossy(path);
+    let name = file_name(&path);
+    if let Some(id) = id_in_name(Path::new(name)) {
+        return Some(id.as_bytes().to_vec());
+    }
+    let stem = name.strip_suffix(".jsonl")?;
+    let (_, id) = stem.rsplit_once('_')?;
+    Some(id.as_bytes().to_vec())
 }
