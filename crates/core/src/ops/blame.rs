@@ -59,8 +59,8 @@ impl WrittenText {
         };
         let mut lines = Vec::new();
         for replacement in replacements {
-            let old = with_line_end(&replacement.old);
-            let new = with_line_end(&replacement.new);
+            let old = with_line_ends(&replacement.old);
+            let new = with_line_ends(&replacement.new);
             push_comparison(&old, &new, &mut lines);
         }
         Some(lines.into_iter().map(|(_, line)| line + "\n").collect())
@@ -72,14 +72,19 @@ impl WrittenText {
     }
 }
 
-/// Adds the line break that a replaced text lacks if it ends within a line: otherwise its last line
-/// would differ from the same line in the middle of another text.
-fn with_line_end(text: &str) -> Cow<'_, str> {
-    if text.is_empty() || text.ends_with('\n') {
-        Cow::Borrowed(text)
+/// Returns a replaced text with `\n` at the end of each line. A text that ends within a line lacks
+/// it there, and the lines of some files end with `\r\n`: the same line would then differ between
+/// the end and the middle of a text.
+fn with_line_ends(text: &str) -> Cow<'_, str> {
+    let mut text = if text.contains("\r\n") {
+        Cow::Owned(text.replace("\r\n", "\n"))
     } else {
-        Cow::Owned(format!("{text}\n"))
+        Cow::Borrowed(text)
+    };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.to_mut().push('\n');
     }
+    text
 }
 
 /// Consecutive lines that the same call wrote, or that no known call wrote.
@@ -367,6 +372,8 @@ mod tests {
         let call = edit(1, "one\ntwo\nthree", "one\nzwei\nthree\nfour");
         assert_eq!(call.diff().unwrap(), " one\n-two\n+zwei\n three\n+four\n");
         assert_eq!(edit(1, "gone", "").diff().unwrap(), "-gone\n");
+        let crlf = edit(1, "one\r\ntwo", "one\r\ntwo\r\nthree");
+        assert_eq!(crlf.diff().unwrap(), " one\n two\n+three\n");
         assert_eq!(write(1, "all of it").diff(), None);
     }
 
