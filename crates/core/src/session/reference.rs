@@ -426,7 +426,7 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
     Some((before, Suffix::Down(steps)))
 }
 
-/// Returns the nearest entry of a kind at or above `from`, as for `REF^user`. `reference`, for the
+/// Returns the nearest entry of a kind at or above `from`, as for `REF^{user}`. `reference`, for the
 /// error if there is none, is the part before the suffix, which names `from`.
 fn find_nearest(
     session: &Session,
