@@ -16,8 +16,8 @@ use std::cmp::Reverse;
 impl SummaryBuilder {
     /// Returns the requests before the last two, and how they ended, as far as they fit in `room`:
     /// those that weigh most, in their order. Left out are those whose `outcomes` are told with a
-    /// decision, those that decisions quote, and those without a reply that are quoted elsewhere. The points of Done of a previous summary come
-    /// first.
+    /// decision, those that decisions quote, and those without a reply that are quoted elsewhere.
+    /// The points of Done of a previous summary come first.
     pub(super) fn earlier_requests(
         &self,
         room: usize,
