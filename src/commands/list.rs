@@ -29,7 +29,7 @@ use files::{FilesToRead, find_files, retain_same_repository};
 use foldhash::HashMap;
 use json::session_json;
 use owo_colors::Style;
-use pisess_store::{self as store, Glance, SessionsBeingWritten};
+use pisess_store::{self as store, Glance, RecentTurn, SessionsBeingWritten};
 use read::{read_first_message, read_sessions, read_stdin_session};
 use repository::repository_of;
 use std::path::{Path, PathBuf};
@@ -294,7 +294,11 @@ fn was_just_written(session: &ListedSession, now_ms: i64) -> bool {
     let Ok(file) = Glance::open(&session.path) else {
         return false;
     };
-    store::has_recent_turn(&file, now, RUNNING).unwrap_or(false)
+    // A last line that is no entry is no sign: a copy may have been cut off there.
+    matches!(
+        store::find_recent_turn(&file, now, RUNNING),
+        Ok(RecentTurn::Found)
+    )
 }
 
 /// Prints the rows as paths, as JSON or as a table. `last` is the path to which the name `last`

@@ -1117,7 +1117,7 @@ fn running_sessions_are_marked() {
     };
     let running = |now: &str| -> Vec<String> {
         let listed = d
-            .pisess("list --json")
+            .pisess("list --json -q")
             .env("PISESS_NOW", now)
             .done()
             .quiet();
@@ -1145,6 +1145,15 @@ fn running_sessions_are_marked() {
     let marked: Vec<_> = table.lines().filter(|row| row.contains('●')).collect();
     assert_eq!(marked.len(), 1, "{table}");
     assert!(marked[0].contains("question of 0199aaaa-1111"), "{table}");
+
+    // The last line of a copy may be blank, or cut off.
+    let whole = d.s.text(&copied);
+    for tail in ["\n", r#"{"type":"message","#] {
+        d.s.put(&copied, whole.clone() + tail);
+        set_written(&copied);
+        assert_eq!(running("2026-02-02T02:40:30.000Z"), ["0199aaaa-1111"]);
+    }
+    d.s.put(&copied, whole);
 
     // A label is not the work of an agent.
     d.pisess("label 0199aaaa-1111 @ done").done();

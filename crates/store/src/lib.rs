@@ -118,7 +118,7 @@ pub use find::{
     modified, modified_ms, paths_in, session_files_in, with_suffix,
 };
 pub use fn_writer::FnWriter;
-pub use live::has_recent_turn;
+pub use live::{RecentTurn, find_recent_turn};
 pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, ReadAt, Spooled, resize, shorter, spool, spool_written};
 pub use remove::{Unremoved, hidden_path_of};

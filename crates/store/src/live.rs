@@ -118,23 +118,41 @@ fn time_since_agent_wrote(
     Ok(if is_agent_working { Some(ago) } else { None })
 }
 
-/// Whether the file shows that an agent may have written to it within `period` before or after
-/// `now`. It does if the file changed then, its last entry is from that moment, and a working agent
-/// writes such entries last. A last line that is no entry counts, too: pi may be writing it.
-///
-/// A fresh copy of an old session does not count, nor does a session that was only labelled.
+/// Whether an agent wrote to a file recently, as far as its last line shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecentTurn {
+    /// The last entry is from the moment when the file changed, and a working agent writes such
+    /// entries last.
+    Found,
+    /// The last line is no entry. An agent may be writing it, or the file is a copy of a damaged
+    /// session.
+    Unknown,
+    /// The file did not change recently, or is a fresh copy of an old session, or the session was
+    /// only labelled.
+    Missing,
+}
+
+/// Returns whether an agent wrote to the file within `period` before or after `now`.
 ///
 /// # Errors
 /// If the last line cannot be read.
-pub fn has_recent_turn(file: &Glance, now: SystemTime, period: Duration) -> io::Result<bool> {
+pub fn find_recent_turn(
+    file: &Glance,
+    now: SystemTime,
+    period: Duration,
+) -> io::Result<RecentTurn> {
     if time_between(now, file.stat.modified) >= period {
-        return Ok(false);
+        return Ok(RecentTurn::Missing);
     }
     let line = last_line(&DISK, &file.file, file.stat.size)?;
-    match LastEntry::parse(&line) {
-        Some(entry) => Ok(entry.is_new_and_of_a_turn(&file.stat)),
-        None => Ok(true),
-    }
+    let Some(entry) = LastEntry::parse(&line) else {
+        return Ok(RecentTurn::Unknown);
+    };
+    Ok(if entry.is_new_and_of_a_turn(&file.stat) {
+        RecentTurn::Found
+    } else {
+        RecentTurn::Missing
+    })
 }
 
 /// Whether the last entry of a file was written when the file last changed, and is one that a

@@ -21,7 +21,7 @@ use crate::ops::prune::pruned_file;
 use crate::session::dialect::Dialect;
 use pisess_store::{
     self as store, Archive, Attempt, Cause, FoundFile, Glance, Locked, NewFolder, Reach, ReadAt,
-    SessionFile, Source, StoreError, Unremoved, WriteOptions, write_archive,
+    RecentTurn, SessionFile, Source, StoreError, Unremoved, WriteOptions, write_archive,
 };
 use std::fs::File;
 use std::io;
@@ -192,7 +192,7 @@ impl Packer<'_> {
                 newest_ms = newest_ms.max(store::modified_ms(&companion.path));
             }
         }
-        if self.has_recent_turn(listed, session) {
+        if self.may_have_recent_turn(listed, session) {
             newest_ms = newest_ms.max(store::modified_ms(session));
         }
         let Some(newest_ms) = newest_ms else {
@@ -215,7 +215,7 @@ impl Packer<'_> {
     /// Whether an agent may have written to the session within [`MIN_UNCHANGED_MS`]: its newest
     /// message, or its last entry, if it is one that a working agent writes last. Also true if the
     /// last line is no entry, or cannot be read.
-    fn has_recent_turn(&self, listed: &ListedSession, session: &Path) -> bool {
+    fn may_have_recent_turn(&self, listed: &ListedSession, session: &Path) -> bool {
         if listed.modified_ms > self.now_ms - MIN_UNCHANGED_MS {
             return true;
         }
@@ -224,7 +224,10 @@ impl Packer<'_> {
         };
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(self.now_ms.unsigned_abs());
         let period = Duration::from_millis(MIN_UNCHANGED_MS.unsigned_abs());
-        store::has_recent_turn(&file, now, period).unwrap_or(true)
+        !matches!(
+            store::find_recent_turn(&file, now, period),
+            Ok(RecentTurn::Missing)
+        )
     }
 
     /// Archives a session under its lock: writes the archive, then removes the files. If an error
