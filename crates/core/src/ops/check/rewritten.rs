@@ -3,7 +3,9 @@
 
 use super::finding::{Finding, FindingKind};
 use super::line_repair::LineRepair;
+use crate::session::entry::LineNo;
 use crate::session::read::entry_reader::EntryReader;
+use foldhash::HashMap;
 use pisess_store::ReadAt;
 use std::io;
 
@@ -16,32 +18,43 @@ pub(super) fn report_rewritten_lines(
     findings: &mut [Finding],
 ) -> io::Result<()> {
     let session = reader.session();
+    let finding_indexes = index_broken_lines(findings);
     for broken in &repair.broken_lines {
+        let Some(&finding_index) = finding_indexes.get(&broken.number) else {
+            continue;
+        };
+        let cut_line = source.read_range(broken.span.range())?;
         let Some(whole_entry) = session.find_entry(&broken.id) else {
             continue;
         };
         let whole_line = reader.read_line(whole_entry)?;
-        let cut_line = source.read_range(broken.span.range())?;
         if !whole_line.starts_with(cut_line.trim_ascii()) {
             continue;
         }
 
         let source_line = repair.source_line(session.entry(whole_entry).line);
         let whole_number = session.original_line(source_line);
-        let is_about_cut_line = |finding: &&mut Finding| {
-            finding.line == broken.number
-                && matches!(
-                    finding.kind,
-                    FindingKind::MalformedLine | FindingKind::TornTail
-                )
-        };
-        if let Some(finding) = findings.iter_mut().find(is_about_cut_line) {
-            finding.message = format!(
-                "the line is cut short; line {} has the same entry whole",
-                whole_number.0
-            );
-            finding.is_lossless = true;
-        }
+        let finding = &mut findings[finding_index];
+        finding.message = format!(
+            "the line is cut short; line {} has the same entry whole",
+            whole_number.0
+        );
+        finding.is_lossless = true;
     }
     Ok(())
+}
+
+/// Returns the index of the finding about each broken line, by the number of the line.
+fn index_broken_lines(findings: &[Finding]) -> HashMap<LineNo, usize> {
+    let mut indexes = HashMap::default();
+    for (index, finding) in findings.iter().enumerate() {
+        let is_broken_line = matches!(
+            finding.kind,
+            FindingKind::MalformedLine | FindingKind::TornTail
+        );
+        if is_broken_line {
+            indexes.entry(finding.line).or_insert(index);
+        }
+    }
+    indexes
 }
