@@ -911,3 +911,18 @@ fn a_line_that_was_written_again_is_not_lost() {
             .contains("error: the line is not JSON")
     );
 }
+
+/// An older pi appends the next entry to a line that has no newline.
+#[test]
+fn a_torn_last_line_whose_entry_is_whole_is_still_an_error() {
+    let s = Sandbox::new();
+    let whole = user("aaaa0002", "aaaa0001");
+    let lines = session(&[&user("aaaa0001", "")[..], &whole]);
+    s.put("s.jsonl", lines + &whole[..110]);
+    assert_snapshot!(s.unchanged("check ./s.jsonl"), @"
+    ./s.jsonl:4: error: the line is cut short; line 3 has the same entry whole (entry aaaa0002) [repairable]
+        its content is lost; an older pi also loses the next message, which it appends to this line
+    2> pisess: 1 session checked: 1 error, 0 warnings, 0 notes; 1 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
+    exit 1
+    ");
+}

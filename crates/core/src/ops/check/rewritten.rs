@@ -10,7 +10,8 @@ use pisess_store::ReadAt;
 use std::io;
 
 /// Changes the finding about each broken line that is the beginning of another line: the line is
-/// cut short, and nothing is lost. `reader` reads the session after the repair of its lines.
+/// cut short. Unless the broken line is the last of the file, nothing is lost. `reader` reads the
+/// session after the repair of its lines.
 pub(super) fn report_rewritten_lines(
     repair: &LineRepair,
     source: &dyn ReadAt,
@@ -39,7 +40,8 @@ pub(super) fn report_rewritten_lines(
             "the line is cut short; line {} has the same entry whole",
             whole_number.0
         );
-        finding.is_lossless = true;
+        // Until a torn last line is removed, an agent may append its next entry to it.
+        finding.is_lossless = finding.kind == FindingKind::MalformedLine;
     }
     Ok(())
 }
