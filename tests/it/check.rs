@@ -912,6 +912,21 @@ fn a_line_that_was_written_again_is_not_lost() {
     );
 }
 
+/// Another entry with the same id may follow the one that was written again.
+#[test]
+fn a_line_that_was_written_again_is_compared_with_the_next_one() {
+    let s = Sandbox::new();
+    let whole = user("aaaa0002", "aaaa0001");
+    let other = whole.replace("said", "sang");
+    let lines = [&user("aaaa0001", "")[..], &whole[..110], &whole, &other];
+    s.put("s.jsonl", session(&lines));
+    let findings = s.unchanged("check ./s.jsonl").text();
+    assert!(
+        findings.contains(":3: warning: the line is cut short; line 4 has the same entry whole"),
+        "{findings}"
+    );
+}
+
 /// An older pi appends the next entry to a line that has no newline.
 #[test]
 fn a_torn_last_line_whose_entry_is_whole_is_still_an_error() {

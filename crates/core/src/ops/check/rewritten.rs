@@ -1,9 +1,10 @@
 //! Finds lines that were cut short and then written again as a whole: a program whose write failed
-//! tried once more. Such a line looks like a lost entry, but the next line has all of it.
+//! tried once more. Such a line looks like a lost entry, but another line has all of it: that of the
+//! next entry, or of the last entry with the same id.
 
 use super::finding::{Finding, FindingKind};
-use super::line_repair::LineRepair;
-use crate::session::entry::LineNo;
+use super::line_repair::{BrokenLine, LineRepair};
+use crate::session::entry::{EntryIx, LineNo};
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashMap;
 use pisess_store::ReadAt;
@@ -25,13 +26,10 @@ pub(super) fn report_rewritten_lines(
             continue;
         };
         let cut_line = source.read_range(broken.span.range())?;
-        let Some(whole_entry) = session.find_entry(&broken.id) else {
+        let whole_entry = find_whole_entry(broken, cut_line.trim_ascii(), repair, reader)?;
+        let Some(whole_entry) = whole_entry else {
             continue;
         };
-        let whole_line = reader.read_line(whole_entry)?;
-        if !whole_line.starts_with(cut_line.trim_ascii()) {
-            continue;
-        }
 
         let source_line = repair.source_line(session.entry(whole_entry).line);
         let whole_number = session.original_line(source_line);
@@ -59,4 +57,27 @@ fn index_broken_lines(findings: &[Finding]) -> HashMap<LineNo, usize> {
         }
     }
     indexes
+}
+
+/// Returns the entry of whose line `cut_line` is the beginning: the next entry after the broken
+/// line, or the last one with its id. `None` if neither is.
+fn find_whole_entry(
+    broken: &BrokenLine,
+    cut_line: &[u8],
+    repair: &LineRepair,
+    reader: &EntryReader,
+) -> io::Result<Option<EntryIx>> {
+    let session = reader.session();
+    let next_index = session
+        .entries
+        .partition_point(|entry| repair.source_line(entry.line) <= broken.number);
+    let has_next = next_index < session.entries.len();
+    let next_entry = has_next.then(|| EntryIx::new(next_index));
+    let last_entry = session.find_entry(&broken.id);
+    for candidate in [next_entry, last_entry].into_iter().flatten() {
+        if reader.read_line(candidate)?.starts_with(cut_line) {
+            return Ok(Some(candidate));
+        }
+    }
+    Ok(None)
 }
