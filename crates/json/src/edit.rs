@@ -22,9 +22,11 @@ pub struct Edit<'a> {
 /// A range of the line, and the bytes that replace it. If the range is empty, the bytes are
 /// inserted. If the replacement is empty, a member is removed.
 #[derive(Debug)]
-struct Splice {
-    range: Range<usize>,
-    replacement: Vec<u8>,
+pub struct Splice {
+    /// The range of the line.
+    pub range: Range<usize>,
+    /// The bytes that replace it.
+    pub replacement: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -208,10 +210,10 @@ impl<'a> Edit<'a> {
         out
     }
 
-    /// Returns the splices, including those of removed, inserted and appended members. Splices at
-    /// one offset are in the order in which their bytes follow each other: what was inserted after
-    /// the last member comes before the appended members.
-    fn into_splices(mut self) -> Vec<Splice> {
+    /// Returns the changes, including removed, inserted and appended members. Splices at one offset
+    /// are in the order in which their bytes follow each other: what was inserted after the last
+    /// member comes before the appended members.
+    pub fn into_splices(mut self) -> Vec<Splice> {
         self.add_removals();
         self.add_insertions();
         self.add_appended();

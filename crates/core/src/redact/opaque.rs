@@ -11,11 +11,20 @@ use pisess_json::write::Object;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Returns replacements for values in a line of JSON that are opaque as a whole: content blocks,
-/// and payloads of a provider that contain encrypted text. The entry itself, its `message`, and the
-/// `replacement` in an edit of pi may have them. Images are replaced unless `keep_images` is set.
-pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice> {
-    let mut splices = Vec::new();
+/// The replacements of opaque values in a line.
+#[derive(Default)]
+pub(super) struct OpaqueValues {
+    /// No range contains text that its replacement keeps, so secrets in it are removed.
+    pub splices: Vec<Splice>,
+    /// The number of opaque values. One may have several replacements.
+    pub count: usize,
+}
+
+/// Returns replacements for opaque values in a line of JSON: content blocks, and payloads of a
+/// provider that contain encrypted text. The entry itself, its `message`, and the `replacement` in
+/// an edit of pi may have them. Images are replaced unless `keep_images` is set.
+pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues {
+    let mut found = OpaqueValues::default();
     let entry = Raw::from_checked(line.trim_ascii());
     let mut holders = vec![entry];
     holders.extend(entry.get("message"));
@@ -24,11 +33,15 @@ pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice
         for key in ["content", "images"] {
             let blocks = holder.get(key).unwrap_or(Raw::NULL);
             for block in blocks.items() {
+                let range = range_in(line, block);
                 if let Some(replacement) = block_replacement(block, keep_images) {
-                    splices.push(Splice {
-                        range: range_in(line, block),
+                    found.push(Splice {
+                        range,
                         replacement: Replacement::Bytes(replacement),
                     });
+                } else if is_redacted_thinking(block) {
+                    found.splices.extend(mark_splices(block, range.start));
+                    found.count += 1;
                 }
             }
         }
@@ -38,14 +51,22 @@ pub(super) fn opaque_block_splices(line: &[u8], keep_images: bool) -> Vec<Splice
             if let Some(payload) = holder.get_some(key)
                 && contains_encrypted(payload)
             {
-                splices.push(Splice {
+                found.push(Splice {
                     range: range_in(line, payload),
                     replacement: Replacement::Bytes(b"{}".to_vec()),
                 });
             }
         }
     }
-    splices
+    found
+}
+
+impl OpaqueValues {
+    /// Adds an opaque value that is replaced as a whole.
+    pub fn push(&mut self, splice: Splice) {
+        self.splices.push(splice);
+        self.count += 1;
+    }
 }
 
 /// Whether a payload contains a member such as `encrypted_content`, at any depth.
@@ -154,7 +175,6 @@ fn ends_with_signature_key(bytes: &[u8]) -> bool {
 ///
 /// - An image becomes a text that names its type and size, unless images are kept.
 /// - `redactedThinking` becomes thinking without text.
-/// - `thinking` that is `redacted` loses that mark and its signature.
 fn block_replacement(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
     let kind = block.get("type")?;
     if kind.is("image") && !keep_images {
@@ -168,14 +188,34 @@ fn block_replacement(block: Raw, keep_images: bool) -> Option<Vec<u8>> {
             .finish();
         return Some(thinking);
     }
-    // In pi, the signature of such a block is the encrypted content.
-    if kind.is("thinking") && block.get("redacted").is_some_and(Raw::is_truthy) {
-        let mut edit = Edit::new(block.bytes()).ok()?;
-        edit.remove("redacted");
-        edit.set("thinkingSignature", b"\"\"");
-        return Some(edit.finish());
-    }
     None
+}
+
+/// Whether a content block is `thinking` with the mark `redacted`. In pi, the signature of such a
+/// block is the encrypted content.
+fn is_redacted_thinking(block: Raw) -> bool {
+    let is_thinking = block.get("type").is_some_and(|kind| kind.is("thinking"));
+    is_thinking && block.get("redacted").is_some_and(Raw::is_truthy)
+}
+
+/// Returns the replacements that remove the mark `redacted` and the signature of a content block,
+/// which begins at `block_start` in its line. Its other members are kept, so they are searched like
+/// any other text.
+fn mark_splices(block: Raw, block_start: usize) -> Vec<Splice> {
+    let Ok(mut edit) = Edit::new(block.bytes()) else {
+        return Vec::new();
+    };
+    edit.remove("redacted");
+    edit.set("thinkingSignature", b"\"\"");
+
+    let mut splices = Vec::new();
+    for change in edit.into_splices() {
+        splices.push(Splice {
+            range: block_start + change.range.start..block_start + change.range.end,
+            replacement: Replacement::Bytes(change.replacement),
+        });
+    }
+    splices
 }
 
 /// Returns a text block that replaces an image, such as `[image removed: image/png, 300 bytes]`,

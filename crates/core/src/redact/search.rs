@@ -6,7 +6,7 @@ mod string_search;
 
 use super::assignments::kind_of_member;
 use super::finds::{Finds, TextFinds};
-use super::opaque::{self, WithoutSignatures};
+use super::opaque::{self, OpaqueValues, WithoutSignatures};
 use super::placeholders;
 use super::places::{RangeSet, SecretHit};
 use super::prefilter::{NeedleHit, NeedlePrefilter, SearchSet};
@@ -217,8 +217,9 @@ impl SecretSearch {
         }
 
         // Rule 1.
-        let mut splices = self.find_opaque(line, searches, signatures);
-        finds.opaque_count = splices.len();
+        let opaque = self.find_opaque(line, searches, signatures);
+        finds.opaque_count = opaque.count;
+        let mut splices = opaque.splices;
 
         // Rule 2.
         let mut people_splices = self.find_people(line, searches, &splices);
@@ -246,17 +247,22 @@ impl SecretSearch {
         line: &[u8],
         searches: SearchSet,
         signatures: Vec<Splice>,
-    ) -> Vec<Splice> {
+    ) -> OpaqueValues {
         // Escaped letters can hide the needles of any search.
         if !searches.intersects(SearchSet::BLOCKS) && !searches.intersects(SearchSet::ESCAPES) {
-            return signatures;
+            return OpaqueValues {
+                count: signatures.len(),
+                splices: signatures,
+            };
         }
-        let blocks = opaque::opaque_block_splices(line, self.keeps_images);
-        let block_ranges = RangeSet::from_ranges(blocks.iter().map(|block| &block.range));
-        let mut splices = signatures;
-        splices.retain(|signature| !block_ranges.overlaps(&signature.range));
-        splices.extend(blocks);
-        splices
+        let mut found = opaque::find_opaque_values(line, self.keeps_images);
+        let found_ranges = RangeSet::from_ranges(found.splices.iter().map(|splice| &splice.range));
+        for signature in signatures {
+            if !found_ranges.overlaps(&signature.range) {
+                found.push(signature);
+            }
+        }
+        found
     }
 
     /// Returns the replacements of home directories and names in a line, outside of opaque content.

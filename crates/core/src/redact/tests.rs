@@ -557,7 +557,9 @@ fn holds_something(line: &str) -> bool {
     if is_json
         && (is_signed
             || is_member
-            || !opaque::opaque_block_splices(line.as_bytes(), false).is_empty())
+            || !opaque::find_opaque_values(line.as_bytes(), false)
+                .splices
+                .is_empty())
     {
         return true;
     }
@@ -705,4 +707,33 @@ fn the_look_at_needles_misses_nothing() {
     }
     assert!(found.is_empty());
     assert!((400..1400).contains(&hits), "a mixture: {hits}");
+}
+
+/// Of thinking that a provider redacted, only the mark and the signature are removed unsearched.
+#[test]
+fn the_text_of_redacted_thinking_is_searched() {
+    let secret = made(24, WORD, 91);
+    let thinking =
+        format!(r#""thinking":"api_key={secret} of margarethe","thinkingSignature":"ZW5j""#);
+    for block in [
+        format!(r#"{{"type":"thinking","redacted":true,{thinking}}}"#),
+        format!(r#"{{"type":"thinking",{thinking},"redacted":true}}"#),
+        format!(r#"{{"type":"thinking",{thinking},"redacted":"{secret}"}}"#),
+    ] {
+        let people = People::new(["/home/margarethe"]);
+        let mut redactor = Redactor::new(Vec::new(), Some(people), false);
+        let (done, secrets) = line(&mut redactor, &format!(r#"{{"content":[{block}]}}"#));
+        assert_eq!(secrets.len(), 1, "{secrets:?}");
+        assert_eq!(
+            done,
+            r#"{"content":[{"type":"thinking","thinking":"api_key=[REDACTED:assigned-secret#1] of user","thinkingSignature":""}]}"#
+        );
+    }
+    let text = r#"{"content":[{"type":"thinking","redacted":true,"thinking":"the harbour"}]}"#;
+    let (done, secrets) = line(&mut redactor(&["harbour"]), text);
+    assert_eq!(secrets.len(), 1, "{secrets:?}");
+    assert_eq!(
+        done,
+        r#"{"content":[{"type":"thinking","thinking":"the [REDACTED:secret#1]","thinkingSignature":""}]}"#
+    );
 }
