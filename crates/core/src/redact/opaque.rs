@@ -232,10 +232,7 @@ fn image_note(block: Raw) -> Vec<u8> {
     };
     // A session may have any text here, even a secret, so only a text with the form of a media type
     // is shown.
-    let is_media_type = mime
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'-' | b'.'));
-    let shown_mime = if is_media_type { &mime } else { "image" };
+    let shown_mime = if is_media_type(&mime) { &mime } else { "image" };
 
     Object::new()
         .str("type", "text")
@@ -244,6 +241,20 @@ fn image_note(block: Raw) -> Vec<u8> {
             &format!("[image removed: {shown_mime}, {byte_count} bytes]"),
         )
         .finish()
+}
+
+/// Whether a text has the form of a media type, such as `image/svg+xml`: a word in lower case, a
+/// slash, and a name that is not long.
+fn is_media_type(text: &str) -> bool {
+    const LONGEST_NAME: usize = 30;
+    let Some((kind, name)) = text.split_once('/') else {
+        return false;
+    };
+    let is_word = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_name = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    is_word && is_name && name.len() <= LONGEST_NAME
 }
 
 /// Returns the range of a value in a line. The value must borrow its bytes from the line, because

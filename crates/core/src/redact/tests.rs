@@ -737,3 +737,22 @@ fn the_text_of_redacted_thinking_is_searched() {
         r#"{"content":[{"type":"thinking","thinking":"the [REDACTED:secret#1]","thinkingSignature":""}]}"#
     );
 }
+
+/// An image may have anything as its type.
+#[test]
+fn only_a_media_type_is_shown_of_an_image() {
+    for (mime, shown) in [
+        ("image/svg+xml", "image/svg+xml"),
+        (&*made(24, WORD, 91), "image"),
+        (&*format!("image/{}", made(40, WORD, 91)), "image"),
+        ("", "image"),
+    ] {
+        let image =
+            format!(r#"{{"content":[{{"type":"image","data":"AAAABBBB","mimeType":"{mime}"}}]}}"#);
+        let (done, _) = redacted(&image);
+        assert!(
+            done.contains(&format!("removed: {shown}, 6 bytes")),
+            "{done}"
+        );
+    }
+}
