@@ -463,19 +463,19 @@ fn add_member_hit(strings: &Strings, string: &LineString, finds: &mut Finds) {
         .hits
         .last()
         .is_some_and(|hit| string.range.start < hit.range.end);
-    let key = strings.nearest_key();
+    let key = string::decode(strings.nearest_key());
     let value = string.raw.bytes;
     if has_hit || is_example(value) {
         return;
     }
-    let Some(kind) = kind_of_member(key, value) else {
+    let Some(kind) = kind_of_member(key.as_bytes(), value) else {
         return;
     };
     finds.hits.push(SecretHit {
         field: strings.path().into(),
         range: string.range.clone(),
         kind,
-        name: String::from_utf8_lossy(key).into(),
+        name: key.to_string_lossy().into(),
         secret: value.into(),
     });
 }

@@ -544,7 +544,8 @@ fn holds_something(line: &str) -> bool {
                 let key = strings.nearest_key();
                 is_signed |=
                     !found.is_key && !found.range.is_empty() && opaque::is_signature_key(key);
-                let kind = assignments::kind_of_member(key, found.raw.bytes);
+                let decoded_key = pisess_json::string::decode(key);
+                let kind = assignments::kind_of_member(decoded_key.as_bytes(), found.raw.bytes);
                 is_member |= !found.is_key && kind.is_some();
                 if found.is_key || !search::is_id_member(key, found.raw.bytes) {
                     texts.push(found.raw.bytes);
@@ -754,5 +755,17 @@ fn only_a_media_type_is_shown_of_an_image() {
             done.contains(&format!("removed: {shown}, 6 bytes")),
             "{done}"
         );
+    }
+}
+
+#[test]
+fn the_key_of_a_member_may_have_escapes() {
+    let secret = made(24, WORD, 91);
+    for value in [format!(r#""{secret}""#), format!(r#"["a","{secret}"]"#)] {
+        let line = format!(r#"{{"data":{{"api\u005fkey":{value}}}}}"#);
+        let (done, secrets) = redacted(&line);
+        assert_eq!(secrets.len(), 1, "{line}: {secrets:?}");
+        assert_eq!(&*secrets[0].name, "api_key");
+        assert!(!done.contains(&secret), "{done}");
     }
 }
