@@ -72,17 +72,15 @@ pub fn each_assignment(text: &[u8], mut visit: impl FnMut(AssignedSecret)) {
         let name = name_range_around(text, stem.range());
         last_name_end = name.end;
 
-        let Some(assignment) = Assignment::read(text, name) else {
-            continue;
-        };
-        let Some(kind) = assignment.kind_in_text() else {
-            continue;
-        };
-        visit(AssignedSecret {
-            kind,
-            name: assignment.name_range,
-            value: assignment.value_range,
-        });
+        for assignment in Assignment::read_all(text, name) {
+            if let Some(kind) = assignment.kind_in_text() {
+                visit(AssignedSecret {
+                    kind,
+                    name: assignment.name_range,
+                    value: assignment.value_range,
+                });
+            }
+        }
     }
 }
 
@@ -156,6 +154,28 @@ struct Assignment<'t> {
 }
 
 impl<'t> Assignment<'t> {
+    /// Reads the assignments to a name: one for each string of an array in JSON, and one for any
+    /// other value. Empty if nothing is assigned. The name may begin with the dashes of an option.
+    fn read_all(text: &'t [u8], dashed_name: Range<usize>) -> Vec<Assignment<'t>> {
+        let mut assignments = Vec::new();
+        if let Some(array_start) = syntax::array_of_member(text, &dashed_name) {
+            for value_range in syntax::strings_of_array(text, array_start) {
+                assignments.push(Assignment {
+                    text,
+                    name_range: dashed_name.clone(),
+                    value_range,
+                    is_quoted: true,
+                    is_compact: false,
+                    is_option: false,
+                });
+            }
+        }
+        if assignments.is_empty() {
+            assignments.extend(Assignment::read(text, dashed_name));
+        }
+        assignments
+    }
+
     /// Reads the operator and the value after a name: `=` and `x9Qd` in `--token=x9Qd`. `None` if
     /// nothing is assigned to the name. The name may begin with the dashes of an option.
     fn read(text: &'t [u8], dashed_name: Range<usize>) -> Option<Assignment<'t>> {

@@ -769,3 +769,38 @@ fn the_key_of_a_member_may_have_escapes() {
         assert!(!done.contains(&secret), "{done}");
     }
 }
+
+/// The array of a secret may be in JSON that is in a string, with any text around it.
+#[test]
+fn each_string_in_the_array_of_a_secret_in_text_is_one() {
+    let secret = made(24, WORD, 91);
+    for items in [
+        format!(r#"["{secret}"]"#),
+        format!(r#"[ "a", "b c", "d\ne", "{secret}" ]"#),
+        format!("[\n    \"a\",\n    \"{secret}\"\n  ]"),
+        format!(r#"["a","b","c","d","e","{secret}",["x"]]"#),
+    ] {
+        for text in [
+            format!(r#"{{"a":1,"api_key":{items}}}"#),
+            format!("It says: {{\n  \"api_key\": {items}\n}}\nAnd so on."),
+        ] {
+            let line = format!(r#"{{"text":{}}}"#, json(&text));
+            let (done, secrets) = redacted(&line);
+            assert_eq!(secrets.len(), 1, "{line}: {secrets:?}");
+            assert_eq!(&*secrets[0].name, "api_key");
+            assert!(!done.contains(&secret), "{done}");
+
+            let nested = format!(r#"{{"text":{}}}"#, json(&line));
+            let (done, secrets) = redacted(&nested);
+            assert_eq!(secrets.len(), 1, "{nested}: {secrets:?}");
+            assert!(!done.contains(&secret), "{done}");
+        }
+    }
+    for text in [
+        r#"{"doc_tokens":["left","right","middle"],"keys":["ctrl","shift"]}"#.to_owned(),
+        format!(r#"{{"names":["{secret}"]}}"#),
+    ] {
+        let line = format!(r#"{{"text":{}}}"#, json(&text));
+        assert_eq!(redacted(&line).1, vec![], "{line}");
+    }
+}

@@ -95,10 +95,11 @@ fn has_likely_value(after_keyword: &[u8]) -> bool {
     }
 }
 
-/// Whether the name is the key of a member of the line, and its value is an array. Any item of the
-/// array may be the secret, however far behind the key it is.
+/// Whether the name is the key of a member of the line, or of JSON in a string of the line, and its
+/// value is an array. Any item of the array may be the secret, however far behind the key it is.
 fn begins_array_of_member(after_name: &[u8]) -> bool {
-    let Some(after_key) = after_name.strip_prefix(b"\"") else {
+    let backslashes = after_name.iter().take_while(|&&byte| byte == b'\\').count();
+    let Some(after_key) = after_name[backslashes..].strip_prefix(b"\"") else {
         return false;
     };
     let Some(value) = after_key.trim_ascii_start().strip_prefix(b":") else {

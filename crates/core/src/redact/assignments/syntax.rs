@@ -205,6 +205,59 @@ impl WrittenValue {
     }
 }
 
+/// Returns the offset after the bracket that opens an array, if the array is the value of a member
+/// of JSON with this name: `"name": [`.
+pub fn array_of_member(text: &[u8], name: &Range<usize>) -> Option<usize> {
+    let is_key = text[..name.start].ends_with(b"\"") && text[name.end..].starts_with(b"\"");
+    if !is_key {
+        return None;
+    }
+    let colon = skip_characters(text, name.end + 1, b" ", 4);
+    if text.get(colon) != Some(&b':') {
+        return None;
+    }
+    // `may_be_assigned` reads undecoded text, where a line break is no white space.
+    let bracket = skip_characters(text, colon + 1, b" ", 4);
+    if text.get(bracket) != Some(&b'[') {
+        return None;
+    }
+    Some(bracket + 1)
+}
+
+/// Returns the ranges of the strings in an array of JSON, without quotes, given the offset after its
+/// opening bracket. Strings that [`WrittenValue::read`] does not accept are skipped. The items from
+/// the first one on that is not a string are not read.
+pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
+    let mut strings = Vec::new();
+    let mut item_start = skip_space(text, array_start);
+    while text.get(item_start) == Some(&b'"')
+        && let Some(item_end) = end_of_string(text, item_start)
+    {
+        if let Some(value) = WrittenValue::read(text, item_start) {
+            strings.push(value.range);
+        }
+        let comma = skip_space(text, item_end);
+        if text.get(comma) != Some(&b',') {
+            break;
+        }
+        item_start = skip_space(text, comma + 1);
+    }
+    strings
+}
+
+/// Returns the offset after the string of JSON that begins with the quote at `start`; `None` if it
+/// is not closed.
+fn end_of_string(text: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
 /// Returns the length of a value in quotes. `content` begins after the opening quote. `None` if
 /// white space or an escape comes before the closing quote, or if that is missing.
 fn quoted_len(content: &[u8], quote: u8) -> Option<usize> {
