@@ -28,14 +28,14 @@ use std::ops::Range;
 /// with a preamble.
 const SUMMARY_UNITS: usize = 600;
 
-/// The number of UTF-16 units to read of a command. It is more than a row, because a command may
-/// begin with a change to the session's directory.
-const COMMAND_UNITS: usize = 3 * ROW_UNITS;
+/// How many times the length of a description is read of a command and of a patch: a command may
+/// begin with a change to the session's directory, and a patch begins with lines of its own.
+const LENGTHS_READ: usize = 3;
 
 /// The maximum number of words to read of a command that is given as an array.
 const MAX_COMMAND_WORDS: usize = 100;
 
-/// The description of a tool call, at most [`ROW_UNITS`] UTF-16 units long.
+/// The description of a tool call.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CallDescription {
     /// The command, the pattern, the path with its lines, or the arguments.
@@ -43,6 +43,9 @@ pub struct CallDescription {
     /// The byte range of a path in the text, so that the output can shorten the path in its middle.
     /// Empty if there is no path, or if it was cut.
     pub path: Range<usize>,
+    /// The byte offset in the text at which the first value ends that may have been cut. `None` if
+    /// all values are whole.
+    pub cut: Option<usize>,
 }
 
 /// The directories that paths are relative to.
@@ -168,33 +171,57 @@ pub fn strip_preamble(summary: &str) -> &str {
     summary
 }
 
-/// Describes a tool call. The description is the first of these that the arguments have: a command,
-/// a pattern, a path or a patch. Without any of them, all arguments are listed.
+/// Describes a tool call in the length of a row: see [`describe_call_within`].
 pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescription {
+    describe_call_within(name, arguments, folders, ROW_UNITS)
+}
+
+/// Describes a tool call in at most `units` UTF-16 units. The description is the first of these
+/// that the arguments have: a command, a pattern, a path or a patch. Without any of them, all
+/// arguments are listed.
+pub fn describe_call_within(
+    name: &Text,
+    arguments: Raw,
+    folders: Folders,
+    units: usize,
+) -> CallDescription {
     let known = KnownArguments::read(arguments);
 
     if let Some(command_line) = known.command
-        && let Some(command) = command_head(command_line, COMMAND_UNITS)
+        && let Some(command) = command_head(command_line, LENGTHS_READ * units)
     {
-        let shortened = shorten_cd(command, folders);
-        return CallDescription::from_text(normalize_spaces(shortened));
+        let is_cut = may_be_cut(&command, LENGTHS_READ * units);
+        let text = normalize_spaces(shorten_cd(command, folders));
+        let command_end = text.as_bytes().len();
+        let mut description = CallDescription::from_text(text, units);
+        if is_cut {
+            description.mark_cut(command_end);
+        }
+        return description;
     }
 
     // A search may name the path in which it searches, too.
-    let path = known.path_relative_to(folders);
+    let path = known.path_relative_to(folders, units);
     if let Some(stored_pattern) = known.pattern
-        && let Some(pattern) = string_head(stored_pattern, ROW_UNITS)
+        && let Some(pattern) = string_head(stored_pattern, units)
     {
-        return describe_search(name, normalize_spaces(pattern), path);
+        return describe_search(name, pattern, path, units);
     }
 
     match path {
         Some(path) => {
             let lines = format_line_range(known.offset, known.limit);
-            CallDescription::with_path(Text::default(), &path, &lines)
+            CallDescription::with_path(Text::default(), &path, &lines, units)
         }
-        None => CallDescription::from_text(list_arguments(arguments)),
+        None => list_arguments(arguments, units),
     }
+}
+
+/// Whether the first `units` UTF-16 units of a value may not be all of it. If only one unit of a
+/// surrogate pair fits, neither may be there.
+fn may_be_cut(head: &Text, units: usize) -> bool {
+    // A unit takes at least one byte, so few texts need to be counted.
+    head.as_bytes().len() + 1 >= units && head.utf16_len() + 1 >= units
 }
 
 /// Returns the tool with which a model would have run what the user ran: `bash` for a command,
@@ -215,22 +242,35 @@ pub fn describe_execution(message: Raw, folders: Folders) -> CallDescription {
     let code = message.get_text("code").unwrap_or_default();
     let code = code.to_string_lossy();
     let first_line = code.lines().next().unwrap_or_default();
-    CallDescription::from_text(Text::from(first_line.to_owned()))
+    CallDescription::from_text(Text::from(first_line.to_owned()), ROW_UNITS)
 }
 
-/// Describes a search by its pattern and the path that is searched. Slashes surround a regular
-/// expression. The path is left out if it is the session's directory.
-fn describe_search(tool: &Text, pattern: Text, path: Option<Text<'static>>) -> CallDescription {
+/// Describes a search by the head of its pattern, which has at most `units` UTF-16 units, and the
+/// path that is searched. Slashes surround a regular expression. The path is left out if it is the
+/// session's directory.
+fn describe_search(
+    tool: &Text,
+    pattern_head: Text,
+    path: Option<Text<'static>>,
+    units: usize,
+) -> CallDescription {
     let is_regex = *tool == "grep" || *tool == "Grep";
     let slash = if is_regex { "/" } else { "" };
+    let is_cut = may_be_cut(&pattern_head, units);
+    let pattern = normalize_spaces(pattern_head);
+    let pattern_end = slash.len() + pattern.as_bytes().len();
     let mut text = concat_texts(&[&slash, &pattern, &slash]);
-    match path {
+    let mut description = match path {
         Some(path) if path != "." => {
             text.push_str(" in ");
-            CallDescription::with_path(text, &path, "")
+            CallDescription::with_path(text, &path, "", units)
         }
-        _ => CallDescription::from_text(text),
+        _ => CallDescription::from_text(text, units),
+    };
+    if is_cut {
+        description.mark_cut(pattern_end);
     }
+    description
 }
 
 /// The arguments that many tools have. If tools have different names for the same argument, the
@@ -298,12 +338,13 @@ impl<'a> KnownArguments<'a> {
     }
 
     /// Returns the path of a call, shortened with the directories in `folders`. Several paths are
-    /// joined by commas. Without a path, the first file of the patch counts.
-    fn path_relative_to(&self, folders: Folders) -> Option<Text<'static>> {
+    /// joined by commas. Without a path, the first file of the patch counts, of which
+    /// [`LENGTHS_READ`] times `units` are read.
+    fn path_relative_to(&self, folders: Folders, units: usize) -> Option<Text<'static>> {
         match self.path {
             Some(value) => Some(shorten_paths(value, folders)),
             None => {
-                let file = first_patched_file(self.patch?)?;
+                let file = first_patched_file(self.patch?, LENGTHS_READ * units)?;
                 Some(shorten_path(&file, folders))
             }
         }
@@ -316,25 +357,27 @@ fn first_truthy<'a, const N: usize>(values: [Option<Raw<'a>>; N]) -> Option<Raw<
 }
 
 impl CallDescription {
-    /// Describes a call by a text that contains no path.
-    fn from_text(text: Text<'static>) -> Self {
-        Self::with_path(text, &Text::default(), "")
+    /// Describes a call by a text that contains no path, cut to `units` UTF-16 units.
+    fn from_text(text: Text<'static>, units: usize) -> Self {
+        Self::with_path(text, &Text::default(), "", units)
     }
 
-    /// Describes a call by a path, with a text before and after it. The description is cut to the
-    /// length of a row. The range of the path is empty if the path is, or if it was cut.
-    fn with_path(before: Text<'static>, path: &Text, after: &str) -> Self {
+    /// Describes a call by a path, with a text before and after it. The description is cut to
+    /// `units` UTF-16 units. The range of the path is empty if the path is, or if it was cut.
+    fn with_path(before: Text<'static>, path: &Text, after: &str, units: usize) -> Self {
         let mut text = before;
         let path_start = text.as_bytes().len();
         text.push(path);
         let path_end = text.as_bytes().len();
         text.push_str(after);
 
-        text.truncate(ROW_UNITS);
+        let whole_len = text.as_bytes().len();
+        text.truncate(units);
         // The limit, in UTF-16 units, may fall between the surrogates of a pair.
         text.drop_high_surrogate();
 
-        let is_path_whole = path_end <= text.as_bytes().len();
+        let cut_len = text.as_bytes().len();
+        let is_path_whole = path_end <= cut_len;
         let path_range = if is_path_whole {
             path_start..path_end
         } else {
@@ -343,7 +386,18 @@ impl CallDescription {
         CallDescription {
             text,
             path: path_range,
+            cut: if cut_len < whole_len {
+                Some(cut_len)
+            } else {
+                None
+            },
         }
+    }
+
+    /// Marks a value as cut, given the byte offset of its end in the text before that was cut.
+    fn mark_cut(&mut self, value_end: usize) {
+        let end = value_end.min(self.text.as_bytes().len());
+        self.cut = Some(self.cut.map_or(end, |cut| cut.min(end)));
     }
 }
 
@@ -370,9 +424,10 @@ pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
     }
 }
 
-/// Returns the first file that a patch names in a line such as `*** Update File: src/a.rs`.
-fn first_patched_file(patch: Raw) -> Option<Text<'static>> {
-    let start = string_head(patch, COMMAND_UNITS)?;
+/// Returns the first file that a patch names in a line such as `*** Update File: src/a.rs`, within
+/// its first `units` UTF-16 units.
+fn first_patched_file(patch: Raw, units: usize) -> Option<Text<'static>> {
+    let start = string_head(patch, units)?;
     let text = start.to_string_lossy();
     for line in text.lines() {
         if let Some(marked) = line.strip_prefix("*** ")
@@ -513,14 +568,14 @@ impl<'c> CdCommand<'c> {
     }
 }
 
-/// Lists the arguments of a call: the value of a single argument, or `key=value` for each of
-/// several. Arguments are added only until the text is longer than a row. The caller cuts it to the
-/// length of a row.
-fn list_arguments(arguments: Raw) -> Text<'static> {
+/// Describes a call by its arguments: the value of a single argument, or `key=value` for each of
+/// several. Arguments are added only until the text is longer than `units`, to which it is cut.
+fn list_arguments(arguments: Raw, units: usize) -> CallDescription {
     let has_several = arguments.members().nth(1).is_some();
     let mut text = Text::default().into_owned();
+    let mut first_cut_end = None;
     for (key, value) in arguments.members() {
-        if text.utf16_len() > ROW_UNITS {
+        if text.utf16_len() > units {
             break;
         }
         if !text.is_empty() {
@@ -530,13 +585,23 @@ fn list_arguments(arguments: Raw) -> Text<'static> {
             text.push(&pisess_json::string::decode(key.bytes));
             text.push_str("=");
         }
-        match string_head(value, ROW_UNITS) {
-            Some(string) => text.push(&normalize_spaces(string)),
+        let head = match string_head(value, units) {
+            Some(string) => string,
             // The value is not a string, but a number, an object or the like.
-            None => text.push(&js::stringify(value).head(ROW_UNITS)),
+            None => js::stringify(value).head(units),
+        };
+        let is_cut = may_be_cut(&head, units);
+        text.push(&normalize_spaces(head));
+        if is_cut && first_cut_end.is_none() {
+            first_cut_end = Some(text.as_bytes().len());
         }
     }
-    text
+
+    let mut description = CallDescription::from_text(text, units);
+    if let Some(end) = first_cut_end {
+        description.mark_cut(end);
+    }
+    description
 }
 
 #[cfg(test)]

@@ -2,14 +2,13 @@
 
 use super::budget::MAX_READ_UNITS;
 use super::cut::{drop_last_word, may_be_cut, string_head, string_words};
-use super::quote::count_utf16;
 use super::shell::changes_files;
 use super::written::read_written;
 use crate::agents::readable::{self, Folders};
-use crate::agents::row::ROW_UNITS;
 use crate::session::content::find_members;
 use crate::session::read::record::Block;
 use pisess_json::Raw;
+use pisess_json::text::Text;
 
 /// What the summary needs of the calls of a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,12 +76,7 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
     // Secrets are searched in the arguments of a call that is only counted, too; a command has all
     // of its own.
     if call_use == CallUse::Show || command.is_empty() {
-        let description = readable::describe_call(&name, arguments, folders);
-        target = description.text.into_string_lossy();
-        // It may have been cut within a secret, which could not be recognized then.
-        if count_utf16(&target) >= ROW_UNITS {
-            drop_last_word(&mut target);
-        }
+        target = describe_target(&name, arguments, folders);
     }
     if call_use == CallUse::Show && changes_files(&tool) {
         written = read_written(arguments, &target);
@@ -96,6 +90,19 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         question: string_words(question),
         todo_list: todos.map(format_todo_list).unwrap_or_default(),
     }
+}
+
+/// Describes the arguments of a call by whole words: see [`SummaryCall::target`]. What follows a
+/// value that was cut is left out.
+fn describe_target(name: &Text, arguments: Raw, folders: Folders) -> String {
+    let description = readable::describe_call_within(name, arguments, folders, MAX_READ_UNITS);
+    let Some(cut) = description.cut else {
+        return description.text.into_string_lossy();
+    };
+    // The value may have been cut within a secret, which could not be recognized then.
+    let mut target = description.text.slice(0..cut).into_string_lossy();
+    drop_last_word(&mut target);
+    target
 }
 
 /// Returns a command line that is given as an array of words.

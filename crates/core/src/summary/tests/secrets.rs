@@ -150,3 +150,33 @@ fn no_part_of_a_secret_is_in_what_is_taken_over() {
         assert_absent(&secret(1), &summary, "taken over");
     }
 }
+
+/// The white space before a value is read, and not shown.
+#[test]
+fn no_part_of_a_secret_is_in_the_target_of_a_call() {
+    let argument = |name: &str, value: &str| format!(r#"{{"{name}":{}}}"#, json(value));
+    for indent in 24..40 {
+        let margin = format!("\n{}", " ".repeat(indent));
+        let address = address(1);
+        let query = format!("{margin}SELECT *{margin}FROM dblink({margin}'x',{margin}'{address}'");
+        let padding = " ".repeat(60 * indent);
+        let padded = format!("{padding}SELECT * FROM dblink('x', '{address}'");
+        let emoji = "\u{1f5fa}".repeat(indent);
+        for arguments in [
+            argument("query", &query),
+            argument("query", &padded),
+            argument("sql", &query),
+            format!(r#"{{"sql":{},"limit":5}}"#, json(&query)),
+            format!(r#"{{"sql":{},"limit":5}}"#, json(&padded)),
+            format!(r#"{{"pattern":{},"path":"sea/maps"}}"#, json(&query)),
+            argument("pattern", &format!("{emoji}{query}")),
+            argument("pattern", &format!("x{emoji}{query}")),
+        ] {
+            let text = searched_summary(&[
+                user("Draw the map of the harbour."),
+                tool("", "query", &arguments, None),
+            ]);
+            assert_absent(&secret(1), &text, &arguments);
+        }
+    }
+}
