@@ -2,7 +2,7 @@
 //! string of a call or a message at its end.
 
 use super::budget::MAX_READ_UNITS;
-use crate::format::{count_utf16, fitting_len};
+use crate::format::{count_utf16, display_width, fitting_len};
 use pisess_json::Raw;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -70,9 +70,18 @@ pub(super) fn string_words(value: Option<Raw>) -> String {
     text
 }
 
-/// Drops the last word of a text. A text of a single word becomes empty.
+/// Drops the last word of a text. A text of a single word becomes empty. In a script that is
+/// written without spaces, each character is a word.
 pub(super) fn drop_last_word(text: &mut String) {
-    text.truncate(text.rfind(char::is_whitespace).unwrap_or_default());
+    let is_in_word = |c: char| !c.is_whitespace() && !is_word_alone(c);
+    let kept = text.trim_end_matches(is_in_word).trim_end();
+    text.truncate(kept.len());
+}
+
+/// Whether a character is a letter that takes two columns, as in Chinese and Japanese, where no
+/// spaces separate the words. No secret has such letters.
+fn is_word_alone(c: char) -> bool {
+    c.is_alphabetic() && display_width(c.encode_utf8(&mut [0; 4])) == 2
 }
 
 /// Returns the whole lines in the first [`MAX_READ_UNITS`] units of a string: a line that is cut

@@ -587,3 +587,41 @@ fn what_the_user_says_to_a_failure_is_told_from_what_is_about_something_else() {
         assert!(!blocked.contains("then the user"), "{blocked}");
     }
 }
+
+/// A path is one word, and Chinese has no spaces: neither is dropped as a word that was cut.
+#[test]
+fn a_long_path_and_a_query_without_spaces_are_listed() {
+    let path = format!("src/{}harbour_map.rs", "tide/".repeat(40));
+    let query = "海图上的潮汐和港口".repeat(30);
+    let text = summary(
+        None,
+        [
+            user("Draw the map of the harbour."),
+            edit(&path),
+            tool(
+                "",
+                "translate",
+                &format!(r#"{{"query":{}}}"#, json(&query)),
+                None,
+            ),
+        ],
+    );
+    assert!(text.contains("`src/tide/tide/"), "{text}");
+    assert!(text.contains("translate `海图上"), "{text}");
+}
+
+#[test]
+fn words_that_were_cut_are_dropped() {
+    for (text, expected) in [
+        ("two words", "two"),
+        ("word", ""),
+        ("潮汐 Zq8rTk2W", "潮汐"),
+        ("潮汐和港口", "潮汐和港口"),
+        ("潮汐是Zq8rTk2W", "潮汐是"),
+        ("Größe", ""),
+    ] {
+        let mut kept = text.to_owned();
+        super::super::cut::drop_last_word(&mut kept);
+        assert_eq!(kept, expected);
+    }
+}
