@@ -3,7 +3,7 @@
 use super::budget::MAX_READ_UNITS;
 use super::cut::{drop_last_word, may_be_cut, string_head, string_words};
 use super::shell::changes_files;
-use super::written::read_written;
+use super::written::{Replacement, read_replacements};
 use crate::agents::readable::{self, Folders};
 use crate::session::content::find_members;
 use crate::session::read::record::Block;
@@ -29,8 +29,9 @@ pub(super) struct SummaryCall {
     /// The arguments of any other tool, in short: a path as seen from the session's directory, a
     /// pattern.
     pub target: String,
-    /// What it writes into a file, in whole lines.
-    pub written: String,
+    /// What it writes into a file. The lines of it that are quoted are chosen once the secrets in
+    /// the whole are removed.
+    pub replacements: Vec<Replacement>,
     pub question: String,
     /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
     pub todo_list: String,
@@ -38,14 +39,14 @@ pub(super) struct SummaryCall {
 
 impl SummaryCall {
     /// Returns the texts of the call in which secrets are looked for.
-    pub fn redacted_texts_mut(&mut self) -> [&mut String; 5] {
-        [
-            &mut self.command,
-            &mut self.target,
-            &mut self.written,
-            &mut self.question,
-            &mut self.todo_list,
-        ]
+    pub fn redacted_texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let replacements = self.replacements.iter_mut();
+        let replaced =
+            replacements.flat_map(|replacement| [&mut replacement.old, &mut replacement.new]);
+        [&mut self.command, &mut self.target]
+            .into_iter()
+            .chain(replaced)
+            .chain([&mut self.question, &mut self.todo_list])
     }
 }
 
@@ -71,7 +72,7 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         line => string_words(line),
     };
     let mut target = String::new();
-    let mut written = String::new();
+    let mut replacements = Vec::new();
     let tool = string_head(block.name);
     // Secrets are searched in the arguments of a call that is only counted, too; a command has all
     // of its own.
@@ -79,14 +80,14 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         target = describe_target(&name, arguments, folders);
     }
     if call_use == CallUse::Show && changes_files(&tool) {
-        written = read_written(arguments, &target);
+        replacements = read_replacements(arguments);
     }
     SummaryCall {
         id: string_head(block.id),
         tool,
         command,
         target,
-        written,
+        replacements,
         question: string_words(question),
         todo_list: todos.map(format_todo_list).unwrap_or_default(),
     }

@@ -85,7 +85,8 @@ fn is_word_alone(c: char) -> bool {
 }
 
 /// Returns the whole lines in the first [`MAX_READ_UNITS`] units of a string: a line that is cut
-/// could end within a secret.
+/// could end within a secret. The lines are to be searched for secrets together, because a secret
+/// may span several, or its name be on the line before.
 pub(super) fn string_lines(value: Option<Raw>) -> String {
     let mut text = string_head(value);
     if may_be_cut(&text) {

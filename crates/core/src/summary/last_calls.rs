@@ -63,7 +63,7 @@ fn describe_run(run: &ToolRun) -> String {
     if !run.call.command.is_empty() && !run.output.is_empty() {
         description.push_str(&format!(", {}", quote_line(&run.output, RESULT)));
     }
-    let written = describe_written(&run.call.written, &run.call.target);
+    let written = describe_written(&run.written, &run.call.target);
     if run.changes_file() && !written.is_empty() {
         description.push_str(&format!(", wrote {written}"));
     }
@@ -74,6 +74,7 @@ fn describe_run(run: &ToolRun) -> String {
 mod tests {
     use super::*;
     use crate::summary::call::SummaryCall;
+    use crate::summary::written::Replacement;
 
     fn record(history: &mut ToolHistory, call: SummaryCall, output: &str) {
         history.record_run(call, Outcome::Passed, output);
@@ -90,7 +91,10 @@ mod tests {
         SummaryCall {
             tool: tool.to_owned(),
             target: path.to_owned(),
-            written: written.to_owned(),
+            replacements: vec![Replacement {
+                new: written.to_owned(),
+                ..Replacement::default()
+            }],
             ..SummaryCall::default()
         }
     }

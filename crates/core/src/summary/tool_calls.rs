@@ -9,6 +9,7 @@ use super::removals::Removals;
 use super::shell::CommandLine;
 use super::tool_run::{ToolRun, first_line, result_line};
 use super::words::compile_expression;
+use super::written::choose_written;
 use crate::session::outcome::Outcome;
 use foldhash::HashSet;
 use regex::Regex;
@@ -54,7 +55,7 @@ impl ToolHistory {
 
     /// Records a call that ended with `output`, in place of the oldest one if [`RECENT`] calls are
     /// recorded. The todo list is replaced if the call passed and its tool keeps one.
-    pub fn record_run(&mut self, call: SummaryCall, outcome: Outcome, output: &str) {
+    pub fn record_run(&mut self, mut call: SummaryCall, outcome: Outcome, output: &str) {
         if outcome == Outcome::Passed && call.tool.to_lowercase().contains("todo") {
             let list = if call.todo_list.is_empty() {
                 output
@@ -69,6 +70,8 @@ impl ToolHistory {
         } else {
             CommandLine::parse(&call.command)
         };
+        let replacements = std::mem::take(&mut call.replacements);
+        let written = choose_written(&replacements, &call.target);
         let excess = (self.runs.len() + 1).saturating_sub(RECENT);
         self.runs.drain(..excess);
         self.runs.push_back(ToolRun {
@@ -80,6 +83,7 @@ impl ToolHistory {
             call,
             outcome,
             command,
+            written,
             turn_number: self.turn_number,
         });
     }

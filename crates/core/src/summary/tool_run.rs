@@ -18,6 +18,8 @@ pub(super) struct ToolRun {
     /// The most informative lines of its output, if it failed; the first line, if it is a command
     /// that only looks; else the line that has its result.
     pub output: String,
+    /// The lines that describe what it wrote into a file.
+    pub written: String,
     /// The number of its turn.
     pub turn_number: usize,
 }

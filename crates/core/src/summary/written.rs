@@ -1,7 +1,8 @@
 //! What a call writes into a file: the names of the functions, types and sections that it adds.
 //!
-//! [`read_written`] takes whole lines from the call. [`describe_written`] cuts them, once the
-//! secrets in them are removed: half a secret could not be recognized.
+//! [`read_replacements`] takes the texts from the call. [`choose_written`] chooses lines of them,
+//! once the secrets in them are removed: of a secret that spans lines, or follows its name on the
+//! next line, one line alone could not be recognized. [`describe_written`] cuts the lines.
 
 use super::budget::RESULT;
 use super::cut::string_lines;
@@ -16,10 +17,44 @@ const MOST_NAMES: usize = 3;
 /// A line of more units is not quoted, and its name is not read.
 const LONGEST_LINE: usize = 400;
 
-/// Returns the lines that describe what a call writes into the file at `path`: those of the first
-/// names that it adds or, if there are none, the first line. Empty if it writes nothing that can be
-/// quoted.
-pub(super) fn read_written(arguments: Raw, path: &str) -> String {
+/// A text that a call replaces by another one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Replacement {
+    /// Empty if nothing is replaced. Of a patch, the lines that stay.
+    pub old: String,
+    pub new: String,
+}
+
+impl Replacement {
+    fn read(old: Option<Raw>, new: Option<Raw>) -> Replacement {
+        Replacement {
+            old: string_lines(old),
+            new: string_lines(new),
+        }
+    }
+
+    /// Reads a patch, whose lines begin with `+`, `-`, or a space if they stay.
+    fn read_patch(patch: Option<Raw>) -> Replacement {
+        let mut replacement = Replacement::default();
+        for line in string_lines(patch).lines() {
+            if let Some(kept) = line.strip_prefix(' ') {
+                push_line(&mut replacement.old, kept);
+                push_line(&mut replacement.new, kept);
+            } else if let Some(added) = line.strip_prefix('+') {
+                push_line(&mut replacement.new, added);
+            }
+        }
+        replacement
+    }
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+/// Returns what a call writes into a file.
+pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
     // All is found in one walk, because this is done for each edit of a session.
     let names = [
         "edits",
@@ -41,26 +76,28 @@ pub(super) fn read_written(arguments: Raw, path: &str) -> String {
         source,
         patch,
     ] = find_members(arguments, names);
-    let mut replacements = vec![[old.or(old_string), new.or(new_string)]];
+    let mut replacements = vec![Replacement::read(old.or(old_string), new.or(new_string))];
     for edit in edits.unwrap_or(Raw::NULL).items() {
         let names = ["oldText", "old_string", "newText", "new_string"];
         let [old, old_string, new, new_string] = find_members(edit, names);
-        replacements.push([old.or(old_string), new.or(new_string)]);
+        replacements.push(Replacement::read(old.or(old_string), new.or(new_string)));
     }
     // A whole file replaces nothing.
-    replacements.push([None, content.or(source)]);
-    let replacements: Vec<[String; 2]> = replacements
-        .into_iter()
-        .map(|texts| texts.map(string_lines))
-        .collect();
+    replacements.push(Replacement::read(None, content.or(source)));
+    replacements.push(Replacement::read_patch(patch));
+    replacements.retain(|replacement| !replacement.new.is_empty());
+    replacements
+}
 
+/// Returns the lines that describe what a call writes into the file at `path`, given what it
+/// replaces, without secrets: the lines of the first names that it adds or, if there are none, the
+/// first line. Empty if it writes nothing that can be quoted.
+pub(super) fn choose_written(replacements: &[Replacement], path: &str) -> String {
     let mut added = Vec::new();
-    for [old, new] in &replacements {
+    for Replacement { old, new } in replacements {
         let old_lines: HashSet<&str> = old.lines().collect();
         added.extend(new.lines().filter(|line| !old_lines.contains(line)));
     }
-    let patch = string_lines(patch);
-    added.extend(patch.lines().filter_map(|line| line.strip_prefix('+')));
 
     let mut named_lines = Vec::new();
     for line in &added {
@@ -87,7 +124,7 @@ fn is_quotable(line: &str) -> bool {
     count_utf16(line) <= LONGEST_LINE
 }
 
-/// Describes the lines of [`read_written`] by their names or, if they have none, quotes them.
+/// Describes the lines of [`choose_written`] by their names or, if they have none, quotes them.
 pub(super) fn describe_written(lines: &str, path: &str) -> String {
     let mut names = Vec::new();
     for line in lines.lines() {
@@ -217,12 +254,12 @@ mod tests {
             ("a.ts", r#"{"path":"a.ts"}"#, ""),
         ] {
             let arguments = Raw::parse(arguments.as_bytes()).unwrap();
-            let lines = read_written(arguments, path);
+            let lines = choose_written(&read_replacements(arguments), path);
             assert_eq!(describe_written(&lines, path), expected, "{path}");
         }
         let patch = r#"{"input":"*** Update File: a.rs\n@@\n-fn low() {\n+fn low_water() {\n"}"#;
         let arguments = Raw::parse(patch.as_bytes()).unwrap();
-        let lines = read_written(arguments, "a.rs");
+        let lines = choose_written(&read_replacements(arguments), "a.rs");
         assert_eq!(describe_written(&lines, "a.rs"), "`fn low_water`");
     }
 }

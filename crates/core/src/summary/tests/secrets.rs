@@ -151,6 +151,83 @@ fn no_part_of_a_secret_is_in_what_is_taken_over() {
     }
 }
 
+/// Returns the lines of a private key, whose body begins with the characters of a secret.
+fn private_key(number: usize) -> String {
+    // The words are apart, so that no scanner reports this file.
+    let words = "PRIVATE KEY";
+    let body = secret(number).replace('-', "");
+    let lines = format!("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC{body}").repeat(4);
+    let mut key = format!("-----BEGIN {words}-----\n");
+    for line in lines.as_bytes().chunks(64) {
+        key += std::str::from_utf8(line).unwrap();
+        key += "\n";
+    }
+    key + &format!("-----END {words}-----\n")
+}
+
+fn edit_text(path: &str, old: &str, new: &str) -> Vec<String> {
+    let (path, old, new) = (json(path), json(old), json(new));
+    let arguments = format!(r#"{{"path":{path},"oldText":{old},"newText":{new}}}"#);
+    tool("", "edit", &arguments, None)
+}
+
+/// A line of a secret that spans lines, or of which the name is on the line before, shows alone not
+/// that it is one.
+#[test]
+fn no_part_of_a_secret_is_in_what_an_edit_wrote() {
+    let assigned = |value: &str| format!("api_key:\n  \"{value}\"\n");
+    let patch = |text: &str| {
+        let lines: Vec<_> = text.lines().map(|line| format!("+{line}\n")).collect();
+        format!(
+            "*** Begin Patch\n*** Update File: map.yml\n@@\n name: map\n{}",
+            lines.concat()
+        )
+    };
+    let patched = |text: &str| {
+        let arguments = format!(r#"{{"input":{}}}"#, json(&patch(text)));
+        tool("", "edit", &arguments, None)
+    };
+    let half_patch =
+        format!("*** Update File: map.yml\n@@\n api_key:\n-  \"old\"\n+  \"{DIGITS}\"\n");
+    let half_patched = tool(
+        "",
+        "edit",
+        &format!(r#"{{"input":{}}}"#, json(&half_patch)),
+        None,
+    );
+    for (edited, secret) in [
+        (
+            edit_text("key.pem", &private_key(1), &private_key(2)),
+            "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".to_owned(),
+        ),
+        (
+            edit_text("map.yml", &assigned("old"), &assigned(DIGITS)),
+            DIGITS.to_owned(),
+        ),
+        (
+            patched(&private_key(2)),
+            "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC".to_owned(),
+        ),
+        (patched(&assigned(DIGITS)), DIGITS.to_owned()),
+        (half_patched, DIGITS.to_owned()),
+    ] {
+        let text = searched_summary(&[user("Rotate the key of the map."), edited]);
+        assert!(text.contains("wrote "), "{text}");
+        assert_absent(&secret, &text, "an edit");
+    }
+}
+
+/// A secret that an edit writes is known everywhere.
+#[test]
+fn a_secret_that_an_edit_wrote_is_known() {
+    let text = searched_summary(&[
+        user("Rotate the key of the map."),
+        edit_text(".env", "", &format!("# Map\n# API\nAPI_KEY={DIGITS}\n")),
+        says(&format!("The key of the map is now {DIGITS} there.")),
+    ]);
+    assert_absent(DIGITS, &text, "an edit");
+}
+
 /// The white space before a value is read, and not shown.
 #[test]
 fn no_part_of_a_secret_is_in_the_target_of_a_call() {
