@@ -67,6 +67,12 @@ impl SummaryMessage {
                 ..
             } => ([Some(text), Some(error)], &mut **calls),
             SummaryMessage::Reply { text, calls, .. } => ([Some(text), None], &mut **calls),
+            // The line that reports a failure is a part of the output, and must stay equal to it.
+            SummaryMessage::Result {
+                call,
+                outcome: Outcome::Failed(line),
+                output,
+            } => ([Some(output), Some(line)], std::slice::from_mut(call)),
             SummaryMessage::Result { call, output, .. } => {
                 ([Some(output), None], std::slice::from_mut(call))
             }

@@ -257,3 +257,15 @@ fn no_part_of_a_secret_is_in_the_target_of_a_call() {
         }
     }
 }
+
+/// The line that reports a failure is recognized in the output, though a secret in it is replaced.
+#[test]
+fn the_line_of_a_failure_is_not_quoted_twice() {
+    let failed = format!("Command failed: psql {}", address(1));
+    let text = searched_summary(&[
+        user("Draw the map of the harbour."),
+        bash("make map", Some(&format!("hello: out\n{failed}"))),
+    ]);
+    assert_absent(&secret(1), &text, "a failure");
+    assert!(text.contains(": \"hello: out\" ("), "{text}");
+}
