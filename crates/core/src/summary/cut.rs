@@ -115,6 +115,22 @@ fn char_boundary_before(text: &str, at: usize) -> usize {
 const GAP_START: &str = "\n[… ";
 const GAP_END: &str = " characters left out …]\n";
 
+/// What may be between a text and the line that reports a gap in it: white space, the mark of a
+/// quoted line, or the mark between lines that were joined.
+const BETWEEN_LINES: [char; 4] = ['\n', ' ', '>', '/'];
+
+/// Whether a text was cut at its end, given what follows it in a summary.
+pub(super) fn is_cut_before(rest: &str) -> bool {
+    let next_line = rest.trim_start_matches(BETWEEN_LINES);
+    rest.starts_with('…') || next_line.starts_with(GAP_START.trim_start())
+}
+
+/// Whether a text was cut at its start, given what precedes it in a summary.
+pub(super) fn is_cut_after(before: &str) -> bool {
+    let line_before = before.trim_end_matches(BETWEEN_LINES);
+    line_before.ends_with(GAP_END.trim_end())
+}
+
 /// The number of units to leave for the line that reports a gap, with line breaks and the number.
 const GAP_LINE_SIZE: usize = 50;
 

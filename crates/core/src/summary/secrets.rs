@@ -2,9 +2,10 @@
 //! recognized, and once more from the finished page.
 //!
 //! A secret that is assigned to a name is recognized there, and is known from then on. In another
-//! place it may stand without the name, and be cut there. So the starts of known secrets are
-//! removed from the page, too.
+//! place it may stand without the name, and be cut there. So the starts and the ends of known
+//! secrets are removed from the page where something was left out, too.
 
+use super::cut::{is_cut_after, is_cut_before};
 use super::{SearchedMessage, SummaryBuilder};
 use crate::redact::Redactor;
 
@@ -39,15 +40,15 @@ impl SummaryBuilder {
 pub(super) fn redact_page(redactor: &mut Redactor, page: &mut String) {
     redactor.redact_text(page);
     redactor.redact_known_values(page);
-    redact_starts(redactor, page);
+    redact_cut_values(redactor, page);
 }
 
-/// This many characters of a known secret are no coincidence before a mark of what was left out.
-const SHORTEST_START: usize = 8;
+/// This many characters of a known secret are no coincidence beside a mark of what was left out.
+const SHORTEST_PART: usize = 8;
 
-/// Replaces the starts of known secrets whose rest was cut off, as the ellipsis after them shows,
-/// by the placeholders of the secrets.
-fn redact_starts(redactor: &mut Redactor, text: &mut String) {
+/// Replaces the starts and the ends of known secrets whose rest was cut off, as a mark beside them
+/// shows, by the placeholders of the secrets.
+fn redact_cut_values(redactor: &mut Redactor, text: &mut String) {
     if !text.contains('…') {
         return;
     }
@@ -60,20 +61,20 @@ fn redact_starts(redactor: &mut Redactor, text: &mut String) {
         }
         let placeholder = redactor.placeholder_for(&value);
         replace_starts(text, secret, &placeholder);
+        replace_ends(text, secret, &placeholder);
     }
 }
 
-/// Replaces the starts of a secret that are followed by an ellipsis.
+/// Replaces the starts of a secret after which the text was cut.
 fn replace_starts(text: &mut String, secret: &str, placeholder: &str) {
-    let Some((start_len, _)) = secret.char_indices().nth(SHORTEST_START) else {
+    let Some((shortest_len, _)) = secret.char_indices().nth(SHORTEST_PART) else {
         return;
     };
     let mut from = 0;
-    while let Some(found) = text[from..].find(&secret[..start_len]) {
+    while let Some(found) = text[from..].find(&secret[..shortest_len]) {
         let start = from + found;
-        let shared = shared_len(&text[start..], secret);
-        let end = start + shared;
-        if text[end..].starts_with('…') {
+        let end = start + shared_start_len(&text[start..], secret);
+        if is_cut_before(&text[end..]) {
             text.replace_range(start..end, placeholder);
             from = start + placeholder.len();
         } else {
@@ -82,9 +83,35 @@ fn replace_starts(text: &mut String, secret: &str, placeholder: &str) {
     }
 }
 
+/// Replaces the ends of a secret before which the text was cut.
+fn replace_ends(text: &mut String, secret: &str, placeholder: &str) {
+    let Some((shortest_start, _)) = secret.char_indices().nth_back(SHORTEST_PART - 1) else {
+        return;
+    };
+    let shortest = &secret[shortest_start..];
+    let mut until = text.len();
+    while let Some(found) = text[..until].rfind(shortest) {
+        let end = found + shortest.len();
+        let start = end - shared_end_len(&text[..end], secret);
+        if is_cut_after(&text[..start]) {
+            text.replace_range(start..end, placeholder);
+        }
+        until = start;
+    }
+}
+
 /// Returns the length in bytes of the longest start that two texts have in common.
-fn shared_len(one: &str, other: &str) -> usize {
+fn shared_start_len(one: &str, other: &str) -> usize {
     let pairs = one.chars().zip(other.chars());
+    pairs
+        .take_while(|(own, theirs)| own == theirs)
+        .map(|(c, _)| c.len_utf8())
+        .sum()
+}
+
+/// Returns the length in bytes of the longest end that two texts have in common.
+fn shared_end_len(one: &str, other: &str) -> usize {
+    let pairs = one.chars().rev().zip(other.chars().rev());
     pairs
         .take_while(|(own, theirs)| own == theirs)
         .map(|(c, _)| c.len_utf8())
@@ -104,9 +131,38 @@ mod tests {
             // Too short, or another word.
             ("by Zq8rTk…", "by Zq8rTk…"),
             ("by Zq8rTk2Wonder", "by Zq8rTk2Wonder"),
+            (
+                "> by Zq8rTk2WmB6\n> [… 20 characters left out …]\n> end",
+                "> by [x]\n> [… 20 characters left out …]\n> end",
+            ),
         ] {
             let mut redacted = text.to_owned();
             replace_starts(&mut redacted, secret, "[x]");
+            assert_eq!(redacted, expected);
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_secret_is_replaced_where_it_was_cut() {
+        let secret = "Zq8rTk2WmB6yHn4sVx1c";
+        for (text, expected) in [
+            ("left 2WmB6yHn4sVx1c", "left 2WmB6yHn4sVx1c"),
+            (
+                "> [… 2 characters left out …]\n> B6yHn4sVx1c, B6yHn4sVx1c",
+                "> [… 2 characters left out …]\n> [x], B6yHn4sVx1c",
+            ),
+            (
+                "\"a / [… 2 characters left out …] / 6yHn4sVx1c\"",
+                "\"a / [… 2 characters left out …] / [x]\"",
+            ),
+            // Too short.
+            (
+                "> [… 2 characters left out …]\n> Hn4sVx1c.\n> n4sVx1c",
+                "> [… 2 characters left out …]\n> [x].\n> n4sVx1c",
+            ),
+        ] {
+            let mut redacted = text.to_owned();
+            replace_ends(&mut redacted, secret, "[x]");
             assert_eq!(redacted, expected);
         }
     }

@@ -269,3 +269,24 @@ fn the_line_of_a_failure_is_not_quoted_twice() {
     assert_absent(&secret(1), &text, "a failure");
     assert!(text.contains(": \"hello: out\" ("), "{text}");
 }
+
+/// A request, or last words, may be cut within a secret that is known by its name elsewhere.
+#[test]
+fn no_part_of_a_known_secret_is_beside_a_gap() {
+    let known = "Zq8rTk2WmB/6yHn4sVx1cDf7jLp+Gw3uEa9oXi5dN/hQv0KbYtS6lRzMf8J+gCpUe2Wy";
+    let words = "the harbour is deep ".repeat(400);
+    for before in (800..1_100).step_by(12).chain((2_560..2_700).step_by(12)) {
+        let after = words.len() - before;
+        for size in [before, after] {
+            let long = format!("{} {known} {}", &words[..size], &words[size..]);
+            let text = searched_summary(&[
+                user(&format!("Draw the map. The line is: api_key=\"{known}\"")),
+                says(&long),
+                user(&long),
+                says(&long),
+            ]);
+            assert!(text.contains("left out"), "{text}");
+            assert_absent(known, &text, &size.to_string());
+        }
+    }
+}
