@@ -115,7 +115,7 @@ enum Replacement {
 
 /// The kind of a secret and its number among the secrets of this kind. Displayed as the
 /// placeholder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SecretNumber {
     /// The kind, such as `github-pat`.
     pub kind: &'static str,
@@ -300,17 +300,23 @@ impl Redactor {
         }
     }
 
-    /// Returns all secrets of at least `SHORTEST_VALUE` bytes that were numbered so far. By
-    /// searching a copy for these values, a caller proves that none is left.
+    /// Returns all secrets of at least `SHORTEST_VALUE` bytes that were numbered so far, in the
+    /// order of their kinds and numbers. By searching a copy for these values, a caller proves that
+    /// none is left.
     pub fn found_values(&self) -> Vec<SecretValue> {
-        let mut values = Vec::new();
-        for (secret, numbered) in &self.numbered {
-            if secret.len() >= SHORTEST_VALUE {
-                values.push(SecretValue {
-                    kind: numbered.number.kind,
-                    bytes: secret.clone(),
-                });
-            }
+        let mut found: Vec<_> = self
+            .numbered
+            .iter()
+            .filter(|(secret, _)| secret.len() >= SHORTEST_VALUE)
+            .collect();
+        found.sort_unstable_by_key(|(_, numbered)| numbered.number);
+
+        let mut values = Vec::with_capacity(found.len());
+        for (secret, numbered) in found {
+            values.push(SecretValue {
+                kind: numbered.number.kind,
+                bytes: secret.clone(),
+            });
         }
         values
     }

@@ -4,6 +4,7 @@
 use super::base64_digits::BITS_PER_DIGIT;
 use super::resemblance::is_common_setting;
 use super::rules::is_contextual;
+use super::shapes::SHAPES;
 use super::windows::{self, LiteralWindow, WINDOW, WindowIndex};
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use base64::Engine;
@@ -38,6 +39,14 @@ impl SecretValue {
         let may_be_word =
             text.chars().count() < SHORTEST_UNCOMMON || text.chars().all(char::is_alphabetic);
         is_contextual(self.kind) && may_be_word
+    }
+
+    /// Returns the length in bytes of the longest prefix in the table of shapes with which the value
+    /// begins: it is no secret. 0 if there is none.
+    pub fn shape_prefix_len(&self) -> usize {
+        let prefixes = SHAPES.iter().map(|shape| shape.prefix);
+        let own_prefixes = prefixes.filter(|prefix| self.bytes.starts_with(prefix.as_bytes()));
+        own_prefixes.map(str::len).max().unwrap_or_default()
     }
 
     /// Whether the value has fewer than six characters, so that it may occur in ordinary text by

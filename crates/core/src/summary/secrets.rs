@@ -60,13 +60,14 @@ fn redact_cut_values(redactor: &mut Redactor, text: &mut String) {
             continue;
         }
         let placeholder = redactor.placeholder_for(&value);
-        replace_starts(text, secret, &placeholder);
+        replace_starts(text, secret, value.shape_prefix_len(), &placeholder);
         replace_ends(text, secret, &placeholder);
     }
 }
 
-/// Replaces the starts of a secret after which the text was cut.
-fn replace_starts(text: &mut String, secret: &str, placeholder: &str) {
+/// Replaces the starts of a secret after which the text was cut. `prefix_len` is the length of the
+/// prefix that other secrets of its shape have, too.
+fn replace_starts(text: &mut String, secret: &str, prefix_len: usize, placeholder: &str) {
     let Some((shortest_len, _)) = secret.char_indices().nth(SHORTEST_PART) else {
         return;
     };
@@ -74,13 +75,22 @@ fn replace_starts(text: &mut String, secret: &str, placeholder: &str) {
     while let Some(found) = text[from..].find(&secret[..shortest_len]) {
         let start = from + found;
         let end = start + shared_start_len(&text[start..], secret);
-        if is_cut_before(&text[end..]) {
+        if is_cut_before(&text[end..]) && !is_shape_prefix(&text[start..end], prefix_len) {
             text.replace_range(start..end, placeholder);
             from = start + placeholder.len();
         } else {
             from = end;
         }
     }
+}
+
+/// Whether the start of a secret has only what many secrets of its shape begin with: the prefix, and
+/// perhaps a version, as in `sk-ant-api03-`.
+fn is_shape_prefix(start: &str, prefix_len: usize) -> bool {
+    let Some(after_prefix) = start.get(prefix_len..) else {
+        return false;
+    };
+    prefix_len > 0 && after_prefix.len() < SHORTEST_PART && start.ends_with(['-', '_'])
 }
 
 /// Replaces the ends of a secret before which the text was cut.
@@ -137,7 +147,7 @@ mod tests {
             ),
         ] {
             let mut redacted = text.to_owned();
-            replace_starts(&mut redacted, secret, "[x]");
+            replace_starts(&mut redacted, secret, 0, "[x]");
             assert_eq!(redacted, expected);
         }
     }
@@ -163,6 +173,19 @@ mod tests {
         ] {
             let mut redacted = text.to_owned();
             replace_ends(&mut redacted, secret, "[x]");
+            assert_eq!(redacted, expected);
+        }
+    }
+
+    #[test]
+    fn what_every_secret_of_a_shape_begins_with_is_kept() {
+        let secret = "sk-ant-api03-Zq8rTk2WmB6yHn4sVx1c";
+        for (text, expected) in [
+            ("by sk-ant-api03-…", "by sk-ant-api03-…"),
+            ("by sk-ant-api03-Z…", "by [x]…"),
+        ] {
+            let mut redacted = text.to_owned();
+            replace_starts(&mut redacted, secret, "sk-ant-".len(), "[x]");
             assert_eq!(redacted, expected);
         }
     }

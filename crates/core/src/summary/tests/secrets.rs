@@ -258,6 +258,26 @@ fn no_part_of_a_secret_is_in_the_target_of_a_call() {
     }
 }
 
+/// Keys of the same shape begin alike, and that is no secret.
+#[test]
+fn what_keys_of_a_shape_begin_with_is_kept() {
+    let key = |number: usize| {
+        let digits: String = secret(number).replace('-', "");
+        format!("sk-ant-api03-{digits}{digits}")
+    };
+    let keys: Vec<_> = (1..7).map(key).collect();
+    let question = "Explain why a key like sk-ant-api03-… is refused by the server.";
+    let text = searched_summary(&[
+        user(&format!("Use these keys: {}", keys.join(" "))),
+        says("They are all refused by the server."),
+        user(question),
+    ]);
+    assert!(text.contains(question), "{text}");
+    for key in keys {
+        assert_absent(&key["sk-ant-api03-".len()..], &text, "keys");
+    }
+}
+
 /// The line that reports a failure is recognized in the output, though a secret in it is replaced.
 #[test]
 fn the_line_of_a_failure_is_not_quoted_twice() {
