@@ -170,7 +170,8 @@ impl SummaryBuilder {
         } else if is_ended && is_correction(text) {
             let correction = LaterMessage::new(text);
             self.decisions.add_correction(&correction, turn);
-            self.points.mark_wishes_taken_back(&correction, &[]);
+            self.points
+                .mark_wishes_taken_back(&correction, Some(turn), &[]);
         }
 
         // A nod to a question belongs to the request about which the assistant asked.

@@ -2,6 +2,7 @@
 
 use super::budget::POINT;
 use super::quote::{count_utf16, first_chars, is_narrower, one_line};
+use super::revisions::Distance;
 use super::sections::comparison_key;
 use super::turns::Turn;
 use super::words::content_words;
@@ -55,6 +56,11 @@ impl Decision {
         self.lower_said = self.said.to_lowercase();
     }
 
+    /// Whether it is what this message decided.
+    pub fn is_of_message(&self, message: &str) -> bool {
+        first_chars(message, POINT) == self.said
+    }
+
     /// Whether a message of a turn made it as a whole: the answer in the turn or, without one, its
     /// request.
     pub fn is_made_by(&self, turn: &Turn) -> bool {
@@ -63,7 +69,7 @@ impl Decision {
         } else {
             &turn.nod
         };
-        self.is_near(turn) && first_chars(message, POINT) == self.said
+        self.is_near(turn) && self.is_of_message(message)
     }
 
     /// Whether a turn carried it out: a message of the turn made it, or has the sentence that did.
@@ -73,6 +79,15 @@ impl Decision {
         let has_sentence = is_sentence && turn.request.contains(&self.said);
         let is_message = self.said == turn.request || self.said == turn.nod;
         self.is_near(turn) && (is_message || has_sentence)
+    }
+
+    /// Returns how far a message is from it whose turn follows `turn_before`.
+    pub fn distance_from(&self, turn_before: Option<&Turn>) -> Distance {
+        if turn_before.is_some_and(|turn| self.is_carried_out_in(turn)) {
+            Distance::Next
+        } else {
+            Distance::Far
+        }
     }
 
     pub fn is_taken_back(&self) -> bool {

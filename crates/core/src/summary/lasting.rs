@@ -1,13 +1,15 @@
 //! Lasting words: what of a request still binds, or is decided, once the next one follows.
 
 use super::SummaryBuilder;
-use super::budget::{POINT, REFERENT};
+use super::budget::{LONG_REQUEST, POINT, REFERENT};
 use super::choices::{CHOICES, choices};
 use super::prose::prose_of_user;
-use super::quote::quote_line;
+use super::questions::is_question;
+use super::quote::{is_narrower, quote_line};
 use super::referents::{follows_on, points_back, quote_referent, quote_referents};
-use super::revisions::LaterMessage;
+use super::revisions::{Distance, LaterMessage};
 use super::sections::{EARLIER_MARK, Section, Sections};
+use super::turns::Turn;
 use super::wishes::{binding_sentences, may_bind_expression};
 use super::words::compile_expression;
 use regex::Regex;
@@ -20,10 +22,23 @@ impl SummaryBuilder {
     pub(super) fn add_wishes_and_choices(&mut self) {
         let messages = std::mem::take(&mut self.turn.unsearched);
         for message in &messages {
+            if may_set_value(message) {
+                self.mark_replaced_values(message);
+            }
             if may_wish_or_choose(message) {
                 self.add_wishes_and_choices_in(message);
             }
         }
+    }
+
+    /// Marks the decisions and wishes with a value that a message replaces, which need not be a
+    /// decision or a wish by its own words: "the boss says 48".
+    fn mark_replaced_values(&mut self, message: &str) {
+        let later = LaterMessage::setting_value(message, self.turn.last_words());
+        let turn_before = self.earlier_turns.last();
+        self.decisions.mark_replaced_values(&later, turn_before);
+        self.points
+            .mark_wishes_taken_back(&later, turn_before, &[quote_line(message, POINT)]);
     }
 
     fn add_wishes_and_choices_in(&mut self, message: &str) {
@@ -44,11 +59,13 @@ impl SummaryBuilder {
             let choice = LaterMessage::new(&choice);
             self.decisions
                 .add_choice(&choice, turn_before, referents, self.turn.number);
-            self.points.mark_wishes_taken_back(&choice, &wishes);
+            self.points
+                .mark_wishes_taken_back(&choice, turn_before, &wishes);
         }
         for wish in &wishes {
             let wish = LaterMessage::new(wish.trim_matches('"'));
-            self.points.mark_wishes_taken_back(&wish, &wishes);
+            self.points
+                .mark_wishes_taken_back(&wish, turn_before, &wishes);
         }
 
         // The request of a previous summary has no number. Its wishes may be listed there already,
@@ -72,12 +89,23 @@ impl SummaryBuilder {
 
 impl Sections {
     /// Marks the wishes that `later`, a sentence of a message, takes back, except `own_wishes`: those
-    /// of the same message.
-    pub(super) fn mark_wishes_taken_back(&mut self, later: &LaterMessage, own_wishes: &[String]) {
+    /// of the same message. `turn_before` is the turn before the message.
+    pub(super) fn mark_wishes_taken_back(
+        &mut self,
+        later: &LaterMessage,
+        turn_before: Option<&Turn>,
+        own_wishes: &[String],
+    ) {
         for item in self.items_mut(Section::Constraints) {
             let wish = wish_in_item(item);
             let is_own = own_wishes.iter().any(|own| wish_in_item(own) == wish);
-            if !is_own && later.takes_back(&wish.to_lowercase()) {
+            let is_next = turn_before.is_some_and(|turn| turn.request.contains(wish));
+            let distance = if is_next {
+                Distance::Next
+            } else {
+                Distance::Far
+            };
+            if !is_own && later.takes_back(&wish.to_lowercase(), distance) {
                 let unmarked = without_later_mark(item);
                 *item = format!("{unmarked}{}", later.mark());
             }
@@ -110,6 +138,12 @@ fn wish_in_item(item: &str) -> &str {
 /// Returns an item of the constraints without the mark of [`LaterMessage::mark`].
 fn without_later_mark(item: &str) -> &str {
     item.split(" (later: ").next().unwrap_or_default()
+}
+
+/// Whether a message is short enough to do little more than set a value, and has a number.
+fn may_set_value(message: &str) -> bool {
+    let has_number = message.contains(|c: char| c.is_ascii_digit());
+    has_number && is_narrower(message, LONG_REQUEST) && !is_question(message)
 }
 
 /// Whether a line of a request has a word of a wish or a choice. Most requests have none. This test

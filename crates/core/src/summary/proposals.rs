@@ -73,9 +73,12 @@ impl<'r> Proposal<'r> {
         self.sentences[self.index]
     }
 
-    /// Returns the last sentences of the reply, which say what can be chosen.
-    pub fn sentences(&self) -> String {
-        self.sentences.join(" ")
+    /// Returns those of the last sentences that say what can be chosen. Others report what was
+    /// done: "The role has a timer. Vault, or a file?"
+    pub fn proposing_sentences(&self) -> String {
+        let mut proposing = self.sentences.clone();
+        proposing.retain(|sentence| kind_of_sentence(sentence) != ProposalKind::Statement);
+        proposing.join(" ")
     }
 
     /// Whether a message decides on the proposal, and is not simply what came next. A question

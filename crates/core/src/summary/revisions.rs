@@ -30,12 +30,43 @@ const TRIALS: [&str; 10] = [
     "if", "try", "test", "measure", "maybe", "falls", "wenn", "probier", "essaie", "prueba",
 ];
 
+/// The words with which a message finds that a value goes too far.
+const EXCESSES: [&str; 7] = ["too", "zu", "trop", "demasiado", "troppo", "слишком", "太"];
+
+/// Words for units of measure. Two messages that count the same unit need not be about the same:
+/// a session has a cache of 5 minutes and a lock of 10 minutes.
+const UNITS: [&str; 30] = [
+    "seconds", "minutes", "hours", "weeks", "month", "months", "years", "times", "percent",
+    "bytes", "pixels", "points", "sekunden", "minuten", "stunden", "tagen", "wochen", "monate",
+    "monaten", "jahre", "prozent", "secondes", "heures", "jours", "semaines", "segundos",
+    "minutos", "horas", "semanas", "pixel",
+];
+
 /// This many words that name the same things make two messages be about the same.
 const SAME_TOPIC: usize = 2;
 
-/// A message that may take back earlier ones: one that chooses, wishes, answers or corrects.
+/// Which of two messages that say otherwise of the same unit are about the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Distance {
+    /// The later message follows the reply to the earlier one, so it is about that.
+    Next,
+    /// The messages must also name the same.
+    Far,
+}
+
+/// What a message can take back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Anything,
+    /// Only values: its words choose, wish, answer and correct nothing.
+    Values,
+}
+
+/// A message that may take back earlier ones: one that chooses, wishes, answers or corrects, or
+/// that sets a value.
 pub(super) struct LaterMessage<'m> {
     pub message: &'m str,
+    reach: Reach,
     lower: String,
     /// Its words that name something, in lower case.
     pub names: Vec<String>,
@@ -46,9 +77,25 @@ impl<'m> LaterMessage<'m> {
         let lower = message.to_lowercase();
         LaterMessage {
             message,
+            reach: Reach::Anything,
             names: naming_words(&lower).map(str::to_owned).collect(),
             lower,
         }
+    }
+
+    /// Returns a message that can take back values. What the reply counts belongs to the numbers in
+    /// it: "make it 48", and then "the limit is 48 hours".
+    pub fn setting_value(message: &'m str, reply: &str) -> LaterMessage<'m> {
+        let mut later = LaterMessage::new(message);
+        later.reach = Reach::Values;
+        let numbers = later.lower.clone();
+        for (number, counted) in find_counts(&reply.to_lowercase()) {
+            if words_of(&numbers).any(|word| word == number) {
+                later.lower.push_str(&format!(" {number} {counted}"));
+                later.names.push(counted.to_owned());
+            }
+        }
+        later
     }
 
     /// Returns what follows an item that the message takes back. The message may be far below, or
@@ -73,23 +120,47 @@ impl<'m> LaterMessage<'m> {
     }
 
     /// Whether it takes back an earlier message, which is in lower case: both name the same, and
-    /// the later one says so, counts otherwise, or denies what was affirmed.
-    pub fn takes_back(&self, earlier: &str) -> bool {
+    /// the later one counts otherwise, says so, or denies what was affirmed. Units of measure name
+    /// nothing, unless the later message comes next. A number that was answered names itself.
+    pub fn takes_back(&self, earlier: &str, distance: Distance) -> bool {
+        if self.goes_back_on_value(earlier) {
+            return true;
+        }
         // Most messages name nothing of the earlier one. This is tested without a table of words.
         if !self.has_name_in(earlier) {
             return false;
         }
         let mut shared: HashSet<&str> = naming_words(earlier).collect();
         shared.retain(|name| self.names.iter().any(|own| own == name));
+        if distance == Distance::Far {
+            shared.retain(|name| !UNITS.contains(name));
+        }
         let shared_count = shared.len();
         if shared_count == 0 {
             return false;
         }
-        if self.is_reversal() || counts_otherwise(&self.lower, earlier) {
+        if counts_otherwise(&self.lower, earlier) {
             return true;
         }
+        if self.reach == Reach::Values {
+            return false;
+        }
         let denies = is_negated(&self.lower) != is_negated(earlier);
-        shared_count >= SAME_TOPIC && (denies || is_correction(self.message))
+        let is_about_same = shared_count >= SAME_TOPIC;
+        self.is_reversal() || is_about_same && (denies || is_correction(self.message))
+    }
+
+    /// Whether it repeats an answer that is little more than a number, and goes back on it or finds
+    /// it too much: "3", and then "3 is too loose, take 2.5".
+    fn goes_back_on_value(&self, answer: &str) -> bool {
+        const LONGEST_VALUE: usize = 3;
+
+        let has_number = answer.contains(|c: char| c.is_ascii_digit());
+        let is_value = has_number && words_of(answer).count() <= LONGEST_VALUE;
+        if !is_value || !(self.is_reversal() || has_word_of(&self.lower, &EXCESSES)) {
+            return false;
+        }
+        words_of(answer).all(|word| words_of(&self.lower).any(|own| own == word))
     }
 }
 
@@ -100,6 +171,14 @@ pub(super) fn is_trial(decision: &str) -> bool {
 
 fn is_negated(lower: &str) -> bool {
     has_word_of(lower, &NEGATIONS)
+}
+
+/// Iterates over the words and numbers of a text, with the fraction of a number.
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !c.is_alphanumeric() && c != '.');
+    parts
+        .map(|part| part.trim_matches('.'))
+        .filter(|part| !part.is_empty())
 }
 
 fn has_word_of(lower: &str, list: &[&str]) -> bool {
@@ -170,7 +249,54 @@ mod tests {
             ("the harbours are blue", "never draw a border", false),
         ] {
             let later = LaterMessage::new(later);
-            assert_eq!(later.takes_back(earlier), is_taken_back, "{earlier}");
+            let is_marked = later.takes_back(earlier, Distance::Far);
+            assert_eq!(is_marked, is_taken_back, "{earlier}");
+        }
+    }
+
+    #[test]
+    fn the_same_unit_is_the_same_thing_only_in_the_next_message() {
+        let earlier = "cancel up to 24 hours before";
+        for (message, reply, distance, is_taken_back) in [
+            (
+                "the boss says 48",
+                "It is 48 hours now.",
+                Distance::Next,
+                true,
+            ),
+            (
+                "the boss says 48",
+                "It is 48 hours now.",
+                Distance::Far,
+                false,
+            ),
+            (
+                "the boss says 48",
+                "48 boats, in 24 hours.",
+                Distance::Next,
+                false,
+            ),
+            ("tides of 48 hours", "", Distance::Far, false),
+            ("cancel up to 48 hours before", "", Distance::Far, true),
+        ] {
+            let later = LaterMessage::setting_value(message, reply);
+            let is_marked = later.takes_back(earlier, distance);
+            assert_eq!(is_marked, is_taken_back, "{message} {reply}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_was_answered_is_taken_back_by_its_repetition() {
+        for (answer, message, is_taken_back) in [
+            ("3", "3 is too loose, take 2.5", true),
+            ("45 min", "45 min ist zu kurz, nimm 90", true),
+            ("3", "draw 3 harbours", false),
+            ("3", "3.5 is too loose", false),
+            ("yes", "yes, too loose", false),
+        ] {
+            let later = LaterMessage::new(message);
+            let is_marked = later.takes_back(answer, Distance::Far);
+            assert_eq!(is_marked, is_taken_back, "{message}");
         }
     }
 }

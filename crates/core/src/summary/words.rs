@@ -24,11 +24,41 @@ pub(super) fn content_words(lower: &str) -> impl Iterator<Item = &str> {
 /// A word of at least this many characters is one of content.
 const CONTENT_WORD: usize = 5;
 
-/// Words of content that name nothing.
-const EMPTY_WORDS: [&str; 21] = [
-    "about", "actually", "could", "great", "makes", "mistake", "other", "perfect", "please",
-    "rather", "right", "sense", "should", "sorry", "thanks", "there", "these", "those", "where",
-    "which", "would",
+/// Words of content that name nothing: with them, people lead over, agree, ask, or go back on what
+/// was said.
+const EMPTY_WORDS: [&str; 32] = [
+    "about",
+    "actually",
+    "after",
+    "again",
+    "already",
+    "anyway",
+    "before",
+    "could",
+    "great",
+    "instead",
+    "later",
+    "lieber",
+    "makes",
+    "mistake",
+    "other",
+    "perfect",
+    "please",
+    "rather",
+    "right",
+    "sense",
+    "should",
+    "sorry",
+    "stattdessen",
+    "still",
+    "thanks",
+    "there",
+    "these",
+    "those",
+    "where",
+    "wieder",
+    "which",
+    "would",
 ];
 
 /// Iterates over the words of content that may name something, of a text in lower case.

@@ -803,3 +803,75 @@ fn a_decision_without_a_reply_is_listed_once() {
     assert!(!text.contains("not replied to"), "{text}");
     assert_eq!(text.matches("the printer has only").count(), 1, "{text}");
 }
+
+#[test]
+fn a_statement_and_words_that_lead_over_take_no_decision_back() {
+    let after = |reply: &str, message: &str| {
+        decisions(vec![
+            user("Draw the map of the islands, with all of their ferries."),
+            says(reply),
+            user("arrows"),
+            says("Drawn."),
+            user(message),
+            says("Moved."),
+            user("Now the compass, please."),
+        ])
+    };
+    for (reply, message) in [
+        // The sentence before the question only reports.
+        (
+            "The legend has a border. Dashes or arrows?",
+            "move the legend up then",
+        ),
+        (
+            "I would draw dashes instead. OK?",
+            "use 40 mm for the legend instead of 30",
+        ),
+        // It names the same, and decides nothing.
+        (
+            "Dashes or arrows, and where does the legend go? Not to the left border.",
+            "there is a typo in line 10 of the legend on the border",
+        ),
+    ] {
+        let decisions = after(reply, message);
+        assert!(!decisions.contains("(later: "), "{decisions}");
+    }
+}
+
+#[test]
+fn a_question_without_a_mark_chooses_nothing() {
+    let decisions = decisions(vec![
+        user("Draw the map of the islands, with all of their ferries."),
+        says("Drawn."),
+        user("can't we draw 30 ferries instead of 15"),
+        says("That would need a larger page."),
+        user("Now the compass, please."),
+    ]);
+    assert_eq!(decisions, "- (none)");
+}
+
+#[test]
+fn a_value_is_replaced_by_a_short_message_whose_reply_counts_the_same() {
+    let text = summary(
+        None,
+        [
+            user("Draw the tables of the ferries."),
+            says("How many days ahead can one book?"),
+            user("14"),
+            says("One can book 14 days ahead."),
+            user("one can never cancel later than 24 hours before"),
+            says("One can cancel up to 24 hours before."),
+            user("the captain says 48"),
+            says("The limit is 48 hours now."),
+            user("14 is too short for the long trips, they take 30"),
+            says("It is 30 for those."),
+            user("Now the compass, please."),
+        ],
+    );
+    let wish =
+        "- \"one can never cancel later than 24 hours before\" (later: \"the captain says 48\")";
+    assert_eq!(below(&text, "## Constraints & Preferences"), [wish]);
+    let decisions = below(&text, "## Key Decisions").join("\n");
+    let taken_back = "the user answered \"14\" (later: \"14 is too short for the long trips, they";
+    assert!(decisions.contains(taken_back), "{decisions}");
+}
