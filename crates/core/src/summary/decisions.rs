@@ -4,8 +4,8 @@ use super::budget::*;
 use super::decision::{Decision, shorten};
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
-use super::quote::{first_chars, quote_line};
-use super::referents::{is_sequel, points_back, quote_referents, shares_word};
+use super::quote::{first_chars, is_narrower, quote_line};
+use super::referents::{is_sequel, points_back, quote_referents, quote_topics, shares_word};
 use super::revisions::{LaterMessage, is_trial};
 use super::turns::Turn;
 use super::wishes::binding_sentences;
@@ -105,9 +105,11 @@ impl Decisions {
         if wishes.contains(&quote_line(message, POINT)) {
             return;
         }
-        let refers = points_back(message) || shares_word(turn.last_words(), message);
-        let referents = if refers {
+        let referents = if points_back(message) || shares_word(turn.last_words(), message) {
             quote_referents(turn, message)
+        } else if is_narrower(message, LONG_REQUEST) {
+            // It seldom names what it corrects: "no, as 8 like gcc". The reply is out of date.
+            quote_topics(turn)
         } else {
             Default::default()
         };

@@ -1,6 +1,6 @@
 //! Referents: what the words of a user refer to. Alone, "make it 150" says nothing.
 
-use super::budget::{OLDEST, REFERENT};
+use super::budget::{OLDEST, REFERENT, SHORT_REPLY};
 use super::quote::{count_utf16, is_narrower, prose_lines, quote_line, strip_transitions};
 use super::turns::Turn;
 use super::words::{compile_expression, content_words, naming_words};
@@ -112,4 +112,13 @@ fn relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
 /// Quotes what a decision refers to, at its two lengths: as long as the decision is new, and later.
 pub(super) fn quote_referents(turn: &Turn, message: &str) -> [String; 2] {
     [REFERENT, OLDEST].map(|max| quote_referent(turn, message, max))
+}
+
+/// Quotes the request of the turn that a correction is about, at the two lengths of a decision:
+/// empty if it is too short to say what that is.
+pub(super) fn quote_topics(turn: &Turn) -> [String; 2] {
+    if is_narrower(&turn.request, SHORT_REPLY) {
+        return Default::default();
+    }
+    [REFERENT, OLDEST].map(|max| format!(" (on {})", turn.quote_request(max)))
 }

@@ -865,8 +865,8 @@ fn a_corrected_answer_gives_way_to_the_correction() {
     }
     messages.push(user("Now the legend."));
     let text = summary(None, messages);
-    let correction = "- The user corrected: \"Actually there are four, the small one counts\"; \
-                      reply: \"The small one is on it.\"\n";
+    let correction = "- The user corrected: \"Actually there are four, the small one counts\" (on \
+                      \"Put the lighthouses on it.\"); reply: \"The small one is on it.\"\n";
     assert!(text.contains(correction), "{text}");
     assert!(!text.contains("Three lighthouses"), "{text}");
 }
