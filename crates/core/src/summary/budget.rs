@@ -32,6 +32,8 @@ pub(super) const POINT: usize = 220;
 pub(super) const REFERENT: usize = 110;
 /// A decision of a previous summary, before it is shortened.
 pub(super) const WHOLE_DECISION: usize = 1_000;
+/// The number of failures that are listed of those that the user put off: the newest.
+pub(super) const MOST_PUT_OFF: usize = 5;
 /// The question of a decision: its answer matters more.
 pub(super) const QUESTION: usize = 180;
 /// The commands that passed.

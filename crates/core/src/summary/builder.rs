@@ -4,6 +4,7 @@ use super::budget::{MAX_HELD, NEWEST, SHORT_REPLY, WORDS};
 use super::choices::is_correction;
 use super::cut::cut_middle;
 use super::decisions::Decisions;
+use super::deferrals::{is_deferral, is_put_off};
 use super::failures::OpenFailures;
 use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
 use super::proposals::Proposal;
@@ -140,7 +141,7 @@ impl SummaryBuilder {
 
     /// Adds a user message: to the current request, if the agent is at work on it or the message is
     /// only a nod to it; otherwise as the next request. A message that answers a question at the
-    /// end of the reply, or corrects the reply, is a decision as well.
+    /// end of the reply, corrects the reply, or puts off what it is about, is a decision as well.
     fn add_request(&mut self, entry: &str, text: &str) {
         let is_running = match self.turn.reply_end {
             ReplyEnd::ToolUse => true,
@@ -167,6 +168,8 @@ impl SummaryBuilder {
             let turn_before = self.earlier_turns.last();
             self.decisions
                 .add_answer(&proposal, text, turn, turn_before);
+        } else if is_ended && is_put_off(turn, text) {
+            self.decisions.add_deferral(text, turn);
         } else if is_ended && is_correction(text) {
             let correction = LaterMessage::new(text);
             self.decisions.add_correction(&correction, turn);
@@ -208,7 +211,8 @@ impl SummaryBuilder {
         // a fold, the current turn is an earlier one, which goes back to its place.
         self.fold_similar_turn();
         let ended = std::mem::take(&mut self.turn);
-        let is_nod = ended.is_passed_over() && is_narrower(&ended.request, SHORT_REPLY);
+        let is_short = is_narrower(&ended.request, SHORT_REPLY);
+        let is_nod = ended.is_passed_over() && is_short && !is_deferral(&ended.request);
         let has_request = !ended.request.is_empty() && !is_nod;
         if has_request || !ended.last_words().is_empty() {
             self.earlier_turns.push(ended);

@@ -7,6 +7,7 @@ use super::prose::prose_of_user;
 use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{is_sequel, points_back, quote_referents, quote_topics, shares_word};
 use super::revisions::{LaterMessage, is_trial};
+use super::sections::PUT_OFF_LEAD;
 use super::turns::Turn;
 use super::wishes::binding_sentences;
 use super::words::{content_words, naming_words};
@@ -79,6 +80,12 @@ impl Decisions {
             self.mark_taken_back(choice, turn_before);
             self.add_words("The user chose", choice.message, referents, turn_number);
         }
+    }
+
+    /// Adds a message that puts off what the reply of a turn is about.
+    pub fn add_deferral(&mut self, message: &str, turn: &Turn) {
+        let referents = quote_referents(turn, message);
+        self.add_words(PUT_OFF_LEAD, message, referents, turn.number);
     }
 
     /// Adds a message that corrects the reply of a turn. First marks the decisions that the message

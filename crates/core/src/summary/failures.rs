@@ -2,6 +2,7 @@
 
 use super::budget::*;
 use super::command_step::CommandStep;
+use super::deferrals::{PutOffFailure, is_put_off};
 use super::quote::{code_span, display_width, first_chars, quote_line};
 use super::reactions::Reaction;
 use super::referents::shares_word;
@@ -19,6 +20,8 @@ use std::sync::LazyLock;
 pub(super) struct OpenFailures {
     /// Their descriptions, in the order in which they matter.
     pub points: Vec<String>,
+    /// Those that the user put off, newest first. They block nothing.
+    pub put_off: Vec<PutOffFailure>,
     /// Whether one of them is of the current turn.
     pub is_of_current_turn: bool,
 }
@@ -39,12 +42,14 @@ impl ToolHistory {
     /// newest of each group comes first. What the user said to a failure follows it.
     ///
     /// A step that names a path which was removed since is left out: it cannot be run again. So are
-    /// a step that the user gave up in reply, and a probe of an answered turn that may be over.
+    /// a step that the user gave up in reply, and a probe of an answered turn that may be over. What
+    /// the user put off is listed apart.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
     ) -> OpenFailures {
         let mut failures = Vec::new();
+        let mut put_off = Vec::new();
         for (index, run) in self.runs.iter().enumerate().rev() {
             let Some(step) = run.failed_step() else {
                 continue;
@@ -64,6 +69,12 @@ impl ToolHistory {
                 continue;
             }
             let reaction = turn.and_then(|turn| self.find_reaction(run, turn, next_turn));
+            if let (Some(turn), Some(reaction)) = (turn, &reaction)
+                && is_put_off(turn, reaction.words())
+            {
+                put_off.push(PutOffFailure::new(run, reaction.words()));
+                continue;
+            }
             let is_remarked_on = matches!(reaction, Some(Reaction::Remark(_)));
             let mut failure = self.describe_failure(run, step, turn, is_remarked_on, later_runs);
             if let Some(reaction) = reaction {
@@ -87,6 +98,7 @@ impl ToolHistory {
         OpenFailures {
             is_of_current_turn: failures.iter().any(|failure| failure.is_of_current_turn),
             points: failures.into_iter().map(|failure| failure.point).collect(),
+            put_off,
         }
     }
 
@@ -175,9 +187,10 @@ fn find_changed_file<'r>(
     })
 }
 
-/// The words with which a user gives up what failed.
+/// The words with which a user gives up what failed, or has it done in another way.
 const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ up|never\ ?mind|no\ need
-    | (don[’']?t|do\ not)\ need | (leave|keep)\ (it|that|this|them)\ out | without\ (it|that|them)
+    | (don[’']?t|do\ not)\ need | (leave|keep)\ (it|that|this|them)\ out | without\ (it|that|them) | instead
+    | stattdessen | à\ la\ place | en\ su\ lugar
     | vergiss | weglassen | lassen?\ wir | brauchen\ wir\ nicht | laisse\ tomber | abandonne | olvida)(\W|$)";
 
 /// Whether the user gave up, in reply to a turn, what failed in it: in few words, or in words of

@@ -29,6 +29,7 @@ mod command_step;
 mod cut;
 mod decision;
 mod decisions;
+mod deferrals;
 mod earlier;
 mod endings;
 mod failed_output;

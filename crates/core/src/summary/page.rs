@@ -43,6 +43,7 @@ impl SummaryBuilder {
         }
         let outcomes = self.add_outcomes(page.items_mut(Section::Decisions), room / 2);
         room -= outcomes.size;
+        room = room.saturating_sub(self.add_put_off(page.items_mut(Section::Decisions)));
         let requests = self.earlier_requests(room, &page, &outcomes);
         page.items_mut(Section::Done).splice(..0, requests);
 
@@ -57,6 +58,16 @@ impl SummaryBuilder {
         })
     }
 
+    /// Adds the failures that the user put off to the decisions, oldest first, and returns the number
+    /// of units that they take. After the replies, which are added to decisions by their place.
+    fn add_put_off(&self, decisions: &mut Vec<String>) -> usize {
+        let size_before = items_size(decisions);
+        for failure in self.failures.put_off.iter().take(MOST_PUT_OFF).rev() {
+            failure.add_to(decisions);
+        }
+        items_size(decisions) - size_before
+    }
+
     /// Returns the facts for a prompt, without those of a previous summary, which the prompt
     /// quotes.
     pub(super) fn write_facts(&self) -> String {
@@ -64,7 +75,9 @@ impl SummaryBuilder {
         *facts.items_mut(Section::Goal) = self.purpose.describe().into_iter().collect();
         *facts.items_mut(Section::Constraints) = self.newest_points(Section::Constraints, SECTION);
         let decisions = self.decisions.describe(self.turn.number);
-        *facts.items_mut(Section::Decisions) = keep_newest(decisions, DECISIONS);
+        let mut decisions = keep_newest(decisions, DECISIONS);
+        self.add_put_off(&mut decisions);
+        *facts.items_mut(Section::Decisions) = decisions;
         *facts.items_mut(Section::Blocked) = self.blocked_points();
         for items in facts.sections_mut() {
             items.retain(|item| !item.starts_with(EARLIER_MARK));

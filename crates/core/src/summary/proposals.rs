@@ -1,6 +1,7 @@
 //! Proposals: what a reply puts to the user, and whether a message decides on it.
 
 use super::budget::{REMARK, SHORT_REQUEST};
+use super::deferrals::is_deferral;
 use super::list_items::{find_item, find_named_items};
 use super::questions::{
     ProposalKind, begins_as_answer, is_question, kind_of_sentence, statement_before_question,
@@ -86,7 +87,7 @@ impl<'r> Proposal<'r> {
     ///
     /// - After a question or a choice, the message is short, begins as an answer does, names an
     ///   item of a list, or has a word of the last sentences.
-    /// - After an offer, it is short, and begins as an answer does or has such a word.
+    /// - After an offer, it is short, and begins as an answer does, puts it off, or has such a word.
     /// - After advice, it is short, and has such a word.
     pub fn is_answered_by(&self, message: &str) -> bool {
         let is_short = is_narrower(message, SHORT_ANSWER);
@@ -108,7 +109,9 @@ impl<'r> Proposal<'r> {
                     || self.names_item(message)
                     || self.shares_word(message)
             }
-            ProposalKind::Offer => begins_as_answer(message) || self.shares_word(message),
+            ProposalKind::Offer => {
+                begins_as_answer(message) || is_deferral(message) || self.shares_word(message)
+            }
             ProposalKind::Statement => is_question(self.request) && self.shares_word(message),
         }
     }

@@ -101,6 +101,7 @@ pub(super) const REPLIED_LEAD: &str = "The request under Goal was replied to";
 pub(super) const GO_ON_LEAD: &str = "Go on with the request under Goal";
 pub(super) const OPEN_LEAD: &str = "The request under Goal is still open";
 pub(super) const LAST_CALLS_LEAD: &str = "Last tool calls";
+pub(super) const PUT_OFF_LEAD: &str = "The user put off";
 /// How both of the next begin.
 pub(super) const OLDER_LEAD: &str = "Older requests";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";

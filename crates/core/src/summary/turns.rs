@@ -157,6 +157,14 @@ impl Turn {
         Proposal::find(&self.request, self.last_words())
     }
 
+    /// Returns what the reply proposed, also if the user then added an answer to it.
+    pub fn proposal_before_answer(&self) -> Option<Proposal<'_>> {
+        if !self.is_replied_to() {
+            return None;
+        }
+        Proposal::find(&self.request, self.last_words())
+    }
+
     /// Quotes what the reply offers, if a short message goes back to it, but does not decide on it:
     /// "later".
     pub fn quote_offer_before(&self, message: &str) -> Option<String> {

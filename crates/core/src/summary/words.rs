@@ -26,7 +26,7 @@ const CONTENT_WORD: usize = 5;
 
 /// Words of content that name nothing: with them, people lead over, agree, ask, or go back on what
 /// was said.
-const EMPTY_WORDS: [&str; 32] = [
+const EMPTY_WORDS: [&str; 33] = [
     "about",
     "actually",
     "after",
@@ -47,6 +47,7 @@ const EMPTY_WORDS: [&str; 32] = [
     "rather",
     "right",
     "sense",
+    "shall",
     "should",
     "sorry",
     "stattdessen",

@@ -472,6 +472,11 @@ fn a_success_by_another_form_of_the_command_settles_a_failure() {
 
 /// Returns what is blocked after a failure, its reply, and messages of the user.
 fn blocked_after(reply: &str, later: Vec<Vec<String>>) -> String {
+    section(smooth_lines(reply, later), "### Blocked")
+}
+
+/// Returns a session in which a command fails, and what follows the reply to that.
+fn smooth_lines(reply: &str, later: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let error = Some("maps/lines.svg: no such colour\n\nCommand exited with code 2");
     let mut messages = vec![
         user("Try smooth lines for the ferries, too."),
@@ -479,7 +484,7 @@ fn blocked_after(reply: &str, later: Vec<Vec<String>>) -> String {
         says(reply),
     ];
     messages.extend(later);
-    section(messages, "### Blocked")
+    messages
 }
 
 #[test]
@@ -495,6 +500,7 @@ fn a_failure_that_the_user_gave_up_is_not_listed() {
         "ok then we drop the smooth lines, and say so on the page about the map",
         "never mind",
         "skip that, plain lines are enough",
+        "draw the lines with rulers instead",
     ] {
         assert_eq!(after(given_up), "- (none)", "{given_up}");
     }
@@ -509,22 +515,60 @@ fn a_failure_that_the_user_gave_up_is_not_listed() {
 }
 
 #[test]
-fn what_the_user_puts_off_is_quoted_with_the_failure() {
-    let reply = "`make smooth` knows no colours. I can add them, or leave it.";
-    let later = [
-        user("later"),
-        user("draw the harbours as squares, all of them in the same colour"),
-        edit("map.svg"),
-        says("Drawn."),
-    ];
-    let blocked = blocked_after(reply, later.to_vec());
-    assert!(blocked.ends_with("; then the user: \"later\""), "{blocked}");
-    assert!(!blocked.contains("may be over"), "{blocked}");
-    // An answer without a question is quoted with the offer before it.
-    let reply = "`make smooth` knows no colours. I can add them.";
-    let blocked = blocked_after(reply, later.to_vec());
-    let remark = "; the assistant: \"I can add them.\"; then the user: \"later\"";
-    assert!(blocked.ends_with(remark), "{blocked}");
+fn a_failure_that_the_user_puts_off_is_a_decision_and_blocks_nothing() {
+    let sections = |reply: &str, answer: &str| {
+        let messages = smooth_lines(
+            reply,
+            vec![
+                user(answer),
+                user("draw the harbours as squares, all of them in the same colour"),
+                edit("map.svg"),
+                says("Drawn."),
+            ],
+        );
+        let blocked = section(&messages, "### Blocked");
+        (blocked, section(&messages, "## Key Decisions"))
+    };
+    let failure = "`make smooth`: exited with code 2: \"maps/lines.svg: no such colour\"";
+    for (reply, answer) in [
+        (
+            "`make smooth` knows no colours. I can add them, or leave it.",
+            "later",
+        ),
+        ("`make smooth` knows no colours. I can add them.", "later"),
+        (
+            "`make smooth` knows no colours. Shall I leave it?",
+            "leave it, ink is expensive",
+        ),
+    ] {
+        let (blocked, decisions) = sections(reply, answer);
+        assert_eq!(blocked, "- (none)", "{reply} {answer}");
+        let put_off = format!(", the user answered \"{answer}\"; what failed: {failure}");
+        assert!(
+            decisions.starts_with("- Asked \"") && decisions.ends_with(&put_off),
+            "{decisions}"
+        );
+    }
+    let (blocked, decisions) = sections("`make smooth` knows no colours.", "not now");
+    assert_eq!(blocked, "- (none)");
+    assert!(decisions.ends_with(failure), "{decisions}");
+
+    // What waits for the user is blocked.
+    for (reply, answer) in [
+        (
+            "`make smooth` knows no colours. Could you buy ink?",
+            "later",
+        ),
+        (
+            "`make smooth` knows no colours. Shall I draw on?",
+            "not now, i have to buy ink",
+        ),
+    ] {
+        let (blocked, decisions) = sections(reply, answer);
+        let quotation = format!("; then the user: \"{answer}\"");
+        assert!(blocked.ends_with(&quotation), "{blocked}");
+        assert!(!decisions.contains("what failed"), "{decisions}");
+    }
 }
 
 #[test]
