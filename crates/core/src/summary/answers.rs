@@ -1,20 +1,41 @@
 //! Answers: which sentences of one are quoted, if it has to be cut. Values matter most: what was
 //! measured, counted or set.
 
-use super::quote::{count_utf16, quote_line};
+use super::quote::{count_utf16, is_table_row, quote_line};
 use super::weights::count_measurements;
 use std::cmp::Reverse;
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// What is between two sentences: a space and, in place of others, an ellipsis with a space.
 const GAP_SIZE: usize = 3;
 
+/// The least number of units for an answer with a table of values.
+const TABLE: usize = 400;
+
+/// Returns the number of units to quote an answer in: `max`, or what a table takes if the answer
+/// has one with values. The table is most likely what later work needs.
+pub(super) fn size_of_answer(answer: &str, max: usize) -> usize {
+    match find_table(answer) {
+        Some(_) => max.max(TABLE),
+        None => max,
+    }
+}
+
 /// Quotes an answer in at most about `max` units. If its start has fewer values than its other
-/// sentences, these are quoted instead, after the start of the first sentence.
+/// sentences, these are quoted instead, after the start of the first sentence. A table of values
+/// follows the first sentence, and is cut between its rows.
 pub(super) fn quote_answer(answer: &str, max: usize) -> String {
     let start = quote_line(answer, max);
-    if count_utf16(answer) <= max {
+    if count_utf16(answer) <= max || !start.ends_with("…\"") {
         return start;
+    }
+    if let Some(table) = find_table(answer) {
+        let before = &answer[..table.start];
+        let first = before.unicode_sentences().next().unwrap_or_default();
+        let first = quote_line(first, max / 3);
+        let lead = first.trim_matches('"');
+        return quote_line(&format!("{lead}\n{}", &answer[table]), max);
     }
     let picked = pick_sentences(answer, max.saturating_sub(2));
     let quotation = quote_line(&picked, max);
@@ -23,6 +44,24 @@ pub(super) fn quote_answer(answer: &str, max: usize) -> String {
     } else {
         start
     }
+}
+
+/// Finds the rows of the first table of an answer, if there is a digit in them.
+fn find_table(answer: &str) -> Option<Range<usize>> {
+    let mut start = None;
+    let mut end = 0;
+    for line in answer.split_inclusive('\n') {
+        let line_start = end;
+        if is_table_row(line) {
+            start.get_or_insert(line_start);
+        } else if start.is_some() {
+            break;
+        }
+        end += line.len();
+    }
+    let table = start?..end;
+    let has_value = answer[table.clone()].contains(|c: char| c.is_ascii_digit());
+    has_value.then_some(table)
 }
 
 /// Returns how much a text says of values: the number of measured ones and, of equals, whether it
@@ -104,5 +143,25 @@ mod tests {
             quote_answer(&answer, 110).starts_with("\"It took 47 ms, now it takes 31 ms. The old")
         );
         assert_eq!(quote_answer("Done, 3 of 4.", 60), "\"Done, 3 of 4.\"");
+    }
+
+    #[test]
+    fn a_table_is_quoted_after_the_first_sentence_and_cut_between_rows() {
+        let mut answer =
+            "Measured with `fio`. The disks were idle.\n\n| disk | MB/s |\n|---|---:|\n".to_owned();
+        for number in 1..=9 {
+            answer.push_str(&format!("| north {number} | {number}12 |\n"));
+        }
+        answer.push_str("\nShall I measure the others, too?");
+        assert_eq!(size_of_answer(&answer, 90), 400);
+        assert_eq!(
+            quote_answer(&answer, 90),
+            "\"Measured with `fio`. / disk | MB/s / north 1 | 112 / north 2 | 212 / north 3 | 312 / \
+             north 4 | 412…\""
+        );
+        let whole = quote_answer(&answer, 400);
+        assert!(whole.contains(" / north 9 | 912 / Shall I"), "{whole}");
+        assert_eq!(size_of_answer("| a | b |\n|---|---|\n| c | d |", 90), 90);
+        assert_eq!(size_of_answer("Use `a | b`: 3.", 90), 90);
     }
 }

@@ -1,6 +1,7 @@
 //! The requests before the last two: which of them are listed, and how short.
 
 use super::SummaryBuilder;
+use super::answers::size_of_answer;
 use super::budget::*;
 use super::endings::describe_turn;
 use super::fitting::{item_size, items_size, join_fitting};
@@ -145,7 +146,8 @@ fn describe_series<'t>(
     let mut answer_sizes = vec![share; turns.len()];
     for (rank, &index) in by_weight.iter().enumerate() {
         let least = if weights[index] > 0 { FINDING } else { OLDEST };
-        answer_sizes[index] = share.max(NEWEST / (rank + 1)).max(least);
+        let size = share.max(NEWEST / (rank + 1)).max(least);
+        answer_sizes[index] = size_of_answer(turns[index].last_words(), size);
     }
 
     let mut all_series = Vec::new();

@@ -2,7 +2,7 @@
 //! does not know whether the decision was carried out.
 
 use super::SummaryBuilder;
-use super::answers::quote_answer;
+use super::answers::{quote_answer, size_of_answer};
 use super::budget::{FINDING, POINT};
 use super::quote::{count_utf16, quote_line, strip_transitions};
 use foldhash::HashSet;
@@ -38,7 +38,8 @@ impl SummaryBuilder {
             if is_told || !turn.is_answered() || reply.is_empty() || is_quoted(reply, decisions) {
                 continue;
             }
-            let outcome = format!("; reply: {}", quote_answer(reply, FINDING));
+            let quotation = quote_answer(reply, size_of_answer(reply, FINDING));
+            let outcome = format!("; reply: {quotation}");
             let size = count_utf16(&outcome);
             if outcomes.size + size > room {
                 break;

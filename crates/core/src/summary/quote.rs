@@ -88,7 +88,8 @@ pub(super) fn cut_line(text: &str, max: usize) -> String {
 /// - the end of the line, if it is not farther than that;
 /// - the end of the last clause before `max`, by at most a quarter.
 ///
-/// `None` if there is none of them. Code spans have no clauses.
+/// `None` if there is none of them. Code spans have no clauses. The ` / ` between two lines of the
+/// text ends a clause, too: so a table is cut between its rows.
 fn find_clause_end(line: &str, max: usize) -> Option<usize> {
     let longest = max + max / 5;
     let shortest = max - max / 4;
@@ -105,11 +106,16 @@ fn find_clause_end(line: &str, max: usize) -> Option<usize> {
             is_code = !is_code;
         }
         let is_before_space = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
+        let ends_line = line[start..].starts_with(LINE_SEPARATOR);
         let ends_clause = ".!?;:,".contains(c) && is_before_space || "。！？；，、".contains(c);
-        if is_code || size < shortest || !ends_clause {
+        if is_code || size < shortest || !(ends_clause || ends_line) {
             continue;
         }
-        let end = start + c.len_utf8();
+        let end = if ends_line {
+            start
+        } else {
+            start + c.len_utf8()
+        };
         if size > max {
             return Some(end);
         }
@@ -118,7 +124,11 @@ fn find_clause_end(line: &str, max: usize) -> Option<usize> {
     Some(line.len())
 }
 
-/// Returns as many lines of the text as can matter for `max` units, with ` / ` between them.
+/// What is between the lines of a text that is quoted on one line.
+const LINE_SEPARATOR: &str = " / ";
+
+/// Returns as many lines of the text as can matter for `max` units, with ` / ` between them. Of a
+/// table, the bars at both ends of a row are left out, and so is the row that only has dashes.
 fn join_lines(text: &str, max: usize) -> String {
     /// The number of characters to read for each unit. Most of them may be in escape sequences and
     /// white space, which take no space in a quotation.
@@ -130,11 +140,35 @@ fn join_lines(text: &str, max: usize) -> String {
     for line in sanitize(start).lines() {
         let words: Vec<_> = line.split_whitespace().collect();
         let line = words.join(" ");
-        if !line.is_empty() && !line.starts_with("```") {
-            lines.push(line);
+        if line.starts_with("```") || is_table_rule(&line) {
+            continue;
+        }
+        let shown = strip_outer_bars(&line);
+        if !shown.is_empty() {
+            lines.push(shown.to_owned());
         }
     }
-    lines.join(" / ")
+    lines.join(LINE_SEPARATOR)
+}
+
+/// Whether a line is the one between the head and the rows of a table: `| --- | :-: |`.
+fn is_table_rule(line: &str) -> bool {
+    is_table_row(line) && line.contains("--") && line.chars().all(|c| "|-: ".contains(c))
+}
+
+/// Whether a line is a row of a table in Markdown.
+pub(super) fn is_table_row(line: &str) -> bool {
+    let row = line.trim();
+    row.len() > 1 && row.starts_with('|') && row.ends_with('|')
+}
+
+/// Returns a row of a table without the bars at its ends, and any other line as it is.
+fn strip_outer_bars(line: &str) -> &str {
+    if !is_table_row(line) {
+        return line;
+    }
+    let inner = line.trim_start_matches('|').trim_end_matches('|');
+    inner.trim()
 }
 
 /// Returns the text as [`cut_line`] does, in quotation marks.
