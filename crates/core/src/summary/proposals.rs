@@ -1,6 +1,6 @@
 //! Proposals: what a reply puts to the user, and whether a message decides on it.
 
-use super::budget::{REMARK, SHORT_REQUEST};
+use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
 use super::deferrals::is_deferral;
 use super::list_items::{find_item, find_named_items};
 use super::questions::{
@@ -9,6 +9,7 @@ use super::questions::{
 use super::quote::{count_utf16, is_narrower, last_prose_line, one_line, quote_line};
 use super::referents::points_back;
 use super::turns::Turn;
+use super::weights::reports_values;
 use super::words::{content_words, naming_words};
 use foldhash::HashSet;
 use unicode_segmentation::UnicodeSegmentation;
@@ -180,8 +181,12 @@ impl<'r> Proposal<'r> {
     }
 
     /// Quotes the request, with a preposition, if what was asked or advised most likely depends on
-    /// it: it is short, it asks or a single sentence points back to it, and no word of it is there.
+    /// it: it reports values; or it is short, it asks or a single sentence points back to it, and no
+    /// word of it is there.
     fn topic(&self, asked: &str) -> String {
+        if reports_values(self.request) {
+            return format!(" on {}:", quote_line(self.request, OLDEST));
+        }
         let is_short = is_narrower(self.request, REMARK);
         let lacks_context = self.sentences.len() == 1 && points_back(asked);
         if !is_short || !(is_question(self.request) || lacks_context) {

@@ -6,8 +6,9 @@
 //! what the session is for.
 
 use super::SummaryBuilder;
+use super::budget::POINT;
 use super::choices::is_correction;
-use super::quote::strip_digits;
+use super::quote::{is_narrower, strip_digits};
 use super::turns::Turn;
 use super::words::{compile_expression, content_words};
 use foldhash::{HashMap, HashSet};
@@ -126,6 +127,9 @@ impl TurnWork {
 /// Returns the number of different values in the request and the last words of a turn, at most
 /// [`MOST_COUNTED`].
 pub(super) fn count_values(turn: &Turn) -> usize {
+    if reports_values(&turn.request) {
+        return MOST_COUNTED;
+    }
     let mut values = HashSet::default();
     for text in [turn.last_words(), &*turn.request] {
         if !has_digit(text) {
@@ -139,6 +143,21 @@ pub(super) fn count_values(turn: &Turn) -> usize {
         }
     }
     values.len()
+}
+
+/// Whether a request is one line of numbers, with few words for each: the user reports what was
+/// measured, whatever the units. `base 2.1, +console 655, +adc 78`
+pub(super) fn reports_values(request: &str) -> bool {
+    /// The most columns for a number and its words.
+    const COLUMNS_OF_NUMBER: usize = 24;
+
+    if !has_digit(request) || request.contains('\n') || !is_narrower(request, POINT) {
+        return false;
+    }
+    let words = request.split(|c: char| !c.is_alphanumeric() && c != '.');
+    let numbers = words.filter(|word| has_digit(word) && word.parse::<f64>().is_ok());
+    let count = numbers.count();
+    count >= MOST_COUNTED && is_narrower(request, count * COLUMNS_OF_NUMBER)
 }
 
 /// Whether a text has a digit, as every measured value has. There is no early return, so that many

@@ -875,3 +875,18 @@ fn a_value_is_replaced_by_a_short_message_whose_reply_counts_the_same() {
     let taken_back = "the user answered \"14\" (later: \"14 is too short for the long trips, they";
     assert!(decisions.contains(taken_back), "{decisions}");
 }
+
+#[test]
+fn values_that_the_user_reports_are_quoted_with_what_was_asked_about_them() {
+    let decisions = decisions(vec![
+        user("Find out where the oil of the lamps goes."),
+        says("Measure them with the shutters open, one after the other."),
+        user("base 2.1, north 655, east 78, south 41 (all in ml)"),
+        says("So the north lamp takes 84 %. Shall I close its shutter at noon?"),
+        user("yes"),
+        says("Closed."),
+        user("Now the compass, please."),
+    ]);
+    let values = "- Asked on \"base 2.1, north 655, east 78, south 41 (all in ml)\": \"So the";
+    assert!(decisions.starts_with(values), "{decisions}");
+}
