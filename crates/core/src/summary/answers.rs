@@ -1,7 +1,7 @@
 //! Answers: which sentences of one are quoted, if it has to be cut. Values matter most: what was
 //! measured, counted or set.
 
-use super::quote::{count_utf16, is_table_row, quote_line};
+use super::quote::{count_utf16, cut_line, is_table_row, one_line, quote_line};
 use super::weights::count_measurements;
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -46,6 +46,34 @@ pub(super) fn quote_answer(answer: &str, max: usize) -> String {
     }
 }
 
+/// Returns a sentence on one line of about `max` units. If its end has a value that would be cut,
+/// it is cut in its middle instead: the end takes at most half of the space.
+pub(super) fn cut_before_value(sentence: &str, max: usize) -> String {
+    let start = cut_line(sentence, max);
+    if !start.ends_with('…') {
+        return start;
+    }
+    let line = one_line(sentence, 4 * max);
+    let kept_len = start.len() - '…'.len_utf8();
+    let cut_off = line.get(kept_len..).unwrap_or_default();
+    if count_measurements(cut_off) == 0 {
+        return start;
+    }
+    let mut end_start = line.len();
+    for (space, _) in line.rmatch_indices(' ') {
+        if count_utf16(&line[space..]) > max / 2 {
+            break;
+        }
+        end_start = space;
+    }
+    let end = &line[end_start..];
+    if line.ends_with('…') || count_measurements(end) == 0 {
+        return start;
+    }
+    let head = one_line(&line[..end_start], max - count_utf16(end));
+    format!("{head}{end}")
+}
+
 /// Finds the rows of the first table of an answer, if there is a digit in them.
 fn find_table(answer: &str) -> Option<Range<usize>> {
     let mut start = None;
@@ -82,8 +110,7 @@ fn pick_sentences(answer: &str, max: usize) -> String {
         return String::new();
     };
 
-    let first = quote_line(first, max / 2);
-    let first = first.trim_matches('"');
+    let first = cut_before_value(first, max / 2);
     let mut rated = Vec::new();
     for (index, sentence) in others.iter().enumerate() {
         let rating = rate(sentence);
@@ -93,7 +120,7 @@ fn pick_sentences(answer: &str, max: usize) -> String {
     }
     // A stable sort, so that of equals, the first is picked first.
     rated.sort_by_key(|(rating, _)| Reverse(*rating));
-    let mut room = max.saturating_sub(count_utf16(first));
+    let mut room = max.saturating_sub(count_utf16(&first));
     let mut is_picked = vec![false; others.len()];
     for (_, index) in rated {
         let size = count_utf16(others[index]) + GAP_SIZE;
@@ -103,7 +130,7 @@ fn pick_sentences(answer: &str, max: usize) -> String {
         }
     }
 
-    let mut text = first.to_owned();
+    let mut text = first;
     for (index, sentence) in others.iter().enumerate() {
         if is_picked[index] {
             text.push(' ');
@@ -143,6 +170,18 @@ mod tests {
             quote_answer(&answer, 110).starts_with("\"It took 47 ms, now it takes 31 ms. The old")
         );
         assert_eq!(quote_answer("Done, 3 of 4.", 60), "\"Done, 3 of 4.\"");
+    }
+
+    #[test]
+    fn a_sentence_is_cut_before_the_value_at_its_end() {
+        let sentence = "The lamp is lit for each ferry and put out after it: 78 -> about 3 ml.";
+        assert_eq!(
+            cut_before_value(sentence, 50),
+            "The lamp is lit for each… it: 78 -> about 3 ml."
+        );
+        assert_eq!(cut_before_value(sentence, 70), sentence);
+        let without = "The lamp is lit for each ferry and put out after it by the harbour master.";
+        assert_eq!(cut_before_value(without, 50), cut_line(without, 50));
     }
 
     #[test]

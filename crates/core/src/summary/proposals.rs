@@ -1,12 +1,13 @@
 //! Proposals: what a reply puts to the user, and whether a message decides on it.
 
+use super::answers::cut_before_value;
 use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
 use super::deferrals::is_deferral;
 use super::list_items::{find_item, find_named_items};
 use super::questions::{
     ProposalKind, begins_as_answer, is_question, kind_of_sentence, statement_before_question,
 };
-use super::quote::{count_utf16, is_narrower, last_prose_line, one_line, quote_line};
+use super::quote::{count_utf16, is_narrower, last_prose_line, quote_line};
 use super::referents::points_back;
 use super::turns::Turn;
 use super::weights::reports_values;
@@ -257,7 +258,7 @@ impl<'r> Proposal<'r> {
         if before.is_empty() || room < SHORTEST_CONTEXT.min(count_utf16(&before)) {
             return quote_line(sentence, max);
         }
-        let before = one_line(&before, room);
+        let before = cut_before_value(&before, room);
         quote_line(&format!("{before} {sentence}"), max)
     }
 }
