@@ -10,7 +10,7 @@ use super::referents::{follows_on, points_back, quote_referent, quote_referents}
 use super::revisions::{Distance, LaterMessage};
 use super::sections::{EARLIER_MARK, Section, Sections};
 use super::turns::Turn;
-use super::wishes::{binding_sentences, may_bind_expression};
+use super::wishes::{binding_sentences, binds_in_general, may_bind_expression};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -77,10 +77,13 @@ impl SummaryBuilder {
             }
             self.points.remove_wish(&wish);
             // Without its quotation marks: a pointer in them would be what is meant itself.
-            if let Some(turn) = turn_before
-                && points_back(wish.trim_matches('"'))
-            {
-                wish.push_str(&quote_referent(turn, message, REFERENT));
+            let words = wish.trim_matches('"').to_owned();
+            if let Some(turn) = turn_before {
+                if let Some(question) = question_answered_by(turn, message, &words) {
+                    wish.push_str(&format!(" (asked {question})"));
+                } else if points_back(&words) {
+                    wish.push_str(&quote_referent(turn, message, REFERENT));
+                }
             }
             self.points.add(Section::Constraints, wish);
         }
@@ -112,6 +115,18 @@ impl Sections {
         }
     }
 
+    /// Drops the short wishes that begin an answer which a decision quotes: there they come with the
+    /// question, without which they say little. One that binds in general stays.
+    pub(super) fn drop_wishes_in_decisions(&mut self) {
+        let decisions = self.items(Section::Decisions).to_vec();
+        self.items_mut(Section::Constraints).retain(|item| {
+            let wish = wish_in_item(item);
+            let is_of_before = item.starts_with(EARLIER_MARK);
+            let is_answer = is_narrower(wish, LONG_REQUEST) && begins_answer(wish, &decisions);
+            is_of_before || !is_answer || binds_in_general(wish)
+        });
+    }
+
     /// Whether a wish is listed, whatever mark it has.
     fn lists_wish(&self, wish: &str) -> bool {
         let mut items = self.items(Section::Constraints).iter();
@@ -123,6 +138,13 @@ impl Sections {
         self.items_mut(Section::Constraints)
             .retain(|item| wish_in_item(item) != wish_in_item(wish));
     }
+}
+
+/// Whether one of the decisions quotes an answer that begins with a wish.
+fn begins_answer(wish: &str, decisions: &[String]) -> bool {
+    let answers = ["answered", "decided"].map(|verb| format!("the user {verb} \"{wish}"));
+    let mut quoting = decisions.iter();
+    quoting.any(|decision| answers.iter().any(|answer| decision.contains(answer)))
 }
 
 /// Returns the wish of an item of the constraints: without the mark of an earlier summary, its
@@ -138,6 +160,17 @@ fn wish_in_item(item: &str) -> &str {
 /// Returns an item of the constraints without the mark of [`LaterMessage::mark`].
 fn without_later_mark(item: &str) -> &str {
     item.split(" (later: ").next().unwrap_or_default()
+}
+
+/// Quotes the question at the end of a turn, if a message with a wish answers it, and the wish is
+/// short and begins the message: alone, it says nothing. "yes but only for photos"
+fn question_answered_by(turn: &Turn, message: &str, wish: &str) -> Option<String> {
+    if !message.starts_with(wish) || !is_narrower(wish, LONG_REQUEST) {
+        return None;
+    }
+    let proposal = turn.proposal_before_answer()?;
+    let is_answer = proposal.asks() && proposal.is_answered_by(message);
+    is_answer.then(|| quote_line(proposal.sentence(), REFERENT))
 }
 
 /// Whether a message is short enough to do little more than set a value, and has a number.

@@ -41,6 +41,9 @@ impl SummaryBuilder {
             room -= items_size(&items);
             page.items_mut(section).splice(..0, items);
         }
+        let constraints_size = items_size(page.items(Section::Constraints));
+        page.drop_wishes_in_decisions();
+        room += constraints_size - items_size(page.items(Section::Constraints));
         let outcomes = self.add_outcomes(page.items_mut(Section::Decisions), room / 2);
         room -= outcomes.size;
         room = room.saturating_sub(self.add_put_off(page.items_mut(Section::Decisions)));
@@ -78,6 +81,7 @@ impl SummaryBuilder {
         let mut decisions = keep_newest(decisions, DECISIONS);
         self.add_put_off(&mut decisions);
         *facts.items_mut(Section::Decisions) = decisions;
+        facts.drop_wishes_in_decisions();
         *facts.items_mut(Section::Blocked) = self.blocked_points();
         for items in facts.sections_mut() {
             items.retain(|item| !item.starts_with(EARLIER_MARK));

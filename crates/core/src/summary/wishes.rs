@@ -121,6 +121,13 @@ pub(super) fn binding_sentences(request: &str, prose: &[&str]) -> Vec<String> {
     quotations
 }
 
+/// Whether a wish forbids or demands something in general, wherever it stands: "never", "always".
+pub(super) fn binds_in_general(wish: &str) -> bool {
+    static WORDS: LazyLock<Regex> =
+        LazyLock::new(|| compile_expression(&format!("(?ix) {ANY_WORDS}")));
+    WORDS.is_match(wish)
+}
+
 /// Whether a clause of a sentence binds later work. A sentence that is meant for the moment has
 /// none, whatever else its clauses say.
 fn has_binding_clause(sentence: &str) -> bool {

@@ -1050,3 +1050,37 @@ fn sentences_end_at_full_stops_after_short_words_too() {
         assert_eq!(wishes_in(request), wishes, "{request}");
     }
 }
+
+#[test]
+fn a_short_wish_that_answers_comes_with_its_question_and_once() {
+    let sections = |answer: &str, reply: &str| {
+        let text = summary(
+            None,
+            [
+                user("Draw the map of the islands, with all of their harbours."),
+                says(reply),
+                user(answer),
+                says("Drawn."),
+                user("Now the compass, please."),
+            ],
+        );
+        ["## Constraints & Preferences", "## Key Decisions"]
+            .map(|name| below(&text, name).join(" "))
+    };
+    let asked = "Drawn. Shall I add the depths?";
+    let [constraints, decisions] = sections("only for the north", asked);
+    assert_eq!(constraints, "- (none)");
+    assert!(
+        decisions.contains("the user answered \"only for the north\""),
+        "{decisions}"
+    );
+
+    let [constraints, _] = sections("yes, but never in red", asked);
+    assert!(
+        constraints.starts_with("- \"yes, but never in red\" (asked "),
+        "{constraints}"
+    );
+
+    let [constraints, _] = sections("only for the north", "The depths are in metres.");
+    assert_eq!(constraints, "- \"only for the north\"");
+}
