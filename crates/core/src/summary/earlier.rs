@@ -17,8 +17,8 @@ use std::cmp::Reverse;
 impl SummaryBuilder {
     /// Returns the requests before the last two, and how they ended, as far as they fit in `room`:
     /// those that weigh most, in their order. Left out are those whose `outcomes` are told with a
-    /// decision, those that decisions quote, and those without a reply that are quoted elsewhere.
-    /// The points of Done of a previous summary come first.
+    /// decision, those that decisions quote, those whose wish was taken back, and those without a
+    /// reply that are quoted elsewhere. The points of Done of a previous summary come first.
     pub(super) fn earlier_requests(
         &self,
         room: usize,
@@ -44,7 +44,8 @@ impl SummaryBuilder {
             let is_unanswered = turn.is_passed_over() && !turn.is_replied_to();
             let is_only_quoted = is_unanswered && quoted.has_request(&turn.request);
             let is_told = outcomes.turn_numbers.contains(&turn.number);
-            !is_only_quoted && !is_told && !quoted.has_turn(turn)
+            let is_left_out = is_only_quoted || is_told || page.has_wish_taken_back(turn);
+            !is_left_out && !quoted.has_turn(turn)
         });
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();

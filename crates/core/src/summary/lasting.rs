@@ -127,6 +127,16 @@ impl Sections {
         });
     }
 
+    /// Whether the request of a turn made a wish that is listed as taken back: the reply is out of
+    /// date.
+    pub(super) fn has_wish_taken_back(&self, turn: &Turn) -> bool {
+        let mut items = self.items(Section::Constraints).iter();
+        items.any(|item| {
+            let is_taken_back = without_later_mark(item).len() < item.len();
+            is_taken_back && turn.request.contains(wish_in_item(item))
+        })
+    }
+
     /// Whether a wish is listed, whatever mark it has.
     fn lists_wish(&self, wish: &str) -> bool {
         let mut items = self.items(Section::Constraints).iter();

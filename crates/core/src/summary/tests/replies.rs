@@ -871,6 +871,9 @@ fn a_value_is_replaced_by_a_short_message_whose_reply_counts_the_same() {
     let wish =
         "- \"one can never cancel later than 24 hours before\" (later: \"the captain says 48\")";
     assert_eq!(below(&text, "## Constraints & Preferences"), [wish]);
+    // The replies are out of date.
+    assert!(!text.contains("One can cancel up to 24"), "{text}");
+    assert!(!text.contains("One can book 14"), "{text}");
     let decisions = below(&text, "## Key Decisions").join("\n");
     let taken_back = "the user answered \"14\" (later: \"14 is too short for the long trips, they";
     assert!(decisions.contains(taken_back), "{decisions}");
