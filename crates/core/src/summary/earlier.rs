@@ -10,6 +10,7 @@ use super::purpose::Purpose;
 use super::questions::is_question;
 use super::quote::quote_line;
 use super::referents::shares_word;
+use super::revisions::replaces_value;
 use super::sections::*;
 use super::turns::Turn;
 use std::cmp::Reverse;
@@ -17,8 +18,8 @@ use std::cmp::Reverse;
 impl SummaryBuilder {
     /// Returns the requests before the last two, and how they ended, as far as they fit in `room`:
     /// those that weigh most, in their order. Left out are those whose `outcomes` are told with a
-    /// decision, those that decisions quote, those whose wish was taken back, and those without a
-    /// reply that are quoted elsewhere. The points of Done of a previous summary come first.
+    /// decision, those that decisions quote, those that are out of date, and those without a reply
+    /// that are quoted elsewhere. The points of Done of a previous summary come first.
     pub(super) fn earlier_requests(
         &self,
         room: usize,
@@ -44,8 +45,8 @@ impl SummaryBuilder {
             let is_unanswered = turn.is_passed_over() && !turn.is_replied_to();
             let is_only_quoted = is_unanswered && quoted.has_request(&turn.request);
             let is_told = outcomes.turn_numbers.contains(&turn.number);
-            let is_left_out = is_only_quoted || is_told || page.has_wish_taken_back(turn);
-            !is_left_out && !quoted.has_turn(turn)
+            let is_out_of_date = page.has_wish_taken_back(turn) || self.is_value_replaced(turn);
+            !is_only_quoted && !is_told && !is_out_of_date && !quoted.has_turn(turn)
         });
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();
@@ -56,6 +57,13 @@ impl SummaryBuilder {
         }
         points.extend(series.into_iter().map(|series| series.text));
         points
+    }
+
+    /// Whether a later turn replaces the value that a turn set.
+    fn is_value_replaced(&self, turn: &Turn) -> bool {
+        let turns = self.earlier_turns.iter().chain([&self.turn]);
+        let mut later_turns = turns.filter(|later| later.number > turn.number);
+        later_turns.any(|later| replaces_value(later, turn))
     }
 }
 

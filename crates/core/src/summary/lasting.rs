@@ -4,10 +4,9 @@ use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, POINT, REFERENT};
 use super::choices::{CHOICES, choices};
 use super::prose::prose_of_user;
-use super::questions::is_question;
 use super::quote::{is_narrower, quote_line};
 use super::referents::{follows_on, points_back, quote_referent, quote_referents};
-use super::revisions::{Distance, LaterMessage};
+use super::revisions::{Distance, LaterMessage, may_set_value};
 use super::sections::{EARLIER_MARK, Section, Sections};
 use super::turns::Turn;
 use super::wishes::{binding_sentences, binds_in_general, may_bind_expression};
@@ -181,12 +180,6 @@ fn question_answered_by(turn: &Turn, message: &str, wish: &str) -> Option<String
     let proposal = turn.proposal_before_answer()?;
     let is_answer = proposal.asks() && proposal.is_answered_by(message);
     is_answer.then(|| quote_line(proposal.sentence(), REFERENT))
-}
-
-/// Whether a message is short enough to do little more than set a value, and has a number.
-fn may_set_value(message: &str) -> bool {
-    let has_number = message.contains(|c: char| c.is_ascii_digit());
-    has_number && is_narrower(message, LONG_REQUEST) && !is_question(message)
 }
 
 /// Whether a line of a request has a word of a wish or a choice. Most requests have none. This test

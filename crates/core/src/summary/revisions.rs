@@ -1,8 +1,10 @@
 //! Revisions: which decisions and wishes a later message takes back, and the mark that quotes it.
 
-use super::budget::REMINDER;
+use super::budget::{LONG_REQUEST, REMINDER};
 use super::choices::is_correction;
-use super::quote::quote_line;
+use super::questions::is_question;
+use super::quote::{is_narrower, quote_line};
+use super::turns::Turn;
 use super::words::naming_words;
 use foldhash::HashSet;
 
@@ -40,6 +42,12 @@ const UNITS: [&str; 30] = [
     "bytes", "pixels", "points", "sekunden", "minuten", "stunden", "tagen", "wochen", "monate",
     "monaten", "jahre", "prozent", "secondes", "heures", "jours", "semaines", "segundos",
     "minutos", "horas", "semanas", "pixel",
+];
+
+/// Units that are too short for words of content.
+const SHORT_UNITS: [&str; 27] = [
+    "ms", "min", "days", "tage", "días", "kwh", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "px",
+    "mm", "cm", "km", "kg", "ml", "hz", "khz", "mhz", "eur", "euro", "usd", "rows", "mal",
 ];
 
 /// This many words that name the same things make two messages be about the same.
@@ -164,6 +172,25 @@ impl<'m> LaterMessage<'m> {
     }
 }
 
+/// Whether a message is short enough to do little more than set a value, and has a number.
+pub(super) fn may_set_value(message: &str) -> bool {
+    let has_number = message.contains(|c: char| c.is_ascii_digit());
+    has_number && is_narrower(message, LONG_REQUEST) && !is_question(message)
+}
+
+/// Whether a later turn replaces the value that an earlier one set: requests and replies name the
+/// same, and count it otherwise.
+pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
+    if !may_set_value(&later.request) || !may_set_value(&earlier.request) {
+        return false;
+    }
+    let texts = [later, earlier].map(|turn| format!("{} {}", turn.request, turn.last_words()));
+    let [later, earlier] = texts.map(|text| text.to_lowercase());
+    let names: HashSet<&str> = naming_words(&later).collect();
+    let mut shared = naming_words(&earlier).filter(|name| names.contains(name));
+    shared.any(|name| !UNITS.contains(&name)) && counts_otherwise(&later, &earlier)
+}
+
 /// Whether a decision, in lower case, is made to be tried, or has a condition.
 pub(super) fn is_trial(decision: &str) -> bool {
     has_word_of(decision, &TRIALS)
@@ -199,7 +226,7 @@ fn counts_otherwise(later: &str, earlier: &str) -> bool {
     })
 }
 
-/// Returns the numbers in a text, each with the word of content after it.
+/// Returns the numbers in a text, each with the word of content or the unit after it.
 fn find_counts(lower: &str) -> Vec<(&str, &str)> {
     let words: Vec<&str> = lower
         .split(|c: char| !c.is_alphanumeric())
@@ -208,7 +235,8 @@ fn find_counts(lower: &str) -> Vec<(&str, &str)> {
     let mut counts = Vec::new();
     for pair in words.windows(2) {
         let is_number = pair[0].bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && naming_words(pair[1]).next().is_some() {
+        let is_counted = naming_words(pair[1]).next().is_some() || SHORT_UNITS.contains(&pair[1]);
+        if is_number && is_counted {
             counts.push((pair[0], pair[1]));
         }
     }
@@ -282,6 +310,25 @@ mod tests {
             let later = LaterMessage::setting_value(message, reply);
             let is_marked = later.takes_back(earlier, distance);
             assert_eq!(is_marked, is_taken_back, "{message} {reply}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_replaced_by_another_of_the_same_thing() {
+        let turn = |request: &str, reply: &str| {
+            let mut turn = Turn::from_message(1, String::new(), request);
+            turn.remarks.push(reply.to_owned());
+            turn
+        };
+        let earlier = turn("the lamp: count 12 kWh a night", "12 kWh for each night.");
+        for (request, reply, is_replaced) in [
+            ("sorry, it is 18 kWh", "18 kWh for each night now.", true),
+            ("a night has 12 kWh and a day 9", "12 kWh by night.", false),
+            ("the horn: 3 kWh", "3 kWh for the horn.", false),
+            ("is it 18 kWh?", "No, 12 kWh for each night.", false),
+        ] {
+            let later = turn(request, reply);
+            assert_eq!(replaces_value(&later, &earlier), is_replaced, "{request}");
         }
     }
 
