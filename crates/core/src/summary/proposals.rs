@@ -5,7 +5,8 @@ use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
 use super::deferrals::is_deferral;
 use super::list_items::{find_item, find_named_items};
 use super::questions::{
-    ProposalKind, begins_as_answer, is_question, kind_of_sentence, statement_before_question,
+    ProposalKind, asks_which, begins_as_answer, is_question, kind_of_sentence,
+    statement_before_question,
 };
 use super::quote::{count_utf16, is_narrower, last_prose_line, quote_line};
 use super::referents::points_back;
@@ -182,24 +183,30 @@ impl<'r> Proposal<'r> {
     }
 
     /// Quotes the request, with a preposition, if what was asked or advised most likely depends on
-    /// it: it reports values; or it is short, it asks or a single sentence points back to it, and no
-    /// word of it is there.
+    /// it: it reports values; or no word of it is there, and it is short and asks, or a single sentence
+    /// points back to it or only asks which: "Which one?"
     fn topic(&self, asked: &str) -> String {
         if reports_values(self.request) {
             return format!(" on {}:", quote_line(self.request, OLDEST));
         }
+        let is_single = self.sentences.len() == 1;
         let is_short = is_narrower(self.request, REMARK);
-        let lacks_context = self.sentences.len() == 1 && points_back(asked);
-        if !is_short || !(is_question(self.request) || lacks_context) {
+        let lacks_context = is_single && points_back(asked);
+        let depends_on_short = is_short && (is_question(self.request) || lacks_context);
+        let is_short_question = is_narrower(self.sentence(), SHORT_REQUEST);
+        let lacks_object = is_single && is_short_question && asks_which(self.sentence());
+        if !depends_on_short && !lacks_object {
             return String::new();
         }
-        let request = self.request.to_lowercase();
+        // What was added to the request is below its first line.
+        let request_line = self.request.lines().next().unwrap_or_default();
+        let request = request_line.to_lowercase();
         let asked = asked.to_lowercase();
         let mut topics = topic_words(&request).peekable();
         if topics.peek().is_none() || topics.any(|word| asked.contains(word)) {
             return String::new();
         }
-        format!(" on {}:", quote_line(self.request, REMARK))
+        format!(" on {}:", quote_line(request_line, OLDEST))
     }
 
     /// Whether the request asks about what the reply of the turn before said, and names nothing
@@ -252,6 +259,10 @@ impl<'r> Proposal<'r> {
             while first > 0 && points_back(self.sentences[first]) {
                 first -= 1;
             }
+        }
+        if first == self.index && is_short_question {
+            // What it is about may follow: "How many? 3 reach 99 % of the islands, 5 reach all."
+            return quote_line(&self.sentences[first..].join(" "), max);
         }
         let before = self.sentences[first..self.index].join(" ");
         let room = max.saturating_sub(count_utf16(sentence) + 3);

@@ -78,6 +78,16 @@ pub(super) fn statement_before_question(message: &str) -> &str {
     message
 }
 
+/// Whether a question begins with a word that asks for one of several things.
+pub(super) fn asks_which(question: &str) -> bool {
+    static WHICH: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(
+            r"(?ix)^\W*((which|welche\w*|quel\w*|lequel|laquelle|cuál\w*|quale|quali|как\w+)(\W|$)|哪|どれ|どちら|어느)",
+        )
+    });
+    WHICH.is_match(question)
+}
+
 /// Whether a message begins with a word that answers a question.
 pub(super) fn begins_as_answer(message: &str) -> bool {
     static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_expression(ANSWERS));

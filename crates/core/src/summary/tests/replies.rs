@@ -893,3 +893,24 @@ fn values_that_the_user_reports_are_quoted_with_what_was_asked_about_them() {
     let values = "- Asked on \"base 2.1, north 655, east 78, south 41 (all in ml)\": \"So the";
     assert!(decisions.starts_with(values), "{decisions}");
 }
+
+#[test]
+fn a_short_question_comes_with_what_follows_it_or_with_its_request() {
+    let after = |reply: &str, answer: &str| {
+        decisions(vec![
+            user("Draw the map of the islands, with all of their harbours."),
+            says(reply),
+            user(answer),
+            says("Drawn."),
+            user("Now the compass, please."),
+        ])
+    };
+    assert_eq!(
+        after("How many? Three are all that the printer can draw.", "3"),
+        "- Asked \"How many? Three are all that the printer can draw.\", the user answered \"3\""
+    );
+    let which = after("- red\n- green\n\nWhich one?", "the second");
+    let with_request = "- Asked on \"Draw the map of the islands, with all of their harbours.\": \
+                        \"Which one?\", the user answered";
+    assert!(which.starts_with(with_request), "{which}");
+}
