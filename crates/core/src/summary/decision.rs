@@ -2,7 +2,7 @@
 
 use super::budget::POINT;
 use super::quote::{count_utf16, first_chars, is_narrower, one_line};
-use super::revisions::Distance;
+use super::revisions::{Distance, LaterMessage};
 use super::sections::comparison_key;
 use super::turns::Turn;
 use super::words::content_words;
@@ -81,13 +81,19 @@ impl Decision {
         self.is_near(turn) && (is_message || has_sentence)
     }
 
-    /// Returns how far a message is from it whose turn follows `turn_before`.
-    pub fn distance_from(&self, turn_before: Option<&Turn>) -> Distance {
-        if turn_before.is_some_and(|turn| self.is_carried_out_in(turn)) {
+    /// Whether a message takes it back, by what both say. The turn of the message follows
+    /// `turn_before`.
+    pub fn is_taken_back_by(&self, later: &LaterMessage, turn_before: Option<&Turn>) -> bool {
+        if !later.may_take_back(&self.lower_said) {
+            return false;
+        }
+        let is_next = turn_before.is_some_and(|turn| self.is_carried_out_in(turn));
+        let distance = if is_next {
             Distance::Next
         } else {
             Distance::Far
-        }
+        };
+        later.takes_back(&self.lower_said, distance)
     }
 
     pub fn is_taken_back(&self) -> bool {

@@ -133,14 +133,14 @@ impl Decisions {
     fn mark_taken_back(&mut self, later: &LaterMessage, turn_before: Option<&Turn>) {
         let goes_on = is_sequel(later.message);
         for (age, decision) in self.0.iter_mut().rev().enumerate() {
-            let is_carried_out = turn_before.is_some_and(|turn| decision.is_carried_out_in(turn));
             let is_next = goes_on && age < REVISABLE;
             let names_refused = later.names_one_of(&decision.refused_words);
             let names_chosen = later.has_name_in(&decision.lower_said);
             let is_refused = names_refused && (later.is_reversal() || is_next && !names_chosen);
-            let was_trial = is_next && is_carried_out && is_trial(&decision.lower_said);
-            let distance = decision.distance_from(turn_before);
-            if is_refused || was_trial || later.takes_back(&decision.lower_said, distance) {
+            let was_trial = is_next
+                && turn_before.is_some_and(|turn| decision.is_carried_out_in(turn))
+                && is_trial(&decision.lower_said);
+            if is_refused || was_trial || decision.is_taken_back_by(later, turn_before) {
                 decision.later_mark = later.mark();
             }
         }
@@ -149,9 +149,8 @@ impl Decisions {
     /// Marks the decisions with a value that a message replaces, and that it did not make itself.
     pub fn mark_replaced_values(&mut self, later: &LaterMessage, turn_before: Option<&Turn>) {
         for decision in &mut self.0 {
-            let distance = decision.distance_from(turn_before);
-            let is_own = decision.is_of_message(later.message);
-            if !is_own && later.takes_back(&decision.lower_said, distance) {
+            let is_replaced = decision.is_taken_back_by(later, turn_before);
+            if is_replaced && !decision.is_of_message(later.message) {
                 decision.later_mark = later.mark();
             }
         }

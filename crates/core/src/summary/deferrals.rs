@@ -10,16 +10,85 @@ use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// The words with which a message puts something off, or leaves it as it is.
-const DEFERRALS: &str = r"(?ix)(^|\W)(
-    later(\ (maybe|please|on|then))?\W*([,.;!]|$) | (maybe|perhaps)\ later
-    | not\ (now|today|yet) | (an)?other\ (time|day) | (can|it[’']ll|that[’']ll)\ wait | no\ (rush|hurry)
-    | (leave|ignore|park|skip)\ (it|that|this|them)([,.;!]|$|\ (for|until|till|as|be)(\W|$))
-    | nicht\ jetzt | später(\ mal)? | (erst\ ?mal|vorerst)\ nicht | ein\ andermal | hat\ zeit | lass\ (es|das|sie)
-    | plus\ tard | pas\ maintenant | pas\ tout\ de\ suite | laisse\ (ça|comme)
-    | más\ tarde | ahora\ no | luego | déjalo | più\ tardi | non\ ora | потом | позже | не\ сейчас
-    )(\W|$)
-    | 以后再 | 稍后 | 回头再 | 先不 | 暂时不 | 先放着 | 後で | あとで | 나중에 | لاحقا | لاحقًا | ليس\ الآن | فيما\ بعد";
+/// The words with which a clause puts something off. Those at the ends of a phrase have spaces beside
+/// them, so that no part of a longer word is found.
+const DEFERRALS: [&str; 31] = [
+    " maybe later ",
+    " perhaps later ",
+    " not now ",
+    " not today ",
+    " not yet ",
+    " another time ",
+    " other time ",
+    " another day ",
+    " can wait ",
+    " no rush ",
+    " no hurry ",
+    " leave it for ",
+    " leave it until ",
+    " leave it as ",
+    " leave that for ",
+    " leave this for ",
+    " leave that as ",
+    " nicht jetzt ",
+    " später ",
+    " erstmal nicht ",
+    " erst mal nicht ",
+    " vorerst nicht ",
+    " ein andermal ",
+    " hat zeit ",
+    " plus tard ",
+    " pas maintenant ",
+    " más tarde ",
+    " ahora no ",
+    " più tardi ",
+    " позже ",
+    " не сейчас ",
+];
+
+/// The words with which a clause puts something off, or leaves it as it is, if nothing follows: "the
+/// later one" and "leave it at 15" choose.
+const LAST_WORDS: [&str; 22] = [
+    " later ",
+    " later maybe ",
+    " later please ",
+    " later on ",
+    " later then ",
+    " leave it ",
+    " leave that ",
+    " leave this ",
+    " leave them ",
+    " ignore it ",
+    " ignore that ",
+    " skip it ",
+    " skip that ",
+    " park it ",
+    " lass es ",
+    " lass das ",
+    " lass sie ",
+    " laisse ça ",
+    " laisse comme ça ",
+    " luego ",
+    " déjalo ",
+    " потом ",
+];
+
+/// The same in scripts without spaces between words, and in Arabic, whose words take prefixes.
+const UNSPACED_DEFERRALS: [&str; 13] = [
+    "以后再",
+    "稍后",
+    "回头再",
+    "先不",
+    "暂时不",
+    "先放着",
+    "後で",
+    "あとで",
+    "나중에",
+    "لاحقا",
+    "لاحقًا",
+    "ليس الآن",
+    "فيما بعد",
+];
 
 /// The words with which the user will do something, or has to think first.
 const PROMISES: &str = r"(?ix)(^|\W)(
@@ -37,10 +106,27 @@ const PLEAS: &str = r"(?ix)(^|\W)(
     )(\W|$)
     | 请你 | 请您 | 你能 | 您能 | 你可以 | هل\ يمكنك";
 
-/// Whether a short message puts off what it answers.
+/// Whether a short message puts off what it answers. Without an expression, which would have to be
+/// compiled for almost every session.
 pub(super) fn is_deferral(message: &str) -> bool {
-    static DEFERRAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(DEFERRALS));
-    is_narrower(message, LONG_REQUEST) && DEFERRAL.is_match(message)
+    if !is_narrower(message, LONG_REQUEST) {
+        return false;
+    }
+    let lower = message.to_lowercase();
+    if UNSPACED_DEFERRALS.iter().any(|words| lower.contains(words)) {
+        return true;
+    }
+    lower
+        .split([',', '.', ';', '!', '?'])
+        .any(is_deferring_clause)
+}
+
+/// Whether a clause in lower case has the words of a deferral.
+fn is_deferring_clause(clause: &str) -> bool {
+    let words: Vec<&str> = clause.split_whitespace().collect();
+    let spaced = format!(" {} ", words.join(" "));
+    DEFERRALS.iter().any(|phrase| spaced.contains(phrase))
+        || LAST_WORDS.iter().any(|phrase| spaced.ends_with(phrase))
 }
 
 /// Whether the user puts off what a turn reports. If the assistant asked for something that only

@@ -1,10 +1,10 @@
 //! Lasting words: what of a request still binds, or is decided, once the next one follows.
 
 use super::SummaryBuilder;
-use super::budget::{LONG_REQUEST, POINT, REFERENT};
+use super::budget::{LONG_REQUEST, POINT, REFERENT, WORDS};
 use super::choices::{CHOICES, choices};
 use super::prose::prose_of_user;
-use super::quote::{is_narrower, quote_line};
+use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{follows_on, points_back, quote_referent, quote_referents};
 use super::revisions::{Distance, LaterMessage, may_set_value};
 use super::sections::{EARLIER_MARK, Section, Sections};
@@ -33,7 +33,11 @@ impl SummaryBuilder {
     /// Marks the decisions and wishes with a value that a message replaces, which need not be a
     /// decision or a wish by its own words: "the boss says 48".
     fn mark_replaced_values(&mut self, message: &str) {
-        let later = LaterMessage::setting_value(message, self.turn.last_words());
+        let reply = first_chars(self.turn.last_words(), WORDS);
+        let later = LaterMessage::setting_value(message, reply);
+        if !later.may_replace_value() {
+            return;
+        }
         let turn_before = self.earlier_turns.last();
         self.decisions.mark_replaced_values(&later, turn_before);
         self.points
@@ -100,14 +104,18 @@ impl Sections {
     ) {
         for item in self.items_mut(Section::Constraints) {
             let wish = wish_in_item(item);
+            let lower_wish = wish.to_lowercase();
             let is_own = own_wishes.iter().any(|own| wish_in_item(own) == wish);
+            if is_own || !later.may_take_back(&lower_wish) {
+                continue;
+            }
             let is_next = turn_before.is_some_and(|turn| turn.request.contains(wish));
             let distance = if is_next {
                 Distance::Next
             } else {
                 Distance::Far
             };
-            if !is_own && later.takes_back(&wish.to_lowercase(), distance) {
+            if later.takes_back(&lower_wish, distance) {
                 let unmarked = without_later_mark(item);
                 *item = format!("{unmarked}{}", later.mark());
             }

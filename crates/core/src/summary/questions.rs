@@ -78,14 +78,37 @@ pub(super) fn statement_before_question(message: &str) -> &str {
     message
 }
 
+/// The words that ask for one of several things.
+const WHICH: [&str; 17] = [
+    "which",
+    "welche",
+    "welchen",
+    "welcher",
+    "welches",
+    "quel",
+    "quelle",
+    "quels",
+    "quelles",
+    "lequel",
+    "laquelle",
+    "cuál",
+    "cuáles",
+    "quale",
+    "quali",
+    "какой",
+    "какие",
+];
+
 /// Whether a question begins with a word that asks for one of several things.
 pub(super) fn asks_which(question: &str) -> bool {
-    static WHICH: LazyLock<Regex> = LazyLock::new(|| {
-        compile_expression(
-            r"(?ix)^\W*((which|welche\w*|quel\w*|lequel|laquelle|cuál\w*|quale|quali|как\w+)(\W|$)|哪|どれ|どちら|어느)",
-        )
-    });
-    WHICH.is_match(question)
+    let lower = question.to_lowercase();
+    let first_word = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .find(|word| !word.is_empty());
+    let starts_unspaced = ["哪", "どれ", "どちら", "어느"]
+        .iter()
+        .any(|word| lower.starts_with(word));
+    starts_unspaced || first_word.is_some_and(|word| WHICH.contains(&word))
 }
 
 /// Whether a message begins with a word that answers a question.

@@ -127,16 +127,29 @@ impl<'m> LaterMessage<'m> {
         self.names.iter().any(|name| words.contains(&**name))
     }
 
+    /// Whether it counts something, or goes back on a number. Most messages with a number only name
+    /// something by it: "line 338".
+    pub fn may_replace_value(&self) -> bool {
+        self.goes_back() || !find_counts(&self.lower).is_empty()
+    }
+
+    /// Whether it goes back on something, or finds that something goes too far.
+    fn goes_back(&self) -> bool {
+        self.is_reversal() || has_word_of(&self.lower, &EXCESSES)
+    }
+
+    /// Whether it can take back an earlier message, which is in lower case. Most messages name
+    /// nothing of the earlier one. This is tested without a table of words.
+    pub fn may_take_back(&self, earlier: &str) -> bool {
+        self.has_name_in(earlier) || is_value(earlier)
+    }
+
     /// Whether it takes back an earlier message, which is in lower case: both name the same, and
     /// the later one counts otherwise, says so, or denies what was affirmed. Units of measure name
     /// nothing, unless the later message comes next. A number that was answered names itself.
     pub fn takes_back(&self, earlier: &str, distance: Distance) -> bool {
         if self.goes_back_on_value(earlier) {
             return true;
-        }
-        // Most messages name nothing of the earlier one. This is tested without a table of words.
-        if !self.has_name_in(earlier) {
-            return false;
         }
         let mut shared: HashSet<&str> = naming_words(earlier).collect();
         shared.retain(|name| self.names.iter().any(|own| own == name));
@@ -161,15 +174,22 @@ impl<'m> LaterMessage<'m> {
     /// Whether it repeats an answer that is little more than a number, and goes back on it or finds
     /// it too much: "3", and then "3 is too loose, take 2.5".
     fn goes_back_on_value(&self, answer: &str) -> bool {
-        const LONGEST_VALUE: usize = 3;
-
-        let has_number = answer.contains(|c: char| c.is_ascii_digit());
-        let is_value = has_number && words_of(answer).count() <= LONGEST_VALUE;
-        if !is_value || !(self.is_reversal() || has_word_of(&self.lower, &EXCESSES)) {
+        if !is_value(answer) || !self.goes_back() {
             return false;
         }
         words_of(answer).all(|word| words_of(&self.lower).any(|own| own == word))
     }
+}
+
+/// Whether an answer is little more than a number: "3", "45 min".
+fn is_value(answer: &str) -> bool {
+    /// The most bytes and words of such an answer.
+    const LONGEST: usize = 24;
+    const MOST_WORDS: usize = 3;
+
+    answer.len() <= LONGEST
+        && answer.contains(|c: char| c.is_ascii_digit())
+        && words_of(answer).count() <= MOST_WORDS
 }
 
 /// Whether a message is short enough to do little more than set a value, and has a number.
