@@ -10,8 +10,8 @@ use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// The words with which a clause puts something off. Those at the ends of a phrase have spaces beside
-/// them, so that no part of a longer word is found.
+/// The words with which a clause puts something off. They have spaces at both ends, so that no part
+/// of a longer word is found.
 const DEFERRALS: [&str; 31] = [
     " maybe later ",
     " perhaps later ",
@@ -46,8 +46,8 @@ const DEFERRALS: [&str; 31] = [
     " не сейчас ",
 ];
 
-/// The words with which a clause puts something off, or leaves it as it is, if nothing follows: "the
-/// later one" and "leave it at 15" choose.
+/// The words with which a clause puts something off, or leaves it as it is, if nothing follows:
+/// "the later one" and "leave it at 15" choose.
 const LAST_WORDS: [&str; 22] = [
     " later ",
     " later maybe ",

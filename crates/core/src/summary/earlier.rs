@@ -10,9 +10,9 @@ use super::purpose::Purpose;
 use super::questions::is_question;
 use super::quote::quote_line;
 use super::referents::shares_word;
-use super::revisions::replaces_value;
 use super::sections::*;
 use super::turns::Turn;
+use super::values::replaces_value;
 use std::cmp::Reverse;
 
 impl SummaryBuilder {

@@ -6,9 +6,10 @@ use super::choices::{CHOICES, choices};
 use super::prose::prose_of_user;
 use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{follows_on, points_back, quote_referent, quote_referents};
-use super::revisions::{Distance, LaterMessage, may_set_value};
+use super::revisions::{Distance, LaterMessage};
 use super::sections::{EARLIER_MARK, Section, Sections};
 use super::turns::Turn;
+use super::values::may_set_value;
 use super::wishes::{binding_sentences, binds_in_general, may_bind_expression};
 use super::words::compile_expression;
 use regex::Regex;
@@ -35,9 +36,6 @@ impl SummaryBuilder {
     fn mark_replaced_values(&mut self, message: &str) {
         let reply = first_chars(self.turn.last_words(), WORDS);
         let later = LaterMessage::setting_value(message, reply);
-        if !later.may_replace_value() {
-            return;
-        }
         let turn_before = self.earlier_turns.last();
         self.decisions.mark_replaced_values(&later, turn_before);
         self.points

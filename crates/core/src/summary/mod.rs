@@ -59,6 +59,7 @@ mod shell;
 mod tool_calls;
 mod tool_run;
 mod turns;
+mod values;
 mod weights;
 mod wishes;
 mod words;

@@ -1,10 +1,11 @@
 //! Revisions: which decisions and wishes a later message takes back, and the mark that quotes it.
 
-use super::budget::{LONG_REQUEST, REMINDER};
+use super::budget::REMINDER;
 use super::choices::is_correction;
-use super::questions::is_question;
-use super::quote::{is_narrower, quote_line};
-use super::turns::Turn;
+use super::quote::quote_line;
+use super::values::{
+    UNITS, counts_otherwise, find_counts, is_found_excessive, is_value, words_and_numbers,
+};
 use super::words::naming_words;
 use foldhash::HashSet;
 
@@ -30,24 +31,6 @@ const NEGATIONS: [&str; 22] = [
 /// condition.
 const TRIALS: [&str; 10] = [
     "if", "try", "test", "measure", "maybe", "falls", "wenn", "probier", "essaie", "prueba",
-];
-
-/// The words with which a message finds that a value goes too far.
-const EXCESSES: [&str; 7] = ["too", "zu", "trop", "demasiado", "troppo", "слишком", "太"];
-
-/// Words for units of measure. Two messages that count the same unit need not be about the same:
-/// a session has a cache of 5 minutes and a lock of 10 minutes.
-const UNITS: [&str; 30] = [
-    "seconds", "minutes", "hours", "weeks", "month", "months", "years", "times", "percent",
-    "bytes", "pixels", "points", "sekunden", "minuten", "stunden", "tagen", "wochen", "monate",
-    "monaten", "jahre", "prozent", "secondes", "heures", "jours", "semaines", "segundos",
-    "minutos", "horas", "semanas", "pixel",
-];
-
-/// Units that are too short for words of content.
-const SHORT_UNITS: [&str; 27] = [
-    "ms", "min", "days", "tage", "días", "kwh", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "px",
-    "mm", "cm", "km", "kg", "ml", "hz", "khz", "mhz", "eur", "euro", "usd", "rows", "mal",
 ];
 
 /// This many words that name the same things make two messages be about the same.
@@ -98,7 +81,7 @@ impl<'m> LaterMessage<'m> {
         later.reach = Reach::Values;
         let numbers = later.lower.clone();
         for (number, counted) in find_counts(&reply.to_lowercase()) {
-            if words_of(&numbers).any(|word| word == number) {
+            if words_and_numbers(&numbers).any(|word| word == number) {
                 later.lower.push_str(&format!(" {number} {counted}"));
                 later.names.push(counted.to_owned());
             }
@@ -125,17 +108,6 @@ impl<'m> LaterMessage<'m> {
     /// Whether one of the words is a name that the message has, too.
     pub fn names_one_of(&self, words: &HashSet<Box<str>>) -> bool {
         self.names.iter().any(|name| words.contains(&**name))
-    }
-
-    /// Whether it counts something, or goes back on a number. Most messages with a number only name
-    /// something by it: "line 338".
-    pub fn may_replace_value(&self) -> bool {
-        self.goes_back() || !find_counts(&self.lower).is_empty()
-    }
-
-    /// Whether it goes back on something, or finds that something goes too far.
-    fn goes_back(&self) -> bool {
-        self.is_reversal() || has_word_of(&self.lower, &EXCESSES)
     }
 
     /// Whether it can take back an earlier message, which is in lower case. Most messages name
@@ -174,41 +146,13 @@ impl<'m> LaterMessage<'m> {
     /// Whether it repeats an answer that is little more than a number, and goes back on it or finds
     /// it too much: "3", and then "3 is too loose, take 2.5".
     fn goes_back_on_value(&self, answer: &str) -> bool {
-        if !is_value(answer) || !self.goes_back() {
+        if !is_value(answer) {
             return false;
         }
-        words_of(answer).all(|word| words_of(&self.lower).any(|own| own == word))
+        let own_words: Vec<&str> = words_and_numbers(&self.lower).collect();
+        let is_repeated = words_and_numbers(answer).all(|word| own_words.contains(&word));
+        is_repeated && (self.is_reversal() || is_found_excessive(answer, &own_words))
     }
-}
-
-/// Whether an answer is little more than a number: "3", "45 min".
-fn is_value(answer: &str) -> bool {
-    /// The most bytes and words of such an answer.
-    const LONGEST: usize = 24;
-    const MOST_WORDS: usize = 3;
-
-    answer.len() <= LONGEST
-        && answer.contains(|c: char| c.is_ascii_digit())
-        && words_of(answer).count() <= MOST_WORDS
-}
-
-/// Whether a message is short enough to do little more than set a value, and has a number.
-pub(super) fn may_set_value(message: &str) -> bool {
-    let has_number = message.contains(|c: char| c.is_ascii_digit());
-    has_number && is_narrower(message, LONG_REQUEST) && !is_question(message)
-}
-
-/// Whether a later turn replaces the value that an earlier one set: requests and replies name the
-/// same, and count it otherwise.
-pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
-    if !may_set_value(&later.request) || !may_set_value(&earlier.request) {
-        return false;
-    }
-    let texts = [later, earlier].map(|turn| format!("{} {}", turn.request, turn.last_words()));
-    let [later, earlier] = texts.map(|text| text.to_lowercase());
-    let names: HashSet<&str> = naming_words(&later).collect();
-    let mut shared = naming_words(&earlier).filter(|name| names.contains(name));
-    shared.any(|name| !UNITS.contains(&name)) && counts_otherwise(&later, &earlier)
 }
 
 /// Whether a decision, in lower case, is made to be tried, or has a condition.
@@ -220,47 +164,9 @@ fn is_negated(lower: &str) -> bool {
     has_word_of(lower, &NEGATIONS)
 }
 
-/// Iterates over the words and numbers of a text, with the fraction of a number.
-fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    let parts = text.split(|c: char| !c.is_alphanumeric() && c != '.');
-    parts
-        .map(|part| part.trim_matches('.'))
-        .filter(|part| !part.is_empty())
-}
-
 fn has_word_of(lower: &str, list: &[&str]) -> bool {
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && !"'’".contains(c));
     words.any(|word| list.contains(&word))
-}
-
-/// Whether two texts have a different number of the same: "3 slots" and "4 slots". A number after a
-/// word may be a name instead: "gauge 7".
-fn counts_otherwise(later: &str, earlier: &str) -> bool {
-    let later_counts = find_counts(later);
-    find_counts(earlier).iter().any(|(number, counted)| {
-        let same_counted = later_counts.iter().filter(|(_, other)| other == counted);
-        let mut numbers = same_counted
-            .map(|(other_number, _)| other_number)
-            .peekable();
-        numbers.peek().is_some() && numbers.all(|other_number| other_number != number)
-    })
-}
-
-/// Returns the numbers in a text, each with the word of content or the unit after it.
-fn find_counts(lower: &str) -> Vec<(&str, &str)> {
-    let words: Vec<&str> = lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .collect();
-    let mut counts = Vec::new();
-    for pair in words.windows(2) {
-        let is_number = pair[0].bytes().all(|byte| byte.is_ascii_digit());
-        let is_counted = naming_words(pair[1]).next().is_some() || SHORT_UNITS.contains(&pair[1]);
-        if is_number && is_counted {
-            counts.push((pair[0], pair[1]));
-        }
-    }
-    counts
 }
 
 #[cfg(test)]
@@ -334,30 +240,12 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_replaced_by_another_of_the_same_thing() {
-        let turn = |request: &str, reply: &str| {
-            let mut turn = Turn::from_message(1, String::new(), request);
-            turn.remarks.push(reply.to_owned());
-            turn
-        };
-        let earlier = turn("the lamp: count 12 kWh a night", "12 kWh for each night.");
-        for (request, reply, is_replaced) in [
-            ("sorry, it is 18 kWh", "18 kWh for each night now.", true),
-            ("a night has 12 kWh and a day 9", "12 kWh by night.", false),
-            ("the horn: 3 kWh", "3 kWh for the horn.", false),
-            ("is it 18 kWh?", "No, 12 kWh for each night.", false),
-        ] {
-            let later = turn(request, reply);
-            assert_eq!(replaces_value(&later, &earlier), is_replaced, "{request}");
-        }
-    }
-
-    #[test]
     fn a_number_that_was_answered_is_taken_back_by_its_repetition() {
         for (answer, message, is_taken_back) in [
             ("3", "3 is too loose, take 2.5", true),
             ("45 min", "45 min ist zu kurz, nimm 90", true),
             ("3", "draw 3 harbours", false),
+            ("45", "leg es zu den 45 Karten", false),
             ("3", "3.5 is too loose", false),
             ("yes", "yes, too loose", false),
         ] {

@@ -1,0 +1,133 @@
+//! Values: numbers that messages set, and which of them another message replaces.
+
+use super::budget::LONG_REQUEST;
+use super::questions::is_question;
+use super::quote::is_narrower;
+use super::turns::Turn;
+use super::words::naming_words;
+use foldhash::HashSet;
+
+/// The words with which a message finds that a value goes too far.
+const EXCESSES: [&str; 6] = ["too", "zu", "trop", "demasiado", "troppo", "слишком"];
+
+/// Words for units of measure. Two messages that count the same unit need not be about the same:
+/// a session has a cache of 5 minutes and a lock of 10 minutes.
+pub(super) const UNITS: [&str; 30] = [
+    "seconds", "minutes", "hours", "weeks", "month", "months", "years", "times", "percent",
+    "bytes", "pixels", "points", "sekunden", "minuten", "stunden", "tagen", "wochen", "monate",
+    "monaten", "jahre", "prozent", "secondes", "heures", "jours", "semaines", "segundos",
+    "minutos", "horas", "semanas", "pixel",
+];
+
+/// Units that are too short for words of content.
+const SHORT_UNITS: [&str; 27] = [
+    "ms", "min", "days", "tage", "días", "kwh", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "px",
+    "mm", "cm", "km", "kg", "ml", "hz", "khz", "mhz", "eur", "euro", "usd", "rows", "mal",
+];
+
+/// Whether an answer is little more than a number: "3", "45 min".
+pub(super) fn is_value(answer: &str) -> bool {
+    /// The most bytes and words of such an answer.
+    const LONGEST: usize = 24;
+    const MOST_WORDS: usize = 3;
+
+    answer.len() <= LONGEST
+        && answer.contains(|c: char| c.is_ascii_digit())
+        && words_and_numbers(answer).count() <= MOST_WORDS
+}
+
+/// Whether a message is short enough to do little more than set a value, and has a number.
+pub(super) fn may_set_value(message: &str) -> bool {
+    let has_number = message.contains(|c: char| c.is_ascii_digit());
+    has_number && is_narrower(message, LONG_REQUEST) && !is_question(message)
+}
+
+/// Whether a later turn replaces the value that an earlier one set: requests and replies name the
+/// same, and count it otherwise.
+pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
+    if !may_set_value(&later.request) || !may_set_value(&earlier.request) {
+        return false;
+    }
+    let texts = [later, earlier].map(|turn| format!("{} {}", turn.request, turn.last_words()));
+    let [later, earlier] = texts.map(|text| text.to_lowercase());
+    let names: HashSet<&str> = naming_words(&later).collect();
+    let mut shared = naming_words(&earlier).filter(|name| names.contains(name));
+    shared.any(|name| !UNITS.contains(&name)) && counts_otherwise(&later, &earlier)
+}
+
+/// Whether a message repeats a number, and finds soon after it that it goes too far: "45 min is too
+/// short". `words` are those of the message, in lower case.
+pub(super) fn is_found_excessive(number: &str, words: &[&str]) -> bool {
+    /// The most words from the number to the one that finds so.
+    const SOON: usize = 4;
+
+    let first_word = words_and_numbers(number).next();
+    let place = words.iter().position(|word| Some(*word) == first_word);
+    let Some(place) = place else {
+        return false;
+    };
+    let mut next_words = words[place + 1..].iter().take(SOON);
+    next_words.any(|word| EXCESSES.contains(word))
+}
+
+/// Iterates over the words and numbers of a text, with the fraction of a number.
+pub(super) fn words_and_numbers(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !c.is_alphanumeric() && c != '.');
+    parts
+        .map(|part| part.trim_matches('.'))
+        .filter(|part| !part.is_empty())
+}
+
+/// Whether two texts have a different number of the same: "3 slots" and "4 slots". A number after a
+/// word may be a name instead: "gauge 7".
+pub(super) fn counts_otherwise(later: &str, earlier: &str) -> bool {
+    let later_counts = find_counts(later);
+    find_counts(earlier).iter().any(|(number, counted)| {
+        let same_counted = later_counts.iter().filter(|(_, other)| other == counted);
+        let mut numbers = same_counted
+            .map(|(other_number, _)| other_number)
+            .peekable();
+        numbers.peek().is_some() && numbers.all(|other_number| other_number != number)
+    })
+}
+
+/// Returns the numbers in a text, each with the word of content or the unit after it.
+pub(super) fn find_counts(lower: &str) -> Vec<(&str, &str)> {
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let mut counts = Vec::new();
+    for pair in words.windows(2) {
+        let is_number = pair[0].bytes().all(|byte| byte.is_ascii_digit());
+        let is_counted = naming_words(pair[1]).next().is_some() || SHORT_UNITS.contains(&pair[1]);
+        if is_number && is_counted {
+            counts.push((pair[0], pair[1]));
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_replaced_by_another_of_the_same_thing() {
+        let turn = |request: &str, reply: &str| {
+            let mut turn = Turn::from_message(1, String::new(), request);
+            turn.remarks.push(reply.to_owned());
+            turn
+        };
+        let earlier = turn("the lamp: count 12 kWh a night", "12 kWh for each night.");
+        for (request, reply, is_replaced) in [
+            ("sorry, it is 18 kWh", "18 kWh for each night now.", true),
+            ("a night has 12 kWh and a day 9", "12 kWh by night.", false),
+            ("the horn: 3 kWh", "3 kWh for the horn.", false),
+            ("is it 18 kWh?", "No, 12 kWh for each night.", false),
+        ] {
+            let later = turn(request, reply);
+            assert_eq!(replaces_value(&later, &earlier), is_replaced, "{request}");
+        }
+    }
+}
