@@ -8,6 +8,7 @@
 use super::SummaryBuilder;
 use super::budget::POINT;
 use super::choices::is_correction;
+use super::questions::is_question;
 use super::quote::{is_narrower, strip_digits};
 use super::turns::Turn;
 use super::words::{compile_expression, content_words};
@@ -154,7 +155,11 @@ pub(super) fn reports_values(request: &str) -> bool {
     if !has_digit(request) || request.contains('\n') || !is_narrower(request, POINT) {
         return false;
     }
-    let words = request.split(|c: char| !c.is_alphanumeric() && c != '.');
+    if is_question(request) {
+        return false;
+    }
+    // The parts of a time or a date are no numbers of their own.
+    let words = request.split(|c: char| !c.is_alphanumeric() && !".:-/".contains(c));
     let numbers = words.filter(|word| has_digit(word) && word.parse::<f64>().is_ok());
     let count = numbers.count();
     count >= MOST_COUNTED && is_narrower(request, count * COLUMNS_OF_NUMBER)
@@ -196,4 +201,25 @@ fn answer_key(turn: &Turn) -> String {
     let words: Vec<&str> = turn.last_words().split_whitespace().collect();
     let plain_words: Vec<&str> = words.into_iter().filter(|word| !is_path(word)).collect();
     strip_digits(&plain_words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_numbers_reports_values() {
+        assert!(reports_values(
+            "base 2.1, +north 655, +east 78, +south 41 (all in ml)"
+        ));
+        assert!(reports_values("412 188 377"));
+        for request in [
+            "the ferry of 00:10 is late, that of 23:50 is not",
+            "is it 3 or 4 or 5 in the legend?",
+            "draw 3 harbours, and 4 islands, and the lines of all ferries between the 2 capes",
+            "north 3\neast 4\nsouth 5",
+        ] {
+            assert!(!reports_values(request), "{request}");
+        }
+    }
 }
