@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 
 /// The words at the start of a clause that forbid or demand something in general. Other clauses are
 /// taken as part of a request that has been dealt with, however emphatic they are.
-const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|keep|leave
-    | kein\w*|lass\w*|behalte?|vermeide|pas\ de|gardez?|laissez?|évitez?|arrêtez?|ne\ \w+\ (pas|plus|rien)
+const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|keep|leave|hands\ off
+    | (finger|hände)\ weg|kein\w*|lass\w*|behalte?|vermeide|pas\ de|gardez?|laissez?|évitez?|arrêtez?|ne\ \w+\ (pas|plus|rien)
     | sin|deja|evita|mantén|sem|senza|без)\s";
 
 /// What may precede these words: up to three words that only lead over to them. `pl` and up to five

@@ -690,6 +690,8 @@ fn a_constraint_forbids_or_demands_in_general() {
         "Die Grenzwerte darfst du auf keinen Fall ändern",
         "oui mais garde les originaux",
         "ne change pas la police, ma mère ne voit plus",
+        "and hands off the old maps, they are signed",
+        "Finger weg von den alten Karten",
         "Cutover is Sunday 02:00. Never write to the replica.",
     ] {
         assert_eq!(wishes_in(text).len(), 1, "{text}");
