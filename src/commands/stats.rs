@@ -85,7 +85,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// tool results that report it.
 ///
 /// The number of changed files includes files that `write` or `edit` changed, but not files that
-/// only commands changed.
+/// only commands changed. With `--by file`, calls that failed are counted apart, and not as reads,
+/// writes or edits.
 ///
 /// `--by time` divides the time from the first entry of each session to its last message or
 /// recorded cost. AGENT is the time from a user message or a result to the next reply. TOOLS is the

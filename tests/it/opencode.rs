@@ -129,7 +129,7 @@ fn a_response_is_one_message_and_its_results_follow() {
     cache read   900
     cache write  0
     tokens       1,605
-    cost         <$0.01
+    cost         $0.0009
     time         21s
     files        1
     3 of 18 requests unpriced: no cost is recorded, and no price known
@@ -422,7 +422,7 @@ fn each_step_of_a_message_is_a_response() {
     cache read   120
     cache write  0
     tokens       214
-    cost         <$0.01
+    cost         $0.0001
     time         1s
     files        0
     ");

@@ -495,7 +495,7 @@ fn none_of_that_kind_and_no_entry_on_that_line() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/blank-lines.jsonl"]);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl @^{compaction}").fails(2), @r#"./two-branches.jsonl: no entry at or above "@" has the role or type "compaction" (hint: `pisess path` lists the entries above, `pisess tree` also other branches; a role is, for example, user, and a type compaction)"#);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl root^{user}").fails(2), @r#"./two-branches.jsonl: no entry at or above "root" has the role or type "user" (hint: elsewhere in the tree: 1a2b3c06, 1a2b3c04, 1a2b3c01)"#);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :1").fails(2), @"./two-branches.jsonl: no entry on line 1 (hint: `pisess tree --filter all --json` lists the lines)");
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :1").fails(2), @r#"./two-branches.jsonl: no entry on line 1 (hint: the line has: {"type":"session","version":3,"id":"019c0000-0000-7000-8000-00000000babe","timestamp":"2026-01-01T00:00:00.000Z","cwd":"~/kites"})"#);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl :99").fails(2), @"./two-branches.jsonl: no entry on line 99 (hint: `pisess tree --filter all --json` lists the lines)");
     // Lines are those of the file, including blank ones.
     assert_eq!(named(&s, "blank-lines.jsonl", ":3"), "u0000001");

@@ -40,7 +40,7 @@ fn one_session_reads_as_in_pi() {
     cache read   27,170
     cache write  0
     tokens       34,349
-    cost         $0.04
+    cost         $0.0354
     time         1m55s
     files        2
     ");
@@ -53,7 +53,7 @@ fn one_session_reads_as_in_pi() {
     cache read   36,000
     cache write  0
     tokens       41,520
-    cost         $0.03
+    cost         $0.0252
     time         18s
     files        0
     ");
@@ -1280,5 +1280,5 @@ fn small_costs_have_four_digits() {
     let by_entry = s.run("stats --by entry ./tour.jsonl");
     assert!(by_entry.contains("  $0.0079  "), "{by_entry}");
     let sums = s.run("stats ./tour.jsonl");
-    assert!(sums.contains("$0.04\n"), "{sums}");
+    assert!(sums.contains("$0.0354\n"), "{sums}");
 }

@@ -1,15 +1,17 @@
 //! What the references, ranges and selections on the command line name in a session.
 
 use super::OpenSession;
-use crate::cli::output::{Exit, Failure, FailureKind};
+use crate::cli::output::{Exit, Failure, FailureKind, to_visible, truncate_end};
 use crate::ops::switch::previous_leaf;
-use crate::session::entry::EntryIx;
+use crate::session::entry::{EntryIx, LineNo};
 use crate::session::range::{EntryRange, Selection, resolve_range, resolve_selection};
+use crate::session::read::line_chunks::for_each_line;
 use crate::session::reference::{
     PREVIOUS_REFERENCE, Position, ReferenceError, ResolvedReference, count_other_matches,
     resolve_reference,
 };
 use pisess_json::text::Text;
+use std::io;
 
 impl OpenSession {
     /// Returns the position that a reference names, and whether the reference means `@`. `-` is the
@@ -163,10 +165,45 @@ impl OpenSession {
         .with_hint(format!("see `pisess check {name}`")))
     }
 
+    /// Returns the failure for a reference that cannot be resolved. If it names a line without an
+    /// entry, such as a damaged one, the hint is what the line has.
     fn reference_failure(&self, error: ReferenceError) -> Failure {
-        reference_failure(&self.input.name, error)
+        let line = match &error {
+            ReferenceError::NoEntryOnLine { line } => Some(*line),
+            _ => None,
+        };
+        let failure = reference_failure(&self.input.name, error);
+        match line.and_then(|line| self.start_of_line(line)) {
+            Some(text) => failure.with_hint(format!("the line has: {text}")),
+            None => failure,
+        }
+    }
+
+    /// Returns the start of a line of the file, at most [`MOST_LINE_COLUMNS`] wide. `None` if the
+    /// line is blank, missing or unreadable, or if lines are numbered as in the file of another
+    /// agent, which was converted.
+    fn start_of_line(&self, wanted: LineNo) -> Option<String> {
+        if self.input.foreign.is_some() {
+            return None;
+        }
+        let source = self.input.source();
+        let mut number = 0;
+        let mut start = None;
+        for_each_line::<io::Error>(source, 0..source.len(), |line| {
+            number += 1;
+            if number == wanted.0 {
+                let text = String::from_utf8_lossy(line.bytes.trim_ascii());
+                start = Some(truncate_end(&to_visible(&text), MOST_LINE_COLUMNS, "…"));
+            }
+            Ok(())
+        })
+        .ok()?;
+        start.filter(|text| !text.is_empty())
     }
 }
+
+/// The maximum width of a line in a hint, in columns.
+const MOST_LINE_COLUMNS: usize = 200;
 
 /// Returns the failure for a reference or a range that cannot be resolved in the session `name`
 /// (exit 2). A range without entries is a negative answer (exit 1).

@@ -59,7 +59,13 @@ fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failur
     ] {
         row(name, group_digits(tokens));
     }
-    row("cost", format_cost(totals, format_dollars));
+    // A single number has room for digits, and is not compared with others.
+    let format = if totals.usage.cost < SMALL_COST {
+        format_small_dollars
+    } else {
+        format_dollars
+    };
+    row("cost", format_cost(totals, format));
     row("time", format_duration(totals.took_ms));
     row("files", group_digits(totals.changed_file_count() as f64));
     table.print(ui)?;
