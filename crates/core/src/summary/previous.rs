@@ -23,11 +23,12 @@ const PURPOSE_LEADS: [&str; 4] = [
 
 /// The beginnings of points that each summary reports anew: on how far the work is, and on what it
 /// has done.
-const PROGRESS_LEADS: [&str; 6] = [
+const PROGRESS_LEADS: [&str; 7] = [
     REMARK_LEAD,
     REPLIED_LEAD,
     GO_ON_LEAD,
     OPEN_LEAD,
+    ANSWER_FOLLOWS_LEAD,
     LAST_CALLS_LEAD,
     OLDER_LEAD,
 ];

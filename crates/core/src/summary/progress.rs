@@ -98,6 +98,11 @@ impl SummaryBuilder {
             ReplyEnd::Done => {
                 format!("{REPLIED_LEAD}{failure_note}. What is next is below, if anything.")
             }
+            _ if self.is_split && self.later_requests().is_some() => {
+                format!(
+                    "{ANSWER_FOLLOWS_LEAD}, then later requests: go on with the last of them. ({calls_done}.)"
+                )
+            }
             _ if self.is_split => {
                 format!("{OPEN_LEAD}; its answer, if any, follows this summary. ({calls_done}.)")
             }

@@ -100,6 +100,8 @@ pub(super) const REMARK_LEAD: &str = "Said on the way: ";
 pub(super) const REPLIED_LEAD: &str = "The request under Goal was replied to";
 pub(super) const GO_ON_LEAD: &str = "Go on with the request under Goal";
 pub(super) const OPEN_LEAD: &str = "The request under Goal is still open";
+pub(super) const ANSWER_FOLLOWS_LEAD: &str =
+    "What answers the request under Goal follows this summary";
 pub(super) const LAST_CALLS_LEAD: &str = "Last tool calls";
 pub(super) const PUT_OFF_LEAD: &str = "The user put off";
 /// How both of the next begin.

@@ -943,6 +943,28 @@ fn of_many_turns_those_that_found_out_little_are_dropped() {
     assert!(text.contains("It is 4.2 m deep then"), "{text}");
 }
 
+/// The cut is within the work on the request under Goal.
+#[test]
+fn the_last_of_later_requests_is_the_next_step_after_a_cut_turn() {
+    let mut builder = extract(None);
+    builder.subject = SummarySubject::Conversation { later_requests: 2 };
+    builder.is_split = true;
+    feed(
+        &mut builder,
+        [user("Draw the ferry lines on the map."), edit("map.svg")],
+    );
+    let text = builder.finish().text;
+    let next = &below(&text, "## Next Steps")[0];
+    assert_eq!(
+        *next,
+        "1. What answers the request under Goal follows this summary, then later requests: \
+         go on with the last of them. (1 tool call summarized here.)"
+    );
+    // The next summary reports anew.
+    let text = summary(Some(&text), [user("Now the buoys.")]);
+    assert!(!text.contains("What answers"), "{text}");
+}
+
 #[test]
 fn requests_in_the_kept_part_are_announced() {
     let mut builder = extract(None);
