@@ -4,7 +4,7 @@ use super::budget::*;
 use super::command_step::CommandStep;
 use super::deferrals::{PutOffFailure, is_put_off};
 use super::quote::{code_span, display_width, first_chars, quote_line};
-use super::reactions::Reaction;
+use super::reactions::{Reaction, is_about, reports_success};
 use super::referents::shares_word;
 use super::tool_calls::{ToolHistory, collect_removals, describe_call};
 use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
@@ -30,6 +30,8 @@ pub(super) struct OpenFailures {
 struct OpenFailure {
     is_of_current_turn: bool,
     may_be_over: bool,
+    /// Whether its turn was answered without a word on it, or the missing program was replaced.
+    is_passed_over: bool,
     /// Whether the last words of the current turn mention it.
     is_in_last_words: bool,
     /// Its description.
@@ -41,9 +43,10 @@ impl ToolHistory {
     /// current turn mention, then others that are certainly open, then those that may be over. The
     /// newest of each group comes first. What the user said to a failure follows it.
     ///
-    /// A step that names a path which was removed since is left out: it cannot be run again. So are
-    /// a step that the user gave up in reply, and a probe of an answered turn that may be over. What
-    /// the user put off is listed apart.
+    /// A step that names a path which was removed since is left out: it cannot be run again. So is
+    /// a step that the user gave up in reply, or reported to work. A failure of an answered turn that
+    /// nobody spoke of is left out, too: the work was done in another way. What the user put off is
+    /// listed apart.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
@@ -75,9 +78,19 @@ impl ToolHistory {
                 put_off.push(PutOffFailure::new(run, reaction.words()));
                 continue;
             }
+            if reaction
+                .as_ref()
+                .is_some_and(|reaction| reports_success(reaction.words()))
+            {
+                continue;
+            }
             let is_remarked_on = matches!(reaction, Some(Reaction::Remark(_)));
             let mut failure = self.describe_failure(run, step, turn, is_remarked_on, later_runs);
             if let Some(reaction) = reaction {
+                // The user noticed it, so it was not passed over.
+                if !run.has_missing_program() {
+                    failure.is_passed_over = false;
+                }
                 let words = reaction.words();
                 if let Some(offer) = turn.and_then(|turn| turn.quote_offer_before(words)) {
                     failure.point.push_str(&format!("; the assistant: {offer}"));
@@ -87,9 +100,7 @@ impl ToolHistory {
                     .point
                     .push_str(&format!("; then the user: {quotation}"));
             }
-            // A probe looks whether something is there, and fails without a consequence.
-            let is_answered = turn.is_some_and(Turn::is_answered);
-            if !(failure.may_be_over && is_answered && run.is_probe()) {
+            if !failure.is_passed_over {
                 failures.push(failure);
             }
         }
@@ -106,8 +117,9 @@ impl ToolHistory {
     ///
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and either
     /// the last words of its turn mention it, or the user remarked on it, or its turn is the
-    /// current one and has no answer yet, or no other work followed. Any other failure may be over,
-    /// and is described without its output.
+    /// current one and has no answer yet, or no other work followed. A program that was missing in
+    /// an earlier turn was installed or replaced. Any other failure may be over, and is described
+    /// without its output.
     fn describe_failure(
         &self,
         run: &ToolRun,
@@ -119,6 +131,7 @@ impl ToolHistory {
         let is_of_current_turn = run.turn_number == self.turn_number;
         let is_answered = turn.is_some_and(Turn::is_answered);
         let is_mentioned = turn.is_some_and(|turn| step.is_named_in(turn.last_words()));
+        let is_reported = turn.is_some_and(|turn| is_about(run, turn.last_words()));
         let is_turn_unanswered = is_of_current_turn && !is_answered;
         // Since then, the assistant only looked around or tried again.
         let is_last_work = later_runs
@@ -126,7 +139,8 @@ impl ToolHistory {
             .all(|later| later.command.is_read_only || later.repeats_step(step));
         let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
         let is_known_open = is_mentioned || is_remarked_on || is_turn_unanswered || is_last_work;
-        let is_open = is_recent && is_known_open;
+        let is_replaced = run.has_missing_program() && !is_of_current_turn;
+        let is_open = is_recent && is_known_open && !is_replaced;
 
         let call = describe_call(&run.call);
         let state = run.describe_outcome();
@@ -147,6 +161,7 @@ impl ToolHistory {
         OpenFailure {
             is_of_current_turn,
             may_be_over: !is_open,
+            is_passed_over: is_replaced || is_answered && !is_known_open && !is_reported,
             is_in_last_words: is_of_current_turn && is_mentioned,
             point,
         }

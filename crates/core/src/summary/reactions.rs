@@ -6,6 +6,9 @@ use super::referents::{follows_on, shares_word};
 use super::tool_calls::ToolHistory;
 use super::tool_run::ToolRun;
 use super::turns::Turn;
+use super::words::compile_expression;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// What the user said after a reply in which a call failed.
 pub(super) enum Reaction<'t> {
@@ -21,6 +24,25 @@ impl<'t> Reaction<'t> {
             Reaction::Remark(words) | Reaction::Request(words) => words,
         }
     }
+}
+
+/// The words with which a user reports that what failed works now.
+const WORKS: &str = r"(?ix)(^|\W)(works?|working|fixed|läuft|geht|klappt|funktioniert|marche|fonctionne
+    | funciona|funziona|работает)(\W|$)";
+
+/// The words with which such a report is denied.
+const DENIES: &str = r"(?ix)(^|\W)(not?|never|don[’']?t|doesn[’']?t|isn[’']?t|won[’']?t|still|nicht|nie|kein|noch
+    | pas|toujours|non|ancora|todavía|sigue|не|if|when|wenn|si|once)(\W|$)|\?";
+
+/// Whether the first sentence of a message reports that something works.
+pub(super) fn reports_success(message: &str) -> bool {
+    static SUCCESS: LazyLock<Regex> = LazyLock::new(|| compile_expression(WORKS));
+    static DENIAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(DENIES));
+    let first_sentence = message
+        .split(['.', '!', ';', ',', '\n'])
+        .next()
+        .unwrap_or_default();
+    SUCCESS.is_match(first_sentence) && !DENIAL.is_match(first_sentence)
 }
 
 impl ToolHistory {
@@ -64,7 +86,7 @@ fn answers_other_question(run: &ToolRun, turn: &Turn, message: &str) -> bool {
 }
 
 /// Whether a text names the step of a run that failed, or has a word of its output.
-fn is_about(run: &ToolRun, text: &str) -> bool {
+pub(super) fn is_about(run: &ToolRun, text: &str) -> bool {
     let is_named = run.failed_step().is_some_and(|step| step.is_named_in(text));
     is_named || shares_word(&run.output, text)
 }

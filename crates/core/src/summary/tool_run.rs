@@ -5,7 +5,10 @@ use super::call::SummaryCall;
 use super::command_step::CommandStep;
 use super::quote::{one_line, sanitize};
 use super::shell::{CommandLine, changes_files};
+use super::words::compile_expression;
 use crate::session::outcome::Outcome;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// The status of a call whose outcome is not known.
 pub(super) const HIDDEN_EXIT_CODE: &str = "its exit code hidden by a pipe or a later step";
@@ -60,27 +63,25 @@ impl ToolRun {
         self.command.steps.last()
     }
 
-    /// Whether the call only asks whether a program or an expression works.
-    pub fn is_probe(&self) -> bool {
-        let mut words = self.call.command.split_whitespace();
-        words.clone().next() == Some("which")
-            || self.call.command.contains("command -v ")
-            || words.any(|word| matches!(word, "-e" | "--version"))
-    }
-
     /// Whether the call repeats a step, and it is known whether the step passed: then an earlier
     /// failure of the step is over, or is reported by this call.
     pub fn settles_step(&self, step: &CommandStep) -> bool {
         if !self.repeats_step(step) {
             return false;
         }
-        if !self.hides_failure() {
+        if !self.hides_failure() || reports_passed_tests(&self.output) {
             return true;
         }
         // The exit code that is known may still be that of the last step.
         let last_step = self.command.steps.last();
         let is_last_step = last_step.is_some_and(|last| last.is_like(step));
         is_last_step && !self.command.hides_last_exit_code
+    }
+
+    /// Whether the shell did not find a program. Such a step is not run again: if it was needed,
+    /// the program was installed, or another one was run.
+    pub fn has_missing_program(&self) -> bool {
+        self.outcome.exit_code() == Some("127")
     }
 
     pub fn repeats_step(&self, step: &CommandStep) -> bool {
@@ -91,6 +92,16 @@ impl ToolRun {
     fn hides_failure(&self) -> bool {
         self.outcome == Outcome::Passed && self.command.hides_exit_code
     }
+}
+
+/// Whether a line reports tests that passed and none that failed, as `36 passed; 0 failed`.
+fn reports_passed_tests(line: &str) -> bool {
+    static PASSED: LazyLock<Regex> =
+        LazyLock::new(|| compile_expression(r"(?i)(^|\W)[1-9][0-9]* (passed|passing)(\W|$)"));
+    static FAILED: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(r"(?i)(^|\W)[1-9][0-9]* (failed|failing|failures?|errors?)(\W|$)")
+    });
+    PASSED.is_match(line) && !FAILED.is_match(line)
 }
 
 /// Returns the first line of an output that is not empty, as far as it can be quoted.
