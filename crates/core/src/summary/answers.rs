@@ -16,49 +16,65 @@ const TABLE: usize = 400;
 /// Returns the number of units to quote an answer in: `max`, or what a table takes if the answer
 /// has one with values. The table is most likely what later work needs.
 pub(super) fn size_of_answer(answer: &str, max: usize) -> usize {
-    match find_table(answer) {
+    match find_value_table(answer) {
         Some(_) => max.max(TABLE),
         None => max,
     }
 }
 
-/// Quotes an answer in at most about `max` units. If its start has fewer values than its other
-/// sentences, these are quoted instead, after the start of the first sentence. A table of values
-/// follows the first sentence, and is cut between its rows.
+/// Quotes an answer on one line of about `max` UTF-16 units. Of an answer that is longer, the part
+/// with the most measured values is quoted, because later work most likely needs these:
+///
+/// - the first sentence and the rows of a table, if it has one with numbers;
+/// - otherwise the first sentence and other sentences with values, with an ellipsis for those
+///   between them: `"The search is faster. … Now it takes 31 ms."`;
+/// - or its start, if that has as many values.
 pub(super) fn quote_answer(answer: &str, max: usize) -> String {
     let start = quote_line(answer, max);
-    if count_utf16(answer) <= max || !start.ends_with("…\"") {
+    let is_cut = start.ends_with("…\"");
+    if count_utf16(answer) <= max || !is_cut {
         return start;
     }
-    if let Some(table) = find_table(answer) {
-        let before = &answer[..table.start];
-        let first = before.unicode_sentences().next().unwrap_or_default();
-        let first = quote_line(first, max / 3);
-        let lead = first.trim_matches('"');
+
+    if let Some(table) = find_value_table(answer) {
+        let before_table = &answer[..table.start];
+        let first_sentence = before_table.unicode_sentences().next().unwrap_or_default();
+        let quoted_sentence = quote_line(first_sentence, max / 3);
+        let lead = quoted_sentence.trim_matches('"');
+        // The quotation is cut between two rows.
         return quote_line(&format!("{lead}\n{}", &answer[table]), max);
     }
-    let picked = pick_sentences(answer, max.saturating_sub(2));
-    let quotation = quote_line(&picked, max);
-    if rate(&quotation) > rate(&start) {
+
+    // Without the units of the quotation marks.
+    let sentences = pick_sentences(answer, max.saturating_sub(2));
+    let quotation = quote_line(&sentences, max);
+    if rate_values(&quotation) > rate_values(&start) {
         quotation
     } else {
         start
     }
 }
 
-/// Returns a sentence on one line of about `max` units. If its end has a value that would be cut,
-/// it is cut in its middle instead: the end takes at most half of the space.
-pub(super) fn cut_before_value(sentence: &str, max: usize) -> String {
+/// Cuts a sentence to one line of about `max` UTF-16 units. Usually the end is cut off. If a
+/// measured value is there, the middle is left out instead: `Since the index is sorted… is 47 ms`.
+/// The end with the value takes at most half of the space.
+pub(super) fn cut_keeping_value(sentence: &str, max: usize) -> String {
+    /// A sentence that is more than this many times too long is not searched for a value.
+    const MOST_TIMES_TOO_LONG: usize = 4;
+
     let start = cut_line(sentence, max);
     if !start.ends_with('…') {
         return start;
     }
-    let line = one_line(sentence, 4 * max);
+    let line = one_line(sentence, MOST_TIMES_TOO_LONG * max);
+    let has_whole_end = !line.ends_with('…');
     let kept_len = start.len() - '…'.len_utf8();
     let cut_off = line.get(kept_len..).unwrap_or_default();
-    if count_measurements(cut_off) == 0 {
+    if !has_whole_end || count_measurements(cut_off) == 0 {
         return start;
     }
+
+    // The end begins at the first space from which the rest takes no more than half of `max`.
     let mut end_start = line.len();
     for (space, _) in line.rmatch_indices(' ') {
         if count_utf16(&line[space..]) > max / 2 {
@@ -67,15 +83,16 @@ pub(super) fn cut_before_value(sentence: &str, max: usize) -> String {
         end_start = space;
     }
     let end = &line[end_start..];
-    if line.ends_with('…') || count_measurements(end) == 0 {
+    if count_measurements(end) == 0 {
         return start;
     }
     let head = one_line(&line[..end_start], max - count_utf16(end));
     format!("{head}{end}")
 }
 
-/// Finds the rows of the first table of an answer, if there is a digit in them.
-fn find_table(answer: &str) -> Option<Range<usize>> {
+/// Returns the byte range of the rows of an answer's first table; `None` if the answer has no table,
+/// or the table has no digit and so reports no values.
+fn find_value_table(answer: &str) -> Option<Range<usize>> {
     let mut start = None;
     let mut end = 0;
     for line in answer.split_inclusive('\n') {
@@ -92,15 +109,16 @@ fn find_table(answer: &str) -> Option<Range<usize>> {
     has_value.then_some(table)
 }
 
-/// Returns how much a text says of values: the number of measured ones and, of equals, whether it
+/// Rates how much a text reports: by its number of measured values and, of equals, by whether it
 /// has code.
-fn rate(text: &str) -> (usize, bool) {
+fn rate_values(text: &str) -> (usize, bool) {
     (count_measurements(text), text.contains('`'))
 }
 
-/// Returns the sentences of an answer that fit in `max` units and have most to say of values, in
-/// their order. The first one says what they are about, so it is kept, in at most half of the
-/// space. An ellipsis is in the place of others.
+/// Returns the sentences of an answer with the most measured values, as many as fit in `max` UTF-16
+/// units, in the order of the answer. The first sentence names what the others measure, so it comes
+/// first in any case, in at most half of the space. `…` replaces sentences before the last one that
+/// is returned: `The search is faster. … Now it takes 31 ms.`
 fn pick_sentences(answer: &str, max: usize) -> String {
     let mut sentences = Vec::new();
     for sentence in answer.unicode_sentences() {
@@ -110,10 +128,10 @@ fn pick_sentences(answer: &str, max: usize) -> String {
         return String::new();
     };
 
-    let first = cut_before_value(first, max / 2);
+    let first = cut_keeping_value(first, max / 2);
     let mut rated = Vec::new();
     for (index, sentence) in others.iter().enumerate() {
-        let rating = rate(sentence);
+        let rating = rate_values(sentence);
         if rating > (0, false) {
             rated.push((rating, index));
         }
@@ -176,12 +194,12 @@ mod tests {
     fn a_sentence_is_cut_before_the_value_at_its_end() {
         let sentence = "The lamp is lit for each ferry and put out after it: 78 -> about 3 ml.";
         assert_eq!(
-            cut_before_value(sentence, 50),
+            cut_keeping_value(sentence, 50),
             "The lamp is lit for each… it: 78 -> about 3 ml."
         );
-        assert_eq!(cut_before_value(sentence, 70), sentence);
+        assert_eq!(cut_keeping_value(sentence, 70), sentence);
         let without = "The lamp is lit for each ferry and put out after it by the harbour master.";
-        assert_eq!(cut_before_value(without, 50), cut_line(without, 50));
+        assert_eq!(cut_keeping_value(without, 50), cut_line(without, 50));
     }
 
     #[test]

@@ -101,9 +101,12 @@ impl SummaryBuilder {
         }
     }
 
+    /// Writes the summary, once all messages were added: only then it is known which failures are
+    /// still open, and which paths are gone.
     pub fn finish(mut self) -> BuiltinSummary {
         self.fold_similar_turn();
-        // The fold may have made an earlier turn the current one.
+        // The fold may have made an earlier turn the current one. The failures below are compared
+        // with this number.
         self.tool_history.turn_number = self.turn.number;
         self.removals = self.tool_history.removals();
         let turns = self.earlier_turns.iter().chain([&self.turn]);
@@ -116,6 +119,7 @@ impl SummaryBuilder {
                 self.write_facts()
             }
         };
+        // A secret that was cut in a quotation is only recognized in the written text.
         redact_page(&mut self.redactor, &mut text);
         BuiltinSummary {
             text,
@@ -123,8 +127,9 @@ impl SummaryBuilder {
         }
     }
 
-    /// Takes over a previous summary: its points, and as the current turn the request that it
-    /// quotes word for word, if there is one. The points so far are replaced.
+    /// Continues from the summary of an earlier compaction. Its points replace those read so far,
+    /// because it covers the messages before it. The request that it quotes word for word becomes
+    /// the current one again, if there is such a request.
     pub fn continue_from(&mut self, summary: &str) {
         let previous = Sections::parse(summary);
         self.purpose.take_over(&previous);
@@ -135,6 +140,7 @@ impl SummaryBuilder {
             self.purpose.keep_request(&self.turn.request, is_first);
         }
         self.points = previous.into_earlier();
+        // Decisions are kept apart from the other points, because later messages change them.
         let decisions = std::mem::take(self.points.items_mut(Section::Decisions));
         self.decisions = Decisions::from_previous(decisions);
     }
@@ -192,7 +198,8 @@ impl SummaryBuilder {
         self.purpose.keep_request(&self.turn.request, is_first);
     }
 
-    /// Moves the current turn to the earlier ones. The current turn is empty afterwards.
+    /// Moves the current turn to the earlier ones, before the next request begins. The current turn
+    /// is empty afterwards.
     fn end_turn(&mut self) {
         // An earlier turn is shown short. Its wishes and choices were found in the whole request.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
@@ -204,13 +211,14 @@ impl SummaryBuilder {
         self.points.items_mut(Section::InProgress).clear();
         self.points.items_mut(Section::NextSteps).clear();
         let mut goals = std::mem::take(self.points.items_mut(Section::Goal));
-        self.purpose.keep_goal(&mut goals);
+        self.purpose.take_goal(&mut goals);
         self.points.items_mut(Section::Done).splice(..0, goals);
 
         // The earlier turns were cut, too, so the turn is compared with them once it is cut. After
         // a fold, the current turn is an earlier one, which goes back to its place.
         self.fold_similar_turn();
         let ended = std::mem::take(&mut self.turn);
+        // A nod without a reply ("ok") requests nothing. "Later" does: it postpones work.
         let is_short = is_narrower(&ended.request, SHORT_REPLY);
         let is_nod = ended.is_passed_over() && is_short && !is_deferral(&ended.request);
         let has_request = !ended.request.is_empty() && !is_nod;
@@ -234,34 +242,30 @@ impl SummaryBuilder {
         }
     }
 
-    /// If request and answer of the current turn are like those of an earlier one, drops the
-    /// current turn, and counts it as a repeat of the earlier one. The earlier one becomes the
-    /// oldest turn after the first, because it is not what is being worked on. The newest of the
-    /// earlier turns becomes the current one again.
+    /// Merges the current turn and an earlier one that repeat each other, so that the summary lists
+    /// them once.
     ///
-    /// If only the request is the same, as after a failure, drops the earlier turn, and counts it
-    /// as a repeat of the current one.
+    /// - If requests and answers are alike, as those of a timer, the current turn is dropped, and
+    ///   the newest of the earlier turns becomes the current one again.
+    /// - If only the requests are the same, as after a failure, the earlier turn is dropped.
     fn fold_similar_turn(&mut self) {
-        let similar = self
-            .earlier_turns
-            .iter()
-            .position(|turn| turn.is_alike(&self.turn));
-        if let Some(index) = similar {
+        let mut earlier_turns = self.earlier_turns.iter();
+        if let Some(index) = earlier_turns.position(|turn| turn.is_alike(&self.turn)) {
             let mut repeated = self.earlier_turns.remove(index);
             repeated.repeats += 1;
-            self.earlier_turns.insert(usize::from(index > 0), repeated);
+            // It is not what is worked on, so it becomes the oldest after the first turn, which
+            // keeps its place.
+            let oldest = usize::from(index > 0);
+            self.earlier_turns.insert(oldest, repeated);
             // If there is only one earlier turn, this is the repeated one.
             self.turn = self.earlier_turns.pop().unwrap_or_default();
             return;
         }
 
-        let same = self
-            .earlier_turns
-            .iter()
-            .position(|turn| turn.has_same_request(&self.turn));
-        if let Some(index) = same {
+        let mut earlier_turns = self.earlier_turns.iter();
+        if let Some(index) = earlier_turns.position(|turn| turn.has_same_request(&self.turn)) {
             let earlier = self.earlier_turns.remove(index);
-            self.turn.repeat(earlier);
+            self.turn.count_as_repeat_of(earlier);
         }
     }
 

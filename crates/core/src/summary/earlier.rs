@@ -16,11 +16,12 @@ use super::values::replaces_value;
 use std::cmp::Reverse;
 
 impl SummaryBuilder {
-    /// Returns the requests before the last two, and how they ended, as far as they fit in `room`:
-    /// those that weigh most, in their order. Left out are those whose `outcomes` are told with a
-    /// decision, those that decisions quote, those that are out of date, and those without a reply
-    /// that are quoted elsewhere. The points of Done of a previous summary come first.
-    pub(super) fn earlier_requests(
+    /// Lists the requests before those under Goal, each with how it ended, after the newest points
+    /// of Done of a previous summary. All of them take about `room` UTF-16 units. If they do not
+    /// fit, the heaviest requests are listed in their order, and others without their answers.
+    ///
+    /// `outcomes` are the replies that the decisions in `page` quote.
+    pub(super) fn list_earlier_requests(
         &self,
         room: usize,
         page: &Sections,
@@ -31,7 +32,7 @@ impl SummaryBuilder {
         let turns = &self.earlier_turns[..listed_count];
 
         // A request takes a share, and its answer another: together, two thirds of the room of a
-        // turn.
+        // turn. The last third is for the longer answers of heavy turns.
         let room_of_turn = room / turns.len().max(1);
         let share = (room_of_turn / 3).clamp(OLDEST, NEWEST);
         let weights = self.weigh_turns(turns);
@@ -40,23 +41,31 @@ impl SummaryBuilder {
             purpose: &self.purpose,
         };
         let mut series = describe_series(turns, &weights, share, &quoted);
-        series.retain(|series| {
-            let turn = series.turn;
-            let is_unanswered = turn.is_passed_over() && !turn.is_replied_to();
-            let is_only_quoted = is_unanswered && quoted.has_request(&turn.request);
-            let is_told = outcomes.turn_numbers.contains(&turn.number);
-            let is_out_of_date = page.has_wish_taken_back(turn) || self.is_value_replaced(turn);
-            !is_only_quoted && !is_told && !is_out_of_date && !quoted.has_turn(turn)
-        });
+        series.retain(|series| self.is_worth_listing(series.turn, outcomes, &quoted));
+
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();
         if all_size > room_left {
             let list_room = LEAST_LIST.max(room_left / 6);
-            let omitted = keep_heaviest(&mut series, room_left.saturating_sub(list_room));
+            let omitted = retain_heaviest(&mut series, room_left.saturating_sub(list_room));
             points.push(list_without_answers(&omitted, &quoted, list_room));
         }
         points.extend(series.into_iter().map(|series| series.text));
         points
+    }
+
+    /// Whether a turn adds something to the rest of the summary, and is not out of date: nothing
+    /// that it asked for or set was taken back or replaced later.
+    fn is_worth_listing(&self, turn: &Turn, outcomes: &Outcomes, quoted: &QuotedElsewhere) -> bool {
+        let is_unanswered = turn.is_passed_over() && !turn.is_replied_to();
+        if is_unanswered && quoted.has_request(&turn.request) {
+            return false;
+        }
+        let is_reply_quoted = outcomes.turn_numbers.contains(&turn.number);
+        if is_reply_quoted || quoted.has_turn(turn) {
+            return false;
+        }
+        !quoted.page.has_wish_taken_back(turn) && !self.is_value_replaced(turn)
     }
 
     /// Whether a later turn replaces the value that a turn set.
@@ -80,8 +89,8 @@ struct QuotedElsewhere<'p> {
 }
 
 impl QuotedElsewhere<'_> {
-    /// Whether the start of a request is quoted as the purpose, a wish or a decision, or a wish or
-    /// a decision is quoted from its first line.
+    /// Whether a reader finds a request elsewhere: it is the purpose, or a wish or a decision quotes
+    /// its start or a part of its first line.
     fn has_request(&self, request: &str) -> bool {
         if self.purpose.is_start_of(request) {
             return true;
@@ -93,9 +102,10 @@ impl QuotedElsewhere<'_> {
             .iter()
             .flat_map(|&section| self.page.items(section));
         items.any(|item| {
-            // Between the first two quotation marks.
-            let quoted = item.split('"').nth(1).unwrap_or_default();
-            item.contains(&start) || (!quoted.is_empty() && first_line.contains(quoted))
+            // `The user chose: "use the table"` quotes what is between its quotation marks.
+            let quoted_words = item.split('"').nth(1).unwrap_or_default();
+            let quotes_first_line = !quoted_words.is_empty() && first_line.contains(quoted_words);
+            quotes_first_line || item.contains(&start)
         })
     }
 
@@ -191,12 +201,13 @@ fn describe_series<'t>(
     all_series
 }
 
-/// Keeps the heaviest series that fit in `room`, and drops the others. The order of `series` stays.
+/// Removes all but the heaviest series, which fit in `room` UTF-16 units. The order of `series` does
+/// not change. Returns the first turn of each series that was removed, the heaviest first, so that
+/// these can be listed without answers.
 ///
-/// Of two with the same weight, the newer counts as heavier. A series without weight is dropped
-/// even if there is room for it. Returns the first turn of each series with a weight that was
-/// dropped, the heaviest first.
-fn keep_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t Turn> {
+/// Of two series with the same weight, the newer counts as heavier. Series without a weight report
+/// nothing new: they are removed even if there is room for them, and not returned.
+fn retain_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t Turn> {
     let mut heaviest_first: Vec<usize> = (0..series.len()).collect();
     heaviest_first.sort_by_key(|&index| Reverse((series[index].weight, index)));
 

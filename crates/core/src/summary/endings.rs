@@ -6,8 +6,9 @@ use super::message::ReplyEnd;
 use super::quote::{quote_line, strip_transitions};
 use super::turns::Turn;
 
-/// Returns how the reply to a request ended, or how far it is.
-pub(super) fn describe_end(turn: &Turn) -> String {
+/// Describes how the model's reply to a request ended, without quoting it, or that it has not ended
+/// yet.
+pub(super) fn describe_reply_end(turn: &Turn) -> String {
     let end = match &turn.reply_end {
         ReplyEnd::Done => "answered",
         ReplyEnd::Interrupted => "interrupted by the user",
@@ -41,9 +42,11 @@ pub(super) fn describe_turn(turn: &Turn, request_max: usize, answer_max: usize) 
     description
 }
 
-/// Describes how a turn ended, with the assistant's last words in at most `max` units.
+/// Describes how a turn ended, with the assistant's last words in at most `max` UTF-16 units:
+/// `answered: "The map has 4 islands."`, or `interrupted by the user: "Now the harbours."`
 pub(super) fn describe_ending(turn: &Turn, max: usize) -> String {
     let mut answer = strip_transitions(turn.last_words());
+    // Words such as "Done." are all that is left of some answers.
     if answer.is_empty() {
         answer = turn.last_words();
     }
@@ -51,14 +54,15 @@ pub(super) fn describe_ending(turn: &Turn, max: usize) -> String {
         return "not replied to".to_owned();
     }
     if answer.is_empty() {
-        return describe_end(turn);
+        return describe_reply_end(turn);
     }
     let answer = quote_answer(answer, max);
+    // After a nod, the turn waits for a reply again, but nothing was left to do.
     match turn.unworked_nod() {
         Some(nod) => {
             let nod = quote_line(nod, REMINDER);
             format!("answered: {answer}; then the user: {nod}")
         }
-        None => format!("{}: {answer}", describe_end(turn)),
+        None => format!("{}: {answer}", describe_reply_end(turn)),
     }
 }

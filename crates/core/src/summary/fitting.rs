@@ -12,12 +12,14 @@ pub(super) fn item_size(item: &str) -> usize {
     count_utf16(item) + 4
 }
 
-/// Returns a line of `lead`, as many items as fit, and the number of the others; `None` if no item
-/// fits. The line takes about `room` units.
+/// Joins as many items as fit in a line of about `room` UTF-16 units: `Files: a.rs, b.rs, 7 more`,
+/// where `lead` is `Files: `. `None` if no item fits.
 pub(super) fn join_fitting(lead: &str, items: &[String], room: usize) -> Option<String> {
-    // A comma and a space are between two items. The number of the other items takes 10 units.
-    let sizes = items.iter().map(|item| count_utf16(item) + 2);
-    let items_room = room.saturating_sub(count_utf16(lead) + 10);
+    const SEPARATOR_LEN: usize = ", ".len();
+    const MORE_LEN: usize = ", 999 more".len();
+
+    let sizes = items.iter().map(|item| count_utf16(item) + SEPARATOR_LEN);
+    let items_room = room.saturating_sub(count_utf16(lead) + MORE_LEN);
     let shown_count = count_fitting(sizes, items_room);
     if shown_count == 0 {
         return None;

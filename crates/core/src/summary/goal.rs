@@ -46,17 +46,20 @@ impl SummaryBuilder {
         }
     }
 
-    /// Returns the goals of a previous summary, and the request before, to which the current one
-    /// may refer.
-    pub(super) fn other_goals(&self) -> Vec<String> {
+    /// Returns what a reader may need to understand the current request: the goals of a previous
+    /// summary, what the session is for, and the request before, to which the current one may refer.
+    pub(super) fn background_of_request(&self) -> Vec<String> {
         let mut goals = self.newest_points(Section::Goal, SECTION);
-        goals.extend(self.purposes());
-        if let [.., turn] = self.turns_under_goal() {
-            let request = describe_turn(turn, NEWEST, NEWEST);
+        goals.extend(self.quote_purposes());
+
+        let turns = self.turns_under_goal();
+        if let Some(turn_before) = turns.last() {
+            let request = describe_turn(turn_before, NEWEST, NEWEST);
             goals.push(format!("{BEFORE_LEAD}{request}"));
         }
-        if let [origin, _] = self.turns_under_goal() {
-            let request = describe_turn(origin, NEWEST / 2, NEWEST / 2);
+        // If the turn before is only a remark, there is a second turn, to which it refers.
+        if let [remarked_turn, _remark] = turns {
+            let request = describe_turn(remarked_turn, NEWEST / 2, NEWEST / 2);
             goals.push(format!("{REMARKED_LEAD}{request}"));
         }
         goals

@@ -16,7 +16,7 @@ impl SummaryBuilder {
     pub(super) fn write_page(&self) -> String {
         let items_by_importance = [
             (Section::NextSteps, self.next_steps()),
-            (Section::Goal, self.other_goals()),
+            (Section::Goal, self.background_of_request()),
             (Section::Blocked, self.blocked_points()),
             (
                 Section::Constraints,
@@ -47,7 +47,7 @@ impl SummaryBuilder {
         let outcomes = self.add_outcomes(page.items_mut(Section::Decisions), room / 2);
         room -= outcomes.size;
         room = room.saturating_sub(self.add_put_off(page.items_mut(Section::Decisions)));
-        let requests = self.earlier_requests(room, &page, &outcomes);
+        let requests = self.list_earlier_requests(room, &page, &outcomes);
         page.items_mut(Section::Done).splice(..0, requests);
 
         if let Some(request) = self.quote_current_request() {

@@ -2,7 +2,7 @@
 
 use super::SummaryBuilder;
 use super::budget::*;
-use super::endings::describe_end;
+use super::endings::describe_reply_end;
 use super::message::ReplyEnd;
 use super::quote::{
     count_fitting, count_utf16, ends_in_question, format_quotation, quote_line, strip_transitions,
@@ -38,8 +38,9 @@ impl SummaryBuilder {
         points
     }
 
-    /// Returns the assistant's remarks before its last words: the first, which is often a plan, and
-    /// then the newest that fit. Once the request is done, there are none.
+    /// Quotes the assistant's remarks on unfinished work, in order: the first, which is often a
+    /// plan, and the newest that fit. Once the request is done, its answer replaces them, so none is
+    /// returned.
     pub(super) fn quote_remarks(&self) -> Vec<String> {
         if !self.is_unfinished() {
             return Vec::new();
@@ -65,11 +66,12 @@ impl SummaryBuilder {
     }
 
     /// Returns how far the current request is, what a previous summary planned, and the assistant's
-    /// last words. If there was no work yet, only what was planned.
+    /// last words. If nothing was requested and done since that summary, only what it planned.
     pub(super) fn next_steps(&self) -> Vec<String> {
         let turn = &self.turn;
         let mut steps = self.newest_points(Section::NextSteps, LIST);
-        if turn.request.is_empty() && turn.reply_end == ReplyEnd::NoReply && turn.call_count == 0 {
+        let has_work = turn.reply_end != ReplyEnd::NoReply || turn.call_count > 0;
+        if turn.request.is_empty() && !has_work {
             return steps;
         }
         steps.insert(0, format!("1. {}", self.describe_progress()));
@@ -79,35 +81,38 @@ impl SummaryBuilder {
         steps
     }
 
-    /// Returns a sentence on how far the current request is.
+    /// Describes in words how far the current request is, and where to read what is next.
     fn describe_progress(&self) -> String {
         let turn = &self.turn;
+        if !turn.is_answered() {
+            let calls_done = format!("{} summarized here", count_calls(turn.call_count));
+            if self.is_split && self.later_requests().is_some() {
+                return format!(
+                    "{ANSWER_FOLLOWS_LEAD}, then later requests: go on with the last of them. ({calls_done}.)"
+                );
+            }
+            if self.is_split {
+                return format!(
+                    "{OPEN_LEAD}; its answer, if any, follows this summary. ({calls_done}.)"
+                );
+            }
+            let reply_end = describe_reply_end(turn);
+            return format!("{GO_ON_LEAD}: {reply_end}, {calls_done}.");
+        }
+
         let failure_note = if self.failures.is_of_current_turn {
             ", with a failure left open (see Blocked)"
         } else {
             ""
         };
-        let calls_done = format!("{} summarized here", count_calls(turn.call_count));
-        match turn.reply_end {
-            ReplyEnd::Done if ends_in_question(turn.last_words()) => {
-                format!("{REPLIED_LEAD}{failure_note}. The reply ends in a question.")
-            }
-            ReplyEnd::Done if let Some(later_requests) = self.later_requests() => {
-                format!("{REPLIED_LEAD}{failure_note}. {later_requests}: what is next is there.")
-            }
-            ReplyEnd::Done => {
-                format!("{REPLIED_LEAD}{failure_note}. What is next is below, if anything.")
-            }
-            _ if self.is_split && self.later_requests().is_some() => {
-                format!(
-                    "{ANSWER_FOLLOWS_LEAD}, then later requests: go on with the last of them. ({calls_done}.)"
-                )
-            }
-            _ if self.is_split => {
-                format!("{OPEN_LEAD}; its answer, if any, follows this summary. ({calls_done}.)")
-            }
-            _ => format!("{GO_ON_LEAD}: {}, {calls_done}.", describe_end(turn)),
-        }
+        let next = if ends_in_question(turn.last_words()) {
+            "The reply ends in a question.".to_owned()
+        } else if let Some(later_requests) = self.later_requests() {
+            format!("{later_requests}: what is next is there.")
+        } else {
+            "What is next is below, if anything.".to_owned()
+        };
+        format!("{REPLIED_LEAD}{failure_note}. {next}")
     }
 }
 

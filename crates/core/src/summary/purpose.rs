@@ -43,9 +43,10 @@ impl Purpose {
         }
     }
 
-    /// Removes the first goal of a model's summary, and keeps it, if nothing is kept yet. Others
-    /// than that of the built-in summary begin with the goal.
-    pub fn keep_goal(&mut self, goals: &mut Vec<String>) {
+    /// Moves the first of the goals in a previous summary here, unless a purpose is known. A summary
+    /// that a model wrote names the goal of the session first. One that pisess wrote may begin with
+    /// an earlier request, which is not moved.
+    pub fn take_goal(&mut self, goals: &mut Vec<String>) {
         let Some(goal) = goals.first() else {
             return;
         };
@@ -84,10 +85,10 @@ impl Purpose {
 }
 
 impl SummaryBuilder {
-    /// Returns what the session is for and, if the current request is short, the request to which
-    /// it goes back: the newest that is not short. Both are left out if they are the current
-    /// request or the one before it, which are quoted anyway.
-    pub(super) fn purposes(&self) -> Vec<String> {
+    /// Quotes what the session is for. If the current request is short ("and the rest"), also quotes
+    /// the newest request that is not, to which it most likely goes back. Neither is quoted if it is
+    /// the current request or the one before, which are quoted anyway.
+    pub(super) fn quote_purposes(&self) -> Vec<String> {
         let mut quoted_anyway = vec![&*self.turn.request];
         for turn in self.turns_under_goal() {
             quoted_anyway.push(&turn.request);

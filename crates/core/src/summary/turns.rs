@@ -36,8 +36,9 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Returns the turn of the request that a previous summary quotes word for word, if there is
-    /// one.
+    /// Restores the turn that was current when a previous summary was written: the request that it
+    /// quotes word for word, the assistant's remarks and last words, and whether the request was
+    /// answered. `None` if it quotes no request, as a summary that a model wrote.
     pub fn from_previous(previous: &Sections) -> Option<Turn> {
         let request = previous.find_quotation(REQUEST_LEAD)?;
         let mut remarks = Vec::new();
@@ -72,14 +73,16 @@ impl Turn {
         }
     }
 
-    /// Adds a user message sent during the work on the request, to continue it, or to answer a
-    /// question about it. The request then waits for a reply again.
+    /// Appends a later user message to the request, below a line with the occasion: it was sent
+    /// during the work, or answers the assistant's question. The request then waits for a reply
+    /// again.
     pub fn add_to_request(&mut self, text: &str) {
-        let mut lead = ADDITION_LEAD;
-        if self.is_answered() {
-            lead = ANSWER_LEAD;
+        let lead = if self.is_answered() {
             text.clone_into(&mut self.nod);
-        }
+            ANSWER_LEAD
+        } else {
+            ADDITION_LEAD
+        };
         // After `is_answered`, which reads it.
         self.reply_end = ReplyEnd::NoReply;
         self.calls_before_addition = self.call_count;
@@ -92,12 +95,12 @@ impl Turn {
         }
     }
 
-    /// Adds a reply. Of many remarks, the first and the newest are kept; those that only lead over
-    /// to the next call are left out.
+    /// Records how the newest reply ended, and its text as a remark. A text that only announces the
+    /// next call ("Now the tests:") is left out. Of more than [`MAX_HELD`] remarks, the first is
+    /// kept, which is often a plan, and the newest.
     pub fn add_reply(&mut self, text: &str, stop: &ReplyEnd) {
-        let is_left_out = text.trim().is_empty() || only_leads_over(text, stop);
         self.reply_end.clone_from(stop);
-        if is_left_out {
+        if text.trim().is_empty() || only_leads_over(text, stop) {
             return;
         }
         self.remarks.push(text.to_owned());
@@ -108,10 +111,11 @@ impl Turn {
         self.remarks.drain(1..newest_start);
     }
 
-    /// Quotes the request on one line of at most `max` units: what was added to it follows `then:`,
-    /// but not an answer that called for no work, which ends the turn.
+    /// Quotes the request on one line of at most `max` UTF-16 units. What the user added to it
+    /// follows `then:`, as in `"Draw the map; then: with the harbours"`.
     pub fn quote_request(&self, max: usize) -> String {
         let mut request = self.request.clone();
+        // An answer that called for no work is quoted where the end of the turn is described.
         if let Some(nod) = self.unworked_nod() {
             let addition = format!("\n\n{ANSWER_LEAD}\n{nod}");
             let without_nod = request.trim_end_matches(&addition).len();
@@ -202,9 +206,10 @@ impl Turn {
         self.request == other.request && !is_narrower(&self.request, SHORT_REPLY)
     }
 
-    /// Counts this turn as a repetition of an earlier one, and drops the earlier one except for its
-    /// end.
-    pub fn repeat(&mut self, earlier: Turn) {
+    /// Counts this turn as one more repetition of an earlier turn with the same request. Of the
+    /// earlier one, only its end is kept, if it ended in another way: `(×3): answered: "Sent";
+    /// before that interrupted by the user`.
+    pub fn count_as_repeat_of(&mut self, earlier: Turn) {
         self.repeats += earlier.repeats + 1;
 
         let own_end = describe_ending(self, REMINDER);
@@ -212,7 +217,7 @@ impl Turn {
         self.earlier_ends = earlier.earlier_ends;
         self.earlier_ends.push(end_of_earlier);
         self.earlier_ends.retain(|end| *end != own_end);
-        // Last, because ends that were equal to the own one may have separated equal ones.
+        // After `retain`, because an end that it removes may have separated two equal ones.
         self.earlier_ends.dedup();
 
         let excess = self.earlier_ends.len().saturating_sub(EARLIER_ENDS);

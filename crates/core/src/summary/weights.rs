@@ -45,10 +45,12 @@ struct TurnWork {
 }
 
 impl SummaryBuilder {
-    /// Returns the weights of turns, the first of the earlier ones. Turns with the same answer,
-    /// numbers and paths apart, or with the same request are routine: none of them weighs anything.
-    /// A turn whose reply the
-    /// next one corrects is out of date: the correction gets its weight.
+    /// Returns the weight of each turn: how likely the work to come needs it. There are points for
+    /// measured values and causes, for work that was done, and for words that the turn shares with
+    /// the session's purpose and the current request. `turns` are the first of the earlier ones.
+    ///
+    /// Turns that repeat a request, or that have the same answer but for numbers and paths, are
+    /// routine, and weigh nothing. If the next turn corrects a turn, it gets that turn's weight.
     pub(super) fn weigh_turns(&self, turns: &[Turn]) -> Vec<usize> {
         let topic = format!("{}\n{}", self.purpose.text(), self.turn.request).to_lowercase();
         let topic_words: HashSet<&str> = content_words(&topic).collect();
@@ -60,10 +62,12 @@ impl SummaryBuilder {
 
         let mut weights = Vec::new();
         for turn in turns {
-            // An answer that is only a path says something, and no answer is not a repeated one.
+            // The key is empty if there is no answer, or if it is only a path. Such turns are not
+            // alike.
             let key = answer_key(turn);
             let is_same_answer = answer_counts[&key] > 1 && !key.is_empty();
-            if is_same_answer || turn.repeats > 0 {
+            let is_routine = is_same_answer || turn.repeats > 0;
+            if is_routine {
                 weights.push(0);
                 continue;
             }
@@ -80,10 +84,12 @@ impl SummaryBuilder {
         weights
     }
 
-    /// Moves the weight of each turn that the next one corrects to that one, if it is answered.
+    /// Moves the weight of each turn that the next one corrects to the next one: the reply that was
+    /// corrected is out of date. A correction without an answer gets nothing, because it has no new
+    /// reply to show instead.
     ///
-    /// `weights` are those of the first earlier turns. The last of these turns loses its weight if
-    /// a turn without a weight corrects it.
+    /// `weights` are those of the first earlier turns. The turn after them has no weight to raise,
+    /// but may correct the last of them, which then weighs nothing.
     fn move_weights_to_corrections(&self, weights: &mut [usize]) {
         for corrected_index in 0..weights.len() {
             let Some(next) = self.earlier_turns.get(corrected_index + 1) else {
@@ -99,7 +105,7 @@ impl SummaryBuilder {
         }
     }
 
-    /// Returns by the number of their turn what the calls did.
+    /// Collects what the tool calls of each turn did, by the number of the turn.
     fn collect_work(&self) -> HashMap<usize, TurnWork> {
         let mut works: HashMap<usize, TurnWork> = HashMap::default();
         for run in &self.tool_history.runs {
@@ -125,9 +131,10 @@ impl TurnWork {
     }
 }
 
-/// Returns the number of different values in the request and the last words of a turn, at most
+/// Counts the different measured values in the request and the last words of a turn, up to
 /// [`MOST_COUNTED`].
 pub(super) fn count_values(turn: &Turn) -> usize {
+    // Numbers without units are values, too, if the request has little else.
     if reports_values(&turn.request) {
         return MOST_COUNTED;
     }
