@@ -23,8 +23,9 @@ pub(super) struct CommandStep {
 }
 
 impl CommandStep {
-    /// Reads a part of a command line, without its operator; `None` if it has no program. The
-    /// program has no directory, and the step none yet.
+    /// Reads a part of a command line between two operators; `None` if it has no program. What
+    /// differs between two runs of the same program is left out: `sudo -u ada /usr/bin/make -j4
+    /// test` becomes `make test`. The caller sets the directory of the step.
     pub fn parse(part: &str) -> Option<Self> {
         let all_words: Vec<&str> = part.split_whitespace().collect();
         let own_words = skip_runner(skip_prefixes(&all_words));
@@ -44,36 +45,41 @@ impl CommandStep {
             words,
             folder: String::new(),
         };
+        // A step that removes paths keeps all of them, because each is gone afterwards.
         if step.removed_paths().is_empty() {
             step.words.truncate(1 + MOST_ARGUMENTS);
         }
         Some(step)
     }
 
-    /// Whether the outcome says whether the other step, which ran before, still fails: it is the
-    /// same program, with the same arguments and directory as far as both have them, or with more
-    /// arguments between them.
-    pub fn is_like(&self, other: &CommandStep) -> bool {
-        let is_anywhere = self.folder.is_empty() || other.folder.is_empty();
-        if !is_anywhere && self.folder != other.folder {
+    /// Whether the step runs an `earlier` one again, so that its outcome decides whether that one
+    /// still fails. Both have the same program, and the same directory if both change to one. As
+    /// far as both have arguments, these are equal, or the earlier one is a part of the own one:
+    ///
+    /// - `make` runs `make test` again, and `pytest tests` runs `pytest tests/tide.py` again;
+    /// - `pip install -U wheel shap` runs `pip install shap` again, with one more argument.
+    pub fn runs_again(&self, earlier: &CommandStep) -> bool {
+        let are_folders_known = !self.folder.is_empty() && !earlier.folder.is_empty();
+        if are_folders_known && self.folder != earlier.folder {
             return false;
         }
         let [program, arguments @ ..] = &self.words[..] else {
             return false;
         };
-        let [other_program, other_arguments @ ..] = &other.words[..] else {
+        let [earlier_program, earlier_arguments @ ..] = &earlier.words[..] else {
             return false;
         };
-        if !is_same_program(program, other_program) {
+        if !is_same_program(program, earlier_program) {
             return false;
         }
-        // What an interpreter ran without a file was another text.
-        if runs_files(program) && arguments.is_empty() && !other_arguments.is_empty() {
+        // Without a file, an interpreter runs the text of an option: `python -c "print(1)"`.
+        if runs_files(program) && arguments.is_empty() && !earlier_arguments.is_empty() {
             return false;
         }
-        let mut pairs = arguments.iter().zip(other_arguments);
-        pairs.all(|(own, other)| own == other || is_part_of(other, own))
-            || self.has_all_words_of(other)
+
+        let mut pairs = arguments.iter().zip(earlier_arguments);
+        pairs.all(|(own, earlier)| own == earlier || is_part_of(earlier, own))
+            || self.has_all_words_of(earlier)
     }
 
     /// Whether the step has all arguments of the other one in their order, versions apart: `pip
@@ -102,8 +108,8 @@ impl CommandStep {
         contains_word(list, &self.words[0]) || contains_word(list, &with_subcommand.join("-"))
     }
 
-    /// Whether a text mentions an argument of the step or, if it has no arguments, its program. Of
-    /// a path, the name of the file suffices.
+    /// Whether a text mentions what distinguishes the step: one of its arguments or, if it has none,
+    /// its program. Of a path, the name of the file suffices: "the test in tide.py still fails".
     pub fn is_named_in(&self, text: &str) -> bool {
         let has_arguments = self.words.len() > 1;
         let distinctive_words = if has_arguments {
@@ -120,14 +126,15 @@ impl CommandStep {
     }
 }
 
-/// Returns the words from the program on. Prefixes such as `sudo` may have options, and these
-/// values.
+/// Skips the words before the program, such as variables, `sudo`, `timeout` and their options:
+/// `LANG=C sudo -u ada timeout 60 make test` becomes `make test`.
 fn skip_prefixes<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
     let mut start = 0;
     while start < words.len() {
         let word = words[start];
         let is_option = start > 0 && word.starts_with('-') && word.len() > 1;
         if is_option && PREFIX_OPTIONS.contains(&word) {
+            // The value of the option is skipped, too.
             start += 2;
         } else if is_option || precedes_command(word) {
             start += 1;
@@ -150,7 +157,7 @@ fn precedes_command(word: &str) -> bool {
 /// `poetry run -q pytest` becomes `pytest`, because other commands run these programs without a
 /// runner. Returns all words if there is no runner, or it has no program to run.
 fn skip_runner<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
-    let run = match words {
+    let after_runner = match words {
         ["npx" | "bunx" | "uvx", rest @ ..] => rest,
         [
             "uv" | "poetry" | "pipenv" | "pdm" | "hatch",
@@ -160,11 +167,12 @@ fn skip_runner<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
         ["npm" | "pnpm" | "yarn" | "bundle", "exec", rest @ ..] => rest,
         _ => return words,
     };
-    let options = run.iter().take_while(|word| word.starts_with('-')).count();
-    if options == run.len() {
+    let is_option = |word: &&&str| word.starts_with('-');
+    let option_count = after_runner.iter().take_while(is_option).count();
+    if option_count == after_runner.len() {
         return words;
     }
-    &run[options..]
+    &after_runner[option_count..]
 }
 
 /// Whether a word behind the program counts: not an option, a redirection, or what was quoted.

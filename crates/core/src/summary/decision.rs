@@ -36,6 +36,8 @@ pub(super) struct Decision {
 }
 
 impl Decision {
+    /// Returns a decision made in a turn, as reported now and when it is old. What the user said
+    /// for it is set by [`Decision::set_said`]; without that, no later message takes it back.
     pub fn new(text: String, short_text: String, turn_number: usize) -> Decision {
         Decision {
             key: comparison_key(&text),
@@ -81,14 +83,15 @@ impl Decision {
         self.is_near(turn) && (is_message || has_sentence)
     }
 
-    /// Whether a message takes it back, by what both say. The turn of the message follows
-    /// `turn_before`.
+    /// Whether a later message takes the decision back, by what the user said for each. `turn_before`
+    /// is the turn before the later message. If it carried out the decision, the message follows
+    /// closely, so that less in common suffices.
     pub fn is_taken_back_by(&self, later: &LaterMessage, turn_before: Option<&Turn>) -> bool {
         if !later.may_take_back(&self.lower_said) {
             return false;
         }
-        let is_next = turn_before.is_some_and(|turn| self.is_carried_out_in(turn));
-        let distance = if is_next {
+        let follows_closely = turn_before.is_some_and(|turn| self.is_carried_out_in(turn));
+        let distance = if follows_closely {
             Distance::Next
         } else {
             Distance::Far
@@ -106,21 +109,25 @@ impl Decision {
     }
 }
 
-/// Shortens a decision of a previous summary to about the length of a point: the reply is left out,
-/// and the question is cut rather than the answer.
-pub(super) fn shorten(text: &str) -> String {
-    let text = text.split("; reply: ").next().unwrap_or_default();
+/// Shortens a decision as a previous summary reports it to about the length of a point. The
+/// assistant's reply is left out, and the question is cut rather than the answer:
+///
+/// `Asked "Shall I … the map?", the user answered "no"; reply: "Left as it is."` becomes `Asked
+/// "Shall I…", the user answered "no"`.
+pub(super) fn shorten_decision(text: &str) -> String {
+    let without_reply = text.split("; reply: ").next().unwrap_or_default();
     for verb in [", the user answered ", ", the user decided "] {
-        let Some((question, answer)) = text.rsplit_once(verb) else {
+        let Some((question, answer)) = without_reply.rsplit_once(verb) else {
             continue;
         };
         let answer = one_line(answer, POINT / 2);
         let room = POINT.saturating_sub(count_utf16(&answer) + verb.len());
         let mut question = one_line(question, room);
+        // The closing quotation mark was cut off.
         if question.ends_with('…') {
             question.push('"');
         }
         return format!("{question}{verb}{answer}");
     }
-    one_line(text, POINT)
+    one_line(without_reply, POINT)
 }

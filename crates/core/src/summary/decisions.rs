@@ -1,7 +1,7 @@
 //! Decisions: how users answer questions, and what they correct.
 
 use super::budget::*;
-use super::decision::{Decision, shorten};
+use super::decision::{Decision, shorten_decision};
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
 use super::quote::{first_chars, is_narrower, quote_line};
@@ -27,14 +27,15 @@ impl Decisions {
     pub fn from_previous(texts: Vec<String>) -> Decisions {
         let mut decisions = Decisions::default();
         for text in texts {
-            let text = shorten(&text);
+            let text = shorten_decision(&text);
             decisions.add(Decision::new(text.clone(), text, 0));
         }
         decisions
     }
 
-    /// Adds the answer to the proposal in the reply of a turn. If the request of the turn only
-    /// asked about the reply of the one before, this is quoted as well.
+    /// Adds as a decision what the user answered to the proposal in the reply of a turn. If the
+    /// request of the turn only asked back ("why 1000?"), the reply that it asked about is quoted as
+    /// well: that of `turn_before`.
     pub fn add_answer(
         &mut self,
         proposal: &Proposal,
@@ -42,7 +43,7 @@ impl Decisions {
         turn: &Turn,
         turn_before: Option<&Turn>,
     ) {
-        // Before the answer is added, which does not take itself back.
+        // This comes before the answer is added, which would otherwise take itself back.
         self.mark_taken_back(&LaterMessage::new(answer), Some(turn));
 
         let mut text = proposal.describe_decision(answer, QUESTION, POINT);
@@ -67,8 +68,9 @@ impl Decisions {
         self.add(decision);
     }
 
-    /// Adds a sentence of a request in which the user chooses. `turn_before` is the one before the
-    /// request.
+    /// Adds as a decision a sentence of a request in which the user chooses, unless a decision
+    /// quotes it already. `referents` quote what its words refer to, in full and in short.
+    /// `turn_before` is the turn before the request.
     pub fn add_choice(
         &mut self,
         choice: &LaterMessage,
@@ -123,24 +125,29 @@ impl Decisions {
         self.add_words("The user corrected", message, referents, turn.number);
     }
 
-    /// Marks the decisions that a message takes back, however old they are.
+    /// Marks the decisions that a later message takes back. `turn_before` is the turn before the
+    /// message. A decision is marked in one of these cases:
     ///
-    /// A message with words such as "after all" also marks decisions that refused something that
-    /// the message names. One that goes on from what was said, with a word such as "then", marks
-    /// two kinds of the newest [`REVISABLE`] decisions: those that refused something that the
-    /// message names, unless it names what was chosen, too, and trials that `turn_before` carried
-    /// out.
+    /// - The message contradicts what the user said for it: [`Decision::is_taken_back_by`].
+    /// - The message names what the decision refused, with words such as "after all": "use Redis
+    ///   after all".
+    /// - The message goes on with a word such as "then", the decision is one of the newest
+    ///   [`REVISABLE`], and the message names only what it refused: "then use Redis".
+    /// - The message goes on in the same way, and the decision is a trial that `turn_before` carried
+    ///   out: "try it", "then without".
     fn mark_taken_back(&mut self, later: &LaterMessage, turn_before: Option<&Turn>) {
         let goes_on = is_sequel(later.message);
         for (age, decision) in self.0.iter_mut().rev().enumerate() {
-            let is_next = goes_on && age < REVISABLE;
+            let revises_newest = goes_on && age < REVISABLE;
             let names_refused = later.names_one_of(&decision.refused_words);
             let names_chosen = later.has_name_in(&decision.lower_said);
-            let is_refused = names_refused && (later.is_reversal() || is_next && !names_chosen);
-            let was_trial = is_next
+
+            let chooses_refused =
+                names_refused && (later.is_reversal() || revises_newest && !names_chosen);
+            let ends_trial = revises_newest
                 && turn_before.is_some_and(|turn| decision.is_carried_out_in(turn))
                 && is_trial(&decision.lower_said);
-            if is_refused || was_trial || decision.is_taken_back_by(later, turn_before) {
+            if chooses_refused || ends_trial || decision.is_taken_back_by(later, turn_before) {
                 decision.later_mark = later.mark();
             }
         }
@@ -187,7 +194,8 @@ impl Decisions {
         self.0.iter().rev()
     }
 
-    /// Renews the decisions that a message quotes, so that they age from this turn on.
+    /// Renews the decisions that a message quotes: they are still in use, so they age from this turn
+    /// on. A message quotes a decision if it has [`QUOTED_WORDS`] of its words.
     pub fn renew_quoted(&mut self, message: &str, turn_number: usize) {
         if self.0.is_empty() {
             return;

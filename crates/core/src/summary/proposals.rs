@@ -1,11 +1,11 @@
 //! Proposals: what a reply puts to the user, and whether a message decides on it.
 
-use super::answers::cut_before_value;
+use super::answers::cut_keeping_value;
 use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
 use super::deferrals::is_deferral;
 use super::list_items::{find_item, find_named_items};
 use super::questions::{
-    ProposalKind, asks_which, begins_as_answer, is_question, kind_of_sentence,
+    ProposalKind, asks_which, begins_as_answer, classify_sentence, is_question,
     statement_before_question,
 };
 use super::quote::{count_utf16, is_narrower, last_prose_line, quote_line};
@@ -46,8 +46,9 @@ pub(super) struct Proposal<'r> {
 }
 
 impl<'r> Proposal<'r> {
-    /// Returns the sentence at the end of the reply to a request that proposes most clearly: of
-    /// equals the last, a statement if none proposes. `None` if there is no prose.
+    /// Finds what the reply to a request puts to the user: of the last sentences of its last line of
+    /// prose, the one that proposes most clearly. A question is clearer than an offer, and an offer
+    /// than a statement. `None` if the reply has no prose.
     pub fn find(request: &'r str, reply: &'r str) -> Option<Proposal<'r>> {
         let mut sentences: Vec<&str> = Vec::new();
         for sentence in last_prose_line(reply).unicode_sentences() {
@@ -55,8 +56,8 @@ impl<'r> Proposal<'r> {
         }
         sentences.drain(..sentences.len().saturating_sub(LAST_SENTENCES));
 
-        // Of equal kinds, the last one counts.
-        let kinds = sentences.iter().map(|sentence| kind_of_sentence(sentence));
+        // Of equally clear sentences, `max_by_key` returns the last.
+        let kinds = sentences.iter().map(|sentence| classify_sentence(sentence));
         let (index, kind) = kinds.enumerate().max_by_key(|(_, kind)| *kind)?;
         Some(Proposal {
             request,
@@ -81,17 +82,21 @@ impl<'r> Proposal<'r> {
     /// done: "The role has a timer. Vault, or a file?"
     pub fn proposing_sentences(&self) -> String {
         let mut proposing = self.sentences.clone();
-        proposing.retain(|sentence| kind_of_sentence(sentence) != ProposalKind::Statement);
+        proposing.retain(|sentence| classify_sentence(sentence) != ProposalKind::Statement);
         proposing.join(" ")
     }
 
-    /// Whether a message decides on the proposal, and is not simply what came next. A question
-    /// decides nothing, but what precedes it may, unless it is only short.
+    /// Whether a message decides on the proposal, and is not simply the next request.
     ///
-    /// - After a question or a choice, the message is short, begins as an answer does, names an
-    ///   item of a list, or has a word of the last sentences.
-    /// - After an offer, it is short, and begins as an answer does, puts it off, or has such a word.
-    /// - After advice, it is short, and has such a word.
+    /// - After a question or a choice, it is short, begins as an answer does ("yes, …"), names an
+    ///   item of a list ("b"), or has a word of the last sentences.
+    /// - After an offer, it is short, and begins as an answer does, postpones it ("later"), or has
+    ///   such a word.
+    /// - After advice, which is a statement in reply to the user's question, it is short, and has
+    ///   such a word.
+    ///
+    /// A message that asks back decides nothing. If it has a statement before its question ("by
+    /// month. and which key?"), this must begin as an answer does, or have such a word.
     pub fn is_answered_by(&self, message: &str) -> bool {
         let is_short = is_narrower(message, SHORT_ANSWER);
         // Most messages are long, and follow a statement, so this is tested first.
@@ -102,7 +107,8 @@ impl<'r> Proposal<'r> {
         if statement.is_empty() {
             return false;
         }
-        if statement.len() < message.len() {
+        let asks_back = statement.len() < message.len();
+        if asks_back {
             return self.asks() && (begins_as_answer(statement) || self.shares_word(statement));
         }
         match self.kind {
@@ -140,12 +146,16 @@ impl<'r> Proposal<'r> {
         })
     }
 
-    /// Describes the decision by the sentence that proposes and the answer; after advice, by the
-    /// last sentence that has a word of the answer. If a short answer names items of a list in the
-    /// reply (`2`, `b`), they are added, each in at most half of `answer_max`. The proposal takes
-    /// at most `proposal_max` UTF-16 units, the answer `answer_max`.
+    /// Describes what the user decided by quoting the proposal and the answer, in at most
+    /// `proposal_max` and `answer_max` UTF-16 units:
     ///
-    /// A short request is quoted before them if only it names what they are about.
+    /// - `Asked "Shall I draw the harbours, too?", the user answered "yes"`.
+    /// - `Asked "Which one?", the user answered "b"; "b) the harbours"`: the answer names an item of
+    ///   a list, which is quoted in at most half of `answer_max`.
+    /// - `Advised "A table is faster here.", the user decided "use the table"`: of advice, the last
+    ///   sentence is quoted that has a word of the answer.
+    ///
+    /// The request is quoted before them if only it names what they are about.
     pub fn describe_decision(
         &self,
         answer: &str,
@@ -156,7 +166,7 @@ impl<'r> Proposal<'r> {
         if !self.asks() {
             let index = self.last_sharing(answer).unwrap_or(self.index);
             let advised = self.quote_with_sentences_before(index, proposal_max);
-            let topic = self.topic(&advised);
+            let topic = self.quote_topic(&advised);
             return format!("Advised{topic} {advised}, the user decided {answered}");
         }
 
@@ -165,15 +175,15 @@ impl<'r> Proposal<'r> {
         if items.iter().any(|item| sentence.contains(item)) {
             // The items are questions: "A) Keep it? B) Or both?"
             let asked = quote_line(&items.join(" "), proposal_max);
-            let topic = self.topic(&asked);
+            let topic = self.quote_topic(&asked);
             return format!("Asked{topic} {asked}, the user answered {answered}");
         }
         let asked = if items.is_empty() {
-            self.sentence_with_context(proposal_max)
+            self.quote_with_context(proposal_max)
         } else {
             quote_line(sentence, proposal_max)
         };
-        let topic = self.topic(&asked);
+        let topic = self.quote_topic(&asked);
         let mut decision = format!("Asked{topic} {asked}, the user answered {answered}");
         for item in items {
             decision.push_str("; ");
@@ -182,31 +192,44 @@ impl<'r> Proposal<'r> {
         decision
     }
 
-    /// Quotes the request, with a preposition, if what was asked or advised most likely depends on
-    /// it: it reports values; or no word of it is there, and it is short and asks, or a single sentence
-    /// points back to it or only asks which: "Which one?"
-    fn topic(&self, asked: &str) -> String {
+    /// Quotes the request, as ` on "…":`, if a reader needs it to understand `asked`, what was asked
+    /// or advised: `Asked on "draw the harbours": "Which ones?"`. Otherwise returns an empty text.
+    ///
+    /// A request that reports values is always quoted. Any other is only quoted if `asked` depends on
+    /// it, and does not repeat a word of it.
+    fn quote_topic(&self, asked: &str) -> String {
         if reports_values(self.request) {
             return format!(" on {}:", quote_line(self.request, OLDEST));
         }
-        let is_single = self.sentences.len() == 1;
-        let is_short = is_narrower(self.request, REMARK);
-        let lacks_context = is_single && points_back(asked);
-        let depends_on_short = is_short && (is_question(self.request) || lacks_context);
-        let is_short_question = is_narrower(self.sentence(), SHORT_REQUEST);
-        let lacks_object = is_single && is_short_question && asks_which(self.sentence());
-        if !depends_on_short && !lacks_object {
+        if !self.depends_on_request(asked) {
             return String::new();
         }
+
         // What was added to the request is below its first line.
         let request_line = self.request.lines().next().unwrap_or_default();
-        let request = request_line.to_lowercase();
-        let asked = asked.to_lowercase();
-        let mut topics = topic_words(&request).peekable();
-        if topics.peek().is_none() || topics.any(|word| asked.contains(word)) {
+        let lower_request = request_line.to_lowercase();
+        let lower_asked = asked.to_lowercase();
+        let mut topics = topic_words(&lower_request).peekable();
+        if topics.peek().is_none() || topics.any(|word| lower_asked.contains(word)) {
             return String::new();
         }
         format!(" on {}:", quote_line(request_line, OLDEST))
+    }
+
+    /// Whether `asked`, what was asked or advised, most likely means little without the request:
+    ///
+    /// - The request is a short question, so that what was asked or advised belongs to its answer.
+    /// - The request is short, and a single sentence refers to it by a word such as "it".
+    /// - A single short question only asks which: "Which one?"
+    fn depends_on_request(&self, asked: &str) -> bool {
+        let is_single = self.sentences.len() == 1;
+        let refers_back = is_single && points_back(asked);
+        let has_short_request = is_narrower(self.request, REMARK);
+        if has_short_request && (is_question(self.request) || refers_back) {
+            return true;
+        }
+        let is_short = is_narrower(self.sentence(), SHORT_REQUEST);
+        is_single && is_short && asks_which(self.sentence())
     }
 
     /// Whether the request asks about what the reply of the turn before said, and names nothing
@@ -223,13 +246,13 @@ impl<'r> Proposal<'r> {
 
     /// Quotes a sentence with as many of those before it as fit.
     fn quote_with_sentences_before(&self, index: usize, max: usize) -> String {
-        let first = self.first_fitting_before(index, max);
+        let first = self.find_first_fitting(index, max);
         quote_line(&self.sentences[first..=index].join(" "), max)
     }
 
-    /// Returns where the sentences begin that, with the one at `index` as the last, fit in
-    /// quotation marks.
-    fn first_fitting_before(&self, index: usize, max: usize) -> usize {
+    /// Returns the index of the first of as many successive sentences as fit in a quotation of `max`
+    /// UTF-16 units. The last of them is the one at `index`, which is returned if no other fits.
+    fn find_first_fitting(&self, index: usize, max: usize) -> usize {
         const QUOTATION_MARKS_LEN: usize = 2;
         const SPACE_LEN: usize = 1;
 
@@ -246,30 +269,36 @@ impl<'r> Proposal<'r> {
         first
     }
 
-    /// Quotes the sentence that proposes with as many of those before it as fit. If none does, and
-    /// it is a short question or points back, those up to one that does not point back are cut, or
-    /// left out if little of them would be left.
-    fn sentence_with_context(&self, max: usize) -> String {
+    /// Quotes the sentence that proposes with as many of the sentences before it as fit in `max`
+    /// UTF-16 units. If none fits, but the sentence means little alone ("Do you want it anyway?"),
+    /// the ones before it are cut.
+    fn quote_with_context(&self, max: usize) -> String {
+        /// The quotation marks, and the space before the sentence.
+        const MARKS_AND_SPACE_LEN: usize = 3;
+
         let sentence = self.sentence();
         let is_short = is_narrower(sentence, SHORT_QUESTION);
         let is_short_question = is_short && self.kind == ProposalKind::Question;
-        let mut first = self.first_fitting_before(self.index, max);
-        if first == self.index && (is_short_question || points_back(sentence)) {
+        if self.index == 0 && is_short_question {
+            // What it is about may follow: "How many? 3 reach 99 % of the islands, 5 reach all."
+            return quote_line(&self.sentences.join(" "), max);
+        }
+
+        let mut first = self.find_first_fitting(self.index, max);
+        let fits_alone = first == self.index;
+        if fits_alone && (is_short_question || points_back(sentence)) {
+            // A sentence that points back needs the one before it, too.
             first = first.saturating_sub(1);
             while first > 0 && points_back(self.sentences[first]) {
                 first -= 1;
             }
         }
-        if first == self.index && is_short_question {
-            // What it is about may follow: "How many? 3 reach 99 % of the islands, 5 reach all."
-            return quote_line(&self.sentences[first..].join(" "), max);
-        }
         let before = self.sentences[first..self.index].join(" ");
-        let room = max.saturating_sub(count_utf16(sentence) + 3);
+        let room = max.saturating_sub(count_utf16(sentence) + MARKS_AND_SPACE_LEN);
         if before.is_empty() || room < SHORTEST_CONTEXT.min(count_utf16(&before)) {
             return quote_line(sentence, max);
         }
-        let before = cut_before_value(&before, room);
+        let before = cut_keeping_value(&before, room);
         quote_line(&format!("{before} {sentence}"), max)
     }
 }

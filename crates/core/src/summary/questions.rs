@@ -38,7 +38,9 @@ pub(super) enum ProposalKind {
     Question,
 }
 
-pub(super) fn kind_of_sentence(sentence: &str) -> ProposalKind {
+/// Recognizes how a sentence proposes something: "Shall I?" is a question, "I can use A or B." a
+/// choice, "I can add it." an offer, and anything else a statement.
+pub(super) fn classify_sentence(sentence: &str) -> ProposalKind {
     static OFFER: LazyLock<Regex> = LazyLock::new(|| compile_expression(OFFERS));
     static ALTERNATIVE: LazyLock<Regex> = LazyLock::new(|| compile_expression(ALTERNATIVES));
     // In a sentence that ends within a code span, the mark is part of the code.
@@ -59,8 +61,8 @@ pub(super) fn is_question(message: &str) -> bool {
     ends_in_question(message) || QUESTION.is_match(message)
 }
 
-/// Returns the sentences of a message before the first that asks, if the message asks at its end:
-/// "by month. and which key?" says something first. Empty if it begins with a question.
+/// Returns what a message says before its first question: "by month" in "by month. and which key?"
+/// Returns the whole message if it is no question, and an empty text if it begins with one.
 pub(super) fn statement_before_question(message: &str) -> &str {
     if !is_question(message) {
         return message;

@@ -74,14 +74,16 @@ impl<'m> LaterMessage<'m> {
         }
     }
 
-    /// Returns a message that can take back values. What the reply counts belongs to the numbers in
-    /// it: "make it 48", and then "the limit is 48 hours".
+    /// Returns a message that sets a value, so that it can take back other values, but nothing else.
+    /// The reply to it shows what its numbers count: after "make it 48" and the reply "the limit is
+    /// 48 hours now", the message counts 48 hours.
     pub fn setting_value(message: &'m str, reply: &str) -> LaterMessage<'m> {
         let mut later = LaterMessage::new(message);
         later.reach = Reach::Values;
-        let numbers = later.lower.clone();
+        // The numbers are looked for in the message itself, not in what is appended to it.
+        let own_words = later.lower.clone();
         for (number, counted) in find_counts(&reply.to_lowercase()) {
-            if words_and_numbers(&numbers).any(|word| word == number) {
+            if words_and_numbers(&own_words).any(|word| word == number) {
                 later.lower.push_str(&format!(" {number} {counted}"));
                 later.names.push(counted.to_owned());
             }
@@ -116,31 +118,42 @@ impl<'m> LaterMessage<'m> {
         self.has_name_in(earlier) || is_value(earlier)
     }
 
-    /// Whether it takes back an earlier message, which is in lower case: both name the same, and
-    /// the later one counts otherwise, says so, or denies what was affirmed. Units of measure name
-    /// nothing, unless the later message comes next. A number that was answered names itself.
+    /// Whether the message takes back an `earlier` one, which is in lower case. Both name the same
+    /// thing, and one of these holds:
+    ///
+    /// - They have different numbers of it: "3 slots", and later "4 slots".
+    /// - The message has words such as "after all" or "instead".
+    /// - They have two names in common, and either only one of them is negated ("no icons of ships",
+    ///   and later "use icons for ships"), or the message begins as a correction ("no, …").
+    ///
+    /// A unit such as "hours" names a thing only if the message comes next. An earlier message that
+    /// is only a number is taken back by repeating it: "3 is too loose".
     pub fn takes_back(&self, earlier: &str, distance: Distance) -> bool {
         if self.goes_back_on_value(earlier) {
             return true;
         }
-        let mut shared: HashSet<&str> = naming_words(earlier).collect();
-        shared.retain(|name| self.names.iter().any(|own| own == name));
+
+        let mut shared_names: HashSet<&str> = naming_words(earlier).collect();
+        shared_names.retain(|name| self.names.iter().any(|own| own == name));
         if distance == Distance::Far {
-            shared.retain(|name| !UNITS.contains(name));
+            shared_names.retain(|name| !UNITS.contains(name));
         }
-        let shared_count = shared.len();
-        if shared_count == 0 {
+        if shared_names.is_empty() {
             return false;
         }
+
         if counts_otherwise(&self.lower, earlier) {
             return true;
         }
         if self.reach == Reach::Values {
             return false;
         }
-        let denies = is_negated(&self.lower) != is_negated(earlier);
-        let is_about_same = shared_count >= SAME_TOPIC;
-        self.is_reversal() || is_about_same && (denies || is_correction(self.message))
+        if self.is_reversal() {
+            return true;
+        }
+        let is_only_one_negated = is_negated(&self.lower) != is_negated(earlier);
+        let is_same_topic = shared_names.len() >= SAME_TOPIC;
+        is_same_topic && (is_only_one_negated || is_correction(self.message))
     }
 
     /// Whether it repeats an answer that is little more than a number, and goes back on it or finds

@@ -63,8 +63,9 @@ impl ToolRun {
         self.command.steps.last()
     }
 
-    /// Whether the call repeats a step, and it is known whether the step passed: then an earlier
-    /// failure of the step is over, or is reported by this call.
+    /// Whether the call ran a failed step again, and it is known whether the step then passed. The
+    /// earlier failure need not be reported any more: it is over, or the failure of this call is
+    /// reported.
     pub fn settles_step(&self, step: &CommandStep) -> bool {
         if !self.repeats_step(step) {
             return false;
@@ -72,9 +73,9 @@ impl ToolRun {
         if !self.hides_failure() || reports_passed_tests(&self.output) {
             return true;
         }
-        // The exit code that is known may still be that of the last step.
+        // In `make | tail; ls`, the exit code is that of the last step. It may be the failed one.
         let last_step = self.command.steps.last();
-        let is_last_step = last_step.is_some_and(|last| last.is_like(step));
+        let is_last_step = last_step.is_some_and(|last| last.runs_again(step));
         is_last_step && !self.command.hides_last_exit_code
     }
 
@@ -84,8 +85,10 @@ impl ToolRun {
         self.outcome.exit_code() == Some("127")
     }
 
+    /// Whether the call ran a step again. A call that was stopped may not have reached the step.
     pub fn repeats_step(&self, step: &CommandStep) -> bool {
-        self.outcome != Outcome::Stopped && self.command.steps.iter().any(|own| own.is_like(step))
+        let mut own_steps = self.command.steps.iter();
+        self.outcome != Outcome::Stopped && own_steps.any(|own| own.runs_again(step))
     }
 
     /// Whether the call passed only as far as its exit code says, which hides that of a step.

@@ -91,7 +91,8 @@ pub(super) fn counts_otherwise(later: &str, earlier: &str) -> bool {
     })
 }
 
-/// Returns the numbers in a text, each with the word of content or the unit after it.
+/// Returns each whole number in a text with what it counts, the noun or the unit after it: "3 pots,
+/// every 20 min" has `("3", "pots")` and `("20", "min")`. The text is in lower case.
 pub(super) fn find_counts(lower: &str) -> Vec<(&str, &str)> {
     let words: Vec<&str> = lower
         .split(|c: char| !c.is_alphanumeric())

@@ -46,7 +46,7 @@ fn a_command_line_is_its_programs() {
 fn a_step_is_like_another_of_the_same_program() {
     let alike = |one: &str, other: &str| {
         let [one, other] = [one, other].map(|line| CommandLine::parse(line).steps.remove(0));
-        one.is_like(&other)
+        one.runs_again(&other)
     };
     assert!(
         alike("git push", "git push -u origin main")
