@@ -90,8 +90,8 @@ pub(super) fn cut_keeping_value(sentence: &str, max: usize) -> String {
     format!("{head}{end}")
 }
 
-/// Returns the byte range of the rows of an answer's first table; `None` if the answer has no table,
-/// or the table has no digit and so reports no values.
+/// Returns the byte range of the rows of an answer's first table; `None` if the answer has no
+/// table, or the table has no digit and so reports no values.
 fn find_value_table(answer: &str) -> Option<Range<usize>> {
     let mut start = None;
     let mut end = 0;

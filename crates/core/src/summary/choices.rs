@@ -43,8 +43,9 @@ const NO_CHOICES: &str = r"(?i)should be (good|fine|ok|okay|able|easy|enough)\b"
 /// A choice takes at least this many columns: `make it 150`.
 const SHORTEST_CHOICE: usize = 8;
 
-/// Returns the sentences of prose in which the user chooses. A question is no choice.
-pub(super) fn choices(prose: &[&str]) -> Vec<String> {
+/// Finds the sentences of prose in which the user chooses unasked: "make it 150", "rather the old
+/// map". A question is no choice, and neither is a hope ("should be fine").
+pub(super) fn find_choices(prose: &[&str]) -> Vec<String> {
     static CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(CHOICES));
     static NO_CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(NO_CHOICES));
     let mut sentences = Vec::new();

@@ -108,8 +108,9 @@ impl CommandStep {
         contains_word(list, &self.words[0]) || contains_word(list, &with_subcommand.join("-"))
     }
 
-    /// Whether a text mentions what distinguishes the step: one of its arguments or, if it has none,
-    /// its program. Of a path, the name of the file suffices: "the test in tide.py still fails".
+    /// Whether a text mentions what distinguishes the step: one of its arguments or, if it has
+    /// none, its program. Of a path, the name of the file suffices: "the test in tide.py still
+    /// fails".
     pub fn is_named_in(&self, text: &str) -> bool {
         let has_arguments = self.words.len() > 1;
         let distinctive_words = if has_arguments {

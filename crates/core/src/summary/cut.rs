@@ -6,15 +6,15 @@ use crate::format::{count_utf16, display_width, fitting_len};
 use pisess_json::Raw;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Cuts a text of more than `max` units to the lines at its start and at its end, around a line
-/// that reports how much is missing. The start takes two thirds of the space. A text with a long
-/// line is cut between words instead of between lines.
+/// Leaves out the middle of a text of more than `max` UTF-16 units. A line that reports how much is
+/// missing replaces it: `[… 5120 characters left out …]`. The start of the text takes two thirds of
+/// the space. Lines stay whole, unless one of them is too long.
 pub(super) fn cut_middle(text: &str, max: usize) -> String {
     // A unit takes at least one byte, so few texts need to be counted.
     if text.len() <= max || count_utf16(text) <= max {
         return text.to_owned();
     }
-    // So that the result is not cut again.
+    // The line fits into `max`, too, so that the result is not cut again.
     let room = max.saturating_sub(GAP_LINE_SIZE);
     let has_long_line = text
         .lines()
@@ -28,24 +28,25 @@ pub(super) fn cut_middle(text: &str, max: usize) -> String {
     let tail_start = text.len() - fitting_len(pieces.iter().rev().copied(), room / 3);
     let head = text[..head_end].trim_end();
     let tail = text[tail_start..].trim_start();
+    // The part between may have such a line already, whose number is added.
     let missing = units_before_gap(&text[head_end..tail_start]);
     format!("{head}{}{tail}", gap_line(missing))
 }
 
-/// Returns the start and the end of a text of more than `most` bytes, around a line that reports
-/// how much is missing, so that a long message is not searched, redacted and copied in full.
-pub(super) fn cut_message(text: String, most: usize) -> String {
-    if text.len() <= most {
+/// Leaves out the middle of a message of more than about `max_len` bytes, so that a long one is not
+/// searched for secrets and copied in full. A line that reports how much is missing replaces it.
+pub(super) fn cut_message(text: String, max_len: usize) -> String {
+    if text.len() <= max_len {
         return text;
     }
-    // Both parts have whole words: half a secret could not be recognized.
-    let inside_head_word = char_boundary_before(&text, most / 2);
+    // Both parts have only whole words: half a secret could not be recognized.
+    let inside_head_word = char_boundary_before(&text, max_len / 2);
     let head_end = text[..inside_head_word]
         .rfind(char::is_whitespace)
         .unwrap_or(inside_head_word);
-    let inside_word = char_boundary_before(&text, text.len() - most / 2);
-    let word_rest = text[inside_word..].find(char::is_whitespace).unwrap_or(0);
-    let tail_start = inside_word + word_rest;
+    let inside_tail_word = char_boundary_before(&text, text.len() - max_len / 2);
+    let word_rest = text[inside_tail_word..].find(char::is_whitespace);
+    let tail_start = inside_tail_word + word_rest.unwrap_or(0);
 
     let gap = gap_line(count_utf16(&text[head_end..tail_start]));
     format!("{}{gap}{}", &text[..head_end], &text[tail_start..])

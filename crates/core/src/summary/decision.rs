@@ -83,9 +83,9 @@ impl Decision {
         self.is_near(turn) && (is_message || has_sentence)
     }
 
-    /// Whether a later message takes the decision back, by what the user said for each. `turn_before`
-    /// is the turn before the later message. If it carried out the decision, the message follows
-    /// closely, so that less in common suffices.
+    /// Whether a later message takes the decision back, by what the user said for each.
+    /// `turn_before` is the turn before the later message. If it carried out the decision, the
+    /// message follows closely, so that less in common suffices.
     pub fn is_taken_back_by(&self, later: &LaterMessage, turn_before: Option<&Turn>) -> bool {
         if !later.may_take_back(&self.lower_said) {
             return false;

@@ -9,7 +9,7 @@ use super::referents::{is_sequel, points_back, quote_referents, quote_topics, sh
 use super::revisions::{LaterMessage, is_trial};
 use super::sections::PUT_OFF_LEAD;
 use super::turns::Turn;
-use super::wishes::binding_sentences;
+use super::wishes::quote_binding_sentences;
 use super::words::{content_words, naming_words};
 use foldhash::HashSet;
 
@@ -34,8 +34,8 @@ impl Decisions {
     }
 
     /// Adds as a decision what the user answered to the proposal in the reply of a turn. If the
-    /// request of the turn only asked back ("why 1000?"), the reply that it asked about is quoted as
-    /// well: that of `turn_before`.
+    /// request of the turn only asked back ("why 1000?"), the reply that it asked about is quoted
+    /// as well: that of `turn_before`.
     pub fn add_answer(
         &mut self,
         proposal: &Proposal,
@@ -110,7 +110,7 @@ impl Decisions {
             }
         }
 
-        let wishes = binding_sentences(message, &prose_of_user(message));
+        let wishes = quote_binding_sentences(message, &prose_of_user(message));
         if wishes.contains(&quote_line(message, POINT)) {
             return;
         }
@@ -133,8 +133,8 @@ impl Decisions {
     ///   after all".
     /// - The message goes on with a word such as "then", the decision is one of the newest
     ///   [`REVISABLE`], and the message names only what it refused: "then use Redis".
-    /// - The message goes on in the same way, and the decision is a trial that `turn_before` carried
-    ///   out: "try it", "then without".
+    /// - The message goes on in the same way, and the decision is a trial that `turn_before`
+    ///   carried out: "try it", "then without".
     fn mark_taken_back(&mut self, later: &LaterMessage, turn_before: Option<&Turn>) {
         let goes_on = is_sequel(later.message);
         for (age, decision) in self.0.iter_mut().rev().enumerate() {
@@ -194,8 +194,8 @@ impl Decisions {
         self.0.iter().rev()
     }
 
-    /// Renews the decisions that a message quotes: they are still in use, so they age from this turn
-    /// on. A message quotes a decision if it has [`QUOTED_WORDS`] of its words.
+    /// Renews the decisions that a message quotes: they are still in use, so they age from this
+    /// turn on. A message quotes a decision if it has [`QUOTED_WORDS`] of its words.
     pub fn renew_quoted(&mut self, message: &str, turn_number: usize) {
         if self.0.is_empty() {
             return;

@@ -106,8 +106,9 @@ const PLEAS: &str = r"(?ix)(^|\W)(
     )(\W|$)
     | 请你 | 请您 | 你能 | 您能 | 你可以 | هل\ يمكنك";
 
-/// Whether a short message puts off what it answers. Without an expression, which would have to be
-/// compiled for almost every session.
+/// Whether a short message postpones what it answers: "hm, later maybe", "not now". Words are
+/// compared one by one, because a regular expression would have to be compiled for almost every
+/// session.
 pub(super) fn is_deferral(message: &str) -> bool {
     if !is_narrower(message, LONG_REQUEST) {
         return false;

@@ -89,8 +89,8 @@ struct QuotedElsewhere<'p> {
 }
 
 impl QuotedElsewhere<'_> {
-    /// Whether a reader finds a request elsewhere: it is the purpose, or a wish or a decision quotes
-    /// its start or a part of its first line.
+    /// Whether a reader finds a request elsewhere: it is the purpose, or a wish or a decision
+    /// quotes its start or a part of its first line.
     fn has_request(&self, request: &str) -> bool {
         if self.purpose.is_start_of(request) {
             return true;
@@ -201,9 +201,9 @@ fn describe_series<'t>(
     all_series
 }
 
-/// Removes all but the heaviest series, which fit in `room` UTF-16 units. The order of `series` does
-/// not change. Returns the first turn of each series that was removed, the heaviest first, so that
-/// these can be listed without answers.
+/// Removes all but the heaviest series, which fit in `room` UTF-16 units. The order of `series`
+/// does not change. Returns the first turn of each series that was removed, the heaviest first, so
+/// that these can be listed without answers.
 ///
 /// Of two series with the same weight, the newer counts as heavier. Series without a weight report
 /// nothing new: they are removed even if there is room for them, and not returned.

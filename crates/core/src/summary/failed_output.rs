@@ -9,13 +9,17 @@ const MOST_INFORMATIVE_LINES: usize = 3;
 /// The maximum number of failed tests that are named.
 const MOST_TESTS: usize = 4;
 
-/// Returns the most informative lines of the output of a failed call: the last line, and before it
-/// the last two lines of the form `what: why` that are not indented, as programs of any kind write
-/// them. They share the space of a point. Empty lines and `status`, the agent's own line, are
-/// skipped.
+/// Picks up to [`MOST_INFORMATIVE_LINES`] lines of the output of a failed call that most likely
+/// report why it failed, in the order of the output:
 ///
-/// If there are failed tests, a line with their names comes first, in place of one of those lines.
-pub(super) fn informative_lines(status: &str, output: &str) -> String {
+/// - the last line, which is usually a total or the error itself;
+/// - before it, the last lines of the form `what: why` that are not indented, as programs of any
+///   kind report errors;
+/// - first of all, if there are failed tests, a line with their names: `failed: low, high`.
+///
+/// Empty lines are skipped, and so is `status`, the line that the agent adds to the output. The
+/// lines share the space of a point.
+pub(super) fn pick_informative_lines(status: &str, output: &str) -> String {
     let output = sanitize(output);
     let failed_tests = list_failed_tests(&output);
     let most_lines = if failed_tests.is_empty() {
@@ -23,9 +27,11 @@ pub(super) fn informative_lines(status: &str, output: &str) -> String {
     } else {
         MOST_INFORMATIVE_LINES - 1
     };
+    // From the last line to the first.
     let mut lines: Vec<&str> = Vec::new();
     for line in output.lines().rev() {
-        if ["", "(no output)", status].contains(&line.trim()) || failed_test(line).is_some() {
+        let is_empty = ["", "(no output)", status].contains(&line.trim());
+        if is_empty || failed_test_name(line).is_some() {
             continue;
         }
         let is_last_line = lines.is_empty();
@@ -50,11 +56,11 @@ pub(super) fn informative_lines(status: &str, output: &str) -> String {
     clipped.join("\n")
 }
 
-/// Returns a line with the names of the tests that failed, and the number of those not named; empty
-/// if the output names none.
+/// Returns a line with the first [`MOST_TESTS`] names of tests that the output reports as failed:
+/// `failed: a, b, c, d, 1 more`. Empty if it reports none.
 fn list_failed_tests(output: &str) -> String {
     let mut names = Vec::new();
-    for name in output.lines().filter_map(failed_test) {
+    for name in output.lines().filter_map(failed_test_name) {
         let name = one_line(name, RESULT);
         if !names.contains(&name) {
             names.push(name);
@@ -73,24 +79,28 @@ fn list_failed_tests(output: &str) -> String {
     }
 }
 
-/// Returns the name of the test that a line reports as failed, in the forms of the runners of Rust,
-/// Python, Go, TAP and JavaScript.
-fn failed_test(line: &str) -> Option<&str> {
+/// Returns the name of the test that a line reports as failed, as common test runners write it.
+fn failed_test_name(line: &str) -> Option<&str> {
     let line = line.trim();
+    // Rust: `test tide::low ... FAILED`
     if let Some(test) = line.strip_prefix("test ") {
         return test.strip_suffix(" ... FAILED");
     }
+    // pytest: `FAILED tests/test_tide.py::test_low - AssertionError: 3 != 4`. Other programs write
+    // `FAILED` before other things, which have no `::`.
     if let Some(test) = line.strip_prefix("FAILED ") {
-        // A test of pytest has the path of its file.
         let name = test.split(" - ").next().unwrap_or_default();
         return name.contains("::").then_some(name);
     }
+    // Go: `--- FAIL: TestLow (0.00s)`
     if let Some(test) = line.strip_prefix("--- FAIL: ") {
         return test.split(" (").next();
     }
+    // TAP: `not ok 3 - low water`
     if let Some(test) = line.strip_prefix("not ok ") {
         return Some(test.trim_start_matches(|c: char| c.is_ascii_digit() || " -".contains(c)));
     }
+    // Runners of JavaScript: `✕ low water`
     let marks = ["✗ ", "✘ ", "✕ ", "× "];
     marks.iter().find_map(|mark| line.strip_prefix(mark))
 }
@@ -126,7 +136,7 @@ mod tests {
                 "FAILED: slot 2 is empty after load",
             ),
         ] {
-            let lines = informative_lines("Command exited with code 1", output);
+            let lines = pick_informative_lines("Command exited with code 1", output);
             assert_eq!(lines, expected.replace('\t', "    "), "{output}");
         }
     }

@@ -168,9 +168,10 @@ impl ToolHistory {
     }
 }
 
-/// Describes what happened since a step failed, given the later runs, none of which settled it. A
-/// run that repeats the step and does not settle it has a hidden exit code, so its result is
-/// quoted.
+/// Describes what happened since a step failed: "the last tool call", "not run again since, in 3
+/// tool calls", or "run again since" with the result. `later_runs` are the tool calls after it.
+/// None of them settled the step, so one that repeats it has a hidden exit code, and only its
+/// output may show whether it passed.
 fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> String {
     let later_count = later_runs.len();
     if later_count == 0 {
@@ -188,7 +189,8 @@ fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) 
     }
 }
 
-/// Returns the file that a later run changed and that the output of a failed one names.
+/// Returns the first file that a later run changed and that the `output` of a failed one names: the
+/// failure may be repaired, although nobody ran the command again.
 fn find_changed_file<'r>(
     output: &str,
     later_runs: vec_deque::Iter<'r, ToolRun>,
@@ -208,9 +210,10 @@ const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ 
     | stattdessen | à\ la\ place | en\ su\ lugar
     | vergiss | weglassen | lassen?\ wir | brauchen\ wir\ nicht | laisse\ tomber | abandonne | olvida)(\W|$)";
 
-/// Whether the user gave up, in reply to a turn, what failed in it: in few words, or in words of
-/// the reply. As long as the reply to that is not complete, the failure may still be what is worked
-/// on.
+/// Whether the user gave up what failed in a turn: "drop it, then". The message that gives it up is
+/// the nod to the turn, or the next request once that is answered: until then, the failure may
+/// still be what is worked on. It is short, or has a word of the turn's reply, so that it is a
+/// reaction to that reply.
 fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
     static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| compile_expression(GIVES_UP));
     let message = match (turn.unworked_nod(), next_turn) {

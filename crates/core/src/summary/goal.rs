@@ -47,7 +47,8 @@ impl SummaryBuilder {
     }
 
     /// Returns what a reader may need to understand the current request: the goals of a previous
-    /// summary, what the session is for, and the request before, to which the current one may refer.
+    /// summary, what the session is for, and the request before, to which the current one may
+    /// refer.
     pub(super) fn background_of_request(&self) -> Vec<String> {
         let mut goals = self.newest_points(Section::Goal, SECTION);
         goals.extend(self.quote_purposes());

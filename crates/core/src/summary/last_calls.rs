@@ -8,11 +8,13 @@ use super::written::describe_written;
 use crate::session::outcome::Outcome;
 
 impl ToolHistory {
-    /// Describes the last calls of the current turn, in order, with their outcomes, what commands
-    /// found, and what was written. A series of similar calls counts as one of the [`LAST_CALLS`].
-    /// Of searches, only the last [`SEARCHES`] are listed. If none of the listed calls changed a
-    /// file, the last one that did comes first: it is in the file that is worked on.
-    pub fn last_calls(&self) -> Vec<String> {
+    /// Describes the last [`LAST_CALLS`] calls of the current turn, in order, each with its outcome
+    /// and result: `` `make test`: ok, "31 passed" ``. A series of similar calls counts as one. Of
+    /// searches, only the last [`SEARCHES`] are listed.
+    ///
+    /// If none of these calls changed a file, the last one that did replaces the first of them: its
+    /// file is most likely the one that is worked on.
+    pub fn describe_last_calls(&self) -> Vec<String> {
         let mut newest_first = Vec::new();
         let mut last_change = None;
         let mut search_count = 0;
@@ -35,13 +37,16 @@ impl ToolHistory {
             }
             newest_first.push(description);
         }
+
+        // The newest call is still the first, so this drops the oldest ones.
         let mut calls = fold_series(&newest_first);
         calls.truncate(LAST_CALLS);
-        if let Some(change) = last_change
-            && !calls.iter().any(|call| call.contains(&change))
-        {
-            calls.pop();
-            calls.push(change);
+        if let Some(change) = last_change {
+            let is_listed = calls.iter().any(|call| call.contains(&change));
+            if !is_listed {
+                calls.pop();
+                calls.push(change);
+            }
         }
         calls.reverse();
         calls
@@ -104,7 +109,7 @@ mod tests {
         let mut history = ToolHistory::default();
         record(&mut history, file_call("read", "a.ts", ""), "text");
         record(&mut history, command("grep -n tide a.ts"), "");
-        assert_eq!(history.last_calls(), [""; 0]);
+        assert_eq!(history.describe_last_calls(), [""; 0]);
 
         record(
             &mut history,
@@ -120,12 +125,15 @@ mod tests {
             "`grep -n high b.ts`: ok, \"5: high\"",
             "`grep -n tide b.ts`: ok, \"7: tide\"",
         ];
-        assert_eq!(history.last_calls(), [change, searches[0], searches[1]]);
+        assert_eq!(
+            history.describe_last_calls(),
+            [change, searches[0], searches[1]]
+        );
 
         for name in ["one", "two", "three", "four", "five", "six"] {
             record(&mut history, command(&format!("make {name}")), "");
         }
-        let calls = history.last_calls();
+        let calls = history.describe_last_calls();
         assert_eq!(calls[0], change);
         assert_eq!(calls.len(), LAST_CALLS);
         assert_eq!(calls[LAST_CALLS - 1], "`make six`: ok");

@@ -2,7 +2,7 @@
 
 use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, POINT, REFERENT, WORDS};
-use super::choices::{CHOICES, choices};
+use super::choices::{CHOICES, find_choices};
 use super::prose::prose_of_user;
 use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{follows_on, points_back, quote_referent, quote_referents};
@@ -10,15 +10,15 @@ use super::revisions::{Distance, LaterMessage};
 use super::sections::{EARLIER_MARK, Section, Sections};
 use super::turns::Turn;
 use super::values::may_set_value;
-use super::wishes::{binding_sentences, binds_in_general, may_bind_expression};
+use super::wishes::{binds_in_general, may_bind_expression, quote_binding_sentences};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
 
 impl SummaryBuilder {
     /// Adds the sentences of the current request that remain binding to the constraints, and what
-    /// it chooses to the decisions. Each message of the request is searched once: searched again, it
-    /// would list anew a wish that a later message has taken back.
+    /// it chooses to the decisions. Each message of the request is searched once: searched again,
+    /// it would list anew a wish that a later message has taken back.
     pub(super) fn add_wishes_and_choices(&mut self) {
         let messages = std::mem::take(&mut self.turn.unsearched);
         for message in &messages {
@@ -44,11 +44,11 @@ impl SummaryBuilder {
 
     fn add_wishes_and_choices_in(&mut self, message: &str) {
         let prose = prose_of_user(message);
-        let wishes = binding_sentences(message, &prose);
+        let wishes = quote_binding_sentences(message, &prose);
         let turn_before = self.earlier_turns.last();
         let is_first = self.turn.number == 1;
         let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
-        for choice in choices(&prose) {
+        for choice in find_choices(&prose) {
             // What is a constraint, or is quoted as the purpose, is no decision as well.
             if wishes.contains(&quote_line(&choice, POINT)) || is_in_purpose(&choice) {
                 continue;
@@ -92,8 +92,9 @@ impl SummaryBuilder {
 }
 
 impl Sections {
-    /// Marks the wishes that `later`, a sentence of a message, takes back, except `own_wishes`: those
-    /// of the same message. `turn_before` is the turn before the message.
+    /// Marks the listed wishes that `later`, a sentence of a message, takes back. The wishes of the
+    /// same message, `own_wishes`, are not marked: they do not take each other back. `turn_before`
+    /// is the turn before the message. If a wish is in its request, less in common suffices.
     pub(super) fn mark_wishes_taken_back(
         &mut self,
         later: &LaterMessage,
@@ -107,8 +108,8 @@ impl Sections {
             if is_own || !later.may_take_back(&lower_wish) {
                 continue;
             }
-            let is_next = turn_before.is_some_and(|turn| turn.request.contains(wish));
-            let distance = if is_next {
+            let follows_closely = turn_before.is_some_and(|turn| turn.request.contains(wish));
+            let distance = if follows_closely {
                 Distance::Next
             } else {
                 Distance::Far
@@ -120,8 +121,8 @@ impl Sections {
         }
     }
 
-    /// Drops the short wishes that begin an answer which a decision quotes: there they come with the
-    /// question, without which they say little. One that binds in general stays.
+    /// Drops the short wishes that begin an answer which a decision quotes: there they come with
+    /// the question, without which they say little. One that binds in general stays.
     pub(super) fn drop_wishes_in_decisions(&mut self) {
         let decisions = self.items(Section::Decisions).to_vec();
         self.items_mut(Section::Constraints).retain(|item| {

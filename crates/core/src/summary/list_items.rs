@@ -6,8 +6,9 @@ use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Returns the items of a list in the reply that an answer names: a short one by any name, or by
-/// their place ("the second"), a longer one by capital letters.
+/// Returns the items of a list in the reply that an answer names. A short answer names them by a
+/// number, a letter or a place: "2", "b", "the second". A longer one only by capital letters: "A,
+/// but with the harbours of last year".
 pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
     let mut items = Vec::new();
     // Most words of a longer answer are not names of items: `a` is in most sentences.
@@ -89,9 +90,9 @@ fn find_items_of_list(reply: &str) -> Vec<&str> {
     reply.lines().filter(|line| ITEM.is_match(line)).collect()
 }
 
-/// Returns the first line of a reply that is the item of a list with this number or letter, or else
-/// what follows it in parentheses within a line, up to the end of the sentence. `None` if `name` is
-/// empty, or longer than those of items.
+/// Finds the item of a list with this number or letter: the first line that begins with it, as in
+/// `- **b)** drop it`, or else a part of a line: `B) drop it?` in `A) keep it? B) drop it?`. `None`
+/// if `name` is empty, or longer than those of items.
 pub(super) fn find_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
     if name.is_empty() || name.len() > LONGEST_ITEM_NAME {
         return None;

@@ -235,8 +235,9 @@ fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
         )
 }
 
-/// Returns a request without what a chat program put before it, and the bodies of the files and
-/// skills that pi put into it; `[image]` for an image without a text.
+/// Returns what the user wrote of a request. What a chat program put before it is left out, and
+/// `[…]` replaces the content of files and skills that pi put into it. An image without a text
+/// becomes `[image]`.
 pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
     static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(ATTACHED_BODIES));
     let is_image = |block: &Block| block.is("image");

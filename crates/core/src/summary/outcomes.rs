@@ -17,14 +17,19 @@ pub(super) struct Outcomes {
 }
 
 impl SummaryBuilder {
-    /// Adds to decisions, which are the newest of [`SummaryBuilder::decisions`], the replies to the
-    /// messages that made them: of the newest first, as far as they fit in `room`.
+    /// Appends to each decision the assistant's reply to the message that made it, so that a reader
+    /// knows how it was carried out: `…; reply: "Drawn, in blue."`. The newest decisions get theirs
+    /// first, until `room` UTF-16 units are taken. `decisions` are the texts of the newest of
+    /// [`SummaryBuilder::decisions`].
+    ///
+    /// Returns the turns whose replies are quoted, or out of date, and so need not be listed.
     pub(super) fn add_outcomes(&self, decisions: &mut [String], room: usize) -> Outcomes {
         let mut outcomes = Outcomes::default();
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
         let turns = &self.earlier_turns[..listed_count];
-        let made = self.decisions.newest_first();
-        for (index, decision) in (0..decisions.len()).rev().zip(made) {
+        // The texts may lack the oldest decisions, so both are walked from the newest on.
+        let newest_first = self.decisions.newest_first();
+        for (index, decision) in (0..decisions.len()).rev().zip(newest_first) {
             let Some(turn) = turns.iter().find(|turn| decision.is_made_by(turn)) else {
                 continue;
             };
@@ -33,9 +38,12 @@ impl SummaryBuilder {
                 outcomes.turn_numbers.insert(turn.number);
                 continue;
             }
+            // Several decisions of a turn have the same reply.
+            if !turn.is_answered() || outcomes.turn_numbers.contains(&turn.number) {
+                continue;
+            }
             let reply = strip_transitions(turn.last_words());
-            let is_told = outcomes.turn_numbers.contains(&turn.number);
-            if is_told || !turn.is_answered() || reply.is_empty() || is_quoted(reply, decisions) {
+            if reply.is_empty() || is_quoted(reply, decisions) {
                 continue;
             }
             let quotation = quote_answer(reply, size_of_answer(reply, FINDING));

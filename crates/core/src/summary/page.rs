@@ -61,8 +61,9 @@ impl SummaryBuilder {
         })
     }
 
-    /// Adds the failures that the user put off to the decisions, oldest first, and returns the number
-    /// of units that they take. After the replies, which are added to decisions by their place.
+    /// Adds the failures that the user put off to the decisions, oldest first, and returns the
+    /// number of units that they take. After the replies, which are added to decisions by their
+    /// place.
     fn add_put_off(&self, decisions: &mut Vec<String>) -> usize {
         let size_before = items_size(decisions);
         for failure in self.failures.put_off.iter().take(MOST_PUT_OFF).rev() {
@@ -71,8 +72,9 @@ impl SummaryBuilder {
         items_size(decisions) - size_before
     }
 
-    /// Returns the facts for a prompt, without those of a previous summary, which the prompt
-    /// quotes.
+    /// Writes the facts that a model is given when it writes a summary itself: purpose, wishes,
+    /// decisions and failures. The facts of a previous summary are left out, because the prompt
+    /// quotes that summary.
     pub(super) fn write_facts(&self) -> String {
         let mut facts = Sections::default();
         *facts.items_mut(Section::Goal) = self.purpose.describe().into_iter().collect();
@@ -102,8 +104,8 @@ impl SummaryBuilder {
         keep_newest(points, room)
     }
 
-    /// Returns the failures, then those of a previous summary that are not settled, as far as they
-    /// fit, and the number of the others.
+    /// Returns the open failures, then those of a previous summary that no later call settled. If
+    /// they do not all fit, the last item is the number of the others.
     fn blocked_points(&self) -> Vec<String> {
         let mut points = self.failures.points.clone();
         for point in self.newest_points(Section::Blocked, LIST) {
@@ -123,8 +125,9 @@ impl SummaryBuilder {
         points
     }
 
-    /// Returns what the calls did, in at most three lists: commits, changed files, commands. Files
-    /// are those of the newest work: all that were changed are listed below the summary.
+    /// Lists what the calls did, in at most three lines: commits, changed files, and commands that
+    /// passed. The files are only those of the newest work, because the agent lists all files below
+    /// the summary.
     fn describe_effects(&self) -> Vec<String> {
         let commits = self.tool_history.commit_messages();
         let changed = self.tool_history.changed_files(&self.removals);

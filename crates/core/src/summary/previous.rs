@@ -38,8 +38,9 @@ const DONE_LEADS: [&str; 2] = [PASSED_LEAD, CHANGED_LEAD];
 const OTHER_BRANCH_MARK: &str = "On another branch: ";
 
 impl Sections {
-    /// Parses a summary. What precedes the first heading, and a section with an unknown heading,
-    /// are added to the context, the latter with its name.
+    /// Parses a summary in Markdown, which pisess, an agent or a model wrote. What precedes the
+    /// first heading, and a section with an unknown heading, are added to the context, the latter
+    /// with its name.
     pub fn parse(summary: &str) -> Self {
         let mut sections = Sections::default();
         let mut section = Section::Context;
@@ -66,8 +67,9 @@ impl Sections {
         sections
     }
 
-    /// Adds a line of a summary as an item, unless it is empty or says that there is none. An item
-    /// of an inner list, which is indented, is added to the item above it.
+    /// Adds a line of a summary as an item, unless it is empty or says that there is none: `-
+    /// (none)`. An indented line belongs to the item above, and is appended to it: `Wind; from
+    /// level 3 on`.
     fn add_line(&mut self, section: Section, line: &str) {
         let text = line.trim();
         if matches!(comparison_form(text).as_str(), "" | "none" | "na") {
@@ -79,6 +81,7 @@ impl Sections {
                 *outer = one_line(&format!("{outer}; {}", strip_marks(text)), POINT);
             }
             _ => {
+                // With its lead, it may be longer than the limit to which it was cut before.
                 let is_purpose = starts_with_one_of(strip_marks(text), &PURPOSE_LEADS);
                 let max = if is_purpose {
                     2 * PURPOSE
@@ -106,10 +109,10 @@ impl Sections {
         self
     }
 
-    /// Returns the items of a previous summary that the next one takes over, marked as earlier.
-    /// Items on what was blocked, in progress or planned are taken over once: if they are marked as
-    /// earlier already, they are dropped, and so are plans in other sections. Headings without a
-    /// text are not taken over.
+    /// Returns the items of a previous summary that the next one repeats, marked as earlier. Plans,
+    /// and items on what was in progress or blocked, are repeated only once: if the previous
+    /// summary itself took them over, they are most likely out of date. Headings without a text are
+    /// dropped.
     pub fn into_earlier(self) -> Self {
         let mut earlier = self.without_restated();
         for section in [Section::InProgress, Section::Blocked, Section::NextSteps] {
@@ -126,9 +129,10 @@ impl Sections {
         earlier
     }
 
-    /// Returns the points that a summary of this branch contributes to the summary of another
-    /// branch: the points on branches that were left before, then one point for this branch. It has
-    /// what was done, but not what was in progress, because that does not go on.
+    /// Converts the summary of a branch that was left into points for the summary of the branch
+    /// that goes on. Its own points on other branches come first, then one point for the branch
+    /// itself: what was requested and done there, but not what was in progress, because that does
+    /// not go on.
     pub fn into_branch_points(self) -> Vec<String> {
         let mut own_points = Vec::new();
         if let Some(request) = self.find_quotation(REQUEST_LEAD) {
@@ -195,10 +199,10 @@ fn read_quotation(lines: &mut Peekable<Lines>) -> String {
     sanitize(&strip_quote_marks(quoted_lines.into_iter()))
 }
 
-/// Skips the lines of an element up to its closing tag, if it has one: the agents' file lists, and
-/// additions of other tools. `tag` is the line of the opening tag after `<`.
-///
-/// The element `summary` may be around all, so its content is not skipped.
+/// Skips the rest of an element such as `<read-files>`, the agents' file lists and additions of
+/// other tools, whose opening tag was just read. `tag` is the line of that tag after its `<`.
+/// Without a closing tag, nothing is skipped, and neither is the content of `<summary>`, which may
+/// be around the whole summary.
 fn skip_element(tag: &str, lines: &mut Peekable<Lines>) {
     let is_name_end = |c: char| !(c.is_alphanumeric() || "-_".contains(c));
     let name = tag.split(is_name_end).next().unwrap_or_default();
@@ -229,8 +233,9 @@ fn heading_name(line: &str) -> Option<&str> {
     Some(name)
 }
 
-/// Returns the section of a heading that contains one of its words. If there are several, the
-/// longest word decides; of equally long ones, the last in the table.
+/// Returns the section that a heading names, in the words of [`SECTIONS`] for it: a model may write
+/// `## Next actions` in place of `## Next Steps`. If words of several sections are in the heading,
+/// the longest decides; of equally long ones, the last in the table.
 fn find_section(heading: &str) -> Option<Section> {
     let heading = comparison_form(heading);
     let mut section = None;

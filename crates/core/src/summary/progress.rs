@@ -22,7 +22,7 @@ impl SummaryBuilder {
     pub(super) fn calls_and_todo_list(&self) -> Vec<String> {
         let mut points = self.newest_points(Section::InProgress, LIST);
         if self.is_unfinished() {
-            let calls = self.tool_history.last_calls();
+            let calls = self.tool_history.describe_last_calls();
             if !calls.is_empty() {
                 let calls = calls.join("\n  - ");
                 points.push(format!("{LAST_CALLS_LEAD}, in order:\n  - {calls}"));
@@ -39,8 +39,8 @@ impl SummaryBuilder {
     }
 
     /// Quotes the assistant's remarks on unfinished work, in order: the first, which is often a
-    /// plan, and the newest that fit. Once the request is done, its answer replaces them, so none is
-    /// returned.
+    /// plan, and the newest that fit. Once the request is done, its answer replaces them, so none
+    /// is returned.
     pub(super) fn quote_remarks(&self) -> Vec<String> {
         if !self.is_unfinished() {
             return Vec::new();

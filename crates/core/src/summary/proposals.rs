@@ -46,9 +46,9 @@ pub(super) struct Proposal<'r> {
 }
 
 impl<'r> Proposal<'r> {
-    /// Finds what the reply to a request puts to the user: of the last sentences of its last line of
-    /// prose, the one that proposes most clearly. A question is clearer than an offer, and an offer
-    /// than a statement. `None` if the reply has no prose.
+    /// Finds what the reply to a request puts to the user: of the last sentences of its last line
+    /// of prose, the one that proposes most clearly. A question is clearer than an offer, and an
+    /// offer than a statement. `None` if the reply has no prose.
     pub fn find(request: &'r str, reply: &'r str) -> Option<Proposal<'r>> {
         let mut sentences: Vec<&str> = Vec::new();
         for sentence in last_prose_line(reply).unicode_sentences() {
@@ -150,8 +150,8 @@ impl<'r> Proposal<'r> {
     /// `proposal_max` and `answer_max` UTF-16 units:
     ///
     /// - `Asked "Shall I draw the harbours, too?", the user answered "yes"`.
-    /// - `Asked "Which one?", the user answered "b"; "b) the harbours"`: the answer names an item of
-    ///   a list, which is quoted in at most half of `answer_max`.
+    /// - `Asked "Which one?", the user answered "b"; "b) the harbours"`: the answer names an item
+    ///   of a list, which is quoted in at most half of `answer_max`.
     /// - `Advised "A table is faster here.", the user decided "use the table"`: of advice, the last
     ///   sentence is quoted that has a word of the answer.
     ///
@@ -192,11 +192,12 @@ impl<'r> Proposal<'r> {
         decision
     }
 
-    /// Quotes the request, as ` on "…":`, if a reader needs it to understand `asked`, what was asked
-    /// or advised: `Asked on "draw the harbours": "Which ones?"`. Otherwise returns an empty text.
+    /// Quotes the request, as ` on "…":`, if a reader needs it to understand `asked`, what was
+    /// asked or advised: `Asked on "draw the harbours": "Which ones?"`. Otherwise returns an empty
+    /// text.
     ///
-    /// A request that reports values is always quoted. Any other is only quoted if `asked` depends on
-    /// it, and does not repeat a word of it.
+    /// A request that reports values is always quoted. Any other is only quoted if `asked` depends
+    /// on it, and does not repeat a word of it.
     fn quote_topic(&self, asked: &str) -> String {
         if reports_values(self.request) {
             return format!(" on {}:", quote_line(self.request, OLDEST));
@@ -250,8 +251,9 @@ impl<'r> Proposal<'r> {
         quote_line(&self.sentences[first..=index].join(" "), max)
     }
 
-    /// Returns the index of the first of as many successive sentences as fit in a quotation of `max`
-    /// UTF-16 units. The last of them is the one at `index`, which is returned if no other fits.
+    /// Returns the index of the first of as many successive sentences as fit in a quotation of
+    /// `max` UTF-16 units. The last of them is the one at `index`, which is returned if no other
+    /// fits.
     fn find_first_fitting(&self, index: usize, max: usize) -> usize {
         const QUOTATION_MARKS_LEN: usize = 2;
         const SPACE_LEN: usize = 1;

@@ -16,9 +16,10 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
 /// of a report that was pasted.
 const LINES_AROUND_CODE: usize = 2;
 
-/// Returns the lines of prose that the user does not pass on, and that no code is near: text beside
-/// code is most often pasted with it. Items of a list are returned unless they are code themselves,
-/// because people write lists of what they want, and errors and logs have none.
+/// Returns the lines of a message that most likely are the user's own words. Lines of a mail or a
+/// report that is passed on are left out, and so are lines near code, which most often were pasted
+/// with it. An item of a list is only left out if it is code itself, because people write lists of
+/// what they want, and errors and logs have none.
 pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
     let prose: Vec<&str> = prose_lines(text).collect();
     let mut is_code = Vec::new();
@@ -27,20 +28,21 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
     }
 
     let is_passed_on = find_passed_on(&prose);
-    let mut apart = Vec::new();
+    let mut own_lines = Vec::new();
     for (index, &line) in prose.iter().enumerate() {
-        let around = if starts_with_list_mark(line) {
+        let lines_around = if starts_with_list_mark(line) {
             0
         } else {
             LINES_AROUND_CODE
         };
-        let first = index.saturating_sub(around);
-        let last = (index + around).min(prose.len() - 1);
-        if !is_code[first..=last].contains(&true) && !is_passed_on[index] {
-            apart.push(line);
+        let first = index.saturating_sub(lines_around);
+        let last = (index + lines_around).min(prose.len() - 1);
+        let is_near_code = is_code[first..=last].contains(&true);
+        if !is_near_code && !is_passed_on[index] {
+            own_lines.push(line);
         }
     }
-    apart
+    own_lines
 }
 
 /// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a
@@ -69,9 +71,10 @@ const CLOSING: &str = r"(?ix)^((best|kind|warm)\ )?(regards|wishes|cheers|sincer
 /// on with what was said.
 const LEAST_LINES: usize = 2;
 
-/// Returns for each line of a message whether it is passed on: it is below a line that announces
-/// it, or from the greeting to the closing of a mail. A greeting in the first line is the user's
-/// own.
+/// Returns for each line of a message whether somebody else wrote it, and the user only passes it
+/// on: the lines from the greeting to the closing of a mail or, without a mail, all lines below a
+/// first line that announces them ("the captain wrote:"). A greeting in the first line is the
+/// user's own.
 fn find_passed_on(lines: &[&str]) -> Vec<bool> {
     static ANNOUNCEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(ANNOUNCES));
     static MAIL_START: LazyLock<Regex> = LazyLock::new(|| compile_expression(GREETING));
@@ -98,8 +101,8 @@ fn find_passed_on(lines: &[&str]) -> Vec<bool> {
     passed_on
 }
 
-/// Returns the sentences of lines of prose, without the marks of Markdown around them. Only lines
-/// that `line_pattern` matches are divided into sentences, which takes long.
+/// Returns the sentences of those lines of prose that `line_pattern` matches, without the marks of
+/// Markdown before them. Other lines are skipped, because dividing them into sentences takes long.
 pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) -> Vec<&'t str> {
     let mut sentences = Vec::new();
     for line in lines {
@@ -122,11 +125,12 @@ pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) ->
 /// The words with which a sentence restricts the one before: "ok wind! but only from level 3 on".
 const RESTRICTIONS: &str = r"(?i)^(but|though|except|aber|außer|mais|sauf|pero|salvo|ma)[\s,]";
 
-/// Divides a line into sentences. One that restricts the sentence before stays with it, if both are
-/// short.
+/// Divides a line into sentences. One that restricts the sentence before it, as in "ok wind! but
+/// only from level 3 on", is not divided from it if both are short.
 fn join_restrictions(line: &str) -> Vec<&str> {
     static RESTRICTION: LazyLock<Regex> = LazyLock::new(|| compile_expression(RESTRICTIONS));
     let mut sentences: Vec<&str> = Vec::new();
+    // `start..end` are the sentences that are read, and not yet pushed: one, and its restrictions.
     let mut start = 0;
     let mut end = 0;
     for sentence in line.split_sentence_bounds() {

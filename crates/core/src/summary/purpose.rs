@@ -43,9 +43,9 @@ impl Purpose {
         }
     }
 
-    /// Moves the first of the goals in a previous summary here, unless a purpose is known. A summary
-    /// that a model wrote names the goal of the session first. One that pisess wrote may begin with
-    /// an earlier request, which is not moved.
+    /// Moves the first of the goals in a previous summary here, unless a purpose is known. A
+    /// summary that a model wrote names the goal of the session first. One that pisess wrote may
+    /// begin with an earlier request, which is not moved.
     pub fn take_goal(&mut self, goals: &mut Vec<String>) {
         let Some(goal) = goals.first() else {
             return;
@@ -85,9 +85,9 @@ impl Purpose {
 }
 
 impl SummaryBuilder {
-    /// Quotes what the session is for. If the current request is short ("and the rest"), also quotes
-    /// the newest request that is not, to which it most likely goes back. Neither is quoted if it is
-    /// the current request or the one before, which are quoted anyway.
+    /// Quotes what the session is for. If the current request is short ("and the rest"), also
+    /// quotes the newest request that is not, to which it most likely goes back. Neither is quoted
+    /// if it is the current request or the one before, which are quoted anyway.
     pub(super) fn quote_purposes(&self) -> Vec<String> {
         let mut quoted_anyway = vec![&*self.turn.request];
         for turn in self.turns_under_goal() {

@@ -67,8 +67,9 @@ pub(super) fn one_line(text: &str, max: usize) -> String {
     clip(strip_marks(&join_lines(text, max)), max)
 }
 
-/// Returns the text as [`one_line`] does, but cut at the end of a clause if one is near `max`: half
-/// a condition or half a value misleads. The text may be longer than `max` by a fifth.
+/// Returns a text on one line of about `max` UTF-16 units, without list marks at its start. It is
+/// cut at the end of a clause if one is near `max`, because half a condition or half a value
+/// misleads. So the line may be longer than `max` by a fifth.
 pub(super) fn cut_line(text: &str, max: usize) -> String {
     let line = join_lines(text, max);
     let line = strip_marks(&line);
@@ -82,14 +83,15 @@ pub(super) fn cut_line(text: &str, max: usize) -> String {
     }
 }
 
-/// Returns the offset at which to cut a line to about `max` units. The first of these counts:
+/// Returns the byte offset at which to cut a line to about `max` UTF-16 units. This is the first
+/// that exists of these:
 ///
-/// - the end of a clause beyond `max`, by at most a fifth;
-/// - the end of the line, if it is not farther than that;
-/// - the end of the last clause before `max`, by at most a quarter.
+/// - the end of a clause, at most a fifth beyond `max`;
+/// - the end of the line, at most a fifth beyond `max`;
+/// - the end of the last clause, at most a quarter before `max`.
 ///
-/// `None` if there is none of them. Code spans have no clauses. The ` / ` between two lines of the
-/// text ends a clause, too: so a table is cut between its rows.
+/// Within code spans, no clause ends. The ` / ` between two lines of the text ends a clause, so
+/// that a table is cut between its rows.
 fn find_clause_end(line: &str, max: usize) -> Option<usize> {
     let longest = max + max / 5;
     let shortest = max - max / 4;
@@ -127,8 +129,9 @@ fn find_clause_end(line: &str, max: usize) -> Option<usize> {
 /// What is between the lines of a text that is quoted on one line.
 const LINE_SEPARATOR: &str = " / ";
 
-/// Returns as many lines of the text as can matter for `max` units, with ` / ` between them. Of a
-/// table, the bars at both ends of a row are left out, and so is the row that only has dashes.
+/// Joins the lines of a text by ` / `, as many as can matter for `max` UTF-16 units. Fences of code
+/// are left out. A table, `| disk | MB/s |` above `|---|---|` and `| 1 | 112 |`, becomes `disk |
+/// MB/s / 1 | 112`.
 fn join_lines(text: &str, max: usize) -> String {
     /// The number of characters to read for each unit. Most of them may be in escape sequences and
     /// white space, which take no space in a quotation.

@@ -46,9 +46,9 @@ pub(super) fn reports_success(message: &str) -> bool {
 }
 
 impl ToolHistory {
-    /// Returns what the user said to the reply of a turn in which a run failed, without a question
-    /// at its end. `None` if that answers a question about something else, or is the current
-    /// request, which is quoted elsewhere.
+    /// Finds what the user said to a turn in which a run failed, if that most likely concerns the
+    /// failure. A question at the end of the message is left out. `None` if the message answers a
+    /// question about something else, or is the current request, which is quoted elsewhere.
     pub fn find_reaction<'t>(
         &self,
         run: &ToolRun,
@@ -67,6 +67,8 @@ impl ToolHistory {
         if next_turn.call_count == 0 {
             return Some(Reaction::Remark(words));
         }
+        // A request that called for work may be about anything, unless the reply before it reported
+        // the failure.
         let is_reported = turn.is_answered() && is_about(run, turn.last_words());
         is_reported.then_some(Reaction::Request(words))
     }

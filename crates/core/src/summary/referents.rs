@@ -29,8 +29,10 @@ const NAMED_BEFORE: usize = 2;
 /// px.`
 const SHORT_REFERENT: usize = 40;
 
-/// Whether a text has a word that most likely stands for something outside of it. The first such
-/// word decides: those after it have more names before them.
+/// Whether a text has a word that most likely stands for something outside of it, as in "make it
+/// 150". In "don't touch the tables, Margaret edits those", names before the word are what it
+/// stands for. Only the first such word is tested, because those after it have more names before
+/// them.
 pub(super) fn points_back(text: &str) -> bool {
     static POINTER: LazyLock<Regex> = LazyLock::new(|| compile_expression(POINTERS));
     // A word in quotation marks is itself what is meant.
@@ -42,8 +44,9 @@ pub(super) fn points_back(text: &str) -> bool {
     };
     let before = text[..pointer.start()].to_lowercase();
     let sentence_start = before.rfind(". ").map_or(0, |stop| stop + 1);
-    let (earlier, own) = before.split_at(sentence_start);
-    naming_words(earlier).next().is_none() && naming_words(own).count() < NAMED_BEFORE
+    let (earlier_sentences, own_sentence) = before.split_at(sentence_start);
+    let is_named_earlier = naming_words(earlier_sentences).next().is_some();
+    !is_named_earlier && naming_words(own_sentence).count() < NAMED_BEFORE
 }
 
 /// Whether a text goes on from what was said before, points back to it, or names nothing itself.
@@ -51,8 +54,8 @@ pub(super) fn follows_on(text: &str) -> bool {
     points_back(text) || is_sequel(text) || names_nothing(text)
 }
 
-/// Whether a text has no word that may name something, and no code or number, which do so: "ok, stay
-/// with the old one".
+/// Whether a text has no word that may name something, and no code or number, which do so: "ok,
+/// stay with the old one".
 fn names_nothing(text: &str) -> bool {
     let has_value = text.contains(|c: char| c.is_ascii_digit() || "`./_".contains(c));
     !has_value && naming_words(&text.to_lowercase()).next().is_none()
@@ -64,10 +67,10 @@ pub(super) fn is_sequel(text: &str) -> bool {
     SEQUEL.is_match(text)
 }
 
-/// Quotes in parentheses what a message after this turn refers to, with a space before it: the
-/// reply or, of a long one, the last sentence that shares a word with the message, or else the
-/// first. What is short follows its request. Returns an empty text if there is no reply, or it only
-/// leads over.
+/// Quotes what a message after a turn refers to, to be appended to a quotation of the message: `
+/// (after "The map has 4 islands.")`. This is the reply or, of a long one, the sentence that best
+/// fits the message. A short one comes with its request: ` (after "how fast?": "0.2 s.")`. Returns
+/// an empty text if there is no reply, or it only leads over to what comes next.
 pub(super) fn quote_referent(turn: &Turn, message: &str, max: usize) -> String {
     let reply = strip_transitions(turn.last_words());
     if reply.is_empty() {

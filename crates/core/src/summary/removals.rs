@@ -34,9 +34,10 @@ impl Removals {
     }
 }
 
-/// Whether a path is a removed one or below it. `removed` is bare. If only one of the two is
-/// absolute, the directory of the other is not known here, so a match at any depth of the absolute
-/// one counts.
+/// Whether a path is a removed one or below it. `removed` is without `./` and a slash at its end.
+///
+/// The directory to which a relative path belongs is not known here. So `src/old` also matches at
+/// any depth of an absolute path: `/home/ada/src/old/a.ts` is below it.
 fn is_below(path: &str, removed: &str) -> bool {
     let path = bare_path(path);
     if removed.is_empty() || path.is_empty() {

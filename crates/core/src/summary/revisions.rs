@@ -74,9 +74,9 @@ impl<'m> LaterMessage<'m> {
         }
     }
 
-    /// Returns a message that sets a value, so that it can take back other values, but nothing else.
-    /// The reply to it shows what its numbers count: after "make it 48" and the reply "the limit is
-    /// 48 hours now", the message counts 48 hours.
+    /// Returns a message that sets a value, so that it can take back other values, but nothing
+    /// else. The reply to it shows what its numbers count: after "make it 48" and the reply "the
+    /// limit is 48 hours now", the message counts 48 hours.
     pub fn setting_value(message: &'m str, reply: &str) -> LaterMessage<'m> {
         let mut later = LaterMessage::new(message);
         later.reach = Reach::Values;
@@ -123,8 +123,8 @@ impl<'m> LaterMessage<'m> {
     ///
     /// - They have different numbers of it: "3 slots", and later "4 slots".
     /// - The message has words such as "after all" or "instead".
-    /// - They have two names in common, and either only one of them is negated ("no icons of ships",
-    ///   and later "use icons for ships"), or the message begins as a correction ("no, …").
+    /// - They have two names in common, and either only one of them is negated ("no icons of
+    ///   ships", and later "use icons for ships"), or the message begins as a correction ("no, …").
     ///
     /// A unit such as "hours" names a thing only if the message comes next. An earlier message that
     /// is only a number is taken back by repeating it: "3 is too loose".

@@ -46,8 +46,9 @@ pub(super) fn redact_page(redactor: &mut Redactor, page: &mut String) {
 /// This many characters of a known secret are no coincidence beside a mark of what was left out.
 const SHORTEST_PART: usize = 8;
 
-/// Replaces the starts and the ends of known secrets whose rest was cut off, as a mark beside them
-/// shows, by the placeholders of the secrets.
+/// Replaces what is left of known secrets that were cut when a text was shortened: `by
+/// Zq8rTk2WmB6…` becomes `by [secret 1]…`. An ellipsis, which shows that something was left out,
+/// must be beside it, because the same characters may be a word elsewhere.
 fn redact_cut_values(redactor: &mut Redactor, text: &mut String) {
     if !text.contains('…') {
         return;
@@ -56,6 +57,7 @@ fn redact_cut_values(redactor: &mut Redactor, text: &mut String) {
         let Ok(secret) = std::str::from_utf8(&value.bytes) else {
             continue;
         };
+        // A word such as `password` may be a value, too, but its parts are in many words.
         if value.is_ordinary() {
             continue;
         }
@@ -65,27 +67,31 @@ fn redact_cut_values(redactor: &mut Redactor, text: &mut String) {
     }
 }
 
-/// Replaces the starts of a secret after which the text was cut. `prefix_len` is the length of the
-/// prefix that other secrets of its shape have, too.
+/// Replaces each start of a secret after which the text was cut: `Zq8rTk2WmB6…`. It has at least
+/// [`SHORTEST_PART`] characters of the secret. `prefix_len` is the length of the prefix that other
+/// secrets of its shape have, too; what has little more than that (`sk-ant-…`) is not replaced.
 fn replace_starts(text: &mut String, secret: &str, prefix_len: usize, placeholder: &str) {
     let Some((shortest_len, _)) = secret.char_indices().nth(SHORTEST_PART) else {
         return;
     };
-    let mut from = 0;
-    while let Some(found) = text[from..].find(&secret[..shortest_len]) {
-        let start = from + found;
+    let shortest = &secret[..shortest_len];
+    // The text before this offset is searched. The search goes forward, because a start can only be
+    // extended to its right.
+    let mut searched_len = 0;
+    while let Some(offset) = text[searched_len..].find(shortest) {
+        let start = searched_len + offset;
         let end = start + shared_start_len(&text[start..], secret);
         if is_cut_before(&text[end..]) && !is_shape_prefix(&text[start..end], prefix_len) {
             text.replace_range(start..end, placeholder);
-            from = start + placeholder.len();
+            searched_len = start + placeholder.len();
         } else {
-            from = end;
+            searched_len = end;
         }
     }
 }
 
-/// Whether the start of a secret has only what many secrets of its shape begin with: the prefix, and
-/// perhaps a version, as in `sk-ant-api03-`.
+/// Whether the start of a secret has only what many secrets of its shape begin with: the prefix,
+/// and perhaps a version, as in `sk-ant-api03-`.
 fn is_shape_prefix(start: &str, prefix_len: usize) -> bool {
     let Some(after_prefix) = start.get(prefix_len..) else {
         return false;
@@ -93,20 +99,23 @@ fn is_shape_prefix(start: &str, prefix_len: usize) -> bool {
     prefix_len > 0 && after_prefix.len() < SHORTEST_PART && start.ends_with(['-', '_'])
 }
 
-/// Replaces the ends of a secret before which the text was cut.
+/// Replaces each end of a secret before which the text was cut: `2WmB6yHn` below a line that
+/// reports how much was left out. It has at least [`SHORTEST_PART`] characters of the secret.
 fn replace_ends(text: &mut String, secret: &str, placeholder: &str) {
     let Some((shortest_start, _)) = secret.char_indices().nth_back(SHORTEST_PART - 1) else {
         return;
     };
     let shortest = &secret[shortest_start..];
-    let mut until = text.len();
-    while let Some(found) = text[..until].rfind(shortest) {
-        let end = found + shortest.len();
+    // The text from this offset on is searched. The search goes backward, because an end can only
+    // be extended to its left.
+    let mut unsearched_len = text.len();
+    while let Some(offset) = text[..unsearched_len].rfind(shortest) {
+        let end = offset + shortest.len();
         let start = end - shared_end_len(&text[..end], secret);
         if is_cut_after(&text[..start]) {
             text.replace_range(start..end, placeholder);
         }
-        until = start;
+        unsearched_len = start;
     }
 }
 

@@ -134,8 +134,9 @@ pub(super) struct Quotation<'s> {
 }
 
 impl Sections {
-    /// Writes the sections, with empty lines between a quotation and other items. An item is a list
-    /// item, unless it is a quotation or the next step, which has a number.
+    /// Writes the sections as Markdown, each below its heading. `## Progress` precedes the first of
+    /// those on progress. An item becomes an item of a list, unless it is a quotation, which empty
+    /// lines separate from others, or begins with its number: `1. Answer the question.`
     pub fn to_markdown(&self, empty_sections: EmptySections) -> String {
         let mut markdown = String::new();
         let mut is_in_progress = false;

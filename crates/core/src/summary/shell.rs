@@ -33,15 +33,17 @@ pub(super) struct CommandLine {
 }
 
 impl CommandLine {
-    /// Reads a command line up to a here-document. Quoted text and `>&1` or `>&2`, as in `2>&1`,
-    /// become `_`, so that nothing in them is taken for an operator or for a file that is written.
+    /// Reads a command line up to a here-document, as far as its steps can be compared: `cd map &&
+    /// ls && make "a b" 2>&1 | tail` has the step `make` in `map`, whose exit code the pipe hides.
     ///
-    /// A step that only reads counts only if all steps do: the first other step replaces those
-    /// before it, and later ones that only read are left out. A `cd` is no step: it sets the
-    /// directory of the steps after it.
+    /// - A `cd` is no step, but sets the directory of the steps after it.
+    /// - Steps that only read are left out, unless all do.
     pub fn parse(line: &str) -> Self {
+        // Quoted text and `2>&1` become `_`, so that nothing in them is taken for an operator or
+        // for a file that is written.
         static QUOTED: LazyLock<Regex> =
             LazyLock::new(|| compile_expression(r#""[^"]*"|'[^']*'|>&[12]"#));
+        // What follows `<<` may be the text of the here-document.
         let before_document = line.split("<<").next().unwrap_or_default();
         let code = QUOTED.replace_all(before_document, "_").replace("&>", ">");
 
@@ -67,7 +69,8 @@ impl CommandLine {
                 continue;
             }
             if !is_step_read_only && command.is_read_only {
-                // All steps before only look. By default, a line is not read-only.
+                // All steps before only read, so they are dropped. By default, a command line is
+                // not read-only.
                 command = CommandLine::default();
             }
             step.folder.clone_from(&folder);

@@ -3,7 +3,7 @@
 
 use super::budget::*;
 use super::call::SummaryCall;
-use super::failed_output::informative_lines;
+use super::failed_output::pick_informative_lines;
 use super::quote::{code_span, one_line, quote_line, strip_digits};
 use super::removals::Removals;
 use super::shell::CommandLine;
@@ -53,8 +53,8 @@ impl ToolHistory {
         }
     }
 
-    /// Records a call that ended with `output`, in place of the oldest one if [`RECENT`] calls are
-    /// recorded. The todo list is replaced if the call passed and its tool keeps one.
+    /// Records a call that ended with `output`. Of more than [`RECENT`] calls, the oldest is
+    /// dropped. If a tool such as `TodoWrite` passed, its list replaces the todo list.
     pub fn record_run(&mut self, mut call: SummaryCall, outcome: Outcome, output: &str) {
         if outcome == Outcome::Passed && call.tool.to_lowercase().contains("todo") {
             let list = if call.todo_list.is_empty() {
@@ -76,7 +76,7 @@ impl ToolHistory {
         self.runs.drain(..excess);
         self.runs.push_back(ToolRun {
             output: match &outcome {
-                Outcome::Failed(status) => informative_lines(status, output),
+                Outcome::Failed(status) => pick_informative_lines(status, output),
                 _ if command.is_read_only => first_line(output),
                 _ => result_line(output),
             },
@@ -88,8 +88,9 @@ impl ToolHistory {
         });
     }
 
-    /// Returns the commands whose last run is known to have passed, newest first. Commits, which
-    /// are listed apart, and commands that change nothing are left out.
+    /// Lists the commands whose last run is known to have passed, newest first, with their results:
+    /// `` `make test` ("31 passed") ``. Commits, which are listed apart, and commands that change
+    /// nothing are left out.
     pub fn passed_commands(&self) -> Vec<String> {
         let mut seen_steps = HashSet::default();
         let mut passed = Vec::new();
@@ -97,6 +98,7 @@ impl ToolHistory {
             if run.call.command.is_empty() || run.command.is_read_only || run.is_commit() {
                 continue;
             }
+            // The newest run comes first. Also if it failed, it hides the earlier ones.
             let is_last_run = seen_steps.insert(&run.command.steps);
             if !is_last_run || !run.is_passed() {
                 continue;
@@ -110,8 +112,8 @@ impl ToolHistory {
         fold_series(&passed)
     }
 
-    /// Returns the first lines of the messages of commits, newest first, as far as the command
-    /// lines have them.
+    /// Quotes the first line of each commit's message, newest first. A message that is not in the
+    /// command line, but in a file or an editor, is not known.
     pub fn commit_messages(&self) -> Vec<String> {
         static MESSAGE: LazyLock<Regex> = LazyLock::new(|| compile_expression(COMMIT));
         let mut messages = Vec::new();
@@ -125,16 +127,16 @@ impl ToolHistory {
         messages
     }
 
-    /// Returns the files changed since the last commit or, without one, in the last turn that
-    /// changed any, without those removed since.
+    /// Returns the files of the newest work: those changed since the last commit or, if there is no
+    /// commit, in the last turn that changed any. Files that were removed since are left out.
     pub fn changed_files(&self, removals: &Removals) -> ChangedFiles {
         let has_commits = self.runs.iter().any(ToolRun::is_commit);
-        let mut newest_first = self.runs.iter().rev();
-        let last_change = newest_first.find(|run| run.changes_file());
-        let turn_number = last_change.map_or(self.turn_number, |run| run.turn_number);
+        let mut newest_runs = self.runs.iter().rev();
+        let last_change = newest_runs.find(|run| run.changes_file());
+        let changing_turn = last_change.map_or(self.turn_number, |run| run.turn_number);
         let occasion = if has_commits {
             "since the last `git commit`"
-        } else if turn_number == self.turn_number {
+        } else if changing_turn == self.turn_number {
             "for the request under Goal"
         } else {
             "for an earlier request"
@@ -143,16 +145,17 @@ impl ToolHistory {
         let mut seen = HashSet::default();
         let mut files = Vec::new();
         for run in self.runs.iter().rev() {
-            let is_earlier = run.turn_number < turn_number;
-            if run.is_commit() || (is_earlier && !has_commits) {
+            // The work before the last commit, or before that turn, is older.
+            let is_before_turn = !has_commits && run.turn_number < changing_turn;
+            if run.is_commit() || is_before_turn {
                 break;
             }
             let file = &run.call.target;
             if !run.changes_file() || file.is_empty() || removals.contain(file) {
                 continue;
             }
-            let is_new = seen.insert(file);
-            if is_new {
+            let is_first_time = seen.insert(file);
+            if is_first_time {
                 files.push(code_span(file, COMMAND));
             }
         }

@@ -99,16 +99,18 @@ pub(super) fn may_bind_expression() -> String {
     )
 }
 
-/// Returns the sentences of a request that remain binding, in quotation marks: those in its `prose`
-/// with a clause that [`BINDING`] matches, that are not questions, and that are neither a nod nor
-/// too long to quote. A request that begins with a code span is about the code.
-pub(super) fn binding_sentences(request: &str, prose: &[&str]) -> Vec<String> {
+/// Quotes the sentences of a request that bind later work, too: "Never call the harbour office."
+/// They are looked for in its `prose`, which has the user's own words. Questions, and sentences
+/// that are too short or too long to quote, are left out.
+pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<String> {
     let whole = request.trim();
+    // A request that begins with a code span is about that code.
     if whole.starts_with('`') {
         return Vec::new();
     }
     let mut quotations = Vec::new();
     for sentence in sentences_of_lines(prose, &MAY_BIND) {
+        // A demand that is the whole message is what is to be done now: "it must be faster".
         let is_whole_message = sentence == whole && split_at_full_stops(sentence).len() == 1;
         if is_whole_message && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence) {
             continue;
@@ -128,8 +130,8 @@ pub(super) fn binds_in_general(wish: &str) -> bool {
     WORDS.is_match(wish)
 }
 
-/// Whether a clause of a sentence binds later work. A sentence that is meant for the moment has
-/// none, whatever else its clauses say.
+/// Whether a clause of a sentence binds later work: the second of "draw the map, but never the
+/// border". A sentence with words for the moment, such as "this time", has no such clause.
 fn has_binding_clause(sentence: &str) -> bool {
     if MOMENT.is_match(sentence) {
         return false;

@@ -33,7 +33,8 @@ impl Replacement {
         }
     }
 
-    /// Reads a patch, whose lines begin with `+`, `-`, or a space if they stay.
+    /// Reads a patch. A line that stays begins with a space, and is on both sides, so that it does
+    /// not count as added. A line with `-` need not be known; what it removed is not described.
     fn read_patch(patch: Option<Raw>) -> Replacement {
         let mut replacement = Replacement::default();
         for line in string_lines(patch).lines() {
@@ -53,9 +54,12 @@ fn push_line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// Returns what a call writes into a file.
+/// Reads what a call writes into a file, by the names of the arguments of all agents: `oldText` and
+/// `newText` (pi), `old_string` and `new_string` (Claude Code), several of them in `edits`, a whole
+/// file in `content`, the source of a notebook's cell, or a patch in `input`. A call has one of
+/// these forms.
 pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
-    // All is found in one walk, because this is done for each edit of a session.
+    // All members are found in one walk, because this is done for each edit of a session.
     let names = [
         "edits",
         "oldText",
@@ -82,16 +86,19 @@ pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
         let [old, old_string, new, new_string] = find_members(edit, names);
         replacements.push(Replacement::read(old.or(old_string), new.or(new_string)));
     }
-    // A whole file replaces nothing.
+    // The old content of a whole file is not in the call.
     replacements.push(Replacement::read(None, content.or(source)));
     replacements.push(Replacement::read_patch(patch));
     replacements.retain(|replacement| !replacement.new.is_empty());
     replacements
 }
 
-/// Returns the lines that describe what a call writes into the file at `path`, given what it
-/// replaces, without secrets: the lines of the first names that it adds or, if there are none, the
-/// first line. Empty if it writes nothing that can be quoted.
+/// Chooses from what a call adds to the file at `path` the lines that describe it best: those that
+/// declare the first [`MOST_NAMES`] functions, types or sections or, if there are none, the first
+/// line with a word. Empty if nothing is added, or the lines are too long to quote.
+///
+/// The secrets in `replacements` were removed before: one line alone of a secret could not be
+/// recognized.
 pub(super) fn choose_written(replacements: &[Replacement], path: &str) -> String {
     let mut added = Vec::new();
     for Replacement { old, new } in replacements {
@@ -124,7 +131,8 @@ fn is_quotable(line: &str) -> bool {
     count_utf16(line) <= LONGEST_LINE
 }
 
-/// Describes the lines of [`choose_written`] by their names or, if they have none, quotes them.
+/// Describes the lines that [`choose_written`] returned for the file at `path`: by the names that
+/// they declare (`` `fn low`, `fn high` ``) or, without such names, by a quotation.
 pub(super) fn describe_written(lines: &str, path: &str) -> String {
     let mut names = Vec::new();
     for line in lines.lines() {
@@ -141,8 +149,9 @@ pub(super) fn describe_written(lines: &str, path: &str) -> String {
     }
 }
 
-/// Returns the name that a line declares: a heading, as the kind of the file writes it, or what is
-/// before the parameters or the body of a declaration.
+/// Returns the name that a line of the file at `path` declares. Files of text have headings, which
+/// are returned whole (`## Tides`); in other files, the name is the start of a declaration (`pub fn
+/// low`).
 fn find_name<'l>(line: &'l str, path: &str) -> Option<&'l str> {
     let line = line.trim();
     let extension = path.rsplit('.').next().unwrap_or_default();
@@ -196,7 +205,8 @@ const MODIFIERS: [&str; 14] = [
     "const",
 ];
 
-/// Returns the declaration of a line of code, up to its parameters or its body.
+/// Returns the declaration in a line of code, without its parameters and its body: `pub fn low` of
+/// `pub fn low(at: Time) -> u8 {`. In Go, a receiver is kept: `func (t *Tide) Low`.
 fn find_declaration(line: &str) -> Option<&str> {
     let mut words = line.split_whitespace();
     let keyword = words.find(|word| !MODIFIERS.contains(word))?;
@@ -207,15 +217,15 @@ fn find_declaration(line: &str) -> Option<&str> {
     if !name.starts_with(|c: char| c.is_alphabetic() || "_(<".contains(c)) {
         return None;
     }
-    // In Go, the receiver precedes the name.
+    // The parentheses of a receiver precede the name, so those of the parameters are behind it.
     let name_start = if name.starts_with('(') {
         line.find(')')? + 1
     } else {
         line.find(name)?
     };
-    let length = line[name_start..].find(['(', '{', ':', '=', ';']);
-    let end = length.map_or(line.len(), |length| name_start + length);
-    Some(line[..end].trim())
+    let name_len = line[name_start..].find(['(', '{', ':', '=', ';']);
+    let name_end = name_len.map_or(line.len(), |name_len| name_start + name_len);
+    Some(line[..name_end].trim())
 }
 
 #[cfg(test)]

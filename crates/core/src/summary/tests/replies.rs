@@ -276,7 +276,7 @@ fn choices_and_corrections_are_known_by_their_words() {
         ("can we use dashes instead", false),
         ("write the legend", false),
     ] {
-        let choices = choices::choices(&[message]);
+        let choices = choices::find_choices(&[message]);
         assert!(
             choices.is_empty() || may_wish_or_choose(message),
             "{message}"

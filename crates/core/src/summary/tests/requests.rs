@@ -516,7 +516,7 @@ fn a_path_or_a_skill_alone_is_a_request() {
 /// Returns the wishes in a request.
 fn wishes_in(request: &str) -> Vec<String> {
     let prose = prose::prose_of_user(request);
-    let wishes = wishes::binding_sentences(request, &prose);
+    let wishes = wishes::quote_binding_sentences(request, &prose);
     assert!(
         wishes.is_empty() || may_wish_or_choose(request),
         "{request}"
