@@ -139,6 +139,7 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
             session_id: "t".to_owned(),
             source: None,
             cwd: None,
+            name: None,
         };
         let new = fork(&reader, session.leaf.into(), &options, &mut fresh).unwrap();
         new.write(&session, &bytes, &mut std::io::sink()).unwrap();

@@ -74,7 +74,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
     // Entries given by options, in the order in which they are written.
-    /// Set the name of the session; an empty NAME clears it
+    /// Set the name of the session (an empty NAME clears it)
     #[arg(long, value_name = "NAME", help_heading = "Entries")]
     pub name: Option<String>,
     /// Use this model (appends a change of the model, which applies to the replies that follow)

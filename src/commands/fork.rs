@@ -57,6 +57,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess fork --subtree --alone session.jsonl '@~9'",
     ),
     Example::new(
+        "Try something else from an entry on, in a session with a name of its own",
+        "pisess fork --name 'narrow gauge' session.jsonl '@~4'",
+    ),
+    Example::new(
         "Copy everything, for another project",
         "pisess fork --branches --cwd ~/other session.jsonl",
     ),
@@ -123,6 +127,9 @@ pub struct Args {
     /// Write the new session in the format of this agent
     #[arg(long = "for", value_name = "AGENT")]
     pub agent: Option<TargetAgent>,
+    /// Set the name of the session (of the new one)
+    #[arg(long, value_name = "NAME", conflicts_with = "branches")]
+    pub name: Option<String>,
     /// Record DIR as the working directory (of the new session)
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
@@ -175,6 +182,13 @@ impl ValueEnum for TargetAgent {
 }
 
 impl Args {
+    /// Returns `--name` as the agent of the new session stores it.
+    fn normalized_name(&self, open: &OpenSession) -> Option<Text<'static>> {
+        let dialect = self.target_dialect().unwrap_or(open.session.dialect);
+        let name = self.name.as_ref()?;
+        Some(dialect.agent().normalize_name(name))
+    }
+
     /// Returns the dialect of the copy; `None` to keep the dialect of the session. For an agent
     /// with a format of its own, the copy is in the dialect of pi, and is then converted.
     fn target_dialect(&self) -> Option<Dialect> {
@@ -269,6 +283,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         session_id: ids.new_session_id(ui)?,
         source,
         cwd,
+        name: args.normalized_name(&open),
     };
     let new_session = ids.with_id_source(ui, |id_source| {
         open.input

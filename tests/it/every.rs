@@ -156,6 +156,7 @@ const WRITING: &[&str] = &[
     "merge F root --summary s",
     "check F --repair --backup",
     "fork F",
+    "fork F --name n",
     "fork F @ --subtree",
     "fork F @ --subtree --alone",
     "fork F --branches",

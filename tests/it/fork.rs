@@ -1332,3 +1332,44 @@ fn what_codex_adds_follows() {
     70f85fcc  • custom: foreign_session_import  ← active
     ");
 }
+
+/// `--name` names the new session, in whichever format it is written; the source keeps its own.
+#[test]
+fn fork_name_names_the_new_session() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let name_of = |path: &str| {
+        let row = s.run(&format!("list --json ./{path}"));
+        let row: serde_json::Value = serde_json::from_str(&row).unwrap();
+        row["name"].clone()
+    };
+    for (line, path) in [
+        (
+            "fork --name 'narrow gauge' ./tour.jsonl -o ./pi.jsonl",
+            "pi.jsonl",
+        ),
+        (
+            "fork --name 'narrow gauge' --for omp ./tour.jsonl -o ./omp.jsonl",
+            "omp.jsonl",
+        ),
+        (
+            "fork --name 'narrow gauge' --for pi ./omp.jsonl -o ./back.jsonl",
+            "back.jsonl",
+        ),
+        (
+            "fork --name 'narrow gauge' --subtree ./tour.jsonl @~4 -o ./sub.jsonl",
+            "sub.jsonl",
+        ),
+    ] {
+        s.run(line);
+        assert_eq!(name_of(path), "narrow gauge", "{line}");
+        s.run(&format!("check -q ./{path}"));
+    }
+    assert!(name_of("tour.jsonl").is_null());
+    let all = s
+        .unchanged("fork --name x --branches ./tour.jsonl")
+        .fails(2);
+    assert!(all.contains("--branches"), "{all}");
+    s.run("fork --name 'narrow gauge' --for claude ./tour.jsonl -o ./claude.jsonl");
+    let listed = s.run("list --source claude ./claude.jsonl");
+    assert!(listed.contains("narrow gauge"), "{listed}");
+}

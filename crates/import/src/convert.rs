@@ -104,6 +104,7 @@ fn write_head(
         session_id: target.id.to_owned(),
         source: None,
         cwd: Some(cwd.as_borrowed()),
+        name: None,
     };
     let created = iso_string(created_ms);
     let head = build_head_for(

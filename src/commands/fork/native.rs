@@ -94,12 +94,13 @@ impl NativeFork<'_> {
         Ok(exit)
     }
 
-    /// Adds the session's title to the file in which the agent looks for titles. Does nothing if
-    /// the session has no name, or if the agent has no such file.
+    /// Adds the session's title, `--name` or the name of the source, to the file in which the agent
+    /// looks for titles. Does nothing if there is no name, or if the agent has no such file.
     ///
     /// The session is written already, so a failure is only a warning.
     fn add_to_title_list(&self, now_ms: i64, ui: &mut Ui) {
-        let Some(title) = self.open.session.name() else {
+        let own_name = self.args.normalized_name(self.open);
+        let Some(title) = own_name.or_else(|| self.open.session.name()) else {
             return;
         };
         // The directory of the agent, with all its files.

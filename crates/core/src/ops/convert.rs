@@ -39,7 +39,7 @@ pub fn convert_session(
         Dialect::OhMyPi => Dialect::Pi,
     };
 
-    let name = session.name();
+    let name = options.name.clone().or_else(|| session.name());
     let name_json = name.as_ref().map(encode_to_vec);
     let title = name_json.as_deref().map(Raw::from_checked);
     let title_source = title.map(|_| Raw::from_checked(b"\"user\""));

@@ -22,6 +22,7 @@ use crate::session::reference::Position;
 use crate::session::tree::Ancestry;
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
@@ -36,6 +37,9 @@ pub struct ForkOptions<'a> {
     pub source: Option<Text<'a>>,
     /// The working directory of the new session. If `None`, that of the source is kept.
     pub cwd: Option<Text<'a>>,
+    /// The name of the new session, as its agent stores names. If `None`, that of the source is
+    /// kept. [`fork_all`] ignores it: the copy has no entries besides those of the source.
+    pub name: Option<Text<'a>>,
 }
 
 /// Whether a fork of a subtree includes the ancestors of its top.
@@ -141,6 +145,12 @@ fn finish_fork(
 
     let mut chain = Chain::with_parent(session, new_leaf.into(), id_source);
     add_labels_of_copies(&mut chain, session, &copied);
+    if let Some(name) = &options.name {
+        let entry = session
+            .agent()
+            .new_name_entry(name, session.name().as_ref());
+        chain.add_entry(entry);
+    }
     if chain.change.is_empty() && leaf_id != last_id {
         chain.add_entry(new_mark(last_id.as_ref(), leaf_id.as_ref(), &[]));
     }
@@ -295,11 +305,18 @@ fn build_head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<
         None => (source_header.get("title"), source_header.get("titleSource")),
     };
 
-    let title = stored_title.filter(|title| title.is_truthy());
+    let new_title = options.name.as_ref().map(encode_to_vec);
+    let title;
     let mut title_source = None;
-    if title.is_some() {
-        // The agent knows only these two sources, and rejects a title line with another.
-        title_source = stored_source.filter(|source| source.is("auto") || source.is("user"));
+    if let Some(new_title) = &new_title {
+        title = Some(Raw::from_checked(new_title));
+        title_source = Some(Raw::from_checked(b"\"user\""));
+    } else {
+        title = stored_title.filter(|title| title.is_truthy());
+        if title.is_some() {
+            // The agent knows only these two sources, and rejects a title line with another.
+            title_source = stored_source.filter(|source| source.is("auto") || source.is("user"));
+        }
     }
     build_head_for(
         session.agent(),
