@@ -86,7 +86,8 @@ pub struct Args {
 /// loaded. The exit code is [`Exit::Found`] if no agent wrote any of the lines.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let target = BlameTarget::parse(&args.file, ui)?;
-    let (_, bytes) = read_argument(&target.path, "a file to blame", MOST_TEXT_BYTES, None, ui)?;
+    let (_, bytes) = read_argument(&target.path, "a file to blame", MOST_TEXT_BYTES, None, ui)
+        .map_err(|failure| hint_lost_file(failure, &target.path))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let wanted_lines = target.check_lines(&text)?;
 
@@ -136,6 +137,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Exit::Done
     };
     Ok(exit.max(answer))
+}
+
+/// Adds to the failure for a file that does not exist how to find it in sessions.
+fn hint_lost_file(failure: Failure, path: &Path) -> Failure {
+    if path == Path::new("-") || path.exists() {
+        return failure;
+    }
+    failure.with_hint(
+        "`pisess stats --all --by file,session` names the sessions that changed a file; `pisess show --file PATH SESSION` prints it",
+    )
 }
 
 /// The file whose lines are blamed, and the range of lines to print.

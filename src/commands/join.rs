@@ -167,6 +167,7 @@ fn add_in_place(
         output: None,
         ..args.write.clone()
     };
+    let first_name = first.input.name.clone();
     let mut counts = CopyCounts::default();
     let exit = first.apply_change(&write, ui, |locked_first, id_source| {
         let first_reader = locked_first.entry_reader();
@@ -185,8 +186,12 @@ fn add_in_place(
             ..Decision::default()
         })
     })?;
-    if counts.only_second > 0 && !write.change.json && !write.change.dry_run {
+    if counts.only_second > 0 && !write.change.json {
         counts.report(ui);
+    }
+    let has_added = counts.only_second > 0 && !write.change.dry_run && !write.change.json;
+    if has_added && args.other.is_some() {
+        ui.print_status(&format!("{first_name} has the entries of both now"));
     }
     Ok(exit)
 }

@@ -443,12 +443,12 @@ fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Re
         if outcome.old_file.is_err() {
             return Ok(());
         }
-        return ui.print(&outcome_line(outcome));
+        return ui.print(&outcome_line(outcome, args));
     }
 
     for outcome in outcomes {
         if matches!(outcome.status, Status::Migrated | Status::Outdated) {
-            ui.print(&outcome_line(outcome))?;
+            ui.print(&outcome_line(outcome, args))?;
         }
     }
     outcome_table(outcomes, args).print(ui)
@@ -489,8 +489,9 @@ fn print_plan(outcomes: &[MigrationOutcome], ui: &mut Ui) -> Result<(), Failure>
 }
 
 /// Returns an outcome as a line, with the version and the number of entries before the migration.
-/// This is not called for a failure, which has neither.
-fn outcome_line(outcome: &MigrationOutcome) -> String {
+/// With `--backup`, it ends with the path of the old file. This is not called for a failure, which
+/// has neither.
+fn outcome_line(outcome: &MigrationOutcome, args: &Args) -> String {
     let path = to_visible(&outcome.path.to_string_lossy());
     let (from, entries) = match &outcome.old_file {
         Ok(old_file) => (old_file.version, old_file.entries),
@@ -500,7 +501,13 @@ fn outcome_line(outcome: &MigrationOutcome) -> String {
         Status::Current => format!("{path}: already version 3, {entries} entries\n"),
         Status::Outdated => format!("{path}: {from}, {entries} entries, to be migrated\n"),
         // Of the other statuses, `migrate` uses only `Migrated` and `Failed`.
-        _ => format!("{path}: migrated from {from}, {entries} entries\n"),
+        _ => {
+            let backup = match &args.backup {
+                Some(suffix) => format!("; the old file is {path}{suffix}"),
+                None => String::new(),
+            };
+            format!("{path}: migrated from {from}, {entries} entries{backup}\n")
+        }
     }
 }
 

@@ -3018,8 +3018,8 @@ fn sessions_of_gemini_cli_are_found_by_their_id_and_have_sub_agents() {
     let stats = h.run("stats --by session --all --source gemini");
     assert_snapshot!(stats, @r"
     session                                                         messages  calls  failed   input  output  cache write  cache read  total tokens      cost  time  files
-    b5ad6f85  2026-04-29  look at @dot.png now --- Content from r…         6      1       0  24,000      15            0      36,000        60,015  ~$0.0347    0s      0
-    3ac05b16  2026-04-29  say a word                                       4      0       0  16,000      10            0      24,000        40,010  ~$0.0231    0s      0
+    0006f658  2026-04-29  look at @dot.png now --- Content from r…         6      1       0  24,000      15            0      36,000        60,015  ~$0.0347    0s      0
+    6dbb0707  2026-04-29  say a word                                       4      0       0  16,000      10            0      24,000        40,010  ~$0.0231    0s      0
     total                                                                 10      1       0  40,000      25            0      60,000       100,025  ~$0.0577    0s      0
     ~ $0.06 of the cost is estimated, prices of 2026-11-29
     ");

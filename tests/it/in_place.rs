@@ -68,6 +68,18 @@ fn without_lines(answer: &str) -> String {
     line_number.replace_all(answer, "$1").into_owned()
 }
 
+/// Returns the characters of an id that tables show.
+fn end_of(id: &str) -> &str {
+    &id[id.len() - 8..]
+}
+
+/// Returns the id of a session of any agent, as `list` shows it.
+fn session_id(s: &Sandbox, file: &str) -> String {
+    let row = s.run(&format!("list --source all --json ./{file}"));
+    let row: serde_json::Value = serde_json::from_str(&row).unwrap();
+    row["id"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn reading_commands_answer_as_for_the_imported_session() {
     for source in SOURCES {
@@ -75,6 +87,7 @@ fn reading_commands_answer_as_for_the_imported_session() {
         let name = source.rsplit('/').next().unwrap();
         let import = format!("import -q ./{name} -o ./imported.jsonl");
         s.run(&import);
+        let [own_id, imported_id] = [name, "imported.jsonl"].map(|file| session_id(&s, file));
         for command in READING_COMMANDS {
             let answer_for = |session: &str| {
                 let done = s.pisess(&command.replace("SESSION", session)).done();
@@ -82,7 +95,10 @@ fn reading_commands_answer_as_for_the_imported_session() {
             };
             let in_place = answer_for(&format!("./{name}"));
             assert!(!in_place.contains("not a session"), "{source}: {in_place}");
-            let of_import = answer_for("./imported.jsonl");
+            // The session keeps the id that its agent gave it; its entries get those of an import.
+            let of_import = answer_for("./imported.jsonl")
+                .replace(&imported_id, &own_id)
+                .replace(end_of(&imported_id), end_of(&own_id));
             assert_eq!(
                 without_lines(&in_place),
                 without_lines(&of_import),
@@ -145,24 +161,33 @@ fn a_session_is_found_by_the_id_that_its_agent_gave_it() {
     assert_eq!(by_id.text(), by_path.text());
 }
 
-/// `stats` and `grep` print the id that the session would have after an import.
 #[test]
 fn a_session_is_found_by_the_id_of_its_import() {
     let s = with_stored_session();
-    let stats = s
-        .pisess("stats --all --source all --by session --json")
-        .at_home()
-        .done();
-    let row: serde_json::Value =
-        serde_json::from_str(stats.text().lines().next().unwrap()).unwrap();
-    let id = row["session"].as_str().unwrap();
+    s.run(&format!("import -q ./{STORED} -o ./imported.jsonl"));
+    let id = session_id(&s, "imported.jsonl");
     assert_ne!(id, "c1a00000-0000-4000-8000-0000000000a1");
-    let found = s
-        .pisess(&format!("tree {}", &id[id.len() - 8..]))
-        .at_home()
-        .done();
+    let by_import = s.pisess(&format!("tree {id}")).at_home().done();
     let by_path = s.pisess(&format!("tree ./{STORED}")).at_home().done();
-    assert_eq!(found.text(), by_path.text());
+    assert_eq!(by_import.text(), by_path.text());
+}
+
+/// Two verbs never disagree about the id of a session.
+#[test]
+fn stats_and_grep_show_the_id_that_list_shows() {
+    let s = with_stored_session();
+    let answers = [
+        "list --all --source claude --json",
+        "stats --all --source claude --by session --json",
+        "grep --all --source claude --json -m 1 paper",
+    ];
+    for line in answers {
+        let answer = s.pisess(line).at_home().done().text();
+        assert!(
+            answer.contains("c1a00000-0000-4000-8000-0000000000a1"),
+            "{line}: {answer}"
+        );
+    }
 }
 
 /// Sessions of Claude Code and of pi, both in their stores.

@@ -161,8 +161,9 @@ pub fn write_in_place(
         mut offsets,
     } = write_head_in_place(head, out)?.lines;
 
-    let id = head.derive_session_id(Dialect::Pi, 0);
-    let target = in_place_target(head, &id);
+    let target = in_place_target(head);
+    // The entries get the ids that they would have after an import.
+    let imported_id = head.derive_session_id(target.agent, 0);
     let is_past_record = Cell::new(false);
     let mut write_entry = |offset: u64, line: &[u8]| {
         // An import ends with its record. What a reader still holds back then is written by a later
@@ -174,7 +175,13 @@ pub fn write_in_place(
         out.write_all(line)?;
         out.write_all(b"\n")
     };
-    let writer = EntryWriter::new(target.agent, &id, 0, head.created_ms, &mut write_entry);
+    let writer = EntryWriter::new(
+        target.agent,
+        &imported_id,
+        0,
+        head.created_ms,
+        &mut write_entry,
+    );
     let format = head.origin.format();
     let mut reader = format.new_reader(source, &head.layout, target.earlier, writer)?;
     let read_object = |line: Line, object: Option<Outlined>| {
@@ -208,9 +215,8 @@ pub fn write_in_place(
 
 /// Writes the session without its entries: the lines before them, as [`write_in_place`] does.
 pub fn write_head_in_place(head: &SourceHead, out: &mut dyn Write) -> io::Result<InPlaceSession> {
-    let id = head.derive_session_id(Dialect::Pi, 0);
     let cwd = head.cwd.clone().unwrap_or_default();
-    let target = in_place_target(head, &id);
+    let target = in_place_target(head);
     let head_len = write_head(&target, None, head.created_ms, &cwd, out)?;
     Ok(InPlaceSession {
         lines: WrittenLines {
@@ -221,15 +227,16 @@ pub fn write_head_in_place(head: &SourceHead, out: &mut dyn Write) -> io::Result
     })
 }
 
-/// Returns the session with this id that is made for a command that only reads it.
-fn in_place_target<'a>(head: &'a SourceHead, id: &'a str) -> ImportTarget<'a> {
+/// Returns the session that is made for a command that only reads it. It keeps the id that its
+/// agent gave it, under which `list` shows it.
+fn in_place_target(head: &SourceHead) -> ImportTarget<'_> {
     static NONE: EarlierImports = EarlierImports {
         ends: Vec::new(),
         merged_from: 0,
     };
     ImportTarget {
         agent: Dialect::Pi,
-        id,
+        id: &head.id,
         source_path: &head.path,
         earlier: &NONE,
     }

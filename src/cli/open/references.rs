@@ -203,7 +203,7 @@ impl OpenSession {
 }
 
 /// The maximum width of a line in a hint, in columns.
-const MOST_LINE_COLUMNS: usize = 200;
+const MOST_LINE_COLUMNS: usize = 2_000;
 
 /// Returns the failure for a reference or a range that cannot be resolved in the session `name`
 /// (exit 2). A range without entries is a negative answer (exit 1).
