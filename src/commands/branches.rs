@@ -15,6 +15,7 @@ use crate::format::{format_age, format_estimate, format_tokens};
 use crate::load::LoadOptions;
 use crate::ops::branches::{Branch, Outcome, find_branches};
 use crate::ops::context_estimate::{PrunedPayloads, estimate_wrong_counts};
+use crate::ops::rows::EntryRow;
 use crate::ops::switch::is_mark;
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::ops::undo::find_undone;
@@ -319,31 +320,24 @@ impl BranchList<'_> {
         }
     }
 
-    /// Returns what came out at the end of a branch. An answer needs no role.
+    /// Returns the cell with what came out at the end of a branch: `The map has 4 islands.`, or
+    /// `(failed) bash: make test`. The role of an assistant's message is left out, because most
+    /// branches end with one.
     fn outcome_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
         let mut cell = Cell::new();
         let Some(outcome) = branch.outcome else {
             return cell;
         };
-        if outcome.has_failed(self.drawing.session) {
+        let session = self.drawing.session;
+        if outcome.has_failed(session) {
             cell.push(("(failed) ".to_owned(), styles.error));
         }
         let row = self.drawing.row(outcome.entry);
-        if !self
-            .drawing
-            .session
-            .is_message(outcome.entry, Role::Assistant)
-        {
-            let colon = if row.body.is_empty() { "" } else { ": " };
-            cell.push((
-                to_visible(&format!("{}{colon}", row.role)),
-                tone_style(row.tone, styles),
-            ));
+        if !session.is_message(outcome.entry, Role::Assistant) {
+            cell.push(role_part(&row, styles));
         }
-        cell.push((
-            to_visible(&without_half_pair(row.body.clone()).to_string_lossy()),
-            Style::new(),
-        ));
+        let text = without_half_pair(row.body.clone());
+        cell.push((to_visible(&text.to_string_lossy()), Style::new()));
         cell
     }
 
@@ -358,11 +352,12 @@ impl BranchList<'_> {
         cell
     }
 
-    /// Returns the last user message of a branch. A branch without one shows its tip instead.
+    /// Returns the cell with the last user message of a branch: `(undone) [bug] on 3f9a  [start]
+    /// Draw the map`. A branch without such a message shows its tip instead.
     ///
-    /// Before the message are, each only if it applies: `(undone)`, if the branch was undone; the
-    /// label of another entry of the branch, with the id of that entry; the label of the message
-    /// itself. The label of the last entry is left to [`Self::tip_cell`].
+    /// What precedes the message is there only if it applies: `(undone)`, if the branch was undone;
+    /// the label of another entry of the branch, with the id of that entry; the label of the
+    /// message itself. The label of the last entry is in another column: see [`Self::tip_cell`].
     fn message_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
         let representative = self.representative_entry(branch);
         let mut cell = Cell::new();
@@ -388,13 +383,9 @@ impl BranchList<'_> {
 
         if let Some(ix) = representative {
             let row = self.drawing.row(ix);
-            // A user message needs no role.
+            // The heading of the column is the role of a user message.
             if branch.request.is_none() {
-                let colon = if row.body.is_empty() { "" } else { ": " };
-                cell.push((
-                    to_visible(&format!("{}{colon}", row.role)),
-                    tone_style(row.tone, styles),
-                ));
+                cell.push(role_part(&row, styles));
             }
             cell.push((
                 to_visible(&self.request_text(ix).to_string_lossy()),
@@ -403,6 +394,14 @@ impl BranchList<'_> {
         }
         cell
     }
+}
+
+/// Returns the role of an entry as a part of a cell. If the row has a body, which is to follow, it
+/// ends with a colon.
+fn role_part(row: &EntryRow, styles: &Styles) -> (String, Style) {
+    let colon = if row.body.is_empty() { "" } else { ": " };
+    let role = to_visible(&format!("{}{colon}", row.role));
+    (role, tone_style(row.tone, styles))
 }
 
 /// The maximum width of the label of a branch's last entry.

@@ -52,8 +52,8 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Check session files, and optionally repair them.
 ///
-/// In a pipe, each finding is a line: file, line number, severity, problem, and `[repairable]` if it
-/// can be repaired. An indented line below it has the consequence for the agent that opens the
+/// In a pipe, each finding is a line: file, line number, severity, problem, and `[repairable]` if
+/// it can be repaired. An indented line below it has the consequence for the agent that opens the
 /// session. If a file has many findings, its path is printed once, above them. A directory is
 /// searched recursively. `pisess show SESSION :LINE` prints what a damaged line has.
 ///
@@ -137,9 +137,8 @@ struct CheckedSession {
 }
 
 /// Warns of files with the same session id, with one warning for each id. Several paths of one file
-/// are no copies.
-///
-/// If all sessions of the stores were checked, `join` finds both copies by their id.
+/// are no copies. The hint is the command that joins two copies. If they are in the stores of the
+/// agents (`are_of_stores`), it has their id, by which `join` finds both.
 fn warn_of_copies(paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: bool, ui: &mut Ui) {
     for (id, paths) in paths_by_id {
         let paths = store::distinct_files(paths, PathBuf::as_path);
@@ -170,8 +169,8 @@ struct SessionsToCheck {
     failures: Vec<Failure>,
 }
 
-/// Finds the sessions to check: those below `arguments`; with `--source`, those of other agents, or
-/// of all.
+/// Finds the sessions to check: those at and below `arguments`, which are the stores with `--all`.
+/// `--source` chooses those of other agents instead, or together with `--all` adds them.
 fn find_sessions(
     args: &Args,
     arguments: &[PathBuf],
@@ -182,27 +181,32 @@ fn find_sessions(
     } else {
         None
     };
-    if let Some(sources) = &sources
-        && !sources.includes_own
-    {
+    let Some(sources) = sources else {
+        return Ok(find_own_sessions(arguments, ui));
+    };
+    if !sources.includes_own {
         let files = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
         return Ok(SessionsToCheck {
             files,
             failures: Vec::new(),
         });
     }
-    let mut found = expand_arguments_to_read(arguments, Reach::Whole, ui);
-    if let Some(sources) = sources
-        && args.all
-    {
-        found
-            .files
-            .extend(find_sessions_of(&sources.origins, None, ui));
+
+    let mut sessions = find_own_sessions(arguments, ui);
+    if args.all {
+        let of_others = find_sessions_of(&sources.origins, None, ui);
+        sessions.files.extend(of_others);
     }
-    Ok(SessionsToCheck {
+    Ok(sessions)
+}
+
+/// Finds the sessions at and below `arguments`.
+fn find_own_sessions(arguments: &[PathBuf], ui: &mut Ui) -> SessionsToCheck {
+    let found = expand_arguments_to_read(arguments, Reach::Whole, ui);
+    SessionsToCheck {
         files: found.files,
         failures: found.failures,
-    })
+    }
 }
 
 /// Checks sessions on all processors, and prints the findings in the order of the sessions. A

@@ -136,7 +136,8 @@ pub struct Args {
     pub window: Option<u64>,
     #[command(flatten)]
     pub hook: HookArgs,
-    /// Print the result as JSON (with --tokens --by: an object per row; the context itself is JSON anyway, except with --as text)
+    /// Print the result as JSON (with --tokens --by: an object per row; the context itself is JSON
+    /// anyway, except with --as text)
     #[arg(long)]
     pub json: bool,
 }
@@ -430,6 +431,7 @@ fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Res
             if index > 0 {
                 out.write_all(b",")?;
             }
+            // The first error is of reading the message, the second of writing it.
             message.with_json(&reader, |json| write_valid(&mut out, json.bytes(), is_utf8))??;
         }
     }

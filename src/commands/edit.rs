@@ -147,7 +147,8 @@ struct TargetReport {
 }
 
 impl TargetReport {
-    /// Reads the reports of the targets. `open` is the session before the edit.
+    /// Reads what is reported of each entry to edit. `open` is the session before the edit, because
+    /// afterwards the entries have other texts.
     fn read_all(open: &OpenSession, args: &Args) -> Result<Vec<TargetReport>, Failure> {
         let mut reports = Vec::new();
         // The edit itself reports that this session cannot have edits.
@@ -156,7 +157,10 @@ impl TargetReport {
         }
         for reference in &args.targets {
             let target = open.find_entry(reference)?;
-            let text = if args.write.change.dry_run && !args.write.change.json {
+            // Only the plan for people shows the text. Afterwards, it is too late to notice a wrong
+            // entry.
+            let prints_plan = args.write.change.dry_run && !args.write.change.json;
+            let text = if prints_plan {
                 Some(read_text_start(open, target)?)
             } else {
                 None

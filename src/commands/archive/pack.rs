@@ -28,8 +28,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A session to which an agent wrote within this time is archived only if it is named: the agent may
-/// still use it.
+/// A session to which an agent wrote within this time is archived only if it is named: the agent
+/// may still use it.
 const MIN_UNCHANGED_MS: i64 = 10 * 60 * 1000;
 
 /// Archives sessions, on several threads.
@@ -176,9 +176,9 @@ impl Packer<'_> {
     }
 
     /// Refuses a session if an agent wrote to it within [`MIN_UNCHANGED_MS`], or if one of its
-    /// companion files changed in that time. A label, a summary, a `custom` entry of pisess (such as
-    /// the mark of a switch) and SESSION.pruned are no signs of an agent. Other entries that pisess
-    /// writes are, because pi may write such entries while it works: see
+    /// companion files changed in that time. A label, a summary, a `custom` entry of pisess (such
+    /// as the mark of a switch) and SESSION.pruned are no signs of an agent. Other entries that
+    /// pisess writes are, because pi may write such entries while it works: see
     /// [`store::has_recent_turn`].
     fn refuse_unsettled(
         &self,
@@ -306,10 +306,11 @@ impl Packer<'_> {
     }
 }
 
-/// Removes the archived files. Blobs stay, because other sessions may use them. If one of the files
-/// changed since it was read, nothing is removed.
+/// Removes the session and its companion files, once they are archived. Blobs stay, because other
+/// sessions may use them. If one of the files changed since it was read, nothing is removed.
 fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremoved> {
     for source in sources {
+        // Fails for a file that has changed. Nothing is hidden yet, so nothing has to be undone.
         source.open().map_err(|error| Unremoved {
             error,
             is_undone: true,
@@ -363,7 +364,7 @@ impl PlacedArchive {
 /// Also fails if the archive may not be on disk yet. The archive is then removed, because the
 /// session must not be removed before its archive is on disk.
 fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
-    // The size of the archive, which the check sees first.
+    // The size of the archive. `check` sets it, which reads the archive before it is in place.
     let mut bytes = 0;
     let mut check = |content: &dyn ReadAt| {
         bytes = content.len();

@@ -132,8 +132,9 @@ impl RestoreTarget<'_> {
     }
 }
 
-/// Returns the target of each file of an archive, in the order of the archive. Refuses an archive
-/// that contains a file with an unknown name, which has no path to be restored to.
+/// Finds for each file of an archive where it is to be restored, and whether it is there already,
+/// in the order of the archive. An archive of a newer pisess may contain a file with an unknown
+/// name, whose path cannot be known; such an archive is refused.
 fn find_targets<'a>(
     open: &'a OpenArchive,
     session: &Path,
@@ -160,9 +161,9 @@ fn find_targets<'a>(
     Ok(targets)
 }
 
-/// Returns whether a file is at its path, hidden, or nowhere. If a killed run of `archive` left the
-/// file hidden, and another file is at its path now, fails: only the hidden file is the whole
-/// session.
+/// Finds whether a file is at its path, hidden, or nowhere. A run of `archive` hides files before
+/// it removes them. If such a run was killed, and another file is at the path now, fails: only the
+/// hidden file is the whole session, and neither may be replaced.
 fn find_state(path: &Path) -> Result<FileState, Failure> {
     let hidden_path = hidden_path_of(path);
     let is_hidden = !store::is_free(&hidden_path)?;
@@ -186,6 +187,8 @@ fn find_state(path: &Path) -> Result<FileState, Failure> {
 /// # Errors
 /// If the archive is damaged, or a different file is at the path of one of its files.
 fn compare_files(open: &OpenArchive, targets: &[RestoreTarget]) -> Result<(), Failure> {
+    // The first file that differs. Its failure is kept here, because `contents` only returns errors
+    // of reading.
     let mut failure = None;
     let compared = open.archive.contents(&open.file, &mut |member, content| {
         if failure.is_none()
@@ -203,8 +206,10 @@ fn compare_files(open: &OpenArchive, targets: &[RestoreTarget]) -> Result<(), Fa
     }
 }
 
-/// Returns why a file of an archive cannot be restored; `None` if it can. A file that is at its
-/// path, or hidden, must begin with the archived content: it may have grown since.
+/// Checks whether a file of an archive can be restored, and returns the failure if not. A file that
+/// exists, at its path or hidden, must begin with the archived `content`. It may be longer, because
+/// an agent may have appended to it since. A blob that does not exist must have the hash in its
+/// name.
 fn check_target(
     open: &OpenArchive,
     target: &RestoreTarget,

@@ -59,6 +59,7 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
         found_none,
         needs_recursion,
     } = repairer.repair_files_and_folders(args, ui)?;
+    // That none was found is reported already. A count of repairs would contradict it.
     if found_none {
         return Ok(repairer.report.exit);
     }
@@ -180,16 +181,17 @@ impl Repairer<'_> {
                 .report_session(session_path(input), &checkup.findings, ui)?;
             return self.plan_repair(input, &checkup, ui);
         }
-        match (&write.output, input.file()) {
-            (Some(output), _) if output != Path::new("-") => {
-                self.repair_elsewhere(input, &checkup, output, ui)
-            }
-            (None, Some(_)) => self.repair_in_place(input, &checkup, ui),
-            _ => self.repair_to_stdout(input, &checkup, ui),
+        match &write.output {
+            Some(output) if output == Path::new("-") => self.repair_to_stdout(input, &checkup, ui),
+            Some(output) => self.repair_elsewhere(input, &checkup, output, ui),
+            None if input.file().is_some() => self.repair_in_place(input, &checkup, ui),
+            // A stream has no place.
+            None => self.repair_to_stdout(input, &checkup, ui),
         }
     }
 
-    /// Adds a session to the plan if it has repairs. With `--json` there is no plan, only findings.
+    /// Adds a row for a session to the plan of `-n`, if the session has repairs. With `--json`
+    /// there is no such table, because the findings themselves are the plan.
     fn plan_repair(
         &mut self,
         input: &Input,
@@ -352,7 +354,7 @@ impl Repairer<'_> {
             self.report
                 .report_session(session_path(input), findings, ui)
         })?;
-        let loss = match commits.rejected {
+        let kept_or_removed = match commits.rejected {
             Some(rejected) => {
                 ui.report_commit_warnings(&rejected.committed);
                 format!(
@@ -370,7 +372,7 @@ impl Repairer<'_> {
             }
             _ => String::new(),
         };
-        ui.print_status(&(loss + &backup));
+        ui.print_status(&format!("{kept_or_removed}{backup}"));
         Ok(())
     }
 }
@@ -412,9 +414,10 @@ fn session_path(input: &Input) -> &Path {
     input.file().map_or(Path::new("-"), SessionFile::path)
 }
 
-/// Writes the repaired session with `write_session`, and the removed bytes to a file beside
-/// `output`. The removed bytes are on disk before the session is in place. If the session could not
-/// be written, their file is deleted (rules 6 and 7 of the store).
+/// Writes the repaired session with `write_session`, and the bytes that the repair removes to a
+/// file beside `output`, so that nothing is lost. `write_session` is given what fills the new
+/// session. It must put the session in place only afterwards: then the removed bytes are on disk
+/// before. If the session is not put in place, their file is deleted (rules 6 and 7 of the store).
 fn write_with_rejected(
     input: &Input,
     checkup: &Checkup,

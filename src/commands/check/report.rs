@@ -109,8 +109,7 @@ impl<'a> CheckReport<'a> {
         self.exit = self.exit.max(ui.report_failure(failure));
     }
 
-    /// Counts the findings about a session and prints them. As JSON, each finding is an object. As
-    /// text, equal findings share a line, except in a repair, where each has its own.
+    /// Counts the findings about a session and prints them: as JSON, or as text for people.
     pub fn report_session(
         &mut self,
         path: &Path,
@@ -133,7 +132,18 @@ impl<'a> CheckReport<'a> {
         if self.write.change.json {
             return Ok(());
         }
+        self.print_findings(path, findings, ui)
+    }
 
+    /// Prints the findings about a session as text. Equal findings share a line, except in a
+    /// repair, where each has its own. The path of the session precedes each line; of many lines,
+    /// it is only printed above the first.
+    fn print_findings(
+        &self,
+        path: &Path,
+        findings: &[Finding],
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let mut groups = if self.applies_repairs {
             // Each repaired entry is reported on a separate line.
             findings.iter().map(|finding| vec![finding]).collect()

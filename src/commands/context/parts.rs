@@ -118,20 +118,22 @@ pub fn print_parts(
     Ok(())
 }
 
-/// Returns the empty table. Parts by entry have no column of messages, because each is one message.
+/// Returns the empty table for a grouping. A part by entry is one message, so it has a column with
+/// the text of this message in place of the number of messages.
 fn new_table(by: PartKey) -> Table {
+    let mut columns = vec![Column::number("TOKENS"), Column::number("SHARE")];
     let name = match by {
-        PartKey::Role => Column::text("ROLE").allow_shrink(),
-        PartKey::Tool => Column::text("TOOL").allow_shrink(),
-        PartKey::File => Column::text("FILE").allow_shrink(),
-        PartKey::Entry => Column::text("ENTRY"),
+        PartKey::Role => "ROLE",
+        PartKey::Tool => "TOOL",
+        PartKey::File => "FILE",
+        PartKey::Entry => {
+            columns.push(Column::text("ENTRY"));
+            columns.push(Column::text("TEXT").allow_shrink());
+            return Table::new(columns);
+        }
     };
-    let mut columns = vec![Column::number("TOKENS"), Column::number("SHARE"), name];
-    if by == PartKey::Entry {
-        columns.push(Column::text("TEXT").allow_shrink());
-    } else {
-        columns.insert(2, Column::number("MESSAGES"));
-    }
+    columns.push(Column::number("MESSAGES"));
+    columns.push(Column::text(name).allow_shrink());
     Table::new(columns)
 }
 
@@ -147,8 +149,8 @@ struct PartPainter<'a> {
 }
 
 impl PartPainter<'_> {
-    /// Adds a row for each part. Unless `remainder` is 0, adds a row for the tokens that are in no
-    /// part.
+    /// Adds a row for each part. `remainder` are the tokens that the provider counted, but that are
+    /// in no part, such as the system prompt. They have the last row, unless there are none.
     fn add_rows(
         &mut self,
         parts: &[ContextPart],

@@ -81,24 +81,12 @@ impl MatchPainter {
         self.max_above > 0 || self.max_below > 0
     }
 
-    /// Returns the text between the rows of the previous session and those of this one.
-    ///
-    /// With headings, this is the session's path or id, its start time and its working directory.
-    /// An empty line precedes the heading, unless the session is the first. Without headings, it is
-    /// the row `--` if entries around matches are printed, and otherwise empty.
+    /// Returns what precedes the rows of a session: its heading, with the path or id of the
+    /// session, its start time and its working directory, or without headings
+    /// [`Self::session_separator`]. `is_first` is whether no rows of another session were printed.
     pub fn session_heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
         if !self.prints_headings {
-            if is_first || self.json || !self.has_rows() {
-                return String::new();
-            }
-            if self.prints_whole_text {
-                return "\n".to_owned();
-            }
-            return if self.has_context() {
-                self.gap_row()
-            } else {
-                String::new()
-            };
+            return self.session_separator(is_first);
         }
 
         let id = header.id.to_string_lossy();
@@ -108,8 +96,8 @@ impl MatchPainter {
         } else {
             visible_path(path)
         };
-        let name = apply_style(&name, self.styles.summary);
-        let name = self.links.link_path(&name, path);
+        let styled_name = apply_style(&name, self.styles.summary);
+        let linked_name = self.links.link_path(&styled_name, path);
         let time = header
             .started_ms()
             .map(|time| Clock::new(ui).format_time(time));
@@ -122,11 +110,25 @@ impl MatchPainter {
             details += "  ";
             details += &part;
         }
-        format!(
-            "{}{name}{}\n",
-            if is_first { "" } else { "\n" },
-            apply_style(&details, self.styles.dim)
-        )
+        let details = apply_style(&details, self.styles.dim);
+        let empty_line = if is_first { "" } else { "\n" };
+        format!("{empty_line}{linked_name}{details}\n")
+    }
+
+    /// Returns what separates the rows of two sessions without headings: an empty line between
+    /// whole texts, and the row `--` if entries around matches are printed. Other rows name their
+    /// session, so that nothing need separate them.
+    fn session_separator(&self, is_first: bool) -> String {
+        if is_first || self.json || !self.has_rows() {
+            return String::new();
+        }
+        if self.prints_whole_text {
+            "\n".to_owned()
+        } else if self.has_context() {
+            self.gap_row()
+        } else {
+            String::new()
+        }
     }
 
     /// Returns the row `--`, which separates entries that are not adjacent.
@@ -377,11 +379,12 @@ impl MatchPainter {
         }
     }
 
-    /// Appends the only row of a session, with `-c`, `-l` or `-L`. Appends nothing without these
-    /// options, because the matches have rows then.
+    /// Appends the only row that a session has with `-c`, `-l` or `-L`. Without these options, the
+    /// matches have rows, and nothing is appended.
     ///
     /// With `-l` and `-L`, the row is the path of the session. With `-c`, it is the number of
     /// matching entries; if several sessions are searched, the path precedes it, as in `a.jsonl:3`.
+    /// With `--json`, it is an object with the path, and with `-c` the number.
     pub fn push_summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
         if self.has_rows() {
             return;
