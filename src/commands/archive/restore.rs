@@ -132,9 +132,9 @@ impl RestoreTarget<'_> {
     }
 }
 
-/// Finds for each file of an archive where it is to be restored, and whether it is there already,
-/// in the order of the archive. An archive of a newer pisess may contain a file with an unknown
-/// name, whose path cannot be known; such an archive is refused.
+/// Finds for each file of an archive the path to which it is restored, and whether it is there
+/// already. The order is that of the archive. An archive is refused if it contains a file whose name
+/// pisess does not write, because that file has no path.
 fn find_targets<'a>(
     open: &'a OpenArchive,
     session: &Path,
