@@ -128,9 +128,26 @@ fn pick_sentences(answer: &str, max: usize) -> String {
         return String::new();
     };
 
-    let first = cut_keeping_value(first, max / 2);
-    let mut rated = Vec::new();
+    let mut text = cut_keeping_value(first, max / 2);
+    let room = max.saturating_sub(count_utf16(&text));
+    let is_picked = pick_by_values(others, room);
     for (index, sentence) in others.iter().enumerate() {
+        let has_picked_left = is_picked[index..].contains(&true);
+        if is_picked[index] {
+            text.push(' ');
+            text.push_str(sentence);
+        } else if has_picked_left && !text.ends_with('…') {
+            text.push_str(" …");
+        }
+    }
+    text
+}
+
+/// Returns for each sentence whether it is picked: those with the most measured values first, as
+/// far as they fit in `room` UTF-16 units. A sentence without a value is never picked.
+fn pick_by_values(sentences: &[&str], room: usize) -> Vec<bool> {
+    let mut rated = Vec::new();
+    for (index, sentence) in sentences.iter().enumerate() {
         let rating = rate_values(sentence);
         if rating > (0, false) {
             rated.push((rating, index));
@@ -138,31 +155,17 @@ fn pick_sentences(answer: &str, max: usize) -> String {
     }
     // A stable sort, so that of equals, the first is picked first.
     rated.sort_by_key(|(rating, _)| Reverse(*rating));
-    let mut room = max.saturating_sub(count_utf16(&first));
-    let mut is_picked = vec![false; others.len()];
-    for (_, index) in rated {
-        let size = count_utf16(others[index]) + GAP_SIZE;
-        if size <= room {
-            is_picked[index] = true;
-            room -= size;
-        }
-    }
 
-    let mut text = first;
-    for (index, sentence) in others.iter().enumerate() {
-        if is_picked[index] {
-            text.push(' ');
-            text.push_str(sentence);
-        } else if !text.ends_with('…') {
-            let gap = if is_picked[index..].contains(&true) {
-                " …"
-            } else {
-                ""
-            };
-            text.push_str(gap);
+    let mut is_picked = vec![false; sentences.len()];
+    let mut room_left = room;
+    for (_, index) in rated {
+        let size = count_utf16(sentences[index]) + GAP_SIZE;
+        if size <= room_left {
+            is_picked[index] = true;
+            room_left -= size;
         }
     }
-    text
+    is_picked
 }
 
 #[cfg(test)]

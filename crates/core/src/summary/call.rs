@@ -50,11 +50,10 @@ impl SummaryCall {
     }
 }
 
-/// Reads a tool call from its block. Each part that the call does not have is empty. Of a call that
-/// is only counted, what repeats a part of another member is empty, too.
+/// Reads a tool call from its block. What the call does not have is empty.
 ///
-/// A command line is in `command` or `cmd`, as a string or as an array of words. Of several
-/// questions in one call, the first is read.
+/// A command line is in `command` or `cmd`, as a string or, in Codex, as an array of words. Of
+/// several questions in one call, the first is read.
 pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> SummaryCall {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
     let name = block.name.and_then(Raw::text).unwrap_or_default();
@@ -74,8 +73,8 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
     let mut target = String::new();
     let mut replacements = Vec::new();
     let tool = string_head(block.name);
-    // Secrets are searched in the arguments of a call that is only counted, too; a command has all
-    // of its own.
+    // A call that is only counted is searched for secrets, too, because these may be quoted
+    // elsewhere. If it has a command, all of them are in the command.
     if call_use == CallUse::Show || command.is_empty() {
         target = describe_target(&name, arguments, folders);
     }

@@ -4,8 +4,8 @@ use super::budget::*;
 use super::decision::{Decision, shorten_decision};
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
-use super::quote::{first_chars, is_narrower, quote_line};
-use super::referents::{is_sequel, points_back, quote_referents, quote_topics, shares_word};
+use super::quote::{first_chars, quote_line};
+use super::referents::{is_sequel, points_back, quote_corrected, quote_referents};
 use super::revisions::{LaterMessage, is_trial};
 use super::sections::PUT_OFF_LEAD;
 use super::turns::Turn;
@@ -90,18 +90,16 @@ impl Decisions {
         self.add_words(PUT_OFF_LEAD, message, referents, turn.number);
     }
 
-    /// Adds a message that corrects the reply of a turn. First marks the decisions that the message
-    /// takes back. Also marks those that the turn carried out, if the message points back to the
-    /// reply, names nothing, or has a name in common with the decision.
-    ///
-    /// A message that is a wish as a whole is not added, because it is listed among the
-    /// constraints.
+    /// Adds as a decision a message that corrects the reply of a turn, with what it corrects. Marks
+    /// the decisions that it takes back, and those that the turn carried out in the wrong way.
     pub fn add_correction(&mut self, correction: &LaterMessage, turn: &Turn) {
         let message = correction.message;
         if self.quotes(message) {
             return;
         }
         self.mark_taken_back(correction, Some(turn));
+        // "No, make it blue" corrects all that the reply did, "no, the harbours in blue" only the
+        // decision that names harbours.
         let is_about_reply = points_back(message) || correction.names.is_empty();
         for decision in &mut self.0 {
             let is_carried_out = decision.is_carried_out_in(turn);
@@ -110,19 +108,13 @@ impl Decisions {
             }
         }
 
+        // A message that is a wish as a whole is listed among the constraints.
         let wishes = quote_binding_sentences(message, &prose_of_user(message));
         if wishes.contains(&quote_line(message, POINT)) {
             return;
         }
-        let referents = if points_back(message) || shares_word(turn.last_words(), message) {
-            quote_referents(turn, message)
-        } else if is_narrower(message, LONG_REQUEST) {
-            // It seldom names what it corrects: "no, as 8 like gcc". The reply is out of date.
-            quote_topics(turn)
-        } else {
-            Default::default()
-        };
-        self.add_words("The user corrected", message, referents, turn.number);
+        let corrected = quote_corrected(turn, message);
+        self.add_words("The user corrected", message, corrected, turn.number);
     }
 
     /// Marks the decisions that a later message takes back. `turn_before` is the turn before the

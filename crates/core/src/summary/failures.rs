@@ -113,13 +113,15 @@ impl ToolHistory {
         }
     }
 
-    /// Describes a failed step of a run, given the turn of the run and the runs after it.
+    /// Describes the failed `step` of a run: `` `make test`: exit code 2: "tide.c:3: error" (not
+    /// run again since, in 3 tool calls) ``. `turn` is the turn of the run, and `later_runs` are
+    /// the runs after it.
     ///
-    /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and either
-    /// the last words of its turn mention it, or the user remarked on it, or its turn is the
-    /// current one and has no answer yet, or no other work followed. A program that was missing in
-    /// an earlier turn was installed or replaced. Any other failure may be over, and is described
-    /// without its output.
+    /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and one of
+    /// these holds: the last words of its turn mention it; the user remarked on it; its turn is the
+    /// current one, and has no answer yet; or no other work followed. A program that was missing in
+    /// an earlier turn was installed or replaced. Any other failure may be over, so little or
+    /// nothing of its output is quoted.
     fn describe_failure(
         &self,
         run: &ToolRun,
@@ -143,7 +145,7 @@ impl ToolHistory {
         let is_open = is_recent && is_known_open && !is_replaced;
 
         let call = describe_call(&run.call);
-        let state = run.describe_outcome();
+        let outcome = run.describe_outcome();
         let changed_file = find_changed_file(&run.output, later_runs.clone());
         let mut since = describe_since(step, later_runs);
         if let Some(file) = changed_file {
@@ -151,12 +153,12 @@ impl ToolHistory {
         }
         let point = if is_open {
             let output = quote_line(&run.output, POINT);
-            format!("{call}: {state}: {output} ({since})")
+            format!("{call}: {outcome}: {output} ({since})")
         } else if is_recent && !run.output.is_empty() {
             let output = quote_line(&run.output, OLDEST);
-            format!("{call}: {state}: {output} ({since}; may be over)")
+            format!("{call}: {outcome}: {output} ({since}; may be over)")
         } else {
-            format!("{call}: {state} ({since}; may be over)")
+            format!("{call}: {outcome} ({since}; may be over)")
         };
         OpenFailure {
             is_of_current_turn,
@@ -210,19 +212,25 @@ const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ 
     | stattdessen | à\ la\ place | en\ su\ lugar
     | vergiss | weglassen | lassen?\ wir | brauchen\ wir\ nicht | laisse\ tomber | abandonne | olvida)(\W|$)";
 
-/// Whether the user gave up what failed in a turn: "drop it, then". The message that gives it up is
-/// the nod to the turn, or the next request once that is answered: until then, the failure may
-/// still be what is worked on. It is short, or has a word of the turn's reply, so that it is a
-/// reaction to that reply.
+/// Whether the user gave up what failed in a turn: "drop it, then". This is in an answer to the
+/// turn's reply that called for no work, or in the next request. That must be answered: until then,
+/// the failure may still be what is worked on.
 fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
     static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| compile_expression(GIVES_UP));
-    let message = match (turn.unworked_nod(), next_turn) {
-        (Some(nod), _) => nod,
-        (None, Some(next_turn)) if next_turn.is_answered() => {
-            first_chars(&next_turn.request, POINT)
-        }
-        (None, _) => return false,
+    if !turn.is_replied_to() {
+        return false;
+    }
+    let message = if let Some(nod) = turn.unworked_nod() {
+        nod
+    } else if let Some(next_turn) = next_turn
+        && next_turn.is_answered()
+    {
+        first_chars(&next_turn.request, POINT)
+    } else {
+        return false;
     };
-    let is_reply = display_width(message) < REMARK || shares_word(turn.last_words(), message);
-    turn.is_replied_to() && is_reply && GIVE_UP.is_match(message)
+    // Any other message is about something new.
+    let reacts_to_reply =
+        display_width(message) < REMARK || shares_word(turn.last_words(), message);
+    reacts_to_reply && GIVE_UP.is_match(message)
 }

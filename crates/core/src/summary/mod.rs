@@ -9,12 +9,10 @@
 //! there is a list of words. The summary lists what was observed, and never calls a step done. A
 //! section for which nothing was found is `(none)`.
 //!
-//! ```text
-//! message ── read_message ─┬─ turns        requests, replies, how they ended           ┐
-//!                          ├─ tool_history tool calls: files, commands, open failures  ├─ write_page ── Sections::to_markdown
-//!                          └─ points       constraints, decisions, context             ┘
-//! previous summary ── Sections::parse ── turns, points ────────────────────────────────┘
-//! ```
+//! ```text message ── read_message ─┬─ turns        requests, replies, how they ended           ┐
+//! ├─ tool_history tool calls: files, commands, open failures  ├─ write_page ──
+//! Sections::to_markdown └─ points       constraints, decisions, context             ┘ previous
+//! summary ── Sections::parse ── turns, points ────────────────────────────────┘ ```
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`,
 //! so that no credential outlives its message. The caller adds file lists and the preamble of a
@@ -197,11 +195,11 @@ struct MessagesToRead<'m> {
 }
 
 impl<'m> MessagesToRead<'m> {
-    /// Chooses all messages of the input, but of results of tool calls only those among the newest
-    /// [`RECENT`] messages.
+    /// Chooses which messages of the input to read: all but the results of tool calls that are not
+    /// among the newest [`RECENT`] messages. Results are long, and only the newest calls are shown.
     ///
-    /// A call is shown with its result. So of the replies before the newest messages, only the last
-    /// one matters: its results can be among them.
+    /// A call is shown with its result. So of the older replies, only the last has calls to show:
+    /// its results can be among the newest messages.
     fn choose(input: &SummaryInput<'m>, session: &Session) -> MessagesToRead<'m> {
         let all: Vec<&ContextMessage> = input.messages.iter().chain(input.turn_prefix).collect();
         let (older, newest) = all.split_at(all.len().saturating_sub(RECENT));

@@ -67,9 +67,9 @@ impl Sections {
         sections
     }
 
-    /// Adds a line of a summary as an item, unless it is empty or says that there is none: `-
-    /// (none)`. An indented line belongs to the item above, and is appended to it: `Wind; from
-    /// level 3 on`.
+    /// Adds a line of a summary as an item, unless it is empty or only reports that there is no
+    /// item (`- (none)`). An indented line belongs to the item above, and is appended to it after a
+    /// semicolon.
     fn add_line(&mut self, section: Section, line: &str) {
         let text = line.trim();
         if matches!(comparison_form(text).as_str(), "" | "none" | "na") {
@@ -233,9 +233,9 @@ fn heading_name(line: &str) -> Option<&str> {
     Some(name)
 }
 
-/// Returns the section that a heading names, in the words of [`SECTIONS`] for it: a model may write
-/// `## Next actions` in place of `## Next Steps`. If words of several sections are in the heading,
-/// the longest decides; of equally long ones, the last in the table.
+/// Returns the section that a heading names, by the words of [`SECTIONS`]: a model may write
+/// `## Decisions made` in place of `## Key Decisions`. If words of several sections are in the
+/// heading, the longest word decides; of equally long ones, the last in the table.
 fn find_section(heading: &str) -> Option<Section> {
     let heading = comparison_form(heading);
     let mut section = None;

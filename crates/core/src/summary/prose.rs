@@ -109,7 +109,7 @@ pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) ->
         if !line_pattern.is_match(line) {
             continue;
         }
-        for sentence in join_restrictions(line) {
+        for sentence in split_keeping_restrictions(line) {
             if is_narrower(sentence, LONG_SENTENCE) {
                 sentences.push(strip_marks(sentence.trim()));
                 continue;
@@ -127,7 +127,7 @@ const RESTRICTIONS: &str = r"(?i)^(but|though|except|aber|außer|mais|sauf|pero|
 
 /// Divides a line into sentences. One that restricts the sentence before it, as in "ok wind! but
 /// only from level 3 on", is not divided from it if both are short.
-fn join_restrictions(line: &str) -> Vec<&str> {
+fn split_keeping_restrictions(line: &str) -> Vec<&str> {
     static RESTRICTION: LazyLock<Regex> = LazyLock::new(|| compile_expression(RESTRICTIONS));
     let mut sentences: Vec<&str> = Vec::new();
     // `start..end` are the sentences that are read, and not yet pushed: one, and its restrictions.
@@ -147,20 +147,25 @@ fn join_restrictions(line: &str) -> Vec<&str> {
     sentences
 }
 
-/// Splits what Unicode counts as one sentence because the next begins with a small letter, as
-/// people write in haste: "parallel then. but keep the order".
+/// Splits a sentence at each full stop that is not part of an abbreviation. By the rules of
+/// Unicode, a sentence does not end where a small letter follows, but people write so in haste:
+/// "parallel then. but keep the order".
 pub(super) fn split_at_full_stops(sentence: &str) -> Vec<&str> {
+    const STOP_AND_SPACE: &str = ". ";
+
     let mut parts = Vec::new();
     let mut start = 0;
-    for (stop, _) in sentence.match_indices(". ") {
+    for (stop, _) in sentence.match_indices(STOP_AND_SPACE) {
         let word = sentence[start..stop].rsplit(' ').next().unwrap_or_default();
         let lower = word.trim_start_matches('(').to_lowercase();
+        // As in "e.g. this", "J. Smith" and "approx. 3".
+        let has_stop = word.contains('.');
         let is_letter = lower.chars().count() == 1;
-        let is_abbreviation = word.contains('.') || is_letter || ABBREVIATIONS.contains(&&*lower);
-        if !is_abbreviation {
-            parts.push(&sentence[start..=stop]);
-            start = stop + 2;
+        if has_stop || is_letter || ABBREVIATIONS.contains(&&*lower) {
+            continue;
         }
+        parts.push(&sentence[start..=stop]);
+        start = stop + STOP_AND_SPACE.len();
     }
     parts.push(&sentence[start..]);
     parts

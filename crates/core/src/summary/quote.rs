@@ -95,25 +95,27 @@ pub(super) fn cut_line(text: &str, max: usize) -> String {
 fn find_clause_end(line: &str, max: usize) -> Option<usize> {
     let longest = max + max / 5;
     let shortest = max - max / 4;
-    let mut end_before = None;
+    let mut last_end_before_max = None;
+    // The size of the line up to and including `c`.
     let mut size = 0;
     let mut is_code = false;
     let mut chars = line.char_indices().peekable();
     while let Some((start, c)) = chars.next() {
         size += c.len_utf16();
         if size > longest {
-            return end_before;
+            return last_end_before_max;
         }
         if c == '`' {
             is_code = !is_code;
         }
         let is_before_space = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
-        let ends_line = line[start..].starts_with(LINE_SEPARATOR);
-        let ends_clause = ".!?;:,".contains(c) && is_before_space || "。！？；，、".contains(c);
-        if is_code || size < shortest || !(ends_clause || ends_line) {
+        let is_separator = line[start..].starts_with(LINE_SEPARATOR);
+        let is_clause_mark = ".!?;:,".contains(c) && is_before_space || "。！？；，、".contains(c);
+        if is_code || size < shortest || !(is_clause_mark || is_separator) {
             continue;
         }
-        let end = if ends_line {
+        // The clause has its mark, but not a separator.
+        let end = if is_separator {
             start
         } else {
             start + c.len_utf8()
@@ -121,7 +123,7 @@ fn find_clause_end(line: &str, max: usize) -> Option<usize> {
         if size > max {
             return Some(end);
         }
-        end_before = Some(end);
+        last_end_before_max = Some(end);
     }
     Some(line.len())
 }
@@ -130,8 +132,9 @@ fn find_clause_end(line: &str, max: usize) -> Option<usize> {
 const LINE_SEPARATOR: &str = " / ";
 
 /// Joins the lines of a text by ` / `, as many as can matter for `max` UTF-16 units. Fences of code
-/// are left out. A table, `| disk | MB/s |` above `|---|---|` and `| 1 | 112 |`, becomes `disk |
-/// MB/s / 1 | 112`.
+/// are left out. A table loses its outer bars and its row of dashes:
+///
+/// `| disk | MB/s |` above `|---|---|` and `| 1 | 112 |` becomes `disk | MB/s / 1 | 112`.
 fn join_lines(text: &str, max: usize) -> String {
     /// The number of characters to read for each unit. Most of them may be in escape sequences and
     /// white space, which take no space in a quotation.
@@ -210,8 +213,9 @@ pub(super) fn strip_quote_marks<'a>(lines: impl Iterator<Item = &'a str>) -> Str
     texts.join("\n")
 }
 
-/// Returns the text without escape sequences and characters that act on a terminal, and with the
-/// agents' tags disarmed. Line breaks are kept.
+/// Returns the text without escape sequences and characters that act on a terminal. Line breaks
+/// become newlines. Tags that an agent evaluates, such as `</summary>`, begin with `‹` instead of
+/// `<`.
 pub(super) fn sanitize(text: &str) -> String {
     static TAG: LazyLock<Regex> = LazyLock::new(|| compile_expression(TAGS));
     // An id, and most words, have nothing to change.
@@ -296,7 +300,8 @@ pub(super) fn strip_transitions(remark: &str) -> &str {
     text[..text.len() - last_sentence.len()].trim()
 }
 
-/// Returns a text without a short exclamation or "Done." at its start.
+/// Returns a text without a short exclamation at its start ("Great!"), or "Done.": they say nothing
+/// of what was done.
 fn strip_leading_exclamation(text: &str) -> &str {
     // Few remarks begin so, and to divide the others into sentences would take long.
     let first_line = text.lines().next().unwrap_or_default();

@@ -55,6 +55,7 @@ impl ToolHistory {
         turn: &'t Turn,
         next_turn: Option<&'t Turn>,
     ) -> Option<Reaction<'t>> {
+        // An answer that called for no work belongs to the turn itself.
         if let Some(nod) = turn.unworked_nod() {
             return Some(Reaction::Remark(nod));
         }

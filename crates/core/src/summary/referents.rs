@@ -1,6 +1,6 @@
 //! Referents: what the words of a user refer to. Alone, "make it 150" says nothing.
 
-use super::budget::{OLDEST, REFERENT, SHORT_REPLY};
+use super::budget::{LONG_REQUEST, OLDEST, REFERENT, SHORT_REPLY};
 use super::quote::{count_utf16, is_narrower, prose_lines, quote_line, strip_transitions};
 use super::turns::Turn;
 use super::words::{compile_expression, content_words, naming_words};
@@ -67,10 +67,14 @@ pub(super) fn is_sequel(text: &str) -> bool {
     SEQUEL.is_match(text)
 }
 
-/// Quotes what a message after a turn refers to, to be appended to a quotation of the message: `
-/// (after "The map has 4 islands.")`. This is the reply or, of a long one, the sentence that best
-/// fits the message. A short one comes with its request: ` (after "how fast?": "0.2 s.")`. Returns
-/// an empty text if there is no reply, or it only leads over to what comes next.
+/// Quotes what a message after a turn refers to, in a form to be appended to a quotation of the
+/// message:
+///
+/// - ` (after "The map has 4 islands.")`: the reply or, of a long one, the sentence that best fits
+///   the message;
+/// - ` (after "how fast?": "0.2 s.")`: a short reply or sentence with its request.
+///
+/// Returns an empty text if there is no reply, or it only announces what comes next.
 pub(super) fn quote_referent(turn: &Turn, message: &str, max: usize) -> String {
     let reply = strip_transitions(turn.last_words());
     if reply.is_empty() {
@@ -79,7 +83,7 @@ pub(super) fn quote_referent(turn: &Turn, message: &str, max: usize) -> String {
     let said = if count_utf16(reply) <= max {
         reply
     } else {
-        relevant_sentence(reply, message)
+        find_relevant_sentence(reply, message)
     };
     let quotation = quote_line(said, max);
     if is_narrower(said, SHORT_REFERENT) && !turn.request.is_empty() {
@@ -99,7 +103,7 @@ pub(super) fn shares_word(reply: &str, message: &str) -> bool {
 
 /// Returns the last sentence of a reply that shares a word of content with the message, or else the
 /// first sentence.
-fn relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
+fn find_relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
     let mut sentences = Vec::new();
     for line in prose_lines(reply) {
         sentences.extend(line.unicode_sentences());
@@ -117,9 +121,23 @@ pub(super) fn quote_referents(turn: &Turn, message: &str) -> [String; 2] {
     [REFERENT, OLDEST].map(|max| quote_referent(turn, message, max))
 }
 
+/// Quotes what a correction is about, at the two lengths of a decision: the reply of the turn
+/// before it or, if the message has no word of that reply, the request. Empty if the message is
+/// long enough to name itself what it corrects.
+pub(super) fn quote_corrected(turn: &Turn, message: &str) -> [String; 2] {
+    if points_back(message) || shares_word(turn.last_words(), message) {
+        quote_referents(turn, message)
+    } else if is_narrower(message, LONG_REQUEST) {
+        // It seldom names what it corrects: "no, as 8 like gcc". The reply is out of date.
+        quote_topics(turn)
+    } else {
+        Default::default()
+    }
+}
+
 /// Quotes the request of the turn that a correction is about, at the two lengths of a decision:
 /// empty if it is too short to say what that is.
-pub(super) fn quote_topics(turn: &Turn) -> [String; 2] {
+fn quote_topics(turn: &Turn) -> [String; 2] {
     if is_narrower(&turn.request, SHORT_REPLY) {
         return Default::default();
     }

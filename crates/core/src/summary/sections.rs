@@ -134,9 +134,8 @@ pub(super) struct Quotation<'s> {
 }
 
 impl Sections {
-    /// Writes the sections as Markdown, each below its heading. `## Progress` precedes the first of
-    /// those on progress. An item becomes an item of a list, unless it is a quotation, which empty
-    /// lines separate from others, or begins with its number: `1. Answer the question.`
+    /// Writes the sections as Markdown, each below its heading. The sections on progress follow one
+    /// another, and `## Progress` precedes the first of them.
     pub fn to_markdown(&self, empty_sections: EmptySections) -> String {
         let mut markdown = String::new();
         let mut is_in_progress = false;
@@ -153,20 +152,7 @@ impl Sections {
                 is_in_progress = true;
             }
             markdown.push_str(format.heading);
-            if items.is_empty() {
-                markdown.push_str("\n- (none)");
-            }
-            let mut follows_quotation = false;
-            for (index, item) in items.iter().enumerate() {
-                let is_quotation = item.contains("\n>");
-                let needs_empty_line = index > 0 && (is_quotation || follows_quotation);
-                markdown.push_str(if needs_empty_line { "\n\n" } else { "\n" });
-                if !is_quotation && !item.starts_with("1. ") {
-                    markdown.push_str("- ");
-                }
-                markdown.push_str(item);
-                follows_quotation = is_quotation;
-            }
+            push_items(items, &mut markdown);
         }
         markdown
     }
@@ -217,6 +203,26 @@ impl Sections {
         let excess = (items.len() + 1).saturating_sub(MAX_HELD);
         items.drain(..excess);
         items.push(text);
+    }
+}
+
+/// Appends the items of a section below its heading, or `- (none)`. An item becomes an item of a
+/// list, unless it is a quotation, which empty lines separate from others, or begins with its
+/// number: `1. Answer the question.`
+fn push_items(items: &[String], markdown: &mut String) {
+    if items.is_empty() {
+        markdown.push_str("\n- (none)");
+    }
+    let mut follows_quotation = false;
+    for (index, item) in items.iter().enumerate() {
+        let is_quotation = item.contains("\n>");
+        let needs_empty_line = index > 0 && (is_quotation || follows_quotation);
+        markdown.push_str(if needs_empty_line { "\n\n" } else { "\n" });
+        if !is_quotation && !item.starts_with("1. ") {
+            markdown.push_str("- ");
+        }
+        markdown.push_str(item);
+        follows_quotation = is_quotation;
     }
 }
 

@@ -170,8 +170,9 @@ impl ToolHistory {
         collect_removals(self.runs.iter())
     }
 
-    /// Whether a failure of a previous summary is over: its command ran again, or its file was
-    /// changed. `point` has the form of [`describe_call`]: `` `COMMAND` `` or ``TOOL `TARGET` ``.
+    /// Whether a failure that a previous summary lists is over: its command ran again, or its file
+    /// was changed. `point` begins with the call, as [`describe_call`] writes it: `` `make test`:
+    /// `` or ``edit `map.c`: ``.
     pub fn is_settled(&self, point: &str) -> bool {
         let mut parts = point.split('`');
         let (Some(tool), Some(quoted)) = (parts.next(), parts.next()) else {
@@ -189,7 +190,8 @@ impl ToolHistory {
     }
 }
 
-/// Returns the paths that these runs removed, and that no later one of them wrote or read.
+/// Returns the paths that these runs removed, such as with `rm`, and that no later one of them
+/// wrote or read, so that they are still gone. `runs` are in order, oldest first.
 pub(super) fn collect_removals<'r>(runs: impl Iterator<Item = &'r ToolRun>) -> Removals {
     let mut removals = Removals::default();
     for run in runs {
@@ -201,6 +203,7 @@ pub(super) fn collect_removals<'r>(runs: impl Iterator<Item = &'r ToolRun>) -> R
                 removals.add(path);
             }
         }
+        // The tools that have a path and no command read or write a file, so it exists.
         if run.call.command.is_empty() {
             removals.restore(&run.call.target);
         }
@@ -208,8 +211,9 @@ pub(super) fn collect_removals<'r>(runs: impl Iterator<Item = &'r ToolRun>) -> R
     removals
 }
 
-/// Describes a call as it is listed: `` `COMMAND` ``, ``TOOL `TARGET` `` or `TOOL`. A command ends
-/// with the `<<` of a here-document, and has no change to an absolute directory at its start.
+/// Describes a call on one line: `` `make test` ``, ``read `map.c` `` or `TodoWrite`. The text of a
+/// here-document is left out, and so is `cd /work && ` at the start of a command, which agents
+/// write before most commands.
 pub(super) fn describe_call(call: &SummaryCall) -> String {
     static FOLDER_CHANGE: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(r"^cd [/~]\S* *&& *"));

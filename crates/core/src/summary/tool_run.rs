@@ -73,7 +73,8 @@ impl ToolRun {
         if !self.hides_failure() || reports_passed_tests(&self.output) {
             return true;
         }
-        // In `make | tail; ls`, the exit code is that of the last step. It may be the failed one.
+        // In `make map; make test`, the exit code is that of the last step, which may be the failed
+        // one.
         let last_step = self.command.steps.last();
         let is_last_step = last_step.is_some_and(|last| last.runs_again(step));
         is_last_step && !self.command.hides_last_exit_code

@@ -55,18 +55,18 @@ pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
     shared.any(|name| !UNITS.contains(&name)) && counts_otherwise(&later, &earlier)
 }
 
-/// Whether a message repeats a number, and finds soon after it that it goes too far: "45 min is too
-/// short". `words` are those of the message, in lower case.
+/// Whether a message repeats a number and, within a few words, finds it too small or too large: "45
+/// min is too short". `words` are those of the message, in lower case.
 pub(super) fn is_found_excessive(number: &str, words: &[&str]) -> bool {
-    /// The most words from the number to the one that finds so.
-    const SOON: usize = 4;
+    /// The number of words after the number in which "too" is looked for.
+    const WORDS_AFTER_NUMBER: usize = 4;
 
     let first_word = words_and_numbers(number).next();
-    let place = words.iter().position(|word| Some(*word) == first_word);
-    let Some(place) = place else {
+    let index = words.iter().position(|word| Some(*word) == first_word);
+    let Some(index) = index else {
         return false;
     };
-    let mut next_words = words[place + 1..].iter().take(SOON);
+    let mut next_words = words[index + 1..].iter().take(WORDS_AFTER_NUMBER);
     next_words.any(|word| EXCESSES.contains(word))
 }
 
