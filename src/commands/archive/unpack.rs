@@ -84,8 +84,8 @@ pub fn find_archive(
     choose_by_title(&name, with_words, title_match, failure, ui)
 }
 
-/// Returns the archive of the session that was at a path; `None` if there is none. Links in the
-/// directory of the path are followed. The session itself need not exist.
+/// Returns the archive of the session that was at a path; `None` if there is none. The session may
+/// no longer exist, so links are only followed in the directory of its path.
 fn find_archive_of_path(
     path: &Path,
     stores: &SessionStores,
@@ -108,8 +108,9 @@ struct TitledArchive {
     row: String,
 }
 
-/// Returns the only archive in whose title the words are. If there are none or several, or if words
-/// name no session (see [`TitleMatch`]), fails with `failure`, to which suggestions are added.
+/// Chooses from `archives`, those in whose title the `words` are, the only one, and reports that it
+/// was chosen. Otherwise fails with `failure`, with the archives as suggestions. So it does for a
+/// single archive, too, if words do not suffice for the command ([`TitleMatch::Suggests`]).
 fn choose_by_title(
     words: &str,
     mut archives: Vec<TitledArchive>,

@@ -96,8 +96,8 @@ fn path_string(path: &Path) -> String {
 }
 
 /// Returns the existing directories whose encoded path is `name`, the name of a project's folder.
-/// There may be several: the encoding replaces several characters by `-`, so a `-` separates two
-/// directories, or is a character of one name.
+/// There may be several, because the encoding replaces `/` and other characters by `-`: both
+/// `/home/ada/tide-map` and `/home/ada/tide/map` become `--home-ada-tide-map--`.
 ///
 /// Returns no directories if more than [`MAX_FOLDERS`] would have to be listed.
 fn find_existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {

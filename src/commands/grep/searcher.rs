@@ -426,6 +426,7 @@ impl Searcher {
         if self.has_enough_matches(state) {
             return None;
         }
+        // A search of its own output would find its own rows, without an end.
         let is_stdout = ui.stdout_predicate();
         if is_stdout(session_file.handle()) {
             return None;
@@ -475,7 +476,9 @@ struct CollectedMatches {
 }
 
 impl MatchCollector<'_, '_> {
-    /// Adds a match, and formats its row. Breaks the search if no further match is needed.
+    /// Adds a match to the collected ones, and formats its row if the search prints rows. With
+    /// `--follow`, skips a match that was printed before. Breaks the search if no further match is
+    /// needed.
     fn add_match(&mut self, header: &Header, mut hit: Match) -> ControlFlow<()> {
         let painter = &self.searcher.painter;
         if self.searcher.follows {

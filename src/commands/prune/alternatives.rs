@@ -80,11 +80,12 @@ fn is_little(removed: usize, size: usize) -> bool {
     removed < size / LITTLE
 }
 
-/// Returns what other options would remove from a session, if its plan removes little: only
-/// `removed` bytes. Otherwise returns no options, because finding them takes time.
+/// Finds how much other options would remove from a session, if its plan removes little: only
+/// `removed` bytes. Otherwise returns no options, because each of them has to be planned.
 ///
-/// The options are `--compacted`, unless the plan has it already, or the entries of the session
-/// cannot be pruned; and `--over` with smaller sizes than that of the plan.
+/// The options are `--compacted`, and `--over` with the sizes of [`OVERS`] that are smaller than
+/// that of the plan. `--compacted` is left out if the plan has it, or if no entries can be removed
+/// from the session.
 pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alternatives, Failure> {
     let mut found = Alternatives::default();
     if !is_little(removed, job.open.input.source().len() as usize) {

@@ -170,6 +170,7 @@ impl PruneJob<'_> {
         if !self.removes_entries() {
             return Ok(());
         }
+        // Without a working directory, no agent can be recognized.
         let Some(cwd) = &self.open.session.header.cwd else {
             return Ok(());
         };
@@ -196,8 +197,9 @@ impl PruneJob<'_> {
         refuse_in_dry_run(input, Action::Rewrite, &self.write_options())
     }
 
-    /// Prunes the session under its lock. Writes the file beside the session first, and then the
-    /// session. If the session cannot be written, the file beside it keeps its old content.
+    /// Prunes the session under its lock. First writes SESSION.pruned, so that no pruned part is
+    /// ever in neither file, and then the session. If the session cannot be written, SESSION.pruned
+    /// gets its old content back.
     ///
     /// If only payloads are removed, lines that are appended meanwhile follow the pruned session
     /// unchanged. If entries are removed, an appended line may refer to one of them: then the prune
@@ -270,6 +272,7 @@ impl PruneJob<'_> {
             }
             Task::Branch(reference) => Ids::new(ui)?
                 .with_id_source(ui, |id_source| self.plan_branch(open, reference, id_source)),
+            // This task has a plan of its own: `plan_restore`.
             Task::Restore => Err(open.input.failure("it is to be restored")),
         }
     }

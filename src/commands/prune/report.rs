@@ -263,7 +263,7 @@ impl PruneJob<'_> {
             self.open.input.report_path(ui);
         }
         ui.print_after_write(&self.target.to_string_lossy(), |ui| report.print(json, ui))?;
-        // Neither a purge nor a restoration keeps pruned parts.
+        // The note is on SESSION.pruned, which neither a purge nor a restoration keeps.
         if !json && !self.is_purged && !matches!(self.task, Task::Restore) {
             ui.print_status(KEPT_NOTE);
         }
@@ -330,6 +330,7 @@ impl PruneReport {
     /// Returns the report as JSON. With `is_dry_run`, it describes what would be done.
     pub fn to_json(&self, is_dry_run: bool) -> Vec<u8> {
         let outcome = &self.outcome;
+        // A dry run writes nothing, but has an action if there is something to prune.
         let has_action = if is_dry_run {
             !outcome.is_empty()
         } else {

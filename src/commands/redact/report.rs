@@ -44,8 +44,9 @@ impl SecretPrinter {
         self.secret_count > 0
     }
 
-    /// Prints the secrets of a session. Of several sessions, adds them to the groups that are
-    /// printed at the end.
+    /// Prints the secrets of a session, and counts them. If several sessions are searched, and not
+    /// printed as JSON, only adds the secrets to the groups that [`Self::print_summary`] prints:
+    /// the same kind of secret may be in all sessions.
     pub(super) fn print_session(
         &mut self,
         path: &Path,
@@ -53,6 +54,7 @@ impl SecretPrinter {
         report: &RedactionReport,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
+        // Each secret is the list of its places.
         let secrets = report.group_by_secret();
         if self.json {
             for places in &secrets {
@@ -69,6 +71,7 @@ impl SecretPrinter {
                 ui.print(&secret_line(input, places))?;
             }
         }
+
         self.session_count += 1;
         self.secret_count += secrets.len();
 
