@@ -174,6 +174,7 @@ impl TargetReport {
         Ok(reports)
     }
 
+    /// Warns if the reference of the entry fits others, too, and with `-n` prints its text.
     fn print(&self, ui: &mut Ui) {
         let id = &self.id;
         if self.other_matches > 0 {

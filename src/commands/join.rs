@@ -222,18 +222,9 @@ fn write_joined(
     let first_copy = session_copy(first, &first_reader);
     let second_copy = session_copy(second, &second_reader);
     let joined = join(first_copy, second_copy).map_err(|refusal| join_failure(refusal, first))?;
-    let shown = output.to_string_lossy().into_owned();
     if change.dry_run {
         refuse_output_in_dry_run(output, &first.input, change.force)?;
-        if change.json {
-            print_result(&shown, &joined, true, ui)?;
-        } else {
-            let entries = format_count(joined.entry_count(), "entry", "entries");
-            ui.print(&format!(
-                "would create {} with {entries}\n",
-                to_visible(&shown)
-            ))?;
-        }
+        print_planned_join(output, &joined, change.json, ui)?;
         return Ok(Exit::Done);
     }
 
@@ -246,8 +237,25 @@ fn write_joined(
     let path = ui.resolve_path(output);
     let committed = store::create(&path, first.input.file(), change.force, &mut write)?;
     ui.report_commit_warnings(&committed);
+    let shown = output.to_string_lossy();
     ui.print_after_write(&shown, |ui| print_result(&shown, &joined, change.json, ui))?;
     Ok(Exit::Done)
+}
+
+/// For `-n`: prints what would be written to `output`.
+fn print_planned_join(
+    output: &Path,
+    joined: &Join,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let shown = output.to_string_lossy();
+    if json {
+        return print_result(&shown, joined, json, ui);
+    }
+    let path = to_visible(&shown);
+    let entries = format_count(joined.entry_count(), "entry", "entries");
+    ui.print(&format!("would create {path} with {entries}\n"))
 }
 
 fn join_failure(refusal: Refusal, first: &OpenSession) -> Failure {

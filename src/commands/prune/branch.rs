@@ -8,6 +8,7 @@ use crate::load::read_header;
 use crate::ops::IdSource;
 use crate::ops::archive::session_folder;
 use crate::ops::prune::{PrunableBranch, PruneBlocker, PrunePlan, find_prunable_branch};
+use crate::session::Session;
 use crate::session::reference::Position;
 use crate::session::usage::{possible_session_ends, session_end};
 use pisess_json::Raw;
@@ -73,7 +74,9 @@ impl PruneJob<'_> {
         self.refuse_branch(self.open, reference, &choice)
     }
 
-    /// Refuses a branch that requires `--force`: the active branch, and a branch with several tips.
+    /// Refuses a branch that requires `--force`: the active branch, because the session then
+    /// continues elsewhere, and a branch with several tips, because the user may not know of the
+    /// others.
     fn refuse_branch(
         &self,
         open: &OpenSession,
@@ -86,15 +89,7 @@ impl PruneJob<'_> {
             return Ok(());
         }
 
-        let mut tip_ids = Vec::new();
-        for tip in choice.tips.iter().take(MAX_TIPS) {
-            let id = session.id(tip.last_shown_entry(session));
-            tip_ids.push(to_visible(&id.to_string_lossy()));
-        }
-        if tip_count > MAX_TIPS {
-            tip_ids.push(format!("and {} more", tip_count - MAX_TIPS));
-        }
-        let tips = tip_ids.join(" ");
+        let tips = list_tip_ids(session, choice);
         let why = if tip_count < 2 {
             format!("{reference} is on the active branch")
         } else if choice.is_active {
@@ -142,7 +137,8 @@ impl PruneJob<'_> {
     }
 
     /// Returns the sessions of the sub-agents that the branch started. These are files in the
-    /// session's own directory; an entry of the branch reports the end of each path.
+    /// session's own directory. An entry of the branch reports the end of each path, which
+    /// identifies the file: its directory and its name.
     fn find_sub_agents(&self, session: &Path, choice: &PrunableBranch) -> Vec<PathBuf> {
         let mut reported_ends = Vec::new();
         for request in &self.open.session.collected.billed {
@@ -159,6 +155,7 @@ impl PruneJob<'_> {
         let Some(folder) = session_folder(session) else {
             return Vec::new();
         };
+        // A missing directory means that the sub-agents are gone already.
         let files = files_below(&folder).unwrap_or_default();
         let mut agents = Vec::new();
         for (path, _) in files {
@@ -194,6 +191,19 @@ impl PruneJob<'_> {
         };
         parent == self.open.session.header.id || Path::new(&*parent.to_string_lossy()) == session
     }
+}
+
+/// Lists the ids of the tips of a branch for people: `3f9a 77c1 and 2 more`.
+fn list_tip_ids(session: &Session, choice: &PrunableBranch) -> String {
+    let mut ids = Vec::new();
+    for tip in choice.tips.iter().take(MAX_TIPS) {
+        let id = session.id(tip.last_shown_entry(session));
+        ids.push(to_visible(&id.to_string_lossy()));
+    }
+    if choice.tips.len() > MAX_TIPS {
+        ids.push(format!("and {} more", choice.tips.len() - MAX_TIPS));
+    }
+    ids.join(" ")
 }
 
 /// Returns the failure for a session from which no entries can be removed.

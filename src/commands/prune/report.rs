@@ -111,8 +111,6 @@ impl PruneJob<'_> {
         self.refuse_in_dry_run()?;
         self.report_dependents(ui)?;
 
-        let session = &self.open.session;
-        let source = self.open.input.source();
         let plan = self.plan_prune(self.open, ui)?;
         let outcome = PruneOutcome::from_prune(&plan, self.open);
         let mut summary = if outcome.is_empty() {
@@ -127,15 +125,8 @@ impl PruneJob<'_> {
         };
         if let Task::Payloads { .. } = self.task {
             self.print_payloads(&plan, ui)?;
-            let context_tokens = plan.context_tokens(session, source, self.open.worker_count());
-            let context_tokens = self.open.input.map_read_error(context_tokens)?;
-            let before = format_tokens(context_tokens.before as f64);
-            let after = format_tokens(context_tokens.after as f64);
-            summary += &if outcome.is_empty() {
-                format!("; context {before} tokens")
-            } else {
-                format!("; context {before} to {after} tokens")
-            };
+            summary.push_str("; ");
+            summary.push_str(&self.describe_context_sizes(&plan, &outcome)?);
         } else {
             self.print_entries(&plan, ui)?;
         }
@@ -148,6 +139,24 @@ impl PruneJob<'_> {
         let alternatives = find_alternatives(self, outcome.bytes, ui)?;
         alternatives.report(outcome.session_bytes, outcome.bytes, ui);
         Ok(Exit::Done)
+    }
+
+    /// Returns the sizes of the context before and after payloads are pruned, for people: `context
+    /// 120k to 45k tokens`.
+    fn describe_context_sizes(
+        &self,
+        plan: &PrunePlan,
+        outcome: &PruneOutcome,
+    ) -> Result<String, Failure> {
+        let source = self.open.input.source();
+        let tokens = plan.context_tokens(&self.open.session, source, self.open.worker_count());
+        let tokens = self.open.input.map_read_error(tokens)?;
+        let before = format_tokens(tokens.before as f64);
+        if outcome.is_empty() {
+            return Ok(format!("context {before} tokens"));
+        }
+        let after = format_tokens(tokens.after as f64);
+        Ok(format!("context {before} to {after} tokens"))
     }
 
     /// Prints a row for each payload that would be pruned: the id of its entry, its kind, its size
