@@ -226,8 +226,9 @@ impl BranchList<'_> {
         }
     }
 
-    /// Returns a branch as JSON. `question` is its last user message; `null` if it has none. The id
-    /// of an entry without an id is `null`.
+    /// Returns a branch as JSON. `id` and `line` are those of its last entry, marks of pisess
+    /// apart. `question` is its last user message, and `outcome` what came out at its end. What the
+    /// branch does not have is `null`.
     fn branch_json(&self, branch: &Branch) -> Vec<u8> {
         let session = self.drawing.session;
         let last_entry = branch.last_shown_entry(session);

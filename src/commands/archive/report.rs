@@ -286,23 +286,22 @@ fn print_rows(results: &[ArchiveResult], args: &Args, ui: &mut Ui) -> Result<(),
     let mut plan = PlanTable::new(&session_columns(), SESSIONS);
     let mut moved = moved_table();
     for result in results {
-        match result.status {
-            Status::Failed => {}
-            Status::Planned => {
-                let bytes = size_with_companions(&result.path);
-                plan.add_row(bytes, result.cells(args, now_ms, ui), ui)?;
-            }
-            _ if ui.stdout_is_terminal() => {
-                let bytes = result.sizes.map_or(0, |sizes| sizes.files);
-                let mut row = vec![plain_cell(format_bytes(bytes as usize))];
-                row.extend(result.cells(args, now_ms, ui));
-                moved.add_row(row);
-                moved.flush_when_full(ui)?;
-            }
-            _ => {
-                let path = result.to.as_ref().unwrap_or(&result.path);
-                ui.print_path(&path.to_string_lossy())?;
-            }
+        // The failure of a session is reported before.
+        if result.status == Status::Failed {
+            continue;
+        }
+        if result.status == Status::Planned {
+            let bytes = size_with_companions(&result.path);
+            plan.add_row(bytes, result.cells(args, now_ms, ui), ui)?;
+        } else if ui.stdout_is_terminal() {
+            let bytes = result.sizes.map_or(0, |sizes| sizes.files);
+            let mut row = vec![plain_cell(format_bytes(bytes as usize))];
+            row.extend(result.cells(args, now_ms, ui));
+            moved.add_row(row);
+            moved.flush_when_full(ui)?;
+        } else {
+            let path = result.to.as_ref().unwrap_or(&result.path);
+            ui.print_path(&path.to_string_lossy())?;
         }
     }
     plan.print(ui)?;

@@ -120,7 +120,8 @@ pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alte
     Ok(found)
 }
 
-/// Returns the number of bytes that another task would remove from the same session.
+/// Plans another task for the session of a job, and returns the number of bytes that it would
+/// remove. Nothing is written.
 fn planned_bytes(job: &PruneJob, task: Task, ui: &Ui) -> Result<usize, Failure> {
     let other = PruneJob {
         task,

@@ -135,6 +135,7 @@ fn search_input(
     values: Vec<SecretValue>,
     ui: &Ui,
 ) -> Result<SearchedSession, Failure> {
+    // This comes first, because a search takes long.
     if let Some(output) = &args.write.output
         && output != Path::new("-")
     {

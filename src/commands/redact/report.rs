@@ -155,7 +155,8 @@ impl SecretGroups {
         }
     }
 
-    /// Prints a line for each group.
+    /// Prints a line for each group: `key api_token: 3 secrets in 2 sessions, first a.jsonl:12
+    /// (text)`.
     fn print_groups(&self, ui: &mut Ui) -> Result<(), Failure> {
         for ((kind, name), group) in &self.groups {
             let name = if name.is_empty() {

@@ -249,6 +249,7 @@ pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
         None => text,
     };
     match ATTACHMENT.replace_all(&words, "$1[…]$2") {
+        // Nothing was replaced, so the text need not be copied.
         Cow::Borrowed(_) => words,
         Cow::Owned(shortened) => shortened,
     }

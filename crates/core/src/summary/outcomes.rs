@@ -25,6 +25,7 @@ impl SummaryBuilder {
     /// Returns the turns whose replies are quoted, or out of date, and so need not be listed.
     pub(super) fn add_outcomes(&self, decisions: &mut [String], room: usize) -> Outcomes {
         let mut outcomes = Outcomes::default();
+        // The other turns are described with their replies under Goal.
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
         let turns = &self.earlier_turns[..listed_count];
         // The texts may lack the oldest decisions, so both are walked from the newest on.

@@ -50,6 +50,7 @@ impl SummaryBuilder {
         for remark in self.turn.remarks.iter().rev().skip(1) {
             quotations.push(quote_line(strip_transitions(remark), POINT));
         }
+        // The oldest remark is the last one here.
         let mut newest_first = fold_series(&quotations);
         let first_remark = newest_first.pop();
         let sizes = newest_first

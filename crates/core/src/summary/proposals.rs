@@ -104,6 +104,7 @@ impl<'r> Proposal<'r> {
             return false;
         }
         let statement = statement_before_question(message);
+        // The message only asks.
         if statement.is_empty() {
             return false;
         }

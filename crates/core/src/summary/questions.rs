@@ -72,7 +72,8 @@ pub(super) fn statement_before_question(message: &str) -> &str {
             if !is_question(part) {
                 continue;
             }
-            // The parts are those of the message, so this finds the part or one that is equal.
+            // A part is a slice of the message, so it is found: where it is, or where the same
+            // words are before, which ask, too.
             let start = message.find(part).unwrap_or_default();
             return message[..start].trim();
         }

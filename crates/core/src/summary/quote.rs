@@ -90,8 +90,8 @@ pub(super) fn cut_line(text: &str, max: usize) -> String {
 /// - the end of the line, at most a fifth beyond `max`;
 /// - the end of the last clause, at most a quarter before `max`.
 ///
-/// Within code spans, no clause ends. The ` / ` between two lines of the text ends a clause, so
-/// that a table is cut between its rows.
+/// `None` if there is none of them. Within code spans, no clause ends. The ` / ` between two lines
+/// of the text ends a clause, so that a table is cut between its rows.
 fn find_clause_end(line: &str, max: usize) -> Option<usize> {
     let longest = max + max / 5;
     let shortest = max - max / 4;
