@@ -2,7 +2,7 @@
 
 use crate::Origin;
 use crate::joined::JoinedSource;
-use crate::lines::{ReadExtent, for_each_object};
+use crate::lines::find_in_first_line;
 use pisess_core::session::read::line_chunks::read_chunks;
 use pisess_json::Raw;
 use pisess_store::{PageBuffer, ReadAt};
@@ -29,6 +29,7 @@ impl Origin {
             for line in chunk.lines() {
                 // A line that is not JSON shows nothing: the last one of a file may be torn.
                 if let Ok(line) = Raw::parse(line.bytes) {
+                    // A session that was imported may have lines of the agent in its entries.
                     if is_header_of_pi(line) {
                         return ControlFlow::Break(None);
                     }
@@ -70,12 +71,14 @@ fn detect_document_origin(file: &dyn ReadAt) -> io::Result<Option<Origin>> {
     Ok(convert_document(&bytes).map(|(origin, _)| origin))
 }
 
-/// Returns the lines to which an agent converts its file, if the file is a single JSON object.
+/// Converts a file that is a single JSON object to lines, in the way of the agent that wrote it.
 /// `None` if it is not a single object, or if no agent wrote it.
 pub fn read_document(file: &dyn ReadAt) -> io::Result<Option<JoinedSource>> {
     if !begins_document(file)? {
         return Ok(None);
     }
+    // The agents whose files may be too long for the memory read them in pieces. The others get
+    // the whole file, so they come last.
     for &origin in Origin::all() {
         if let Some(source) = origin.format().open_document(file)? {
             return Ok(Some(source));
@@ -118,14 +121,8 @@ pub fn sub_agent_folder(source: &dyn ReadAt, path: &Path) -> io::Result<Option<P
     let Some(origin) = Origin::detect(source)? else {
         return Ok(None);
     };
-    let mut session_id = None;
-    // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
-    let first_byte = source.len().min(1);
-    for_each_object(source, first_byte, &mut ReadExtent::default(), |_, raw| {
-        session_id = raw.and_then(|line| origin.format().session_id(line.raw()));
-        Ok(())
-    })?;
-    let session_id = session_id.unwrap_or_else(|| id_in_file_name(path));
+    let id_in_first_line = find_in_first_line(source, |line| origin.format().session_id(line))?;
+    let session_id = id_in_first_line.unwrap_or_else(|| id_in_file_name(path));
     Ok(origin.format().sub_agent_folder(path, &session_id))
 }
 

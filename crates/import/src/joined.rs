@@ -16,7 +16,7 @@
 //! A source contains the rollouts of its thread as a whole, one after the other, so that it only
 //! grows when the user goes back. Of other threads, it contains only what the bases name.
 
-use super::lines::{ReadExtent, for_each_object};
+use super::lines::find_in_first_line;
 use super::parts::non_empty_text;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -45,13 +45,16 @@ pub struct RolloutName {
 }
 
 impl RolloutName {
-    /// Parses the name of the file at a path; `None` if it is not the name of a rollout.
+    /// Parses the name of the file at a path, such as
+    /// `rollout-2026-03-02T11-57-30-THREAD_ROLLOUT.jsonl` with two UUIDs. `None` if it is not the
+    /// name of a rollout.
     pub fn parse(path: &Path) -> Option<RolloutName> {
         let name = path.file_name()?.to_str()?;
         let rest = name.strip_prefix("rollout-")?;
-        let (stem, _) = rest.split_once('.')?;
+        let (stem, _extension) = rest.split_once('.')?;
         let time = stem.get(..TIME_LEN)?;
         let ids = stem.get(TIME_LEN..)?.strip_prefix('-')?;
+        // The first rollout of a thread has only one id, which is also the id of the thread.
         let (thread, rollout) = ids.split_once('_').unwrap_or((ids, ids));
         if Uuid::try_parse(thread).is_err() || Uuid::try_parse(rollout).is_err() {
             return None;
@@ -77,14 +80,7 @@ pub struct HistoryBase {
 impl HistoryBase {
     /// Reads the base of a rollout from its first line; `None` if the rollout has no base.
     pub fn read(rollout: &dyn ReadAt) -> io::Result<Option<HistoryBase>> {
-        let mut base = None;
-        // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
-        let first_byte = rollout.len().min(1);
-        for_each_object(rollout, first_byte, &mut ReadExtent::default(), |_, raw| {
-            base = raw.and_then(|line| HistoryBase::of_line(line.raw()));
-            Ok(())
-        })?;
-        Ok(base)
+        find_in_first_line(rollout, HistoryBase::of_line)
     }
 
     /// Returns the base that a line names. Codex calls the id of the rollout `thread_id`.
@@ -179,21 +175,23 @@ impl JoinedSource {
         self.push(content, len, rollout.to_owned());
     }
 
-    /// Returns, for each of these offsets, the number of its line within its file, from 1.
-    /// `line_starts` are the offsets of all lines of the source.
+    /// Returns, for each of these offsets in the source, the number of its line within its own
+    /// file, from 1. `line_starts` are the offsets of all lines of the source, in order.
     pub fn line_numbers(&self, offsets: &[u64], line_starts: &[u64]) -> Vec<u32> {
-        let count_up_to = |offset: u64| line_starts.partition_point(|&start| start <= offset);
+        let count_starts_up_to =
+            |offset: u64| line_starts.partition_point(|&start| start <= offset);
         let mut numbers = Vec::with_capacity(offsets.len());
         for &offset in offsets {
-            let begun = self.pieces.partition_point(|piece| piece.start <= offset);
-            let file_start = match begun.checked_sub(1) {
+            // The file that contains the offset is the last one that begins at it or before it.
+            let begun_count = self.pieces.partition_point(|piece| piece.start <= offset);
+            let file_start = match begun_count.checked_sub(1) {
                 Some(index) => self.pieces[index].start,
                 None => 0,
             };
-            // The first line of a file may continue the last one of the file before, which then has
-            // no newline.
-            let newline_count = count_up_to(offset) - count_up_to(file_start);
-            numbers.push(newline_count as u32 + 1);
+            // The starts after the start of the file are counted, and 1 is added for its first
+            // line: that line has no start of its own if the file before ends without a newline.
+            let later_lines = count_starts_up_to(offset) - count_starts_up_to(file_start);
+            numbers.push(later_lines as u32 + 1);
         }
         numbers
     }
@@ -224,10 +222,10 @@ impl ReadAt for JoinedSource {
         let Some(piece) = self.pieces.get(index) else {
             return Ok(0);
         };
-        let within = offset - piece.start;
-        let left = usize::try_from(piece.len - within).unwrap_or(usize::MAX);
-        let wanted = buf.len().min(left);
-        piece.content.read_at(&mut buf[..wanted], within)
+        let offset_in_file = offset - piece.start;
+        let bytes_left = usize::try_from(piece.len - offset_in_file).unwrap_or(usize::MAX);
+        let read_len = buf.len().min(bytes_left);
+        piece.content.read_at(&mut buf[..read_len], offset_in_file)
     }
 
     fn len(&self) -> u64 {
@@ -257,6 +255,16 @@ mod tests {
         assert_eq!(parse("rollout-2026-03-02T11-57-30-x.jsonl"), None);
         assert_eq!(parse("rollout-é.jsonl"), None);
         assert_eq!(parse("plain.jsonl"), None);
+    }
+
+    #[test]
+    fn the_base_is_found_even_if_the_first_line_has_lost_its_newline() {
+        let first = r#"{"payload":{"history_base":{"thread_id":"a","end_byte_offset":7}}}"#;
+        let glued = format!("{first}{{\"type\":\"event_msg\"}}\n").into_bytes();
+        let base = HistoryBase::read(&glued).unwrap().unwrap();
+        assert_eq!((&*base.rollout, base.end), ("a", 7));
+        assert_eq!(HistoryBase::read(&b"{}\n".to_vec()).unwrap(), None);
+        assert_eq!(HistoryBase::read(&Vec::new()).unwrap(), None);
     }
 
     #[test]

@@ -70,19 +70,46 @@ pub fn for_each_object(
     let mut outline = Outline::default();
     for_each_line(source, 0..len, |line| {
         extent.record_line_start(line.span.start);
+        let end = line.span.end() + u64::from(line.has_newline);
+
+        // Almost every line is exactly one value.
         outline.clear();
         if let Ok(outlined) = outline.add_line(line.bytes) {
-            extent.bytes_read = line.span.end() + u64::from(line.has_newline);
+            extent.bytes_read = end;
             return visit(line, object_or_none(outline.value(&outlined, line.bytes)));
         }
+
         let values = split_values(&line);
         if is_torn(&line, &values) {
             extent.is_torn = true;
             return Ok(());
         }
-        extent.bytes_read = line.span.end() + u64::from(line.has_newline);
+        extent.bytes_read = end;
         visit_values(&line, values, &mut visit)
     })
+}
+
+/// Returns what `find` returns for the object in the first line of a source. If the line has
+/// several objects, the first for which `find` returns something counts.
+pub fn find_in_first_line<T>(
+    source: &dyn ReadAt,
+    mut find: impl FnMut(Raw) -> Option<T>,
+) -> io::Result<Option<T>> {
+    let mut found = None;
+    // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
+    let first_byte = source.len().min(1);
+    for_each_object(
+        source,
+        first_byte,
+        &mut ReadExtent::default(),
+        |_, object| {
+            if found.is_none() {
+                found = object.and_then(|object| find(object.raw()));
+            }
+            Ok(())
+        },
+    )?;
+    Ok(found)
 }
 
 /// Whether a line with these values is torn. Such a line does not count as read, so the next import
@@ -95,7 +122,8 @@ fn is_blank(line: &Line) -> bool {
     line.bytes.trim_ascii().is_empty()
 }
 
-/// Calls `visit` with each value of a line, or with the line itself if it is not JSON.
+/// Calls `visit` with each of the `values` of a line. A line without a value is not JSON: it is
+/// passed on without an object, unless it is blank.
 pub fn visit_values<'b>(
     line: &Line<'b>,
     values: Vec<(Line<'b>, Raw<'b>)>,
@@ -122,7 +150,8 @@ pub fn object_or_none(value: Outlined<'_>) -> Option<Outlined<'_>> {
 /// Returns the JSON values of a line, each with its part of the line. Returns no value if any part
 /// of the line is not JSON.
 ///
-/// A line has several values if two processes wrote at the same time, and a newline was lost.
+/// A line has several values if two processes wrote at the same time, and a newline was lost:
+/// `{"a":1}{"b":2}` is returned as two lines, the second one at the offset of its brace.
 pub fn split_values<'b>(line: &Line<'b>) -> Vec<(Line<'b>, Raw<'b>)> {
     if let Ok(value) = Raw::parse(line.bytes) {
         return vec![(*line, value)];
@@ -133,16 +162,17 @@ pub fn split_values<'b>(line: &Line<'b>) -> Vec<(Line<'b>, Raw<'b>)> {
         let Ok(bytes) = scanner.read_value() else {
             return Vec::new();
         };
-        let start = scanner.pos() - bytes.len();
-        let part = Line {
+        // The scanner is now directly behind the value.
+        let start_in_line = scanner.pos() - bytes.len();
+        let value_line = Line {
             span: Span {
-                start: line.span.start + start as u64,
+                start: line.span.start + start_in_line as u64,
                 len: bytes.len() as u64,
             },
             bytes,
             has_newline: line.has_newline,
         };
-        values.push((part, Raw::from_checked(bytes)));
+        values.push((value_line, Raw::from_checked(bytes)));
     }
     values
 }
