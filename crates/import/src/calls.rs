@@ -52,23 +52,51 @@ pub struct NamedCall {
     pub arguments: Vec<u8>,
 }
 
+/// The keys of the arguments of a shell tool, which differ between the agents.
+struct ShellKeys {
+    command: &'static str,
+    timeout: &'static str,
+    /// The unit of the time limit.
+    timeout_unit_ms: f64,
+}
+
+/// pi counts seconds.
+const PI_SHELL: ShellKeys = ShellKeys {
+    command: "command",
+    timeout: "timeout",
+    timeout_unit_ms: 1000.0,
+};
+/// Claude Code, OpenCode and Gemini CLI count milliseconds.
+const USUAL_SHELL: ShellKeys = ShellKeys {
+    command: "command",
+    timeout: "timeout",
+    timeout_unit_ms: 1.0,
+};
+const CODEX_SHELL: ShellKeys = ShellKeys {
+    command: "cmd",
+    timeout: "timeout_ms",
+    timeout_unit_ms: 1.0,
+};
+/// Older versions of Codex.
+const OLD_CODEX_SHELL: ShellKeys = ShellKeys {
+    command: "command",
+    timeout: "timeout_ms",
+    timeout_unit_ms: 1.0,
+};
+
 impl<'a> CommonCall<'a> {
-    /// Reads a call of any agent. `None` if the tool has no counterpart in the other agents, or if
-    /// an argument is missing.
+    /// Reads a call of any agent: the name of its tool shows the agent. `None` if the tool has no
+    /// counterpart in the other agents, or if a required argument is missing.
     pub fn read(name: &Text, arguments: Raw<'a>) -> Option<CommonCall<'a>> {
         match name.as_bytes() {
-            // pi counts seconds, the others milliseconds. OpenCode's tool has the name of pi's, and
-            // requires a description.
-            b"bash" if arguments.get("description").is_none() => {
-                read_command(arguments, "command", ("timeout", 1000.0))
-            }
-            b"bash" => read_command(arguments, "command", ("timeout", 1.0)),
-            b"Bash" => read_command(arguments, "command", ("timeout", 1.0)),
-            b"shell" | b"shell_command" => read_command(arguments, "command", ("timeout_ms", 1.0)),
-            b"exec_command" => read_command(arguments, "cmd", ("timeout_ms", 1.0)),
+            // pi and OpenCode have the same name. Only OpenCode's tool requires a description.
+            b"bash" if arguments.get("description").is_none() => read_command(arguments, &PI_SHELL),
+            b"bash" | b"Bash" => read_command(arguments, &USUAL_SHELL),
+            b"exec_command" => read_command(arguments, &CODEX_SHELL),
+            b"shell" | b"shell_command" => read_command(arguments, &OLD_CODEX_SHELL),
             // A command in another directory has no counterpart.
             b"run_shell_command" if arguments.get("dir_path").is_none() => {
-                read_command(arguments, "command", ("timeout", 1.0))
+                read_command(arguments, &USUAL_SHELL)
             }
             // Only if the path is the only argument: Gemini CLI numbers the lines in another way.
             b"read_file" if arguments.members().count() == 1 => Some(CommonCall::Read {
@@ -96,7 +124,8 @@ impl<'a> CommonCall<'a> {
         }
     }
 
-    /// Returns the call in the form of Claude Code.
+    /// Returns the call in the form of Claude Code. Several replacements become one `MultiEdit`,
+    /// because `Edit` has only one.
     pub fn for_claude(&self) -> NamedCall {
         let path_arguments = |path: &Text| Object::new().text("file_path", path);
         let (name, arguments) = match self {
@@ -142,7 +171,15 @@ impl<'a> CommonCall<'a> {
     }
 
     /// Returns the shell command with which Codex does the same. Codex has no tool that reads
-    /// files, and reads them in the shell. `None` for a call that changes a file.
+    /// files, and reads them in the shell:
+    ///
+    /// ```text
+    /// path a                        cat 'a'
+    /// path a, offset 5              sed -n '5,$p' 'a'
+    /// path a, offset 5, limit 3     sed -n '5,7p' 'a'
+    /// ```
+    ///
+    /// `None` for a call that changes a file.
     pub fn command_for_codex(&self) -> Option<Text<'static>> {
         match self {
             CommonCall::Shell { command, .. } => Some(command.clone().into_owned()),
@@ -151,11 +188,16 @@ impl<'a> CommonCall<'a> {
                 offset,
                 limit,
             } => {
-                let first = offset.and_then(Raw::as_index).unwrap_or(1).max(1);
+                // Lines are numbered from 1.
+                let first_line = offset.and_then(Raw::as_index).unwrap_or(1).max(1);
+                let line_count = limit.and_then(Raw::as_index);
                 let path = quote_for_shell(path);
-                let command = match limit.and_then(Raw::as_index) {
-                    Some(limit) => format!("sed -n '{first},{}p' {path}", first + limit - 1),
-                    None if first > 1 => format!("sed -n '{first},$p' {path}"),
+                let command = match line_count {
+                    Some(line_count) => {
+                        let last_line = first_line + line_count - 1;
+                        format!("sed -n '{first_line},{last_line}p' {path}")
+                    }
+                    None if first_line > 1 => format!("sed -n '{first_line},$p' {path}"),
                     None => format!("cat {path}"),
                 };
                 Some(Text::from(command))
@@ -164,15 +206,26 @@ impl<'a> CommonCall<'a> {
         }
     }
 
-    /// Returns the patch with which Codex changes a file in the same way. `None` if the call
-    /// changes no file, or if the path has a line break.
+    /// Returns the patch with which Codex changes a file in the same way:
+    ///
+    /// ```text
+    /// *** Begin Patch
+    /// *** Update File: src/main.rs
+    /// @@
+    /// -old line
+    /// +new line
+    /// *** End Patch
+    /// ```
+    ///
+    /// `None` if the call changes no file, or if the path has a line break: the rest of the path
+    /// would be another line of the patch.
     pub fn patch_for_codex(&self) -> Option<Text<'static>> {
-        // A line break in a path would begin another operation.
         if let CommonCall::Write { path, .. } | CommonCall::Edit { path, .. } = self
             && path.to_string_lossy().contains(['\n', '\r'])
         {
             return None;
         }
+
         let mut patch = Text::from("*** Begin Patch\n".to_owned());
         match self {
             CommonCall::Shell { .. } | CommonCall::Read { .. } => return None,
@@ -216,24 +269,19 @@ impl Replacement<'_> {
     }
 }
 
-/// Reads a command, which is a string, or a list of words such as `["bash", "-lc", "ls"]` that old
-/// versions of Codex wrote. `None` if the list is not a script for a shell.
-///
-/// `timeout_key` is the key of the time limit, whose unit is `unit_ms` milliseconds.
-fn read_command<'a>(
-    arguments: Raw<'a>,
-    key: &str,
-    (timeout_key, unit_ms): (&str, f64),
-) -> Option<CommonCall<'a>> {
-    let value = arguments.get(key)?;
+/// Reads a call of a shell tool whose arguments have these `keys`. The command is a string, or a
+/// list of words such as `["bash", "-lc", "ls"]`, which old versions of Codex wrote. `None` if the
+/// command is missing, or if the list is not a script for a shell.
+fn read_command<'a>(arguments: Raw<'a>, keys: &ShellKeys) -> Option<CommonCall<'a>> {
+    let value = arguments.get(keys.command)?;
     let command = match value.text() {
         Some(text) => text,
         None => find_script(value)?,
     };
-    let timeout = arguments.get(timeout_key).and_then(Raw::number);
+    let timeout = arguments.get(keys.timeout).and_then(Raw::number);
     Some(CommonCall::Shell {
         command,
-        timeout_ms: timeout.map(|limit| limit * unit_ms),
+        timeout_ms: timeout.map(|timeout| timeout * keys.timeout_unit_ms),
     })
 }
 
@@ -267,17 +315,18 @@ fn read_replacements(arguments: Raw<'_>) -> Option<Vec<Replacement<'_>>> {
     replacements.filter(|replacements| !replacements.is_empty())
 }
 
+/// Reads a replacement by the keys of any agent. `None` if the old or the new text is missing.
 fn read_replacement(edit: Raw<'_>) -> Option<Replacement<'_>> {
-    Some(Replacement {
-        old: edit
-            .get_text("oldText")
-            .or_else(|| edit.get_text("old_string"))
-            .or_else(|| edit.get_text("oldString"))?,
-        new: edit
-            .get_text("newText")
-            .or_else(|| edit.get_text("new_string"))
-            .or_else(|| edit.get_text("newString"))?,
-    })
+    // The keys of pi; of Claude Code and Gemini CLI; of OpenCode.
+    let old = edit
+        .get_text("oldText")
+        .or_else(|| edit.get_text("old_string"))
+        .or_else(|| edit.get_text("oldString"))?;
+    let new = edit
+        .get_text("newText")
+        .or_else(|| edit.get_text("new_string"))
+        .or_else(|| edit.get_text("newString"))?;
+    Some(Replacement { old, new })
 }
 
 #[cfg(test)]

@@ -78,6 +78,7 @@ pub fn write_converted_session(
         cwd,
         out,
     )?;
+    // The lines of the head are made from no line of the source.
     let mut offsets = vec![0; head_len];
     let mut write_entry = |offset: u64, line: &[u8]| {
         offsets.push(offset);
@@ -88,7 +89,8 @@ pub fn write_converted_session(
     Ok(WrittenLines { head_len, offsets })
 }
 
-/// Writes the lines before the entries. Returns their number.
+/// Writes the lines before the entries: the header, and if `name` is given, the title. Returns the
+/// number of lines.
 fn write_head(
     target: &ImportTarget,
     name: Option<&Text>,
@@ -213,7 +215,8 @@ pub fn write_in_place(
     })
 }
 
-/// Writes the session without its entries: the lines before them, as [`write_in_place`] does.
+/// Writes only the lines before the entries, as [`write_in_place`] does. This is for a search that
+/// cannot find anything in the source, so that the source need not be converted.
 pub fn write_head_in_place(head: &SourceHead, out: &mut dyn Write) -> io::Result<InPlaceSession> {
     let cwd = head.cwd.clone().unwrap_or_default();
     let target = in_place_target(head);
@@ -227,10 +230,11 @@ pub fn write_head_in_place(head: &SourceHead, out: &mut dyn Write) -> io::Result
     })
 }
 
-/// Returns the session that is made for a command that only reads it. It keeps the id that its
-/// agent gave it, under which `list` shows it.
+/// Returns the target for a command that only reads the session: a session of pi, made as if the
+/// source had never been imported. It keeps the id that its agent gave it, under which `list` shows
+/// it.
 fn in_place_target(head: &SourceHead) -> ImportTarget<'_> {
-    static NONE: EarlierImports = EarlierImports {
+    static NO_IMPORTS: EarlierImports = EarlierImports {
         ends: Vec::new(),
         merged_from: 0,
     };
@@ -238,22 +242,26 @@ fn in_place_target(head: &SourceHead) -> ImportTarget<'_> {
         agent: Dialect::Pi,
         id: &head.id,
         source_path: &head.path,
-        earlier: &NONE,
+        earlier: &NO_IMPORTS,
     }
 }
 
-/// Drafts the record of the last of these imports, each of which had read so many bytes. `sha256` is
-/// the hash of what this import reads.
+/// Drafts the record of an import: the entry with which it ends.
+///
+/// `read_by_import` has, for each import up to this one, how many bytes of the source it had read.
+/// `sha256` is the hash of the bytes that the present import reads. In the records of earlier
+/// imports it is only a placeholder, because their entries are not written again.
 fn draft_record(
     head: &SourceHead,
     sha256: &str,
     read_by_import: &[u64],
     target: &ImportTarget,
 ) -> EntryDraft {
-    let end = read_by_import.last().copied().unwrap_or(0);
+    let bytes_read = read_by_import.last().copied().unwrap_or(0);
     EntryDraft {
-        // The offset of the last byte that was read, so that the record belongs to its import.
-        offset: end.saturating_sub(1),
+        // The last byte that was read. With the offset after it, the record would take an id of the
+        // next line, which belongs to the next import.
+        offset: bytes_read.saturating_sub(1),
         time_ms: head.created_ms,
         kind: "custom",
         members: record::build_record_members(
@@ -316,7 +324,8 @@ struct ImportRecords<'a> {
 }
 
 impl ImportRecords<'_> {
-    /// Adds the records of the imports that ended at `offset` or before it.
+    /// Adds the record of each import that ended before the line at `offset` and whose record was
+    /// not added yet.
     fn add_records_before(&mut self, offset: u64, reader: &mut dyn SourceReader) -> io::Result<()> {
         while let Some(&end) = self.import_ends.get(self.added_count) {
             if end > offset {
