@@ -75,7 +75,8 @@ fn read_objects(
     Ok(())
 }
 
-/// Reads a source on another thread. `None` if no thread can be started: then nothing was read.
+/// Reads a source on another thread, which stays at most [`CHUNKS_AHEAD`] chunks ahead of `visit`.
+/// `None` if no thread can be started. Then nothing was read, and the caller can start over.
 fn read_ahead(
     source: &dyn ReadAt,
     len: u64,
@@ -93,7 +94,7 @@ fn read_ahead(
             sha256,
             extent,
         };
-        let read = move || reader.read(source, len, &sender);
+        let read = move || reader.send_chunks(source, len, &sender);
         let reading = thread::Builder::new().spawn_scoped(scope, read).ok()?;
         for chunk in receiver {
             if let Err(error) = chunk.visit_lines(visit) {
@@ -134,16 +135,18 @@ struct ChunkReader<'r, F> {
 impl<F: Fn() -> CheckedChunk> ChunkReader<'_, F> {
     /// Reads and hashes the lines that begin in the first `len` bytes of a source, and sends them.
     /// Ends early if they are no longer received.
-    fn read(
+    fn send_chunks(
         &mut self,
         source: &dyn ReadAt,
         len: u64,
         sender: &SyncSender<CheckedChunk>,
     ) -> io::Result<()> {
         let mut buffer = PageBuffer::default();
-        let flow = read_chunks(&mut buffer, source, 0..len, |lines| {
+        // An early end is not an error here: the receiver reports why it received no more.
+        let _ = read_chunks(&mut buffer, source, 0..len, |lines| {
             let mut chunk = self.chunks.get();
-            chunk.fill(lines, self.extent);
+            chunk.replace_lines(lines, self.extent);
+            // Of the chunk and not of `lines`: a torn line is not hashed.
             if let Some(sha256) = &mut self.sha256 {
                 sha256.add(&chunk.bytes);
             }
@@ -152,20 +155,21 @@ impl<F: Fn() -> CheckedChunk> ChunkReader<'_, F> {
                 Err(_) => ControlFlow::Break(()),
             }
         })?;
-        // If the receiver has failed, its failure is reported, and not this result.
-        let _ = flow;
         Ok(())
     }
 }
 
 impl CheckedChunk {
-    /// Takes other lines, each with its value if it is JSON, and records in `extent` that they were
-    /// read. A torn line is left out: it is the last line of the source, and only its start is
-    /// recorded, because its number may be needed for a message.
-    fn fill(&mut self, lines: LineChunk, extent: &mut ReadExtent) {
+    /// Replaces the lines of the chunk by other `lines`, each with its value if it is exactly one,
+    /// and records in `extent` that they were read. The memory of the chunk is used again.
+    ///
+    /// A torn line is left out: it is the last line of the source, and only its start is recorded,
+    /// because its number may be needed for a message.
+    fn replace_lines(&mut self, lines: LineChunk, extent: &mut ReadExtent) {
         self.start = lines.start;
         self.outline.clear();
         self.values.clear();
+        // The end in the source of the last line that is not torn.
         let mut whole_lines_end = lines.start;
         for line in lines.lines() {
             extent.record_line_start(line.span.start);
@@ -193,7 +197,8 @@ impl CheckedChunk {
         self.bytes.capacity() + self.outline.memory() + values
     }
 
-    /// Calls `visit` with each value of its lines.
+    /// Calls `visit` with each line and its value; with `None` in place of a value that is not an
+    /// object.
     fn visit_lines(
         &self,
         visit: &mut impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
@@ -208,6 +213,7 @@ impl CheckedChunk {
                     let value = self.outline.value(value, line.bytes);
                     visit(line, object_or_none(value))?;
                 }
+                // The line is blank, has several values, or is not JSON.
                 None => visit_values(&line, split_values(&line), visit)?,
             }
         }

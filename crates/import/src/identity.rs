@@ -45,7 +45,8 @@ pub struct SubAgent {
 }
 
 impl SourceHead {
-    /// Reads the source at `path` up to the line that shows the last of these facts: usually a few
+    /// Reads which session the source at `path` is: its id, its author, its working directory and
+    /// its time. Reading ends with the line that shows the last of these, usually after a few
     /// lines. A source that lacks one of them is read to its end.
     pub fn read(source: &JoinedSource, origin: Origin, path: &Path) -> io::Result<SourceHead> {
         let mut identity = SourceIdentity::of_path(path, origin);
@@ -53,9 +54,9 @@ impl SourceHead {
         // Whether the reading ended early or at the end of the source, what was found counts.
         let _ = read_chunks(&mut buffer, source, 0..source.len(), |chunk| {
             for line in chunk.lines() {
-                for (line, value) in split_values(&line) {
+                for (value_line, value) in split_values(&line) {
                     if value.is_object() {
-                        identity.add_line(&line, value, origin, &source.layout);
+                        identity.add_line(&value_line, value, origin, &source.layout);
                     }
                 }
                 if identity.is_complete() {
@@ -136,25 +137,27 @@ impl SourceIdentity {
         }
     }
 
-    /// Takes the facts that a line shows. Of a line that a fork has from another session, only the
-    /// time counts: it does not show this session.
-    pub fn add_line(&mut self, line: &Line, raw: Raw, origin: Origin, layout: &SourceLayout) {
+    /// Adds what a line shows, as far as no earlier line has shown it. `value` is the object in the
+    /// line.
+    pub fn add_line(&mut self, line: &Line, value: Raw, origin: Origin, layout: &SourceLayout) {
         let format = origin.format();
-        let time_ms = format.time_ms(raw);
+        let time_ms = format.time_ms(value);
         self.created_ms = self.created_ms.or(time_ms);
         self.last_ms = self.last_ms.max(time_ms);
+        // A fork begins with lines of the session from which it was forked. They show that session,
+        // and not this one.
         if line.span.start < layout.own_start {
             return;
         }
 
         if self.session.is_none() {
-            self.session = format.session_id(raw);
+            self.session = format.session_id(value);
         }
         if matches!(self.author, SourceAuthor::Unknown) {
-            self.author = format.author(raw);
+            self.author = format.author(value);
         }
         if self.cwd.is_none() {
-            self.cwd = format.cwd(raw);
+            self.cwd = format.cwd(value);
         }
     }
 

@@ -8,17 +8,20 @@ use std::io;
 use std::ops::ControlFlow;
 
 /// Whether the session that a source becomes may contain a word of the prefilter, which is one for
-/// converted text. No word is divided between lines, because a JSON string has no line break.
+/// converted text. `false` is certain; `true` is not. If the agent's conversion can build words
+/// that are not in the source, the answer is always `true`.
 pub fn may_contain(source: &dyn ReadAt, origin: Origin, words: &Prefilter) -> io::Result<bool> {
     let Some(added_texts) = origin.format().added_texts() else {
         return Ok(true);
     };
-    if added_texts
-        .iter()
-        .any(|text| words.may_match(text.as_bytes()))
-    {
-        return Ok(true);
+    for text in added_texts {
+        if words.may_match(text.as_bytes()) {
+            return Ok(true);
+        }
     }
+
+    // The chunks are whole lines, and a JSON string has no line break. So no word is divided
+    // between two chunks.
     let mut buffer = PageBuffer::default();
     let flow = read_chunks(&mut buffer, source, 0..source.len(), |lines| {
         if words.may_match(lines.bytes) {

@@ -57,12 +57,13 @@ impl ImportRecord {
 
         let source_path = source_path.and_then(Raw::text).unwrap_or_default();
         let mut ends = Vec::new();
-        for bytes in read?.items() {
-            ends.push(bytes.as_index()? as u64);
+        for bytes_read in read?.items() {
+            ends.push(bytes_read.as_index()? as u64);
         }
         let merged_from = match merged_from {
             Some(offset) => offset.as_index()? as u64,
-            // A record without this member is from a version that did not merge lines.
+            // A version that did not merge the lines of a response wrote the record. So merging
+            // begins only where that import ended.
             None => ends.last().copied().unwrap_or(0),
         };
 
@@ -76,10 +77,11 @@ impl ImportRecord {
     }
 }
 
-/// Builds the members of the record of an import. `read_by_import` has the number of bytes of the
-/// source that each import had read; the import of this record is the last one. `sha256` is the hash
-/// of all bytes that were read. `merged_from` is the offset from which the lines of a response are
-/// one message.
+/// Builds the members of the record of an import, from which a later import learns where to go on.
+///
+/// `read_by_import` has the number of bytes of the source that each import had read; the import of
+/// this record is the last one. `sha256` is the hash of all bytes that were read. `merged_from` is
+/// the offset from which the lines of a response are one message.
 pub(super) fn build_record_members(
     source: &SourceHead,
     sha256: &str,

@@ -32,8 +32,15 @@ impl<'a> ReturnedLine<'a> {
         ReturnedLine::of_member(line.get_raw(RETURNED_KEY)?)
     }
 
-    /// Reads what pisess wrote into the member [`RETURNED_KEY`] of a line, as [`read`](Self::read)
-    /// does.
+    /// Reads the member `pisess` that pisess wrote into a line for another agent:
+    ///
+    /// ```text
+    /// {"entry":{"type":"label", …}}     the entry of pi from which the line was made
+    /// {"entry":"{\"type\": …}"}         the same, in a form that every JSON parser accepts
+    /// {}                                pisess wrote the line, but not from an entry
+    /// ```
+    ///
+    /// `None` if the member was changed and is none of these.
     pub fn of_member(member: Raw<'a>) -> Option<ReturnedLine<'a>> {
         if !member.is_object() {
             return None;
