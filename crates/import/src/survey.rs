@@ -39,7 +39,8 @@ pub struct Survey {
 pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::Result<Survey> {
     let layout = &source.layout;
     let mut identity = SourceIdentity::of_path(path, origin);
-    // The default writer only lays out entries. It finds the name, and counts the messages.
+    // The default writer emits no lines. It finds the name, and counts the messages. As nothing is
+    // written, earlier imports make no difference.
     let mut reader = origin.format().new_reader(
         source,
         layout,

@@ -119,11 +119,12 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Lays out an entry as a child of `parent` itself, even if other entries were appended to
-    /// `parent`. Without a parent, the entry is a root. Emits its line, unless the session has the
-    /// entry already.
+    /// Adds an entry as a child of `parent` itself, even if other entries were appended to
+    /// `parent`. Without a parent, the entry is a root. Emits its line, unless an earlier import
+    /// has written it.
     pub fn add_child(&mut self, parent: Option<NodeIx>, draft: EntryDraft) -> io::Result<NodeIx> {
         let FreeId { id, attempt } = self.find_free_id(draft.offset);
+        // The next entry of the same line continues the numbers of the attempts here.
         self.last_line = LastLine {
             offset: draft.offset,
             attempt,
@@ -137,14 +138,14 @@ impl<'o> EntryWriter<'o> {
 
         if self.emits_entries() {
             let line = self.entry_line(node, draft.kind, &draft.members);
-            self.write_line(draft.offset, &line)?;
+            self.emit_line(draft.offset, &line)?;
         }
         Ok(node)
     }
 
-    /// Adds an entry that pisess wrote into the line at `offset`, with its own id, parent and time.
-    /// If another entry has the same id, it gets another one. If its parent is unknown, it becomes
-    /// a root.
+    /// Adds an entry of pi that pisess stored in the line at `offset` when it wrote the source. The
+    /// entry keeps its id, its parent and its time. If an earlier entry has the same id, it gets
+    /// another one. If its parent is unknown, it becomes a root.
     pub fn add_returned(&mut self, offset: u64, entry: Raw) -> io::Result<NodeIx> {
         let [id, parent_id, timestamp, kind] =
             find_members(entry, ["id", "parentId", "timestamp", "type"]);
@@ -152,39 +153,57 @@ impl<'o> EntryWriter<'o> {
             Some(parent_id) => self.returned.get(&parent_id).copied(),
             None => None,
         };
+        let time_ms = date_from_value(timestamp).unwrap_or_else(|| self.time_at(parent));
 
-        // The id to keep. An id that an earlier entry has cannot be kept.
-        let own_id = id
+        let kept_id = id
             .and_then(Raw::text)
             .filter(|id| !id.is_empty() && !self.returned.contains_key(id));
-        let own_number = own_id.as_ref().and_then(parse_hex_id);
-        let number = match own_number {
-            Some(number) if !self.used_ids.contains(&number) => number,
-            // Every node has a number, even if its id is not made of it.
-            _ => self.find_free_id(offset).id,
-        };
-        let time_ms = date_from_value(timestamp).unwrap_or_else(|| self.time_at(parent));
-        let node = self.push_node(number, parent, time_ms)?;
-        if let Some(own_id) = own_id {
-            let own_id = own_id.into_owned();
-            if own_number.is_none() {
-                self.other_ids.insert(node, own_id.clone());
+        let node = match kept_id {
+            Some(kept_id) => {
+                self.push_returned_node(offset, kept_id.into_owned(), parent, time_ms)?
             }
-            self.returned.insert(own_id, node);
-        }
+            None => {
+                let number = self.find_free_id(offset).id;
+                self.push_node(number, parent, time_ms)?
+            }
+        };
         if kind.is_some_and(|kind| kind.is("message")) {
             self.message_count += 1;
         }
 
         if self.emits_entries() {
             let line = self.returned_line(node, entry)?;
-            self.write_line(offset, &line)?;
+            self.emit_line(offset, &line)?;
         }
         Ok(node)
     }
 
-    /// Returns the line of an entry that pisess wrote into the source: the entry as it is there,
-    /// with the id and the parent that it has in this session.
+    /// Adds a node for an entry that keeps its id, and records the node under that id.
+    ///
+    /// Every node has a number. If the id is eight hexadecimal digits, it is the number itself, as
+    /// long as no other node has it. Any other id is stored beside a free number.
+    fn push_returned_node(
+        &mut self,
+        offset: u64,
+        kept_id: Text<'static>,
+        parent: Option<NodeIx>,
+        time_ms: i64,
+    ) -> io::Result<NodeIx> {
+        let id_number = parse_hex_id(&kept_id);
+        let number = match id_number {
+            Some(number) if !self.used_ids.contains(&number) => number,
+            _ => self.find_free_id(offset).id,
+        };
+        let node = self.push_node(number, parent, time_ms)?;
+        if id_number.is_none() {
+            self.other_ids.insert(node, kept_id.clone());
+        }
+        self.returned.insert(kept_id, node);
+        Ok(node)
+    }
+
+    /// Returns the line of an entry that pisess stored in the source: the stored entry, with the id
+    /// and the parent that it has in this session. If both are the same as there, no byte changes.
     fn returned_line(&self, node: NodeIx, entry: Raw) -> io::Result<Vec<u8>> {
         let [id, parent_id] = find_members(entry, ["id", "parentId"]);
         let mut line = LineEdit::new(entry.bytes())?;
@@ -217,7 +236,7 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Adds an entry to those that are laid out. Its id is taken from then on.
+    /// Adds the node of an entry. From then on, no other entry gets its id.
     fn push_node(&mut self, id: u32, parent: Option<NodeIx>, time_ms: i64) -> io::Result<NodeIx> {
         let node = NodeIx(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
         self.used_ids.insert(id);
@@ -242,9 +261,10 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Emits a line of a session of pi; if the session is for oh-my-pi, the line is converted.
-    /// `offset` is where the line of the source is from which it was made.
-    fn write_line(&mut self, offset: u64, line: &[u8]) -> io::Result<()> {
+    /// Emits a line of a session of pi, and converts it before if the session is for oh-my-pi. Does
+    /// nothing if the writer has no output. `offset` is the offset in the source of the line from
+    /// which it was made.
+    fn emit_line(&mut self, offset: u64, line: &[u8]) -> io::Result<()> {
         let Some(output) = &mut self.output else {
             return Ok(());
         };
@@ -363,11 +383,12 @@ impl<'o> EntryWriter<'o> {
         &mut self.nodes[node.0 as usize]
     }
 
-    /// Returns an id for the next entry of the line at `offset`. It depends only on the source and
-    /// the id of the session, so that a continued import gives earlier lines the same ids.
+    /// Returns an id that no entry has, for the next entry of the line at `offset`.
     ///
-    /// A line may have several entries, and another entry may have an id already. So the attempts
-    /// of a line are numbered, and continue after the number of its last entry.
+    /// The id is a hash of the offset and the number of an attempt, as in `1204.1`, in the
+    /// namespace of the session: when an import is repeated, each entry gets the same id again. A
+    /// line may have several entries, and an id may be taken. So the attempts of a line are
+    /// numbered from 1, and continue after the number of its last entry.
     fn find_free_id(&self, offset: u64) -> FreeId {
         let mut attempt = if self.last_line.offset == offset {
             self.last_line.attempt
