@@ -131,22 +131,28 @@ impl<'o> SourceReader<'o> for ClaudeReader<'o> {
         if line.returned.is_some() {
             self.end_open_responses()?;
             line.set_previous_time(self.time_ms);
-            // Claude Code may write a line once more.
+            // If Claude Code has written a line of pisess a second time, the copy is handled below
+            // as any other repeated line.
             if let Some(returned) = &line.returned
                 && !self.is_repeated(&line)
             {
-                return self.read_returned_line(&line, returned.entry());
+                return match returned.entry() {
+                    Some(entry) => self.add_returned_entry(&line, entry),
+                    None => self.skip_returned_line(&line),
+                };
             }
         }
 
-        // A line that neither waits for the end of a response nor begins one is read at once,
-        // without the copy that a waiting line needs.
+        // The line either becomes a part of the open response, or ends it. When a response ends,
+        // the lines that waited for its end are read, and one of them may open the next one.
         while self.open_response.is_open() {
             if self.add_to_open_response(&line)? {
                 return Ok(());
             }
             line.set_previous_time(self.time_ms);
         }
+
+        // Most lines are read at once. Only a line that has to wait is copied.
         if !self.begins_response(&line) {
             return self.read_line(&line, &[]);
         }
@@ -220,23 +226,26 @@ impl<'o> ClaudeReader<'o> {
         self.release_ready_lines()
     }
 
-    /// Adds the entry that pisess stored in a line when it wrote a session for Claude Code.
-    ///
-    /// A line without an entry, such as the boundary of a compaction, adds nothing. Lines below it
-    /// are attached to its logical parent, or else to its parent.
-    fn read_returned_line(&mut self, line: &ClaudeLine, entry: Option<Raw>) -> io::Result<()> {
+    /// Skips a line that pisess wrote for Claude Code without an entry of pi, such as the boundary
+    /// of a compaction. Lines that follow it are attached to its logical parent, or else to its
+    /// parent.
+    fn skip_returned_line(&mut self, line: &ClaudeLine) -> io::Result<()> {
         self.time_ms = line.time_ms;
-        let Some(entry) = entry else {
-            let parent = non_empty_text(line.value, "logicalParentUuid").or(line.parent.clone());
-            let above = parent.and_then(|parent| self.find_line(&parent));
-            if let Some(uuid) = &line.uuid
-                && let Some(above) = above
-            {
-                self.nodes_by_uuid.insert(uuid.as_bytes().into(), above);
-            }
-            return Ok(());
-        };
+        let parent = non_empty_text(line.value, "logicalParentUuid").or(line.parent.clone());
+        let above = parent.and_then(|parent| self.find_line(&parent));
+        if let Some(uuid) = &line.uuid
+            && let Some(above) = above
+        {
+            self.nodes_by_uuid.insert(uuid.as_bytes().into(), above);
+        }
+        Ok(())
+    }
 
+    /// Adds the entry of pi that pisess stored in a line when it wrote a session for Claude Code.
+    fn add_returned_entry(&mut self, line: &ClaudeLine, entry: Raw) -> io::Result<()> {
+        self.time_ms = line.time_ms;
+
+        // The entry was stored without its content if the message of the line has the same one.
         let line_type = line.kind.and_then(Raw::text).unwrap_or_default();
         let content = line
             .message
@@ -259,7 +268,8 @@ impl<'o> ClaudeReader<'o> {
         Ok(())
     }
 
-    /// Remembers the model and the name that an entry of pi sets.
+    /// Remembers the model and the name that an entry of pi sets. Later lines are compared with
+    /// them: only a change becomes an entry.
     fn remember_settings(&mut self, entry: Raw) {
         let [kind, name, model, message] =
             find_members(entry, ["type", "name", "modelId", "message"]);
@@ -335,6 +345,7 @@ impl<'o> ClaudeReader<'o> {
             return Ok(None);
         };
         if line.message.is_some() {
+            // An attachment repeats a text of the queue only before the next message.
             self.prompt_queue.forget_delivered();
             if kind.is("user") {
                 return self.add_user_line(line);
@@ -361,7 +372,8 @@ impl<'o> ClaudeReader<'o> {
         self.nodes_by_uuid.get(uuid.as_bytes()).copied()
     }
 
-    /// Returns where a line is attached in the tree.
+    /// Returns where a line is attached in the tree: below its parent, or, if that is not known,
+    /// below the line before it.
     fn find_attach_point(&self, line: &ClaudeLine) -> AttachPoint {
         let Some(parent_uuid) = &line.parent else {
             // A root has the parent `null`. A line without the member, such as the first one of a
@@ -393,9 +405,10 @@ impl<'o> ClaudeReader<'o> {
         AttachPoint::below(line_before)
     }
 
-    /// Adds a name of the session. A name that the user chose is replaced only by another one that
-    /// the user chose. Returns `None`, and adds nothing, if the line has no name or the current
-    /// one.
+    /// Adds the name of the session in a line of the type `kind`: `custom-title` is from the user;
+    /// `ai-title` and `summary` are from the model. A name from the user is replaced only by
+    /// another one from the user. Returns `None`, and adds nothing, if the line has no name or the
+    /// current one.
     fn add_title(&mut self, line: &ClaudeLine, kind: Raw) -> io::Result<Option<LineNodes>> {
         let is_by_user = kind.is("custom-title");
         let name = if is_by_user {

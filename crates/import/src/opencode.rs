@@ -84,11 +84,13 @@ impl<'o> SourceReader<'o> for OpenCodeReader<'o> {
         let Some(message) = OpenCodeMessage::read(offset, raw) else {
             self.time_ms = format::line_time_ms(raw).unwrap_or(self.time_ms);
             return match raw.get(Origin::OpenCode.name()) {
+                // The first line.
                 Some(session) => self.add_session(offset, session),
                 None => self.add_kept(offset, "unknown", raw.bytes()),
             };
         };
 
+        // A message may become several entries, or none.
         self.time_ms = message.created_ms.unwrap_or(self.time_ms);
         let leaf_before = self.leaf;
         if member_is(message.info, "role", "user") {
@@ -98,6 +100,7 @@ impl<'o> SourceReader<'o> for OpenCodeReader<'o> {
         } else {
             self.add_responses(&message)?;
         }
+        // A later revert or compaction may name the message by its id.
         let place = MessagePlace {
             leaf_before,
             leaf_after: self.leaf,

@@ -151,25 +151,23 @@ impl ClaudeReader<'_> {
             && self.find_continued_response(line).is_none()
     }
 
-    /// Adds a line to the open response, so that it is read when the response has ended. Returns
-    /// whether the line was added. If it was not, it is what ends the response, and the caller reads
-    /// it next. If the response ends, by the line or by a limit, the lines that waited are read.
+    /// Adds a line to the lines that wait for the end of the open response. Returns whether it was
+    /// added. If not, the line itself is what ends the response, and the caller reads it next.
     ///
-    /// Must not be called while lines are unread.
+    /// If the response ends, by the line or by a limit, the lines that waited are read. One of them
+    /// may open another response. Must not be called while lines are unread.
     pub(super) fn add_to_open_response(&mut self, line: &ClaudeLine) -> io::Result<bool> {
-        let is_added = match self.find_relation(line) {
-            Relation::End => false,
-            relation => {
-                let copy = SourceLine::object(line);
-                self.open_response.push(copy, relation, line.uuid_key());
-                true
-            }
-        };
-        if !is_added || self.open_response.is_full() {
+        let relation = self.find_relation(line);
+        let ends_response = matches!(relation, Relation::End);
+        if !ends_response {
+            let copy = SourceLine::object(line);
+            self.open_response.push(copy, relation, line.uuid_key());
+        }
+        if ends_response || self.open_response.is_full() {
             self.end_response()?;
             self.read_waiting_lines()?;
         }
-        Ok(is_added)
+        Ok(!ends_response)
     }
 
     /// Reads a line after the lines that wait: now, or if a response is open, when it has ended.
@@ -200,12 +198,14 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Reads a line while no response is open, unless it begins one.
+    /// Reads a line that has waited, while no response is open. If the line begins a response, it
+    /// opens the response instead, and waits again, for the other lines of that response.
     fn read_or_open(&mut self, line: SourceLine) -> io::Result<()> {
         let copy = match line.content {
             LineContent::Custom(members) => return self.add_custom_entry(line.offset, members),
             LineContent::Object(copy) => copy,
         };
+        // Parsed again: the time of the line before it is known only now.
         let parsed = self.parse_line(line.offset, copy.value(), self.time_ms);
         if !self.begins_response(&parsed) {
             return self.read_line(&parsed, &[]);
@@ -225,10 +225,10 @@ impl ClaudeReader<'_> {
             .push(line, Relation::Part, first_line.uuid_key());
     }
 
-    /// Adds a line to the open response, and ends the response if a limit is reached then. If the
-    /// line is what ends the response, the response ends before the line. The line is then read
-    /// after the lines that waited between the parts.
+    /// Adds a line that has waited to the open response, unless the line ends the response. If the
+    /// response ends, by the line or by a limit, the lines between its parts become unread.
     fn add_or_end_response(&mut self, line: SourceLine) -> io::Result<()> {
+        // A line that is not an object is related to no response.
         let mut relation = Relation::Elsewhere;
         let mut uuid = None;
         if let Some(parsed) = line.parse(self) {
@@ -236,6 +236,7 @@ impl ClaudeReader<'_> {
             uuid = parsed.uuid_key();
         }
         if matches!(relation, Relation::End) {
+            // Before the response ends: the lines between its parts come before this line.
             self.open_response.unread.push_front(line);
             return self.end_response();
         }
@@ -247,7 +248,7 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Returns how a line is related to the open response.
+    /// Returns how a line is related to the open response. This does not change the response.
     fn find_relation(&self, line: &ClaudeLine) -> Relation {
         let response = &self.open_response;
         let is_repeated = self.is_repeated(line) || response.contains(&line.uuid);
@@ -280,22 +281,22 @@ impl ClaudeReader<'_> {
         }
     }
 
-    /// Ends the open response: reads its first line together with its other parts. The lines
-    /// between these come first among the unread lines. One of them may begin a response, too.
+    /// Ends the open response: reads its parts, which become one message. The lines that waited
+    /// between the parts are the first of the unread lines then; the caller reads them. One of them
+    /// may begin a response, too.
     fn end_response(&mut self) -> io::Result<()> {
         let OpenResponse { lines, unread, .. } = std::mem::take(&mut self.open_response);
         let mut parts = Vec::new();
-        let mut others = VecDeque::new();
+        let mut next_unread = VecDeque::new();
         for WaitingLine { line, is_part } in lines {
             if is_part {
                 parts.push(line);
             } else {
-                others.push_back(line);
+                next_unread.push_back(line);
             }
         }
-        // The lines between the parts come before the lines that were not read yet.
-        others.extend(unread);
-        self.open_response.unread = others;
+        next_unread.extend(unread);
+        self.open_response.unread = next_unread;
 
         let mut parsed = Vec::new();
         for part in &parts {
@@ -320,9 +321,9 @@ impl ClaudeLine<'_> {
     }
 }
 
-/// Returns, as a JSON object, the members of `part`, a line of a response, that differ from those
-/// of the `first` line. Its `message` has the members of the message that differ, and as `content`
-/// the blocks without a counterpart.
+/// Returns, as a JSON object, what is kept of `part`, a later line of a response whose `first` line
+/// is kept as a whole: the members that differ. Its `message` has the members of the message that
+/// differ, and as `content` the blocks without a counterpart in pi.
 pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
     let members = differing_members(part.value, first.value, "message");
     let Some(message) = part.message else {
@@ -345,10 +346,14 @@ pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
 fn differing_members(object: Outlined, other: Outlined, left_out: &str) -> Object {
     let mut differing = Object::new();
     for (key, value) in object.members() {
+        if key.is(left_out) {
+            continue;
+        }
         let is_same = |(other_key, other_value): (RawString, Outlined)| {
             other_key == key && other_value.raw() == value.raw()
         };
-        if !key.is(left_out) && !other.members().any(is_same) {
+        let is_in_other = other.members().any(is_same);
+        if !is_in_other {
             differing = differing.stored_member(&key, value.raw());
         }
     }

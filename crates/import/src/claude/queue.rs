@@ -26,21 +26,29 @@ pub struct PromptQueue {
 }
 
 impl PromptQueue {
-    /// Reads a line of the queue. Returns the text that becomes a message now, because the turn
-    /// takes it up and no attachment had it before.
+    /// Applies a line of the type `queue-operation` to the queue:
     ///
-    /// While a call waits for its result, `may_deliver` is `false`, and no text is returned:
-    /// providers refuse a message between a call and its result.
-    pub fn read_operation(&mut self, line: Raw, may_deliver: bool) -> Option<Text<'static>> {
+    /// ```text
+    /// enqueue    the text waits
+    /// dequeue    the first text becomes a line of the user's
+    /// popAll     the user takes all texts back to edit them
+    /// remove     the turn takes the text up
+    /// ```
+    ///
+    /// Returns the text that becomes a message now, because the turn takes it up and no attachment
+    /// had it before. While a call waits for its result, `may_deliver` is `false`, and no text is
+    /// returned: providers refuse a message between a call and its result.
+    pub fn apply_operation(&mut self, line: Raw, may_deliver: bool) -> Option<Text<'static>> {
         let operation = line.get("operation")?;
         if operation.is("remove") {
-            return self.read_removal(line, may_deliver);
+            return self.apply_removal(line, may_deliver);
         }
 
         if operation.is("enqueue") {
             let text = non_empty_text(line, "content").map(Text::into_owned);
             self.waiting.push(text);
         } else if operation.is("dequeue") {
+            // The line of the user's follows in the file, and becomes the message.
             if !self.waiting.is_empty() {
                 self.waiting.remove(0);
             }
@@ -52,11 +60,13 @@ impl PromptQueue {
 
     /// Takes the text of a line `remove` from the queue: the text in the line, or else the first
     /// one that waits. Returns the text if it becomes a message.
-    fn read_removal(&mut self, line: Raw, may_deliver: bool) -> Option<Text<'static>> {
+    fn apply_removal(&mut self, line: Raw, may_deliver: bool) -> Option<Text<'static>> {
         let text = match non_empty_text(line, "content") {
             Some(named) => named.into_owned(),
             None => self.waiting.first()?.clone()?,
         };
+        // If the text does not wait any more, an attachment with it came first, and has become the
+        // message.
         let was_waiting = self.take_waiting(&text);
 
         // Only newer versions write a reason. Any other reason means that the user took the text

@@ -229,7 +229,7 @@ impl ClaudeReader<'_> {
             .any(|response| response.open_call_count > 0);
         let Some(text) = self
             .prompt_queue
-            .read_operation(line.value.raw(), !has_open_call)
+            .apply_operation(line.value.raw(), !has_open_call)
         else {
             return Ok(None);
         };

@@ -53,8 +53,11 @@ impl ExportDocument {
             return Ok(None);
         };
         let span = match (&layout.session, layout.has_messages) {
+            // An export.
             (Some(session), true) => session.clone(),
+            // A file of the storage, if the object is a session.
             (None, false) => 0..file.len(),
+            // Another program's file, which has a member of the same name by chance.
             _ => return Ok(None),
         };
         let session = file.read_range(span)?;
@@ -76,7 +79,10 @@ impl ExportDocument {
         Some(title.into_owned())
     }
 
-    /// Writes the lines. Only one message is in memory at a time.
+    /// Writes the document as lines: the session, each message, and what is reverted. Only one
+    /// message is in memory at a time.
+    ///
+    /// If OpenCode still writes the last message, its line is torn, and the lines end there.
     ///
     /// # Errors
     /// `InvalidData` if a message is not JSON.
@@ -85,11 +91,10 @@ impl ExportDocument {
             Some(span) => read_json(file, span)?,
             None => b"null".to_vec(),
         };
-        out.write_all(&session_line(
-            self.session(),
-            Raw::from_checked(&first_message),
-        ))?;
+        let session_line = session_line(self.session(), Raw::from_checked(&first_message));
+        out.write_all(&session_line)?;
 
+        // Each newline comes before the next line, because a torn line has none.
         for (index, span) in self.layout.messages.iter().enumerate() {
             let json = read_json(file, span)?;
             let message = Raw::from_checked(&json);
@@ -97,9 +102,10 @@ impl ExportDocument {
             out.write_all(b"\n")?;
             let is_last = index + 1 == self.layout.messages.len();
             if is_last && !is_complete(message) {
-                // The message will be replaced by a longer one. So the line is written torn,
-                // without its last byte: the import then skips it, and the next import reads it.
-                return out.write_all(&line[..line.len() - 1]);
+                // A longer message will replace this one. Without its last byte, the line is not
+                // JSON: this import skips it, and the next import reads it.
+                let torn_line = &line[..line.len() - 1];
+                return out.write_all(torn_line);
             }
             out.write_all(&line)?;
         }
@@ -150,8 +156,8 @@ fn session_line(session: Raw, first_message: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the line of a message. Its members are sorted, because the storage and an export have
-/// them in different orders.
+/// Returns the line of a message: the same bytes whenever the message is exported. Its members are
+/// sorted, because the storage and an export have them in different orders.
 ///
 /// Ids that each part repeats are left out. Members that OpenCode adds later are left out, too: the
 /// file changes since a message of the user (`summary`), and the time at which an old result was
@@ -162,12 +168,15 @@ fn message_line(message: Raw) -> Vec<u8> {
         let line = Object::new().json("unknown", &without_spaces(message));
         return line.finish();
     };
-    let changes_later: &[&str] = if info.get("summary").is_some_and(Raw::is_object) {
+    // In a response, `summary` is a boolean that never changes: whether it is the summary of a
+    // compaction.
+    let has_file_changes = info.get("summary").is_some_and(Raw::is_object);
+    let left_out: &[&str] = if has_file_changes {
         &["sessionID", "summary"]
     } else {
         &["sessionID"]
     };
-    let info = sorted_without(info, changes_later);
+    let info = sorted_without(info, left_out);
 
     let mut lasting_parts = Vec::new();
     for part in parts.unwrap_or(Raw::NULL).items() {
@@ -204,15 +213,17 @@ fn sorted_without(object: Raw, left_out: &[&str]) -> Vec<u8> {
 /// adds later.
 fn without_compaction_time(part: &[u8]) -> Vec<u8> {
     let state = Raw::from_checked(part).get("state");
-    let time = state.and_then(|state| state.get("time"));
-    if let Some(time) = time
-        && time.get("compacted").is_some()
-        && let Ok(mut edit) = Edit::new(part)
-    {
-        edit.replace(time, &without_member(time, "compacted"));
-        return edit.finish();
+    let Some(time) = state.and_then(|state| state.get("time")) else {
+        return part.to_vec();
+    };
+    if time.get("compacted").is_none() {
+        return part.to_vec();
     }
-    part.to_vec()
+    let Ok(mut edit) = Edit::new(part) else {
+        return part.to_vec();
+    };
+    edit.replace(time, &without_member(time, "compacted"));
+    edit.finish()
 }
 
 /// Whether a message no longer changes: it is not a response, or the response is completed or has

@@ -61,16 +61,23 @@ impl SourceFormat for OpenCodeFormat {
         let Some(document) = ExportDocument::read(file)? else {
             return Ok(None);
         };
-        // A message that is not JSON is not an error: the document is then not one of OpenCode.
-        let mut is_json = true;
-        let lines = spool_written(&mut |out| {
-            let written = document.write_lines(file, out);
-            is_json = !written.as_ref().is_err_and(is_malformed);
-            if is_json { written } else { Ok(()) }
+        // A message that is not JSON is no error of reading: OpenCode did not write the document.
+        let mut has_malformed_message = false;
+        let lines = spool_written(&mut |out| match document.write_lines(file, out) {
+            Err(error) if is_malformed(&error) => {
+                has_malformed_message = true;
+                Ok(())
+            }
+            written => written,
         });
-        let mut source = JoinedSource::single(Box::new(lines.map_err(io::Error::other)?));
+        let lines = lines.map_err(io::Error::other)?;
+        if has_malformed_message {
+            return Ok(None);
+        }
+
+        let mut source = JoinedSource::single(Box::new(lines));
         source.layout.title = document.title();
-        Ok(is_json.then_some(source))
+        Ok(Some(source))
     }
 
     /// The first line names the session. In the session of a sub-agent, it also names the session

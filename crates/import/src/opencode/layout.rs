@@ -29,19 +29,20 @@ impl DocumentLayout {
         let mut buffer = vec![0; CHUNK_LEN];
         let mut offset = 0;
         loop {
-            let read = match file.read_at(&mut buffer, offset) {
+            let read_len = match file.read_at(&mut buffer, offset) {
                 Ok(0) => break,
-                Ok(read) => read,
+                Ok(read_len) => read_len,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            for &byte in &buffer[..read] {
-                if !finder.take(offset, byte) {
+            for &byte in &buffer[..read_len] {
+                if !finder.scan_byte(offset, byte) {
                     return Ok(None);
                 }
                 offset += 1;
             }
         }
+        // Otherwise the file ends within the object.
         Ok(finder.has_ended.then_some(finder.layout))
     }
 }
@@ -65,8 +66,8 @@ struct LayoutFinder {
     is_escaped: bool,
     /// Whether the next string at depth 1 is the name of a member, and not a value.
     expects_name: bool,
-    /// The name that was read last.
-    name: Vec<u8>,
+    /// The name of the member that was read last.
+    member_name: Vec<u8>,
     /// The member whose value is being read.
     member: Member,
     /// The offset at which the session or message that is being read began.
@@ -76,46 +77,52 @@ struct LayoutFinder {
 }
 
 impl LayoutFinder {
-    /// Takes the byte at an offset. Returns `false` if the file is not an object: the byte precedes
-    /// the opening brace, or follows the closing one.
-    fn take(&mut self, offset: u64, byte: u8) -> bool {
+    /// Scans the next byte, which is at `offset`. Returns whether the file can still be one object.
+    /// It cannot if something precedes the opening brace, or follows the closing one.
+    fn scan_byte(&mut self, offset: u64, byte: u8) -> bool {
         if self.is_in_string {
-            self.take_in_string(byte);
+            self.scan_string_byte(byte);
             return true;
         }
         if byte.is_ascii_whitespace() {
             return true;
         }
-        let is_before_object = self.depth == 0 && !self.has_ended;
-        if self.has_ended || is_before_object && byte != b'{' {
+        if self.has_ended {
             return false;
         }
+        let is_before_object = self.depth == 0;
+        if is_before_object && byte != b'{' {
+            return false;
+        }
+
         match byte {
             b'"' => {
                 self.is_in_string = true;
-                if self.names_member() {
-                    self.name.clear();
+                if self.is_at_name() {
+                    self.member_name.clear();
                 }
             }
             b':' if self.depth == 1 => {
                 self.expects_name = false;
-                self.member = match &*self.name {
+                self.member = match &*self.member_name {
                     b"info" => Member::Session,
                     b"messages" => Member::Messages,
                     _ => Member::Other,
                 };
             }
             b',' if self.depth == 1 => self.expects_name = true,
-            b'{' | b'[' => self.open(offset, byte),
-            b'}' | b']' => self.close(offset + 1),
+            b'{' | b'[' => self.open_bracket(offset, byte),
+            b'}' | b']' => self.close_bracket(offset + 1),
+            // Numbers, `true`, `false`, `null`, and the punctuation within values.
             _ => {}
         }
         true
     }
 
-    /// Takes a byte of a string, up to its closing quote, and collects it if the string is the name
-    /// of a member.
-    fn take_in_string(&mut self, byte: u8) {
+    /// Scans a byte of a string, up to its closing quote, and collects the byte if the string is
+    /// the name of a member of the document. Escapes in a name are collected as they are written:
+    /// the names to be found have none.
+    fn scan_string_byte(&mut self, byte: u8) {
         if self.is_escaped {
             self.is_escaped = false;
         } else if byte == b'\\' {
@@ -124,22 +131,25 @@ impl LayoutFinder {
             self.is_in_string = false;
             return;
         }
-        if self.names_member() {
-            self.name.push(byte);
+        if self.is_at_name() {
+            self.member_name.push(byte);
         }
     }
 
-    fn names_member(&self) -> bool {
+    /// Whether a string at the present place is the name of a member of the document.
+    fn is_at_name(&self) -> bool {
         self.depth == 1 && self.expects_name
     }
 
-    /// Opens an object or array, whose bracket is at `offset`. Records where a value to be found
-    /// begins.
-    fn open(&mut self, offset: u64, byte: u8) {
+    /// Enters an object or array, whose bracket is at `offset`. If it is the session or a message,
+    /// records that it begins here.
+    fn open_bracket(&mut self, offset: u64, byte: u8) {
         self.depth += 1;
+        // The document itself: the name of its first member comes next.
         if self.depth == 1 {
             self.expects_name = true;
         }
+        // The value of a member of the document.
         if self.depth == 2 && self.member == Member::Messages && byte == b'[' {
             self.layout.has_messages = true;
         }
@@ -148,8 +158,9 @@ impl LayoutFinder {
         }
     }
 
-    /// Closes an object or array, which ends before `end`.
-    fn close(&mut self, end: u64) {
+    /// Leaves an object or array, which ends before `end`. If it is the session or a message,
+    /// records where it is.
+    fn close_bracket(&mut self, end: u64) {
         if self.depth == self.value_depth() {
             match self.member {
                 Member::Session => self.layout.session = Some(self.start..end),

@@ -52,18 +52,18 @@ pub(super) fn is_part(part: Raw, part_type: &str) -> bool {
 /// Returns the members of a part, without those with `converted_keys`, which are in its entry.
 /// `None` if only its id and type are left.
 pub(super) fn unconverted_part(part: Raw, converted_keys: &[&str]) -> Option<Vec<u8>> {
-    let mut left_count = 0;
+    let mut has_content = false;
     let mut unconverted = Object::new();
     for (key, value) in part.members() {
         if converted_keys.iter().any(|name| key.is(name)) {
             continue;
         }
         if !key.is("id") && !key.is("type") {
-            left_count += 1;
+            has_content = true;
         }
         unconverted = unconverted.raw(&key.text().to_string_lossy(), value);
     }
-    if left_count == 0 {
+    if !has_content {
         return None;
     }
     Some(unconverted.finish())

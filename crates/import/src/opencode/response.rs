@@ -55,8 +55,8 @@ struct Response<'a> {
 }
 
 impl OpenCodeReader<'_> {
-    /// Adds the responses of a message, each with the results of its calls. A message without a
-    /// response is kept as a custom entry.
+    /// Adds the responses of a message, each with the results of its calls. One message may have
+    /// several, as steps of a turn. A message without a response is kept as a custom entry.
     pub(super) fn add_responses(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
         let responses = split_responses(message);
         if responses.is_empty() {
@@ -65,6 +65,7 @@ impl OpenCodeReader<'_> {
         for response in &responses {
             self.add_response(response)?;
         }
+        // For entries that follow and have no time of their own.
         let time = message.info.get("time").unwrap_or(Raw::NULL);
         self.time_ms = parse_time_ms(time.get("completed")).unwrap_or(self.time_ms);
         Ok(())
@@ -119,8 +120,8 @@ impl OpenCodeReader<'_> {
         Ok(())
     }
 
-    /// Returns the request for the compaction whose summary a message is. `None` if the message is
-    /// not a summary, or is not complete.
+    /// Returns the request for the compaction whose summary this message is: the request is its
+    /// parent. `None` if the message is not a summary, or if the summary is not complete.
     pub(super) fn completed_compaction(
         &self,
         message: &OpenCodeMessage,
@@ -136,7 +137,8 @@ impl OpenCodeReader<'_> {
         Some(CompactionRequest { first_kept })
     }
 
-    /// Adds a compaction, and an entry with the tokens of the request for its summary.
+    /// Adds a compaction, whose summary is the text of `message`, and after it the tokens that the
+    /// summary has cost.
     pub(super) fn add_compaction(
         &mut self,
         message: &OpenCodeMessage,
@@ -163,9 +165,15 @@ impl OpenCodeReader<'_> {
                 &unconverted_message(info, &CONVERTED_MEMBERS, &unconverted),
             );
         self.add_entry(message.offset, "compaction", members)?;
-
         // Until the next response, the size of the context is unknown.
         self.context_tokens = 0.0;
+        self.add_summary_usage(message)
+    }
+
+    /// Adds the tokens and the cost of the request for a summary. A compaction has no place for
+    /// them, so they become an entry of their own.
+    fn add_summary_usage(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
+        let info = message.info;
         let cost = finite_or_zero(info.get("cost"));
         let usage = convert_usage(info.get("tokens").unwrap_or(Raw::NULL), cost);
         let members = Object::new()
@@ -192,8 +200,9 @@ fn split_responses<'a>(message: &'a OpenCodeMessage<'a>) -> Vec<Response<'a>> {
     for part in message.parts.items() {
         if is_part(part, "step-start") {
             if !current.is_empty() {
-                let next = Response::new(message, current.index + 1);
-                responses.push(std::mem::replace(&mut current, next));
+                let next_index = current.index + 1;
+                responses.push(current);
+                current = Response::new(message, next_index);
             }
             current.start = Some(part);
         } else if is_part(part, "step-finish") {
@@ -274,12 +283,14 @@ impl<'a> Response<'a> {
         convert_usage(counted.get("tokens").unwrap_or(Raw::NULL), cost)
     }
 
-    /// Returns why a response ended, as pi names it.
+    /// Returns why a response ended, as pi names it. A reason that pi does not have is `toolUse` if
+    /// the response has calls, or else `stop`.
     fn stop_reason(&self, has_calls: bool) -> &'static str {
         if let Some(error) = self.find_error() {
             let is_abort = member_is(error, "name", "MessageAbortedError");
             return if is_abort { "aborted" } else { "error" };
         }
+        // The part that ends the response has its reason; the message has that of its last one.
         let reason_in_part = self.finish.and_then(|finish| finish.get("reason"));
         let reason = reason_in_part
             .or_else(|| self.message.info.get("finish"))

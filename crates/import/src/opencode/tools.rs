@@ -54,19 +54,20 @@ impl<'a> ToolPart<'a> {
         status.is_some_and(|status| status.is("completed") || status.is("error"))
     }
 
-    /// Returns the content of the result as JSON. `None` if the call has no result, because the
-    /// agent was stopped before.
+    /// Returns the content of the result as JSON: the error of a failed call, or else the output
+    /// and the attached images. `None` if the call has no result, because the agent was stopped
+    /// before.
     fn result_content(&self) -> Option<Vec<u8>> {
-        let [status, output, error, attachments] =
-            find_members(self.state, ["status", "output", "error", "attachments"]);
-        let status = status?;
-        if status.is("error") {
-            let error = error.and_then(Raw::text).unwrap_or_default();
-            return Some(array([text_block(&error)]));
-        }
         if !self.has_result() {
             return None;
         }
+        let [status, output, error, attachments] =
+            find_members(self.state, ["status", "output", "error", "attachments"]);
+        if status?.is("error") {
+            let error = error.and_then(Raw::text).unwrap_or_default();
+            return Some(array([text_block(&error)]));
+        }
+
         let output = output.and_then(Raw::text).unwrap_or_default();
         let mut blocks = vec![text_block(&output)];
         for file in attachments.unwrap_or(Raw::NULL).items() {
@@ -75,8 +76,8 @@ impl<'a> ToolPart<'a> {
         Some(array(blocks))
     }
 
-    /// Returns the attachments that are no block of the result, as an array: files other than
-    /// images, and all files of a failed call. `None` if there are none.
+    /// Returns the attachments that [`result_content`](Self::result_content) leaves out, as an
+    /// array: files other than images, and all files of a failed call. `None` if there are none.
     fn unconverted_attachments(&self) -> Option<Vec<u8>> {
         let [status, attachments] = find_members(self.state, ["status", "attachments"]);
         let has_failed = status.is_some_and(|status| status.is("error"));
@@ -101,7 +102,9 @@ impl<'a> ToolPart<'a> {
 }
 
 impl OpenCodeReader<'_> {
-    /// Adds the result of a call, if it has one. An exit code other than 0 makes it an error.
+    /// Adds the result of a call, if it has one, as a message. An exit code other than 0 makes it
+    /// an error, although OpenCode treats the call as completed. Members of the part that have no
+    /// place in the message are kept beside it.
     pub(super) fn add_result(
         &mut self,
         message: &OpenCodeMessage,

@@ -32,11 +32,11 @@ pub(super) fn convert_usage(tokens: Raw, cost: f64) -> ResponseUsage {
     // pi includes reasoning in the output. Newer versions of OpenCode count it apart, and their
     // total is more than the sum of the other numbers. Older versions included it in the output:
     // they have no total, or a total that equals the sum.
-    let counted = usage.input + usage.output + usage.cache_read + usage.cache_write;
-    let is_counted_apart = total
+    let sum_without_reasoning = usage.input + usage.output + usage.cache_read + usage.cache_write;
+    let is_reasoning_apart = total
         .and_then(Raw::number)
-        .is_some_and(|total| total != counted);
-    if is_counted_apart {
+        .is_some_and(|total| total != sum_without_reasoning);
+    if is_reasoning_apart {
         usage.output += reasoning;
     }
     let context_tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;

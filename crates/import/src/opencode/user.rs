@@ -30,24 +30,20 @@ impl OpenCodeReader<'_> {
     /// Adds a message of the user. What OpenCode added to the message becomes a custom message
     /// after it. A message that only asks for a compaction is kept as a custom entry.
     pub(super) fn add_user_message(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
-        self.add_settings(message)?;
-        if let Some(request) = message
-            .parts
-            .items()
-            .find(|part| is_part(*part, "compaction"))
-        {
-            let first_kept = non_empty_text(request, "tail_start_id").map(Text::into_owned);
-            if let Some(id) = message.id() {
-                self.compaction_requests.insert(id.into_owned(), first_kept);
-            }
-            return self.add_kept(message.offset, "compaction", message.line.bytes());
+        self.add_model_change(message)?;
+        self.add_thinking_level_change(message)?;
+        let mut parts = message.parts.items();
+        if let Some(request) = parts.find(|part| is_part(*part, "compaction")) {
+            return self.add_compaction_request(message, request);
         }
 
         let parts = UserParts::read(message.parts);
-        let unconverted = unconverted_message(message.info, &["role"], &parts.unconverted);
         if parts.blocks.is_empty() && parts.added_blocks.is_empty() {
             return self.add_kept(message.offset, "message", message.line.bytes());
         }
+
+        // These members are kept in the first of the two entries.
+        let unconverted = unconverted_message(message.info, &["role"], &parts.unconverted);
         if !parts.blocks.is_empty() {
             let converted = Object::new()
                 .str("role", "user")
@@ -71,36 +67,62 @@ impl OpenCodeReader<'_> {
         Ok(())
     }
 
-    /// Adds an entry for the model of a turn, and one for its thinking level, if they have changed.
-    fn add_settings(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
+    /// Keeps a message that asks for a compaction, and remembers the `request`, its part, until the
+    /// summary is read. The summary names this message as its parent.
+    fn add_compaction_request(
+        &mut self,
+        message: &OpenCodeMessage,
+        request: Raw,
+    ) -> io::Result<()> {
+        if let Some(id) = message.id() {
+            let first_kept = non_empty_text(request, "tail_start_id").map(Text::into_owned);
+            self.compaction_requests.insert(id.into_owned(), first_kept);
+        }
+        self.add_kept(message.offset, "compaction", message.line.bytes())
+    }
+
+    /// Adds an entry for the model of a turn, if it is another one than before.
+    fn add_model_change(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
         let model = message.info.get("model").unwrap_or(Raw::NULL);
-        if let Some(provider) = non_empty_text(model, "providerID")
-            && let Some(name) = non_empty_text(model, "modelID")
-        {
-            let model = ModelName {
-                provider: provider.into_owned(),
-                model: name.into_owned(),
-            };
-            if self.model.as_ref() != Some(&model) {
-                let members = Object::new()
-                    .text("provider", &model.provider)
-                    .text("modelId", &model.model);
-                self.model = Some(model);
-                self.add_entry(message.offset, "model_change", members)?;
-            }
+        let Some(provider) = non_empty_text(model, "providerID") else {
+            return Ok(());
+        };
+        let Some(name) = non_empty_text(model, "modelID") else {
+            return Ok(());
+        };
+        let model = ModelName {
+            provider: provider.into_owned(),
+            model: name.into_owned(),
+        };
+        if self.model.as_ref() == Some(&model) {
+            return Ok(());
         }
 
+        let members = Object::new()
+            .text("provider", &model.provider)
+            .text("modelId", &model.model);
+        self.model = Some(model);
+        self.add_entry(message.offset, "model_change", members)
+    }
+
+    /// Adds an entry for the thinking level of a turn, if it is another one than before. OpenCode
+    /// has no levels, but variants of a model. A variant without the name of a level is left out.
+    fn add_thinking_level_change(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
+        // Depending on the version, the variant is in the object of the model, or beside it.
+        let model = message.info.get("model").unwrap_or(Raw::NULL);
         let variant =
             non_empty_text(model, "variant").or_else(|| non_empty_text(message.info, "variant"));
-        if let Some(level) = variant
-            && THINKING_LEVELS.iter().any(|known| level == **known)
-            && self.thinking_level.as_ref() != Some(&level)
-        {
-            let members = Object::new().text("thinkingLevel", &level);
-            self.thinking_level = Some(level.into_owned());
-            self.add_entry(message.offset, "thinking_level_change", members)?;
+        let Some(variant) = variant else {
+            return Ok(());
+        };
+        let is_level = THINKING_LEVELS.iter().any(|level| variant == **level);
+        if !is_level || self.thinking_level.as_ref() == Some(&variant) {
+            return Ok(());
         }
-        Ok(())
+
+        let members = Object::new().text("thinkingLevel", &variant);
+        self.thinking_level = Some(variant.into_owned());
+        self.add_entry(message.offset, "thinking_level_change", members)
     }
 }
 
@@ -113,33 +135,46 @@ impl UserParts {
         read
     }
 
-    /// Adds a part. A text that the model does not see has no counterpart. Nor has a file other
-    /// than an image: OpenCode adds what it read of the file as a text.
+    /// Adds a part. If it is a text or an image that the model sees, it becomes a block. The rest
+    /// of the part, or the whole of any other part, is kept as unconverted.
     fn add(&mut self, part: Raw) {
+        let converted_keys: &[&str] = if is_part(part, "text") {
+            self.add_text(part)
+        } else if is_part(part, "file") {
+            self.add_image(part)
+        } else {
+            &[]
+        };
+        self.unconverted
+            .extend(unconverted_part(part, converted_keys));
+    }
+
+    /// Adds the block of a text. Returns the keys of the members that are in the block: none if the
+    /// model does not see the text.
+    fn add_text(&mut self, part: Raw) -> &'static [&'static str] {
         let is_flag_set = |key: &str| part.get(key).and_then(Raw::bool) == Some(true);
-        let text = non_empty_text(part, "text");
-        if is_part(part, "text")
-            && let Some(text) = text
-            && !is_flag_set("ignored")
-        {
-            let block = text_block(&text);
-            if is_flag_set("synthetic") {
-                self.added_blocks.push(block);
-            } else {
-                self.blocks.push(block);
-            }
-            self.unconverted.extend(unconverted_part(part, &["text"]));
-            return;
+        let Some(text) = non_empty_text(part, "text") else {
+            return &[];
+        };
+        if is_flag_set("ignored") {
+            return &[];
         }
-        if is_part(part, "file")
-            && let Some(image) = convert_image(part)
-        {
-            self.blocks.push(image);
-            let converted_keys = ["mime", "url"];
-            self.unconverted
-                .extend(unconverted_part(part, &converted_keys));
-            return;
+        let block = text_block(&text);
+        if is_flag_set("synthetic") {
+            self.added_blocks.push(block);
+        } else {
+            self.blocks.push(block);
         }
-        self.unconverted.extend(unconverted_part(part, &[]));
+        &["text"]
+    }
+
+    /// Adds the block of an image. Returns the keys of the members that are in the block: none for
+    /// another file. What OpenCode read of such a file is in a text part of the same message.
+    fn add_image(&mut self, part: Raw) -> &'static [&'static str] {
+        let Some(image) = convert_image(part) else {
+            return &[];
+        };
+        self.blocks.push(image);
+        &["mime", "url"]
     }
 }
