@@ -32,7 +32,8 @@ pub struct Attachment {
     pub content: Vec<u8>,
 }
 
-/// Reads the attachment of a line. `None` if the line has none that the model sees.
+/// Reads what a line attaches to the conversation: the output of a local command, a prompt that has
+/// waited, or a mentioned file. `None` if the line has none that the model sees.
 pub fn read_attachment(line: Outlined) -> Option<Attachment> {
     let subtype = line.get("subtype");
     if subtype.is_some_and(|subtype| subtype.is("local_command")) {
@@ -69,7 +70,8 @@ fn read_queued_prompt(line: Outlined, attachment: Outlined) -> Option<Attachment
         Some(_) => return None,
         None => array(prompt.items().filter_map(convert_user_block)),
     };
-    if content == b"[]" {
+    let has_no_blocks = content == b"[]";
+    if has_no_blocks {
         return None;
     }
 

@@ -89,7 +89,8 @@ pub fn build_result_message(
     let converted_content = convert_result_content(content);
 
     // Blocks without a counterpart, such as references to tools, would be lost. So if there are
-    // any, and Claude Code stored no details, the whole content is kept as the details.
+    // any, and Claude Code stored no details, the whole content is kept as the details. (pi shows
+    // details to the user, but does not send them.)
     let is_converted_whole = content.is_string()
         || content
             .items()
@@ -219,8 +220,9 @@ pub fn convert_response_block(block: Outlined) -> Option<Vec<u8>> {
     Some(ResponseBlock::read(block)?.to_json())
 }
 
-/// Converts the content of the message of a line. If the message has a tool result, this is the
-/// content of the first result. `None` if there is no content.
+/// Returns the content that an import makes of a line, as JSON. `line_type` is `assistant` or
+/// `user`. If the message has a tool result, this is the content of the first result. `None` if
+/// there is no content.
 pub fn line_content<'a>(line_type: &str, message: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
     let content = message.into().get("content")?;
     if line_type == "assistant" {
@@ -247,9 +249,9 @@ const STOP_REASONS: [(&str, &str); 5] = [
     ("pause_turn", "stop"),
 ];
 
-/// Converts the reason why a response ended. A reason without a counterpart, such as `refusal`,
-/// becomes `error`. A line that was written before the response ended has no reason, and gets
-/// `stop`.
+/// Converts Anthropic's reason why a response ended to pi's. A reason without a counterpart, such
+/// as `refusal`, becomes `error`. A line that was written before the response ended has no reason,
+/// and gets `stop`.
 ///
 /// If `is_error` is true, the response is an error of the API: the result is `error` in any case.
 pub fn convert_stop_reason(reason: Option<Raw>, is_error: bool) -> &'static str {

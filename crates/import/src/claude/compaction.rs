@@ -29,14 +29,12 @@ impl ClaudeReader<'_> {
     /// the preserved ones stay on a branch of their own.
     pub(super) fn keep_boundary(&mut self, line: &ClaudeLine) -> io::Result<LineNodes> {
         let draft = draft_kept_line(line);
-        let tokens = line
-            .value
-            .get("compactMetadata")
-            .and_then(|data| data.raw().get("preTokens"));
-        self.announced_compaction.tokens_before = finite_or_zero(tokens);
+        let metadata = line.value.get_raw("compactMetadata").unwrap_or(Raw::NULL);
+        self.announced_compaction.tokens_before = finite_or_zero(metadata.get("preTokens"));
         self.announced_compaction.first_kept = None;
 
-        if let Some(preserved) = find_preserved_messages(line.value.raw())
+        // Messages that were not read cannot be preserved.
+        if let Some(preserved) = find_preserved_messages(metadata)
             && let Some(first) = self.find_line(&preserved.first)
             && let Some(last) = self.find_line(&preserved.last)
         {
@@ -45,6 +43,8 @@ impl ClaudeReader<'_> {
             return Ok(node.into());
         }
 
+        // The line has no parent, because it begins a new context. Its logical parent is the last
+        // line before it.
         let parent =
             non_empty_text(line.value, "logicalParentUuid").or_else(|| line.parent.clone());
         let before = parent
@@ -55,7 +55,8 @@ impl ClaudeReader<'_> {
         Ok(node.into())
     }
 
-    /// Adds the summary of a compaction.
+    /// Adds the summary of a compaction as the entry of the compaction. What the compaction keeps
+    /// was announced by the line before ([`keep_boundary`](Self::keep_boundary)).
     pub(super) fn add_compaction(
         &mut self,
         line: &ClaudeLine,
@@ -77,7 +78,7 @@ impl ClaudeReader<'_> {
             (Some(kept), Some(parent)) if self.writer.is_ancestor_or_self(kept, parent) => {
                 self.writer.entry_id(kept)
             }
-            // A compaction that keeps nothing has its own id here.
+            // A compaction that keeps nothing names itself as the first kept entry.
             _ => self.writer.next_id(line.offset),
         };
 
@@ -98,11 +99,16 @@ struct PreservedMessages<'a> {
     last: Text<'a>,
 }
 
-/// Reads which messages a compaction preserves, from the line that announces it. The line has a
-/// list of all preserved messages, or the first and the last one of a segment. `None` if it has
-/// neither.
-fn find_preserved_messages(boundary: Raw<'_>) -> Option<PreservedMessages<'_>> {
-    let metadata = boundary.get("compactMetadata")?;
+/// Returns the first and the last message that a compaction preserves. `metadata` is the member
+/// `compactMetadata` of the line that announces it:
+///
+/// ```text
+/// {"preservedMessages":{"uuids":["…","…","…"]}}                all of them
+/// {"preservedSegment":{"headUuid":"…","tailUuid":"…"}}         the first and the last one
+/// ```
+///
+/// `None` if it has neither.
+fn find_preserved_messages(metadata: Raw<'_>) -> Option<PreservedMessages<'_>> {
     let listed = metadata
         .get("preservedMessages")
         .and_then(|messages| messages.get("uuids"))

@@ -63,8 +63,8 @@ impl SourceFormat for ClaudeFormat {
         &FACTS
     }
 
-    /// Most lines have a type and the id of a session; a few types have no id. A line with a
-    /// payload is one of Codex.
+    /// Most lines have a type and the id of a session. A few types have no id: the titles of old
+    /// versions, and snapshots of files. A line with a payload is one of Codex.
     fn writes_line(&self, line: Raw) -> bool {
         let names = ["type", "sessionId", "payload", "leafUuid"];
         let [line_type, session_id, payload, leaf_uuid] = find_members(line, names);

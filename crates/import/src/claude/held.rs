@@ -102,7 +102,7 @@ impl ClaudeReader<'_> {
         }
 
         if let HoldReason::LaterPart = reason {
-            // The results of calls in this line come next, and have to wait for the calls.
+            // The results of calls in this line come next, and have to be held as long as the line.
             self.remember_calls(response, line.blocks(), CallPlace::HeldLine);
         }
         self.set_provisional_node(line, response);
@@ -120,10 +120,12 @@ impl ClaudeReader<'_> {
         Ok(true)
     }
 
-    /// Decides whether a line must be held back; `None` if its entries can be added now.
+    /// Decides whether a line must be held back, so that no message comes between a call and its
+    /// result. `None` if the entries of the line can be added now.
     ///
-    /// The order of the questions does not matter: results are lines of the type `user`, parts of
-    /// the type `assistant`, and a meta line has no result.
+    /// At most one of the three questions is answered by a line, so their order does not matter:
+    /// results are lines of the type `user`, parts of the type `assistant`, and a meta line has no
+    /// result.
     fn decide_to_hold(&self, line: &ClaudeLine) -> Option<HoldDecision> {
         if let Some(decision) = self.decide_to_hold_result(line) {
             return Some(decision);
@@ -153,11 +155,11 @@ impl ClaudeReader<'_> {
         self.held_lines.len() == MOST_LINES || held_bytes + line.value.bytes().len() > MOST_BYTES
     }
 
-    /// Records the node of its parent as the node of a held line, which has no entries yet. Later
-    /// lines that name the held line as their parent are attached there. If the parent is unknown,
-    /// the node is the last one of the response.
+    /// Records, for a held line, where later lines that name it as their parent are attached. The
+    /// held line has no entries yet, so this is the entry above it: that of its parent, or if the
+    /// parent is unknown, the last one of the response.
     ///
-    /// When the line is released, its own nodes replace the record.
+    /// When the line is released, its own entries replace this record.
     fn set_provisional_node(&mut self, line: &ClaudeLine, response: ResponseIx) {
         let Some(uuid) = &line.uuid else {
             return;
@@ -172,8 +174,9 @@ impl ClaudeReader<'_> {
         self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
     }
 
-    /// Holds back a line with a result if the call of the result is held. Of several results, the
-    /// first decides; calls of the others are released when the line is added.
+    /// Decides to hold back a line with a result if the call of the result is held back itself. Of
+    /// several results, the first decides; the calls of the others are released when the line is
+    /// added.
     fn decide_to_hold_result(&self, line: &ClaudeLine) -> Option<HoldDecision> {
         if self.held_lines.is_empty() || !line.is_of_kind("user") {
             return None;
@@ -191,28 +194,26 @@ impl ClaudeReader<'_> {
         })
     }
 
-    /// Returns the response that a line continues, if the line has to wait: a call of the response
-    /// has no result yet, or another line of the response is held already. `None` if it need not
-    /// wait.
+    /// Returns the response of which a line is a later part, if the line has to wait: a call of the
+    /// response has no result yet, or another line of it is held already and must come first.
+    /// `None` if the line is no such part, or need not wait.
     fn find_unanswered_response_of_part(&self, line: &ClaudeLine) -> Option<ResponseIx> {
         if !line.is_of_kind("assistant") {
             return None;
         }
         let response = self.find_continued_response(line)?;
         let has_open_call = self.responses[response.0].open_call_count > 0;
-        let is_behind_another = self
-            .held_lines
-            .iter()
-            .any(|other| other.response == response);
-        if has_open_call || is_behind_another {
+        let is_behind_held_line = self.held_lines.iter().any(|held| held.response == response);
+        if has_open_call || is_behind_held_line {
             Some(response)
         } else {
             None
         }
     }
 
-    /// Returns the response to which a meta line or an attachment is attached, if a call of it has
-    /// no result yet.
+    /// Returns the response to which a meta line or an attachment is attached, if a call of that
+    /// response has no result yet: the line would come between the call and its result. `None` for
+    /// any other line.
     fn find_unanswered_response_of_meta(&self, line: &ClaudeLine) -> Option<ResponseIx> {
         let is_meta_line = line.is_of_kind("user") && line.is_meta && !line.has_results();
         if !is_meta_line && !line.is_attachment() {
@@ -262,6 +263,8 @@ impl ClaudeReader<'_> {
                 return Some(index);
             }
         }
+
+        // A part is released only for a held result: the part, or one after it, has the call.
         for (index, line) in self.held_lines.iter().enumerate() {
             if self.is_unblocked(line) && self.has_held_result(line.response) {
                 return Some(index);
@@ -317,11 +320,12 @@ impl ClaudeReader<'_> {
         })
     }
 
-    /// Releases the held parts of a response, in their order, up to the one with this call, because
-    /// the result of the call is added now. Releases nothing if the call is not held.
+    /// Releases the held line with a call, so that the result of the call can be added after it.
+    /// Parts of the response before that line are released first, in their order. Releases nothing
+    /// if the call is not held.
     pub(super) fn release_call(&mut self, call_id: &[u8]) -> io::Result<()> {
         while self.is_call_held(call_id) {
-            // A held call is in `calls`.
+            // Each held call is in `calls`, so this does not panic.
             let response = self.calls[call_id].response;
             let next_part = self
                 .held_lines
@@ -350,9 +354,10 @@ impl ClaudeReader<'_> {
         self.add_line(&held_line.parse(self), &[])
     }
 
-    /// Adds the held lines when an import ends. A line that no open call precedes is released. Any
-    /// other line is kept as a custom entry, and stays held: the next import repeats this one, and
-    /// may find the results. A line that an earlier import kept is not kept again.
+    /// Adds the held lines when an import ends, so that the session has all that was read. A line
+    /// that no open call precedes is released. Any other line is kept as a custom entry, and stays
+    /// held: the next import repeats this one, and may find the results. A line that an earlier
+    /// import kept is not kept again.
     pub(super) fn keep_held_lines(&mut self) -> io::Result<()> {
         while let Some(unblocked) = self.find_unblocked_line() {
             self.release_line(unblocked)?;

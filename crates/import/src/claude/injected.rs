@@ -95,8 +95,9 @@ pub fn classify_injected(content: Raw) -> Option<InjectedKind> {
     first_kind
 }
 
-/// Returns the kind of a text by its prefix. `None` if the user wrote the text or its end:
-/// reminders may precede what the user wrote.
+/// Returns the kind of an injected text by its prefix. `None` if the user wrote the text, or its
+/// end: reminders may precede what the user wrote, as in
+/// `<system-reminder>…</system-reminder> Go on`.
 fn classify_text(text: &Text) -> Option<InjectedKind> {
     let text = text.to_string_lossy();
     let text = text.trim();

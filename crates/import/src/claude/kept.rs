@@ -15,7 +15,7 @@ pub const CLEARED_PLACEHOLDER: &str = "[Old tool result content cleared]";
 
 impl ClaudeReader<'_> {
     /// Keeps a line without a counterpart as a custom entry at `attach_point`. If the line clears
-    /// tool results, a context edit of each result follows the entry.
+    /// tool results, an entry follows for each result, which edits what the model sees of it.
     ///
     /// A line that announces a compaction is kept by [`ClaudeReader::keep_boundary`] instead.
     pub(super) fn keep_line(
@@ -41,6 +41,8 @@ impl ClaudeReader<'_> {
             let Some(result) = call.last_result else {
                 continue;
             };
+            // The entry of the result itself stays as it is. pi applies the edit when it builds
+            // the context.
             let replacement = Object::new().text("content", &cleared.replacement).finish();
             let edit = Object::new()
                 .str("targetId", &self.writer.entry_id(result))
@@ -78,9 +80,12 @@ struct ClearedResult<'a> {
     replacement: Text<'a>,
 }
 
-/// Returns the tool results that a line clears, so that the model no longer sees them as they were.
-/// A micro-compaction lists only the ids of their calls. A line of the type `content-replacement`
-/// has a replacement for the result of each call.
+/// Returns the tool results that a line clears, so that the model no longer sees them as they were:
+///
+/// ```text
+/// {"microcompactMetadata":{"compactedToolIds":["toolu_1"]}}        a placeholder replaces it
+/// {"replacements":[{"toolUseId":"toolu_1","replacement":"…"}]}     the line has the replacement
+/// ```
 fn list_cleared_results(line: Raw<'_>) -> Vec<ClearedResult<'_>> {
     let mut cleared = Vec::new();
     let metadata = line.get("microcompactMetadata").unwrap_or(Raw::NULL);

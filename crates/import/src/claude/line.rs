@@ -87,6 +87,7 @@ impl ClaudeLine<'_> {
     ) -> EntryDraft {
         let message = message.number("timestamp", self.time_ms as f64);
 
+        // What has no place in the message goes into the member `claude`.
         let line_keys = [&["type", "message"], converted_keys].concat();
         let mut unconverted_line = unconverted_members(self.value, &line_keys);
         if let Some(source_message) = self.message {
@@ -167,12 +168,12 @@ impl<'a> ClaudeLine<'a> {
         is_of_type && self.message.is_none() && read_attachment(self.value).is_some()
     }
 
-    /// Whether the response before this line has no further lines after it. So it is if the line is
-    /// another response, a message of the user, an attachment, or a compaction. Results and meta
-    /// lines do not end a response.
+    /// Whether this line ends the response before it, so that no more lines of the response follow.
+    /// Another response, a message of the user, an attachment and a compaction end it. Results and
+    /// meta lines do not: Claude Code writes them between the lines of a response.
     ///
-    /// Any line of a response counts as another response, so the caller must have handled a line
-    /// that continues the same one.
+    /// Any line of a response counts as another response. The caller must have handled a line that
+    /// continues the same one.
     pub(super) fn ends_response(&self) -> bool {
         if self.is_of_kind("assistant") {
             return true;

@@ -1,6 +1,6 @@
 //! Responses of the model, with their calls and tokens.
 
-use super::blocks::{convert_response_block, convert_stop_reason};
+use super::blocks::{ResponseBlock, convert_response_block, convert_stop_reason};
 use super::line::ClaudeLine;
 use super::{ClaudeReader, LineNodes};
 use crate::parts::usage_json;
@@ -9,6 +9,7 @@ use pisess_core::session::content::{finite_or_zero, is_block, text_content};
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
+use pisess_json::string::decode;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
@@ -28,6 +29,7 @@ struct TokenCounts {
 }
 
 impl TokenCounts {
+    /// Reads the member `usage` of a message. Numbers that it lacks are 0.
     fn of_usage(usage: Outlined) -> TokenCounts {
         let names = [
             "input_tokens",
@@ -37,6 +39,7 @@ impl TokenCounts {
             "cache_creation",
         ];
         let [input, output, cache_read, cache_write, writes] = usage.get_all(names);
+        // How many of the tokens of `cache_write` the cache keeps for five minutes, and for an hour.
         let writes = writes.unwrap_or(Raw::NULL.into());
         let count = |value: Option<Outlined>| finite_or_zero(value.map(Outlined::raw));
         TokenCounts {
@@ -211,8 +214,9 @@ impl ClaudeReader<'_> {
         }
     }
 
-    /// Adds an entry of a response below `parent`. If the response is `continued`, later lines
-    /// below `parent` then follow this entry.
+    /// Adds an entry of a response below `parent`. If the response is `continued`, it has entries
+    /// already, and the new one belongs to them: later lines below `parent` follow it. Otherwise
+    /// the response is a branch of its own.
     fn add_response_part(
         &mut self,
         continued: Option<ResponseIx>,
@@ -226,9 +230,8 @@ impl ClaudeReader<'_> {
         }
     }
 
-    /// Records the calls among these blocks of a response, whose results come later.
-    ///
-    /// Invariant: `open_call_count` of a response is the number of its calls that are open.
+    /// Records the calls among these blocks of a response, whose results come later. A block
+    /// without an id or a name has no counterpart, and is no call.
     pub(super) fn remember_calls<'a>(
         &mut self,
         response: ResponseIx,
@@ -236,32 +239,31 @@ impl ClaudeReader<'_> {
         place: CallPlace,
     ) {
         for block in blocks {
-            let [block_type, id, name] = block.get_all(["type", "id", "name"]);
-            if !block_type.is_some_and(|block_type| block_type.is("tool_use")) {
-                continue;
-            }
-            let Some(id) = id.and_then(|id| id.text()).filter(|id| !id.is_empty()) else {
-                continue;
-            };
-            let name = name.and_then(|name| name.text());
-            let Some(name) = name.filter(|name| !name.is_empty()) else {
+            let Some(ResponseBlock::Call { id, name, .. }) = ResponseBlock::read(block) else {
                 continue;
             };
             let call = ToolCallState {
-                name: name.into_owned(),
+                name: decode(name).into_owned(),
                 response,
                 place,
                 last_result: None,
             };
-            if call.is_open() {
-                self.responses[response.0].open_call_count += 1;
-            }
-            let replaced = self.calls.insert(id.as_bytes().into(), call);
-            if let Some(replaced) = replaced
-                && replaced.is_open()
-            {
-                self.responses[replaced.response.0].open_call_count -= 1;
-            }
+            self.remember_call(&decode(id), call);
+        }
+    }
+
+    /// Records a call under its id, in place of an earlier call with the same id.
+    ///
+    /// Keeps the invariant that `open_call_count` of a response is the number of its open calls.
+    fn remember_call(&mut self, id: &Text, call: ToolCallState) {
+        if call.is_open() {
+            self.responses[call.response.0].open_call_count += 1;
+        }
+        let replaced = self.calls.insert(id.as_bytes().into(), call);
+        if let Some(replaced) = replaced
+            && replaced.is_open()
+        {
+            self.responses[replaced.response.0].open_call_count -= 1;
         }
     }
 
@@ -287,11 +289,11 @@ impl ClaudeReader<'_> {
         ResponseIx(self.responses.len() - 1)
     }
 
-    /// Returns the tokens that these lines add to the usage of their response. `lines` are the parts
-    /// of one response. `continued` is the response, if it has entries already.
+    /// Returns the tokens that `lines`, parts of one response, add to its usage. `continued` is the
+    /// response, if it has entries already.
     ///
-    /// Each line repeats the usage of the whole response so far. So the largest numbers count,
-    /// less what the existing entries have.
+    /// Each line repeats the usage of the whole response so far. So the largest numbers count, less
+    /// what the existing entries have: otherwise a sum over the session would count tokens twice.
     fn count_new_tokens(
         &self,
         continued: Option<ResponseIx>,
@@ -331,7 +333,9 @@ struct ResponseBlocks<'a> {
 }
 
 impl<'a> ResponseBlocks<'a> {
-    /// Converts the blocks of the first line, which are `content`, and of the other lines, `parts`.
+    /// Converts the blocks of a response: those of its first line, which are `content`, and those
+    /// of its other lines, `parts`. Unconverted blocks of `parts` are not collected, because
+    /// [`part_members`](super::parts::part_members) keeps them.
     fn convert(content: Outlined<'a>, parts: &[ClaudeLine]) -> ResponseBlocks<'a> {
         let mut converted = Vec::new();
         let mut unconverted = Vec::new();

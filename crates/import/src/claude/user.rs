@@ -6,7 +6,7 @@ use super::injected::META_MESSAGE;
 use super::line::ClaudeLine;
 use super::response::ResponseIx;
 use super::{ClaudeReader, LineNodes};
-use crate::writer::NodeIx;
+use crate::writer::{EntryDraft, NodeIx};
 use pisess_core::session::content::join_text;
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
@@ -22,6 +22,7 @@ impl ClaudeReader<'_> {
         let content = line.content.unwrap_or(Raw::NULL.into());
         if line.is_compact_summary {
             let summary = join_text(Some(content.raw()), "\n");
+            // A compaction without a summary is added as any other message.
             if !summary.is_blank() {
                 let node = self.add_compaction(line, &summary)?;
                 return Ok(Some(node.into()));
@@ -111,7 +112,9 @@ impl ClaudeReader<'_> {
         }))
     }
 
-    /// Adds these texts and images, if there are any, as one message, and empties the list.
+    /// Adds the texts and images in `parts`, which are blocks as JSON, as one message of the user.
+    /// Empties the list, so that the next parts become another message. Adds nothing if it is
+    /// empty.
     fn add_user_parts(
         &mut self,
         user_blocks: &mut UserBlocks,
@@ -129,8 +132,8 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Adds the result of a call, and records that the call has a result. If the call is held, it
-    /// is released first, so that the result follows it.
+    /// Adds the result of a call, the `block` of a line, and records that the call has a result. If
+    /// the call is held, it is released first, so that the result follows it.
     fn add_result(
         &mut self,
         user_blocks: &mut UserBlocks,
@@ -138,9 +141,10 @@ impl ClaudeReader<'_> {
         call_id: &Text,
     ) -> io::Result<()> {
         self.release_call(call_id.as_bytes())?;
-        let call = self.calls.get(call_id.as_bytes());
-        let has_earlier_result = call.is_some_and(|call| call.last_result.is_some());
-        let name = call.map(|call| call.name.clone());
+        let name = self
+            .calls
+            .get(call_id.as_bytes())
+            .map(|call| call.name.clone());
         let message = build_result_message(block, call_id, name, user_blocks.details);
         let converted_keys: &[&str] = match user_blocks.details {
             Some(_) => &["toolUseResult"],
@@ -152,23 +156,11 @@ impl ClaudeReader<'_> {
             user_blocks.unconverted_for_next(),
         );
 
-        let is_first_of_line = !user_blocks.has_result;
-        let node = match user_blocks.response {
-            None => self.writer.add_child(user_blocks.last, draft)?,
-            Some(response) => {
-                if has_earlier_result && is_first_of_line {
-                    // The call was run again, so its new result begins another branch.
-                    let end = self.responses[response.0].last_node;
-                    self.writer.add_child(Some(end), draft)?
-                } else {
-                    self.writer.append(user_blocks.last, draft)?
-                }
-            }
-        };
-
+        let node = self.add_result_draft(user_blocks, call_id, draft)?;
         user_blocks.record_added(node);
         user_blocks.has_result = true;
         if let Some(call) = self.calls.get_mut(call_id.as_bytes()) {
+            // The call is open until it has its first result.
             if call.is_open() {
                 self.responses[call.response.0].open_call_count -= 1;
             }
@@ -177,7 +169,31 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Adds what Claude Code sends to the model without showing it to the user.
+    /// Adds the drafted entry of a result after the entries of its line so far. If the call has a
+    /// result already, it was run again: the first result in the line then begins another branch,
+    /// below the response.
+    fn add_result_draft(
+        &mut self,
+        user_blocks: &UserBlocks,
+        call_id: &Text,
+        draft: EntryDraft,
+    ) -> io::Result<NodeIx> {
+        let Some(response) = user_blocks.response else {
+            return self.writer.add_child(user_blocks.last, draft);
+        };
+        let call = self.calls.get(call_id.as_bytes());
+        let has_earlier_result = call.is_some_and(|call| call.last_result.is_some());
+        let is_first_of_line = !user_blocks.has_result;
+        if has_earlier_result && is_first_of_line {
+            let end = self.responses[response.0].last_node;
+            return self.writer.add_child(Some(end), draft);
+        }
+        self.writer.append(user_blocks.last, draft)
+    }
+
+    /// Adds what Claude Code sends to the model without showing it to the user, such as the text of
+    /// a skill, as a custom message. Returns `None`, and adds nothing, if it has neither a text nor
+    /// an image.
     fn add_meta_message(
         &mut self,
         line: &ClaudeLine,
@@ -187,7 +203,8 @@ impl ClaudeReader<'_> {
             Some(text) if !text.is_empty() => content.bytes().to_vec(),
             _ => array(content.items().filter_map(convert_user_block)),
         };
-        if content == b"[]" {
+        let has_no_blocks = content == b"[]";
+        if has_no_blocks {
             return Ok(None);
         }
         let parent = self.find_attach_point(line).parent;
@@ -196,15 +213,18 @@ impl ClaudeReader<'_> {
         Ok(Some(node.into()))
     }
 
-    /// Adds an attachment that the model sees (see [`attachments`](super::attachments)). Returns
-    /// `None`, and adds nothing, if there is none, or if a line of the queue has added its text.
+    /// Adds an attachment that the model sees: a message of the user if the user typed it, or else
+    /// a custom message (see [`attachments`](super::attachments)). Returns `None`, and adds
+    /// nothing, if there is none, or if a line of the queue has added its text.
     pub(super) fn add_attachment(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
         let Some(attachment) = read_attachment(line.value) else {
             return Ok(None);
         };
-        let text = Raw::from_checked(&attachment.content).text();
-        if text.is_some_and(|text| self.prompt_queue.take_attached(&text)) {
-            return Ok(None);
+        if let Some(text) = Raw::from_checked(&attachment.content).text() {
+            let is_added_already = self.prompt_queue.take_attached(&text);
+            if is_added_already {
+                return Ok(None);
+            }
         }
         let parent = self.find_attach_point(line).parent;
         let draft = match attachment.injected {
@@ -227,10 +247,11 @@ impl ClaudeReader<'_> {
             .responses
             .iter()
             .any(|response| response.open_call_count > 0);
-        let Some(text) = self
+        let may_deliver = !has_open_call;
+        let delivered = self
             .prompt_queue
-            .apply_operation(line.value.raw(), !has_open_call)
-        else {
+            .apply_operation(line.value.raw(), may_deliver);
+        let Some(text) = delivered else {
             return Ok(None);
         };
         let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
