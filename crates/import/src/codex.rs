@@ -156,6 +156,7 @@ fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
 
 impl<'o> SourceReader<'o> for CodexReader<'o> {
     fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
+        // Before anything else: the line may continue at an earlier place than the line before it.
         self.pass_junctions(offset)?;
         // A line without a time gets the time of the line before it.
         self.time_ms = parse_time_ms(value.get_raw("timestamp")).unwrap_or(self.time_ms);
@@ -192,7 +193,7 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
     }
 
     fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
-        self.write_held()?;
+        self.add_held_at_end()?;
         self.leaf = Some(self.writer.append_record(self.leaf, draft)?);
         Ok(())
     }
@@ -224,25 +225,39 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds the entry that pisess stored in a line when it wrote a session for Codex, and remembers
-    /// the settings in it.
+    /// Adds the entry of pi that pisess stored in a line when it wrote a session for Codex. If the
+    /// entry is a message of the user, it begins a turn.
     fn add_returned(&mut self, line: &CodexLine, entry: Raw) -> io::Result<()> {
+        // The entry was stored without its content if the item in the line has the same one.
         let content = item_content(line.payload.raw());
         let restored = restore_content(entry, content.as_deref());
         let entry = restored.as_deref().map_or(entry, Raw::from_checked);
 
-        let names = ["type", "name", "modelId", "thinkingLevel", "message"];
-        let [kind, name, model, level, message] = find_members(entry, names);
-        let message = message.unwrap_or(Raw::NULL);
+        let message = entry.get("message").unwrap_or(Raw::NULL);
         let is_user_message = member_is(message, "role", "user");
         if line.kind == LineKind::Item && is_user_message {
-            self.turns_on_path.push(TurnStart {
-                leaf_before: self.leaf,
-                last_user_text: self.history.last_user_text,
-            });
-            self.history
-                .add_user_text(message.get("content").unwrap_or(Raw::NULL));
+            self.begin_turn(message.get("content").unwrap_or(Raw::NULL));
         }
+        self.remember_settings(entry, message);
+        self.leaf = Some(self.writer.add_returned(line.offset, entry)?);
+        Ok(())
+    }
+
+    /// Records that a turn begins with a message of the user. Must be called before the entry of
+    /// the message is added: a rollback goes back to the state before it.
+    fn begin_turn(&mut self, content: Raw) {
+        self.turns_on_path.push(TurnStart {
+            leaf_before: self.leaf,
+            last_user_text: self.history.last_user_text,
+        });
+        self.history.add_user_text(content);
+    }
+
+    /// Remembers the name, the model and the thinking level that an entry of pi sets. Later lines
+    /// are compared with them: only a change becomes an entry.
+    fn remember_settings(&mut self, entry: Raw, message: Raw) {
+        let names = ["type", "name", "modelId", "thinkingLevel"];
+        let [kind, name, model, level] = find_members(entry, names);
         if kind.is_some_and(|kind| kind.is("session_info")) {
             let name = name.and_then(Raw::text).filter(|name| !name.is_blank());
             self.writer.name = name.map(Text::into_owned);
@@ -253,8 +268,6 @@ impl CodexReader<'_> {
         if let Some(level) = level.and_then(Raw::text) {
             self.thinking_level = Some(level.into_owned());
         }
-        self.leaf = Some(self.writer.add_returned(line.offset, entry)?);
-        Ok(())
     }
 
     /// Keeps a line without a counterpart as a custom entry.
@@ -296,29 +309,41 @@ impl CodexReader<'_> {
             .object("codex", &line.unconverted_members(converted_keys))
     }
 
-    /// Adds an entry for the model of a turn, and one for its thinking level, if they have changed.
-    /// A level that pi does not have is left out.
+    /// Adds the settings of a turn, as far as they differ from those before.
     fn add_settings(&mut self, line: &CodexLine) -> io::Result<()> {
+        // The held reply was made with the settings before.
         self.release_reply()?;
+        self.add_model_change(line)?;
+        self.add_thinking_level_change(line)
+    }
 
-        if let Some(model) = non_empty_text(line.payload, "model")
-            && model != self.model
-        {
-            self.model = model.into_owned();
-            let members = Object::new()
-                .str("provider", PROVIDER)
-                .text("modelId", &self.model);
-            self.add_entry(line.offset, "model_change", members)?;
+    /// Adds an entry for the model of a turn, if it is another one than before.
+    fn add_model_change(&mut self, line: &CodexLine) -> io::Result<()> {
+        let Some(model) = non_empty_text(line.payload, "model") else {
+            return Ok(());
+        };
+        if model == self.model {
+            return Ok(());
         }
+        self.model = model.into_owned();
+        let members = Object::new()
+            .str("provider", PROVIDER)
+            .text("modelId", &self.model);
+        self.add_entry(line.offset, "model_change", members)
+    }
 
-        if let Some(level) = non_empty_text(line.payload, "effort")
-            && THINKING_LEVELS.iter().any(|known| level == **known)
-            && self.thinking_level.as_ref() != Some(&level)
-        {
-            let members = Object::new().text("thinkingLevel", &level);
-            self.thinking_level = Some(level.into_owned());
-            self.add_entry(line.offset, "thinking_level_change", members)?;
+    /// Adds an entry for the thinking level of a turn, if it is another one than before. A level
+    /// that pi does not have is left out.
+    fn add_thinking_level_change(&mut self, line: &CodexLine) -> io::Result<()> {
+        let Some(level) = non_empty_text(line.payload, "effort") else {
+            return Ok(());
+        };
+        let is_level_of_pi = THINKING_LEVELS.iter().any(|known| level == **known);
+        if !is_level_of_pi || self.thinking_level.as_ref() == Some(&level) {
+            return Ok(());
         }
-        Ok(())
+        let members = Object::new().text("thinkingLevel", &level);
+        self.thinking_level = Some(level.into_owned());
+        self.add_entry(line.offset, "thinking_level_change", members)
     }
 }

@@ -15,9 +15,9 @@ use std::io;
 const ENCRYPTED_SUMMARY: &str = "Context compacted by Codex.";
 
 impl CodexReader<'_> {
-    /// Adds a compaction, and after it the messages that replace the conversation. These are in the
-    /// line; in older files, [`History::compact`] rebuilds them. A line with neither a summary nor
-    /// messages is not converted.
+    /// Adds a compaction, and after it the messages that replace the conversation. Newer files have
+    /// these in the line, as `replacement_history`; for older ones, [`History::compact`] rebuilds
+    /// them as Codex does. A line with neither a summary nor messages is not converted.
     pub(super) fn add_compaction(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         self.release_reply()?;
         let message = line.payload.get_raw("message").and_then(Raw::text);
@@ -66,6 +66,7 @@ impl CodexReader<'_> {
         replacements: Raw,
         summary: Option<&Text>,
     ) -> io::Result<()> {
+        // What the user said before is not on the path any more.
         self.history.last_user_text = None;
         for item in replacements.items() {
             let content = item.get("content").unwrap_or(Raw::NULL);

@@ -17,9 +17,9 @@ pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
     FixedState::default().hash_one((speaker, text.as_bytes()))
 }
 
-/// Returns the fingerprints of an item. A message, a call or the result of a call has one. A
-/// reasoning item has one for each of its texts, because events repeat each text on its own. An
-/// item of another type, or without text or id, has none.
+/// Returns the fingerprints of an item, by which an event that repeats it is recognized. A message,
+/// a call or the result of a call has one. A reasoning item has one for each of its texts, because
+/// events repeat each text on its own. An item of another type, or without text or id, has none.
 pub fn item_fingerprints(item: Outlined) -> Vec<u64> {
     let names = ["role", "content", "call_id", "id"];
     let [role, content, call_id, id] = item.get_all(names);
@@ -32,6 +32,7 @@ pub fn item_fingerprints(item: Outlined) -> Vec<u64> {
         if text.is_empty() {
             return Vec::new();
         }
+        // Events repeat only what the user and the model say, so other roles do not matter.
         let is_user = role.is_some_and(|role| role.is("user"));
         let speaker = if is_user { "user" } else { "assistant" };
         return vec![fingerprint(speaker, &text)];
@@ -57,15 +58,15 @@ pub fn item_fingerprints(item: Outlined) -> Vec<u64> {
     }
 }
 
-/// Returns the type of an item. Items in files of other programs may lack the member `type`; their
-/// other members then show the type. `None` if they do not.
+/// Returns the type of an item, such as `message`. Items in files of other programs may lack the
+/// member `type`; their other members then show the type. `None` if they do not.
 pub fn find_item_type(item: Outlined<'_>) -> Option<Text<'_>> {
     if let Some(item_type) = non_empty_text(item, "type") {
         return Some(item_type);
     }
     let names = ["role", "content", "call_id", "name", "arguments", "output"];
     let [role, content, call_id, name, arguments, output] = item.get_all(names);
-    let shown_type = if role.is_some() && content.is_some() {
+    let implied_type = if role.is_some() && content.is_some() {
         "message"
     } else if call_id.is_some() && output.is_some() {
         "function_call_output"
@@ -74,7 +75,7 @@ pub fn find_item_type(item: Outlined<'_>) -> Option<Text<'_>> {
     } else {
         return None;
     };
-    Some(Text::from(shown_type))
+    Some(Text::from(implied_type))
 }
 
 /// Joins the texts of content without a separator. Content that is a string is one text.

@@ -12,7 +12,8 @@ use pisess_json::write::Object;
 use std::io;
 
 impl CodexReader<'_> {
-    /// Adds an event by its type. An event that an item repeats is not converted.
+    /// Adds an event, which is what Codex showed to the user, by its type. Most events repeat an
+    /// item; such an event is not converted, so that the session does not have it twice.
     pub(super) fn add_event(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let event = line.payload;
         let Some(event_type) = non_empty_text(event, "type") else {
@@ -55,9 +56,9 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Returns the text of an event, and records that the event becomes a message: an item of a
-    /// later import may repeat it. `None` if an item of this source repeats the event, or it has no
-    /// text.
+    /// Returns the text of an event that becomes a message, and records that it does: an item that
+    /// only a later import reads may repeat it. `None` if an item of this source repeats the event,
+    /// or if the event has no text.
     ///
     /// `key` is the key of the text. `speaker` is passed to [`fingerprint`].
     fn record_new_text<'a>(
@@ -93,8 +94,8 @@ impl CodexReader<'_> {
         true
     }
 
-    /// Adds the name of the session, unless it is blank, or the line is from the session that this
-    /// one continues.
+    /// Adds the name of the session. A blank name is not converted, nor is the name of the session
+    /// from which this one was forked: its lines come first.
     fn add_session_name(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let Some(name) = non_empty_text(line.payload, "thread_name") else {
             return Ok(Conversion::Unconverted);

@@ -111,11 +111,15 @@ impl SourceFormat for CodexFormat {
     }
 }
 
-/// Returns the id of the session to which a sub-agent belongs. `None` if the line is not a
-/// `session_meta`, or a sub-agent did not write it.
+/// Returns the id of the session to which a sub-agent belongs, from the first line of its file:
 ///
-/// The `session_id` of a sub-agent is the id of the session at the top. Older versions name only
-/// the thread that started the sub-agent.
+/// ```text
+/// {"type":"session_meta","payload":{"id":"AGENT","session_id":"SESSION",
+///     "source":{"subagent":{"thread_spawn":{"parent_thread_id":"STARTER"}}}}}
+/// ```
+///
+/// This is `SESSION`, the session at the top. Older versions name only `STARTER`, which may be a
+/// sub-agent itself. `None` if the line is not a `session_meta`, or a sub-agent did not write it.
 fn find_sub_agent_owner(line: Raw<'_>) -> Option<Text<'_>> {
     if !line.get("type")?.is("session_meta") {
         return None;
@@ -131,15 +135,22 @@ fn find_sub_agent_owner(line: Raw<'_>) -> Option<Text<'_>> {
 }
 
 /// Returns the working directory from the message in which Codex describes its environment to the
-/// model. Old files have it nowhere else. `None` for any other message.
+/// model. Old files have it nowhere else:
+///
+/// ```text
+/// <environment_context><cwd>/home/me</cwd> …
+/// <environment_context>Current working directory: /home/me …
+/// ```
+///
+/// `None` for any other message.
 fn find_cwd_in_context(message: Text) -> Option<Text<'static>> {
     let message = message.to_string_lossy();
     let context = message.trim_start().strip_prefix("<environment_context>")?;
-    let (_, from_cwd) = context
+    let (_, cwd_and_rest) = context
         .split_once("Current working directory: ")
         .or_else(|| context.split_once("<cwd>"))?;
     // It ends with its line, or with `</cwd>`.
-    let cwd = from_cwd.split(['\n', '<']).next()?.trim();
+    let cwd = cwd_and_rest.split(['\n', '<']).next()?.trim();
     if cwd.is_empty() {
         None
     } else {

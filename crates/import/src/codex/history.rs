@@ -129,7 +129,7 @@ impl History {
                 break;
             }
             let UserText { previous, text } = &self.user_texts[position];
-            // Codex counts whole tokens.
+            // Codex counts whole tokens, so the last one may have fewer bytes.
             let token_count = text.as_bytes().len().div_ceil(BYTES_PER_TOKEN);
             let counted_bytes = token_count * BYTES_PER_TOKEN;
             if counted_bytes <= bytes_left {
@@ -144,17 +144,18 @@ impl History {
     }
 }
 
-/// Replaces the middle of a text that is longer than `max_bytes` bytes by a note with the number of
-/// removed tokens. Half of `max_bytes` is kept at the start and half at the end, or less where a
-/// character would be split.
+/// Replaces the middle of a text by a note with the number of removed tokens, as in
+/// `head…12 tokens truncated…tail`. Half of `max_bytes` is kept at the start and half at the end,
+/// or less where a character would be split. The text must be longer than `max_bytes` bytes.
 fn cut_middle(text: &Text, max_bytes: usize) -> Text<'static> {
     let text = text.to_string_lossy();
-    let mut head_end = max_bytes / 2;
+    let half = max_bytes / 2;
+    let mut head_end = half;
     while !text.is_char_boundary(head_end) {
         head_end -= 1;
     }
     // If `max_bytes` is odd, the end has one byte more.
-    let mut tail_start = text.len() - (max_bytes - max_bytes / 2);
+    let mut tail_start = text.len() - (max_bytes - half);
     while !text.is_char_boundary(tail_start) {
         tail_start += 1;
     }

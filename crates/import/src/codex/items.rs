@@ -6,7 +6,7 @@ use super::content::{
 use super::history::begins_turn;
 use super::line::CodexLine;
 use super::tools::{ToolCall, ToolResult, convert_arguments, convert_result};
-use super::{CodexReader, Conversion, TurnStart};
+use super::{CodexReader, Conversion};
 use crate::Origin;
 use crate::parts::{custom_message_members, non_empty_text, thinking_block};
 use pisess_json::Raw;
@@ -16,8 +16,8 @@ use pisess_json::write::{Object, array};
 use std::io;
 
 impl CodexReader<'_> {
-    /// Adds an item by its type. An item that repeats an event which became a message is not
-    /// converted.
+    /// Adds an item, which is what Codex sends to the model or gets from it, by its type. An item
+    /// that repeats an event which became a message is not converted.
     pub(super) fn add_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let item = line.payload;
         let Some(item_type) = find_item_type(item) else {
@@ -35,8 +35,9 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Adds a call of a tool or the result of a call, by the type of the item. An item without an
-    /// id is not converted: nothing could connect a call with its result.
+    /// Adds a call of a tool or the result of a call, by the type of the item. A type of item
+    /// implies the tool, or names it, and has its own key for the arguments or the result. An item
+    /// without an id is not converted: nothing could connect a call with its result.
     fn add_tool_item(&mut self, line: &CodexLine, item_type: &str) -> io::Result<Conversion> {
         let item = line.payload;
         let id = non_empty_text(item, "call_id").or_else(|| non_empty_text(item, "id"));
@@ -78,8 +79,8 @@ impl CodexReader<'_> {
     /// Returns whether an item repeats events that became messages in an earlier import. If so,
     /// forgets these events: a later item with the same text is not a repetition.
     ///
-    /// The fingerprints of calls are not forgotten, because two items have the id of the call: the
-    /// call and its result.
+    /// The fingerprints of calls are not forgotten. Two items have the id of a call, the call and
+    /// its result, and both repeat the event.
     fn forget_repeated_event(&mut self, item: Outlined, item_type: &str) -> bool {
         let fingerprints = item_fingerprints(item);
         if fingerprints.is_empty() {
@@ -113,7 +114,7 @@ impl CodexReader<'_> {
                 let unconverted = line.unconverted_members(&converted_keys);
                 self.hold_reply(line, blocks, unconverted)?;
             }
-            // The developer or the system.
+            // The developer or the system: instructions that are no part of the conversation.
             role => self.add_context(line, role, &array(blocks), &converted_keys)?,
         }
         Ok(Conversion::Converted)
@@ -183,12 +184,7 @@ impl CodexReader<'_> {
             return self.add_context(line, "context", content, converted_keys);
         }
 
-        // The state for a rollback, before the message changes the leaf and the history.
-        self.turns_on_path.push(TurnStart {
-            leaf_before: self.leaf,
-            last_user_text: self.history.last_user_text,
-        });
-        self.history.add_user_text(parsed_content);
+        self.begin_turn(parsed_content);
         let message = Object::new().str("role", "user").json("content", content);
         let members = self.message_members(line, message, converted_keys);
         self.add_entry(line.offset, "message", members)

@@ -19,9 +19,10 @@ pub(super) struct Bookmark {
 }
 
 impl CodexReader<'_> {
-    /// Goes back to an earlier state if the line at `offset` is the first line of a file that
-    /// continues there. Before that, stores the states up to `offset` to which later files go back.
+    /// Prepares for the line at `offset`. If it is the first line of a file that continues at an
+    /// earlier place of the source, the conversation goes back to there.
     pub(super) fn pass_junctions(&mut self, offset: u64) -> io::Result<()> {
+        // First, because a later file may go back to the state before this junction.
         self.add_bookmarks(offset)?;
         while let Some(junction) = self
             .unreached_junctions
@@ -38,7 +39,8 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Stores the current state for each place up to `offset` to which a later file goes back.
+    /// Stores the current state for each place up to `offset` to which a later file goes back: the
+    /// state after all lines before that place.
     fn add_bookmarks(&mut self, offset: u64) -> io::Result<()> {
         while let Some(back_to) = self.unread_places.pop_if(|place| *place <= offset) {
             self.release_reply()?;
@@ -56,12 +58,12 @@ impl CodexReader<'_> {
     }
 
     /// Restores the state that [`add_bookmarks`](Self::add_bookmarks) stored for the place at
-    /// `offset`.
+    /// `offset`. If none is stored, the conversation continues where it is.
     fn go_back_to(&mut self, offset: u64) {
-        let position = self
+        let found = self
             .bookmarks
             .binary_search_by_key(&offset, |bookmark| bookmark.offset);
-        let Ok(index) = position else {
+        let Ok(index) = found else {
             return;
         };
         let bookmark = &self.bookmarks[index];

@@ -14,8 +14,14 @@ pub(super) struct CodexLine<'a> {
 }
 
 impl<'a> CodexLine<'a> {
-    /// Reads what a line is. If it has a type and a payload, the type decides. If it has only a
-    /// type, it is an item of an old file, and the line itself is the payload.
+    /// Reads what a line is:
+    ///
+    /// ```text
+    /// {"type":"event_msg","payload":{…}}       the type decides
+    /// {"type":"message","role":"user", …}      an item of an old file: the line is the payload
+    /// ```
+    ///
+    /// A line without a type is of the kind [`LineKind::Other`].
     pub(super) fn new(offset: u64, value: Outlined<'a>) -> Self {
         let [line_type, payload] = value.get_all(["type", "payload"]);
         let payload = payload.filter(|payload| payload.is_object());
@@ -59,18 +65,18 @@ pub(super) enum LineKind {
 }
 
 impl LineKind {
-    /// Returns the kind of a line by its member `type`. The other kinds, of which Codex has more
-    /// with every version, are not converted.
-    fn from_type(kind: Raw) -> LineKind {
-        if kind.is("response_item") {
+    /// Returns the kind of a line by its member `type`. Other types, of which Codex has more with
+    /// every version, are not converted.
+    fn from_type(line_type: Raw) -> LineKind {
+        if line_type.is("response_item") {
             LineKind::Item
-        } else if kind.is("event_msg") {
+        } else if line_type.is("event_msg") {
             LineKind::Event
-        } else if kind.is("turn_context") {
+        } else if line_type.is("turn_context") {
             LineKind::Settings
-        } else if kind.is("token_usage_record") {
+        } else if line_type.is("token_usage_record") {
             LineKind::Usage
-        } else if kind.is("compacted") {
+        } else if line_type.is("compacted") {
             LineKind::Compaction
         } else {
             LineKind::Other

@@ -50,7 +50,7 @@ pub(super) struct HeldReply {
 }
 
 impl HeldReply {
-    /// Begins a reply with the part from its first line.
+    /// Begins a reply with the part from its first line. `time_ms` is the time of that line.
     fn new(part: ReplyPart, time_ms: i64, model: Text<'static>) -> HeldReply {
         HeldReply {
             offset: part.offset,
@@ -78,8 +78,9 @@ impl HeldReply {
         self.kept_lines.extend(part.kept_line);
     }
 
-    /// Drafts the entry of the reply. If the usage of its request was not reported, the reply gets
-    /// a usage of 0 tokens, because pi reads the usage of each reply.
+    /// Drafts the entry of the reply: a message of the assistant with the blocks of all its lines.
+    /// If the usage of its request was not reported, the reply gets a usage of 0 tokens, because pi
+    /// reads the usage of each reply.
     fn draft(&self) -> EntryDraft {
         let has_call = list_call_ids(&self.blocks).next().is_some();
         let stop_reason = if has_call { "toolUse" } else { "stop" };
@@ -134,9 +135,8 @@ struct ReplyPart {
 
 impl CodexReader<'_> {
     /// Holds back a part of a response, because its other parts and the number of its tokens may be
-    /// in later lines. If a reply is held and has not ended, the part is added to it; otherwise the
-    /// part begins a reply. A part of a response that an earlier version imported line by line
-    /// always begins one.
+    /// in later lines. If a reply is held and has not ended, the part is added to it. Otherwise the
+    /// part begins a reply.
     ///
     /// `blocks` are the blocks of the line as JSON, and `unconverted` are its members without a
     /// counterpart.
@@ -146,12 +146,13 @@ impl CodexReader<'_> {
         blocks: Vec<Vec<u8>>,
         unconverted: Object,
     ) -> io::Result<()> {
+        // An earlier version may have imported this line as a reply of its own. It stays one.
         if self.has_ended_reply() || !self.merges_lines_at(line.offset) {
             self.release_reply()?;
         }
 
-        // While calls before the reply have no result, the reply cannot be added. If the source
-        // ends so, its lines are added as custom entries (see `write_held`).
+        // While calls before the reply have no result, the reply cannot be added. If the import
+        // ends so, its lines are added as custom entries (see `add_held_at_end`).
         let kept_line = if self.open_calls.is_empty() {
             None
         } else {
@@ -192,16 +193,17 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Adds the result of a call. A result for the message that was added last is placed before the
-    /// held reply. Any other result is placed after the held reply, which ends with it.
+    /// Adds the result of a call, whose entry has these `members`. If the call is in the message
+    /// that was added last, the result comes before the held reply. Any other result comes after
+    /// the held reply, and ends it.
     pub(super) fn add_result_entry(
         &mut self,
         offset: u64,
         call_id: &[u8],
         members: Object,
     ) -> io::Result<()> {
-        let is_of_last_message = self.open_calls.remove(call_id);
-        if !is_of_last_message {
+        let was_open = self.open_calls.remove(call_id);
+        if !was_open {
             if let Some(held) = &mut self.held_reply {
                 held.open_calls.remove(call_id);
                 held.has_ended = true;
@@ -215,6 +217,7 @@ impl CodexReader<'_> {
         self.add_entry(offset, "message", members)?;
         self.held_reply = held_reply;
 
+        // It may have waited only for this result.
         if self.has_ended_reply() && self.open_calls.is_empty() {
             self.release_reply()?;
         }
@@ -251,9 +254,10 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Writes what is held when an import ends. If calls before the held reply have no result yet,
-    /// its lines are added as custom entries, and the reply stays held: a later import adds it.
-    pub(super) fn write_held(&mut self) -> io::Result<()> {
+    /// Adds what is held when an import ends, so that the session has all that was read. If calls
+    /// before the held reply have no result yet, its lines are added as custom entries, and the
+    /// reply stays held: a later import adds it.
+    pub(super) fn add_held_at_end(&mut self) -> io::Result<()> {
         if !self.has_blocked_reply() {
             return self.release_reply();
         }

@@ -108,7 +108,8 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Adds an event on a tool call. If an item has the call, the event is not converted.
+    /// Adds an event about a tool call. If an item has the call, the event only repeats it, and is
+    /// not converted.
     ///
     /// The end of a web search is an exception, because no item has its result. If a search has
     /// several such events, only the first is converted.
@@ -126,6 +127,7 @@ impl CodexReader<'_> {
         let fingerprint = fingerprint("call", &id);
         let has_item = self.is_repeated_by_item(line, fingerprint);
         if !has_item {
+            // For a later import, which may read an item with the call.
             self.event_fingerprints.insert(fingerprint);
         }
         match event_type {
@@ -207,8 +209,8 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds the call of a tool of an MCP server, and its result: both are in one event. An event
-    /// that does not name the server and the tool is not converted.
+    /// Adds the call of a tool of an MCP server, and its result: both are in one event. The tool is
+    /// named `SERVER/TOOL`. An event that lacks one of these names is not converted.
     fn add_mcp_call(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
         let event = line.payload.raw();
         let invocation = event.get("invocation").unwrap_or(Raw::NULL);
@@ -270,9 +272,14 @@ fn convert_mcp_outcome(outcome: Option<Raw>) -> McpOutcome {
     }
 }
 
-/// Converts the arguments of a call to a JSON object. An object stays as it is, and so does the
-/// object in a string of JSON. Any other string becomes the member `input`. Any other value is left
-/// out.
+/// Converts the arguments of a call to a JSON object, which pi requires:
+///
+/// ```text
+/// {"cmd":"ls"}            {"cmd":"ls"}
+/// "{\"cmd\":\"ls\"}"      {"cmd":"ls"}
+/// "ls"                    {"input":"ls"}
+/// anything else           {}
+/// ```
 pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"{}".to_vec();
@@ -307,8 +314,8 @@ fn parse_exit_code(output: &Text) -> Option<f64> {
     digits.trim_end().parse().ok()
 }
 
-/// Converts a result to content, as JSON: its blocks if it has texts or images, or else its string,
-/// or else its JSON as a text. A missing result becomes empty content.
+/// Converts a result to content, as JSON: its texts and images if it has any, or else its JSON as a
+/// text. A missing result becomes empty content.
 pub(super) fn convert_result(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else {
         return b"[]".to_vec();
@@ -318,6 +325,7 @@ pub(super) fn convert_result(value: Option<Raw>) -> Vec<u8> {
         return array(blocks);
     }
     match value.text() {
+        // Only an empty string has no block.
         Some(text) => text_content(&text),
         None => text_content(&js::stringify(value)),
     }

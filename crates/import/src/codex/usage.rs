@@ -43,7 +43,7 @@ impl CodexReader<'_> {
             return Ok(Conversion::Unconverted);
         };
 
-        // The total changes with each request, so an equal total is the same report again.
+        // The total grows with each request, so an equal total is the same report again.
         let total = total.unwrap_or(last_request).bytes().to_vec();
         if self.total_usage.as_ref() == Some(&total) {
             return Ok(Conversion::Unconverted);
@@ -54,8 +54,8 @@ impl CodexReader<'_> {
         let usage = convert_usage(last_request, self.context_tokens);
 
         if self.held_reply.is_some() {
-            // The line itself is kept, because it has more, such as limits. It is held back behind
-            // the reply. The next statement adds both.
+            // The line itself is kept, because it has more, such as limits. This comes before
+            // `end_reply`: while the reply is held, the line is held back behind it.
             self.keep_line(line)?;
             self.end_reply(usage)?;
             return Ok(Conversion::Converted);
@@ -71,8 +71,8 @@ impl CodexReader<'_> {
     }
 }
 
-/// Converts the usage of a request to the `usage` object of pi. OpenAI's input includes the cached
-/// tokens, which pi counts apart.
+/// Converts OpenAI's usage of a request to the `usage` object of pi. OpenAI's input includes the
+/// cached tokens, which pi counts apart. `context_tokens` is the size of the context afterwards.
 fn convert_usage(usage: Raw, context_tokens: f64) -> Vec<u8> {
     let input_tokens = finite_or_zero(usage.get("input_tokens"));
     let cached_tokens = finite_or_zero(usage.get("cached_input_tokens"));

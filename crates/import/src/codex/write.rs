@@ -62,18 +62,19 @@ impl NativeFormat for CodexNative {
         Ok(Box::new(CodexWriter::new(target, session, out)?))
     }
 
+    /// Such as `sessions/2026/03/02/rollout-2026-03-02T11-57-30-ID.jsonl`.
     fn file_path(&self, target: &NativeTarget) -> PathBuf {
         let time = iso_string(target.created_ms);
         let (date, _) = time.split_once('T').unwrap_or((&time, ""));
-        let seconds = time.split('.').next().unwrap_or_default();
+        let whole_seconds = time.split('.').next().unwrap_or_default();
         let name = format!(
             "rollout-{}-{}.jsonl",
-            seconds.replace(':', "-"),
+            whole_seconds.replace(':', "-"),
             target.session_id
         );
         let mut path = PathBuf::from("sessions");
-        for part in date.split('-') {
-            path.push(part);
+        for date_part in date.split('-') {
+            path.push(date_part);
         }
         path.join(Path::new(&name))
     }
@@ -119,9 +120,9 @@ impl<'a> CodexWriter<'a> {
         Ok(writer)
     }
 
-    /// Writes a line. `payload` and `pisess_member` are JSON. From `pisess_member`, the member
-    /// `pisess` of the line, an import restores the entry. It is `{}` in the other lines of an
-    /// entry.
+    /// Writes a line of the type `kind`. `payload` and `pisess_member` are JSON. From
+    /// `pisess_member`, the member `pisess` of the line, a later import restores the entry of pi.
+    /// It is `{}` in the other lines of the same entry.
     fn write_line(
         &mut self,
         time_ms: i64,
@@ -138,10 +139,11 @@ impl<'a> CodexWriter<'a> {
         self.out.write_all(b"\n")
     }
 
-    /// Writes the items of an entry, each as a line. The first line also has the entry itself. If
-    /// there is only one item, and it has the same content as the entry, the entry is stored
-    /// without it.
+    /// Writes the items of an entry, each as a line. The first line also has the entry itself, for
+    /// a later import. If there is only one item, and it has the same content as the entry, the
+    /// entry is stored without it.
     fn write_items(&mut self, source: &SourceEntry, items: &[Vec<u8>]) -> io::Result<LineIx> {
+        // What an import would make of the item. Several items share the content of the entry.
         let content = match items {
             [only] => item_content(Raw::from_checked(only)),
             _ => None,
@@ -210,6 +212,8 @@ impl<'a> CodexWriter<'a> {
     /// Returns a call as an item. Codex has the tools `apply_patch` and `exec_command`: a call that
     /// changes a file becomes a call of the former, and a call that a shell command can replace
     /// becomes a call of the latter. Any other call stays as it is: Codex sends it unchanged.
+    ///
+    /// Records the calls of `apply_patch`, whose results have another type of item.
     fn call_item(&mut self, block: Raw, call: &OpenCall) -> Vec<u8> {
         let name = block.get_text("name").unwrap_or_default();
         let arguments = block
@@ -226,33 +230,23 @@ impl<'a> CodexWriter<'a> {
         let patch = stored_patch.or_else(|| common.as_ref().and_then(CommonCall::patch_for_codex));
         if let Some(patch) = patch {
             self.custom_call_ids.insert(call.id.clone());
-            return Object::new()
-                .str("type", "custom_tool_call")
-                .str("status", "completed")
-                .text("call_id", &call.id)
-                .str("name", "apply_patch")
-                .text("input", &patch)
-                .finish();
+            return patch_item(&patch, &call.id);
         }
 
         let command = common.and_then(|common| common.command_for_codex());
-        let item = Object::new().str("type", "function_call");
-        let item = match command {
+        match command {
             // A call of `exec_command` is one of Codex already. It is written as it is, because it
             // may have more arguments than the command.
             Some(command) if name != *"exec_command" => {
                 let arguments = Object::new().text("cmd", &command).finish();
-                item.str("name", "exec_command")
-                    .text("arguments", &js::stringify(Raw::from_checked(&arguments)))
+                let name = Text::from("exec_command");
+                function_call_item(&name, Raw::from_checked(&arguments), &call.id)
             }
-            _ => item
-                .text("name", &name)
-                .text("arguments", &js::stringify(arguments)),
-        };
-        item.text("call_id", &call.id).finish()
+            _ => function_call_item(&name, arguments, &call.id),
+        }
     }
 
-    /// Returns the result of a call as an item, whose type depends on the type of the call's item.
+    /// Returns the result of a call as an item. Its type has to fit the type of the call's item.
     fn result_item(&self, call: &OpenCall, output: &[u8]) -> Vec<u8> {
         let kind = if self.custom_call_ids.contains(&call.id) {
             "custom_tool_call_output"
@@ -266,7 +260,8 @@ impl<'a> CodexWriter<'a> {
             .finish()
     }
 
-    /// Writes a compaction: its summary, then the items of the lines that it keeps, as in pi.
+    /// Writes a compaction. The line has all items that the model sees from then on: the summary,
+    /// then the items of the lines that the compaction keeps, as in pi.
     fn write_compaction(
         &mut self,
         source: &SourceEntry,
@@ -292,6 +287,28 @@ impl<'a> CodexWriter<'a> {
     }
 }
 
+/// Returns a patch as an item. Its id is the id of the call from which the patch was made.
+fn patch_item(patch: &Text, call_id: &Text) -> Vec<u8> {
+    Object::new()
+        .str("type", "custom_tool_call")
+        .str("status", "completed")
+        .text("call_id", call_id)
+        .str("name", "apply_patch")
+        .text("input", patch)
+        .finish()
+}
+
+/// Returns a call of any tool but `apply_patch` as an item. The API expects the arguments as a
+/// string with their JSON.
+fn function_call_item(name: &Text, arguments: Raw, call_id: &Text) -> Vec<u8> {
+    Object::new()
+        .str("type", "function_call")
+        .text("name", name)
+        .text("arguments", &js::stringify(arguments))
+        .text("call_id", call_id)
+        .finish()
+}
+
 /// Builds the member `pisess` of a line. If the parser of Codex would refuse the entry, the entry
 /// is stored as a string with its JSON, so that Codex can read the line.
 fn readable_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
@@ -307,13 +324,13 @@ fn readable_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
 /// around the entry.
 const MAX_DEPTH: usize = 120;
 
-/// Whether serde_json would refuse JSON, because it is nested too deeply, or because it has a
-/// number that a double cannot hold.
+/// Whether serde_json, the JSON parser of Codex, would refuse JSON: it is nested too deeply, or has
+/// a number that a double cannot hold.
 fn exceeds_serde_json(json: &[u8]) -> bool {
     let mut depth = 0;
     let mut offset = 0;
     while offset < json.len() {
-        let len = match json[offset] {
+        let token_len = match json[offset] {
             b'"' => string_len(&json[offset..]),
             b'-' | b'0'..=b'9' => {
                 let len = number_len(&json[offset..]);
@@ -335,7 +352,7 @@ fn exceeds_serde_json(json: &[u8]) -> bool {
             }
             _ => 1,
         };
-        offset += len;
+        offset += token_len;
     }
     false
 }
@@ -370,6 +387,11 @@ fn is_out_of_range(number: &[u8]) -> bool {
 
 /// Replaces each lone surrogate in JSON by U+FFFD. The parser of Codex, serde_json, accepts only
 /// strings that are valid Unicode, so Codex would skip a line with a lone surrogate.
+///
+/// ```text
+/// "\ud83d\ude00"    a pair, which is one character, stays
+/// "\ud83d x"        becomes "\ufffd x"
+/// ```
 fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     let mut replaced = Vec::new();
     // `replaced` has the JSON up to this offset. While it is 0, nothing was replaced.
@@ -378,7 +400,7 @@ fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     while let Some(backslash) = json[offset..].iter().position(|byte| *byte == b'\\') {
         let start = offset + backslash;
         let Some(unit) = escaped_unit(&json[start..]) else {
-            // Another escape, of two bytes.
+            // An escape of two bytes, such as `\n`. The second byte may be a backslash itself.
             offset = (start + 2).min(json.len());
             continue;
         };
@@ -389,6 +411,7 @@ fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
             offset = start + 2 * ESCAPE_LEN;
             continue;
         }
+
         offset = start + ESCAPE_LEN;
         let is_lone = HIGH_SURROGATES.contains(&unit) || LOW_SURROGATES.contains(&unit);
         if is_lone {
