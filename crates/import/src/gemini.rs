@@ -91,6 +91,7 @@ impl<'o> SourceReader<'o> for GeminiReader<'o> {
         if let Some(set) = set.filter(|set| set.is_object()) {
             return self.read_set(offset, set);
         }
+        // The first line, which names the session.
         if project.is_some() {
             self.time_ms = parse_time_ms(raw.get("startTime")).unwrap_or(self.time_ms);
             let kept = unconverted_members(raw, &["messages"]).finish();
@@ -170,33 +171,41 @@ impl<'o> GeminiReader<'o> {
         self.add_entry(offset, "custom", kept_line_members(NAME, kind, data))
     }
 
-    /// Reads a line with a message: a new one, or one that replaces an earlier one.
+    /// Reads a line with a message: a new one, or one that Gemini CLI writes again.
     fn read_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
         let is_response = member_is(raw, "type", "gemini");
         if self.known_messages.contains(id.as_bytes()) {
-            if !is_response {
-                return self.keep_line(offset, "repeated", raw.bytes());
+            if is_response {
+                return self.read_response_again(offset, id, raw);
             }
-            if let Some(held) = &mut self.held
-                && held.has_id(id)
-            {
-                held.line = raw.bytes().to_vec();
-                return Ok(());
-            }
-            return self.add_missing(offset, raw);
+            return self.keep_line(offset, "repeated", raw.bytes());
         }
 
+        // A new message follows the response that is held, so nothing replaces that any more.
         self.release_held()?;
-        if is_response {
-            self.known_messages.insert(id.as_bytes().into());
-            self.held = Some(HeldResponse {
-                offset,
-                line: raw.bytes().to_vec(),
-                followers: Vec::new(),
-            });
+        if !is_response {
+            return self.add_message(offset, id, raw);
+        }
+        self.known_messages.insert(id.as_bytes().into());
+        self.held = Some(HeldResponse {
+            offset,
+            line: raw.bytes().to_vec(),
+            followers: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Reads a line with a response that was read before: Gemini CLI writes a response again when
+    /// its calls have ended. If the response is still held, the line replaces the earlier one.
+    /// Otherwise, what the line has more is added.
+    fn read_response_again(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
+        if let Some(held) = &mut self.held
+            && held.has_id(id)
+        {
+            held.line = raw.bytes().to_vec();
             return Ok(());
         }
-        self.add_message(offset, id, raw)
+        self.add_missing_calls(offset, raw)
     }
 
     /// Adds a message that no later line replaces.
@@ -217,43 +226,43 @@ impl<'o> GeminiReader<'o> {
     /// context that Gemini CLI or a hook added becomes a custom message.
     fn add_user_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
         let parts = read_parts(raw.get("content").unwrap_or(Raw::NULL));
-        let kind = UserMessage::of_parts(&parts);
-        let blocks = array(user_blocks(&parts));
-        let unconverted = if is_converted_whole(&parts) {
-            unconverted_members(raw, &USER_KEYS)
-        } else {
-            unconverted_members(raw, &["timestamp", "type"])
-        };
-        let kept = unconverted.finish();
-
-        match kind {
-            UserMessage::Empty => return self.keep_line(offset, "user", raw.bytes()),
-            UserMessage::Results => return self.add_lone_results(offset, &parts),
+        match UserMessage::of_parts(&parts) {
+            UserMessage::Empty => self.keep_line(offset, "user", raw.bytes()),
+            // The message itself is not on the path: a later list may lack it.
+            UserMessage::Results => self.add_lone_results(offset, &parts),
             UserMessage::SessionContext | UserMessage::HookContext => {
+                let blocks = array(user_blocks(&parts));
+                let members = custom_message_members(NAME, "context", &blocks, false)
+                    .object(NAME, &unconverted_user_members(raw, &parts));
                 let leaf_before = self.leaf;
-                let members = custom_message_members(NAME, "context", &blocks, false);
-                self.add_entry(offset, "custom_message", members.json(NAME, &kept))?;
+                self.add_entry(offset, "custom_message", members)?;
                 self.push_to_path(id, raw, leaf_before);
-                return Ok(());
+                Ok(())
             }
-            UserMessage::Prompt => {}
+            UserMessage::Prompt => self.add_prompt(offset, id, raw, &parts),
         }
-        // Beside results, there may be the images that a tool has read.
-        self.add_lone_results(offset, &parts)?;
-        let leaf_before = self.leaf;
+    }
+
+    /// Adds a message of the user as such. If it has results of calls among its parts, as beside
+    /// an image that a tool has read, these become messages before it.
+    fn add_prompt(&mut self, offset: u64, id: &Text, raw: Raw, parts: &[Part]) -> io::Result<()> {
+        self.add_lone_results(offset, parts)?;
         let message = Object::new()
             .str("role", "user")
-            .json("content", &blocks)
-            .number("timestamp", self.time_ms as f64)
-            .finish();
-        let members = Object::new().json("message", &message).json(NAME, &kept);
+            .json("content", &array(user_blocks(parts)))
+            .number("timestamp", self.time_ms as f64);
+        let members = Object::new()
+            .object("message", &message)
+            .object(NAME, &unconverted_user_members(raw, parts));
+        let leaf_before = self.leaf;
         self.add_entry(offset, "message", members)?;
         self.push_to_path(id, raw, leaf_before);
         Ok(())
     }
 
-    /// Adds the results among the parts of a message of the user, as far as no response has
-    /// recorded them.
+    /// Adds the results of calls among the parts of a message of the user. Usually the response
+    /// with the call has the result, too, and it was added with the response; then nothing is
+    /// added.
     fn add_lone_results(&mut self, offset: u64, parts: &[Part]) -> io::Result<()> {
         for part in parts {
             let Part::Result(result) = part else { continue };
@@ -262,7 +271,10 @@ impl<'o> GeminiReader<'o> {
             };
             let is_open = self.known_calls.contains(id.as_bytes())
                 && !self.answered_calls.contains(id.as_bytes());
-            if is_open && let Some(members) = lone_result_members(*result, self.time_ms) {
+            if !is_open {
+                continue;
+            }
+            if let Some(members) = lone_result_members(*result, self.time_ms) {
                 self.answered_calls.insert(id.as_bytes().into());
                 self.add_entry(offset, "message", members)?;
             }
@@ -284,7 +296,8 @@ impl<'o> GeminiReader<'o> {
     }
 
     /// Adds a response with the results of its calls. If it is a copy of an earlier one
-    /// (`is_copy`), its tokens were counted there, and are left out.
+    /// (`is_copy`), as in a list after a compaction, its tokens were counted there, and are left
+    /// out. A response without blocks and tokens is kept as a custom entry.
     fn add_response(&mut self, offset: u64, raw: Raw, is_copy: bool) -> io::Result<()> {
         let [id, content, model, tokens] = find_members(raw, ["id", "content", "model", "tokens"]);
         let parts = read_parts(content.unwrap_or(Raw::NULL));
@@ -316,7 +329,7 @@ impl<'o> GeminiReader<'o> {
 
     /// Adds the calls and results of a response that the session lacks: an earlier import ended,
     /// and added the response, before its calls were recorded.
-    fn add_missing(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
+    fn add_missing_calls(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         self.release_held()?;
         let parts = read_parts(raw.get("content").unwrap_or(Raw::NULL));
         let response = Response::convert_new_calls(raw, &parts, &self.known_calls);
@@ -327,7 +340,8 @@ impl<'o> GeminiReader<'o> {
         self.add_results(offset, raw, &parts, self.time_ms)
     }
 
-    /// Adds the results of the calls of a response, as far as the session does not have them.
+    /// Adds the results of the calls of a response, as far as the session does not have them, and
+    /// records the calls. `raw` is the response, and `parts` are the parts of its content.
     fn add_results(
         &mut self,
         offset: u64,
@@ -367,7 +381,8 @@ impl<'o> GeminiReader<'o> {
         });
     }
 
-    /// Reads a line that changes members of the session.
+    /// Reads a line `$set`, which changes the members of the session that are in `set`. Members
+    /// without a counterpart are kept as a custom entry.
     fn read_set(&mut self, offset: u64, set: Raw) -> io::Result<()> {
         self.time_ms = parse_time_ms(set.get("lastUpdated")).unwrap_or(self.time_ms);
         self.read_changes(offset, set)?;
@@ -379,7 +394,8 @@ impl<'o> GeminiReader<'o> {
         self.keep_line(offset, "set", &kept)
     }
 
-    /// Reads the messages and the title among the members of the session.
+    /// Reads the members of the session that change: the list of messages, and the title, which is
+    /// named `summary`.
     fn read_changes(&mut self, offset: u64, members: Raw) -> io::Result<()> {
         let [messages, summary] = find_members(members, ["messages", "summary"]);
         if let Some(messages) = messages.filter(|messages| messages.is_array()) {
@@ -395,5 +411,15 @@ impl<'o> GeminiReader<'o> {
         let entry = Object::new().text("name", &title);
         self.writer.name = Some(title.into_owned());
         self.add_entry(offset, "session_info", entry)
+    }
+}
+
+/// Returns the members of a message of the user that are not in its entry. If a part of its content
+/// has no counterpart, the whole content is among them.
+fn unconverted_user_members(raw: Raw, parts: &[Part]) -> Object {
+    if is_converted_whole(parts) {
+        unconverted_members(raw, &USER_KEYS)
+    } else {
+        unconverted_members(raw, &["timestamp", "type"])
     }
 }

@@ -67,23 +67,25 @@ impl SourceFormat for GeminiFormat {
         is_first_line || is_response || set.is_some_and(Raw::is_object) || is_string(rewind)
     }
 
-    /// Older versions wrote a session as one object, with its messages in a list.
+    /// Older versions wrote a session as one object, with its messages in a list. It becomes the
+    /// lines that newer versions write: the session, each message, and what may change later.
     fn document_lines(&self, document: Raw) -> Option<Vec<u8>> {
         let messages = document.get("messages").filter(|list| list.is_array())?;
+        // Without these two, it is no session.
         non_empty_text(document, "sessionId")?;
         non_empty_text(document, "projectHash")?;
 
+        // The first line must stay the same when the session grows. `lastUpdated` is the same as
+        // the time of the last message.
         let mut left_out = LATE_MEMBERS.to_vec();
-        // `lastUpdated` changes, too, and is the same as the time of the last message.
         left_out.extend(["messages", "lastUpdated"]);
+        let first_line = unconverted_members(document, &left_out);
         let mut lines = Vec::new();
-        push_line(
-            &mut lines,
-            &unconverted_members(document, &left_out).finish(),
-        );
+        push_line(&mut lines, &first_line.finish());
         for message in messages.items() {
             push_line(&mut lines, message.bytes());
         }
+
         let mut late_members = LATE_MEMBERS.iter();
         if late_members.any(|name| document.get(name).is_some()) {
             let last_members = Object::new().copy_members(document, &LATE_MEMBERS);
@@ -114,8 +116,9 @@ impl SourceFormat for GeminiFormat {
         })
     }
 
-    /// The first line of a sub-agent lists directories. In other sessions, the message that
-    /// describes the project has them.
+    /// The first line of a sub-agent lists directories, the working directory first. In other
+    /// sessions, the message that describes the project has them. It is a line of its own, or the
+    /// first message of a list.
     fn cwd(&self, line: Raw) -> Option<Text<'static>> {
         let [set, directories] = find_members(line, ["$set", "directories"]);
         let first = directories.and_then(|list| list.items().next());
@@ -196,9 +199,13 @@ fn find_cwd_in_context(message: Raw) -> Option<Text<'static>> {
         return None;
     }
     let text = text.to_string_lossy();
-    let (_, from_folder) = FOLDER_HEADINGS
+    // The heading depends on the version. The first directory follows it directly.
+    let (_, folder_and_rest) = FOLDER_HEADINGS
         .iter()
         .find_map(|heading| text.split_once(heading))?;
-    let folder = from_folder.lines().next()?.trim();
-    (!folder.is_empty()).then(|| Text::from(folder.to_owned()))
+    let folder = folder_and_rest.lines().next()?.trim();
+    if folder.is_empty() {
+        return None;
+    }
+    Some(Text::from(folder.to_owned()))
 }

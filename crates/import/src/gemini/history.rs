@@ -95,28 +95,29 @@ impl PathMessage {
 }
 
 impl<'m, 'a> CompactedMessages<'m, 'a> {
-    /// Takes the messages after the common ones. `None` if there are none.
+    /// Returns the messages of the list `new` after the common ones, as if they were those of a
+    /// compaction: a summary, the answer of the model to it, and the rest. Whether the first of
+    /// them is a summary is for the caller to check. `None` if there are none.
     fn after_common(lists: &ComparedLists, new: &'m [NewMessage<'a>]) -> Option<Self> {
-        let (summary, after_summary) = lists.new_rest.split_first()?;
-        let mut tail: Vec<&NewMessage> = after_summary.iter().map(|&index| &new[index]).collect();
-        let has_acknowledgement = tail
-            .first()
-            .is_some_and(|first| member_is(first.raw, "type", "gemini"));
-        let acknowledgement = if has_acknowledgement {
-            Some(tail.remove(0))
-        } else {
-            None
-        };
+        let (&summary_index, mut tail_indexes) = lists.new_rest.split_first()?;
+        let mut acknowledgement = None;
+        if let Some((&index, after_acknowledgement)) = tail_indexes.split_first()
+            && member_is(new[index].raw, "type", "gemini")
+        {
+            acknowledgement = Some(&new[index]);
+            tail_indexes = after_acknowledgement;
+        }
         Some(CompactedMessages {
-            summary: &new[*summary],
+            summary: &new[summary_index],
             acknowledgement,
-            tail,
+            tail: tail_indexes.iter().map(|&index| &new[index]).collect(),
         })
     }
 }
 
 /// Whether Gemini CLI may leave out a message when it resumes a session: a message of the user that
-/// describes the project, is empty, or looks like a command (`/help`, `?`).
+/// describes the project, is empty, or looks like a command (`/help`, `?`). Such a message is not
+/// compared when a new list replaces the present one.
 pub fn is_optional(message: Raw) -> bool {
     if !member_is(message, "type", "user") {
         return false;
@@ -144,8 +145,8 @@ fn join_part_texts(parts: &[Part]) -> Text<'static> {
     join_with(texts, "")
 }
 
-/// Returns the messages of a list that are part of the conversation: prompts and responses, without
-/// messages that have only results of calls.
+/// Returns the messages of a list that are part of the conversation: prompts and responses. A
+/// message that has only results of calls is left out, because a later list may lack it.
 fn read_new_messages(messages: Raw<'_>) -> Vec<NewMessage<'_>> {
     let mut new = Vec::new();
     for raw in messages.items() {
@@ -188,15 +189,15 @@ impl GeminiReader<'_> {
         }
     }
 
-    /// Replaces the list of messages by `messages`. Only messages that are not in the present list
-    /// become entries.
+    /// Replaces the present list of messages by `messages`, the list in the line at `offset`. Only
+    /// messages that are not in the present list become entries.
     ///
-    /// If the present list has messages after the common start, the new list is a compaction of
-    /// these, or goes back to the last common message.
+    /// If the present list has messages after the start that both lists have, the new list is a
+    /// compaction of these, or goes back to the last common message.
     pub(super) fn replace_messages(&mut self, offset: u64, messages: Raw) -> io::Result<()> {
         let new = read_new_messages(messages);
         // Before the comparison, which has to find the restored messages.
-        self.take_back_removed(&new);
+        self.restore_removed(&new);
         let lists = self.compare_lists(&new);
         // A copy may have another id than the message. Later lines name it by the new one.
         for pair in &lists.common {
@@ -205,7 +206,7 @@ impl GeminiReader<'_> {
             self.known_messages.insert(id.into());
         }
 
-        // Without messages in the rest of the present list, the new list only adds some.
+        // If the present list has no further messages, the new list only adds some.
         if let Some(&first_removed) = lists.present_rest.first() {
             if let Some(compacted) = CompactedMessages::after_common(&lists, &new)
                 && self.is_summary(compacted.summary)
@@ -223,7 +224,7 @@ impl GeminiReader<'_> {
     }
 
     /// Removes the messages of `path` from an index on, because a new list lacks them. They can be
-    /// restored by [`take_back_removed`](Self::take_back_removed).
+    /// restored by [`restore_removed`](Self::restore_removed).
     fn remove_messages(&mut self, first: usize) {
         let leaf = self.leaf;
         let messages = self.path.split_off(first);
@@ -233,14 +234,14 @@ impl GeminiReader<'_> {
 
     /// Restores the messages that the last list lacked, if the list `new` has them again: when
     /// Gemini CLI resumes a session, it may write a list before it has read the session.
-    fn take_back_removed(&mut self, new: &[NewMessage]) {
+    fn restore_removed(&mut self, new: &[NewMessage]) {
         let Some(first) = self.removed.messages.first() else {
             return;
         };
         let is_back = new
             .iter()
             .any(|message| *first.id == *message.id.as_bytes());
-        // Whether or not they are restored, they cannot be restored later.
+        // If the very next list does not have them again, they are gone for good.
         let removed = std::mem::take(&mut self.removed);
         if is_back {
             self.path.extend(removed.messages);
@@ -248,10 +249,11 @@ impl GeminiReader<'_> {
         }
     }
 
-    /// Compares a new list with `path`, message by message from the start. Optional messages are
-    /// skipped in both.
+    /// Compares a new list with `path`, the present one, message by message from the start, up to
+    /// the first difference. Optional messages are skipped in both.
     fn compare_lists(&self, new: &[NewMessage]) -> ComparedLists {
         let mut lists = ComparedLists::default();
+        // At first, all messages are in the rest of their list.
         for (index, message) in self.path.iter().enumerate() {
             if !message.is_optional {
                 lists.present_rest.push(index);
@@ -272,6 +274,7 @@ impl GeminiReader<'_> {
                 new: new_index,
             });
         }
+        // The common messages are the first ones of both.
         lists.present_rest.drain(..lists.common.len());
         lists.new_rest.drain(..lists.common.len());
         lists
@@ -363,8 +366,9 @@ impl GeminiReader<'_> {
         Ok(())
     }
 
-    /// Returns the last of the indexes `removed`, if the messages of `path` at these indexes are
-    /// those of which `tail` has copies. `None` if `tail` is anything else.
+    /// Returns the indexes of the messages of which `tail` has copies: the last of the indexes
+    /// `removed` in `path`, as many as `tail` has messages. `None` if a message of `tail` is not a
+    /// copy of the message at its place.
     fn find_copied_messages<'r>(
         &self,
         removed: &'r [usize],

@@ -68,7 +68,14 @@ pub fn read_parts(content: Raw<'_>) -> Vec<Part<'_>> {
 }
 
 /// Reads a part of content, which is a string or an object. The members of the object show its
-/// kind.
+/// kind:
+///
+/// ```text
+/// {"text":"…"}                     a text, or with `"thought":true` a thought
+/// {"functionCall":{…}}             a call
+/// {"functionResponse":{…}}         the result of a call
+/// {"inlineData":{…}}               an image, or another file
+/// ```
 fn read_part(part: Raw<'_>) -> Part<'_> {
     if let Some(text) = part.text() {
         return Part::Text {
@@ -134,7 +141,9 @@ pub enum UserMessage {
 }
 
 impl UserMessage {
-    /// Returns what a message with these parts is.
+    /// Returns what a message with these parts is. Context is recognized by its first text. A
+    /// message with results and anything else is a prompt: an image that a tool has read, for
+    /// example.
     pub fn of_parts(parts: &[Part]) -> UserMessage {
         let is_result = |part: &Part| matches!(part, Part::Result(_));
         match parts.first() {
@@ -169,8 +178,9 @@ pub fn is_converted_whole(parts: &[Part]) -> bool {
     !parts.iter().any(|part| matches!(part, Part::Other))
 }
 
-/// Returns a hash of what a message says: its role, texts, images and calls. A copy of a message
-/// has another id, but the same hash.
+/// Returns a hash of what a message says: its role, texts, images and calls. A copy of a message,
+/// which Gemini CLI makes in a compaction, has another id, but the same hash. Lists are compared
+/// without thoughts and results, so these do not count.
 pub fn fingerprint(message: Raw) -> u64 {
     let [kind, content] = find_members(message, ["type", "content"]);
     let mut texts = Vec::new();
@@ -179,7 +189,7 @@ pub fn fingerprint(message: Raw) -> u64 {
         match part {
             Part::Text { text, .. } => texts.push(text.as_borrowed()),
             Part::Image(image) => texts.push(Text::from_wtf8(&image[..])),
-            _ => {}
+            Part::Thought { .. } | Part::Call(_) | Part::Result(_) | Part::Other => {}
         }
     }
     for call in list_calls(message, &parts) {
@@ -202,7 +212,8 @@ pub struct Call<'a> {
 }
 
 /// Returns the calls of a response: first the calls among its parts, then the calls that are only
-/// in its member `toolCalls`.
+/// in its member `toolCalls`. That member has the results, too; a call among the parts is connected
+/// with its record there by the id.
 pub fn list_calls<'a>(message: Raw<'a>, parts: &[Part<'a>]) -> Vec<Call<'a>> {
     let mut calls: Vec<Call> = Vec::new();
     let records = message.get("toolCalls").unwrap_or(Raw::NULL);
@@ -219,11 +230,13 @@ pub fn list_calls<'a>(message: Raw<'a>, parts: &[Part<'a>]) -> Vec<Call<'a>> {
         match calls.iter_mut().find(|call| call.id == id) {
             Some(call) => call.record = Some(record),
             None => {
-                let call = read_call(record, None);
-                calls.extend(call.map(|call| Call {
+                let Some(call) = read_call(record, None) else {
+                    continue;
+                };
+                calls.push(Call {
                     record: Some(record),
                     ..call
-                }));
+                });
             }
         }
     }
@@ -256,8 +269,8 @@ impl Call<'_> {
         block.finish()
     }
 
-    /// Returns the entry of its result; `None` if it has no result. If the result has no time, the
-    /// entry gets `time_ms`.
+    /// Returns the entry of the result, from the record of the call; `None` if it has no result. If
+    /// the result has no time, the entry gets `time_ms`.
     pub fn result_entry(&self, time_ms: i64) -> Option<ResultEntry> {
         let record = self.record?;
         let names = ["result", "status", "resultDisplay", "timestamp", "agentId"];
@@ -268,13 +281,8 @@ impl Call<'_> {
         let is_failed = status.is_some_and(|status| status.is("error") || status.is("cancelled"));
         content.is_error |= is_failed;
 
-        // The details are what the user saw, such as a diff, and the id of the sub-agent, if there
-        // is one.
-        let display = display.filter(|display| display.is_object() || display.is_array());
-        let details = display.map(|display| match agent_id.and_then(Raw::text) {
-            Some(id) if display.is_object() => with_member(display, "agentId", &encode_to_vec(&id)),
-            _ => display.bytes().to_vec(),
-        });
+        let details = result_details(display, agent_id.and_then(Raw::text));
+        // What is not in the entry is kept beside the message.
         let mut converted_keys = CALL_KEYS.to_vec();
         if details.is_some() {
             converted_keys.push("resultDisplay");
@@ -291,6 +299,18 @@ impl Call<'_> {
                 .json("message", &message)
                 .json("gemini", &unconverted.finish()),
         })
+    }
+}
+
+/// Returns the details of a result as JSON: what the user saw (`display`), such as a diff, with the
+/// id of the sub-agent, if there is one. `None` if the user saw nothing, or only a text.
+fn result_details(display: Option<Raw>, agent_id: Option<Text>) -> Option<Vec<u8>> {
+    let display = display.filter(|display| display.is_object() || display.is_array())?;
+    match agent_id {
+        Some(id) if display.is_object() => {
+            Some(with_member(display, "agentId", &encode_to_vec(&id)))
+        }
+        _ => Some(display.bytes().to_vec()),
     }
 }
 
@@ -333,6 +353,7 @@ impl ResultContent {
     /// Adds the result of a call: a string, or parts. In a history that was rewritten, each call
     /// has the results of all calls of its response; only those of `call_id` are added.
     fn add_result(&mut self, result: Raw, call_id: &Text) {
+        // Whether the last part that names a call names this one.
         let mut is_of_call = true;
         for part in read_parts(result) {
             match part {
@@ -353,7 +374,8 @@ impl ResultContent {
         }
     }
 
-    /// Adds what a tool answered: the text in `output` or `error`, or any other object as JSON.
+    /// Adds what a tool answered, a part `functionResponse`: the text in `output` or `error` of its
+    /// member `response`, or any other `response` as JSON, and the images in `parts`.
     fn add_response(&mut self, result: Raw) {
         let [response, parts] = find_members(result, ["response", "parts"]);
         let response = response.unwrap_or(Raw::NULL);
