@@ -281,10 +281,11 @@ impl<'a> Walk<'a> {
         Ok(end.line.is_some())
     }
 
-    /// Returns the state after an entry, for one of its children. `None` is before the first entry.
+    /// Returns the state after an entry, for the next of its children to be written. If `ix` is
+    /// `None`, this is the state before the first entry.
     ///
     /// The last child takes the state itself and other children a copy, so that few states are
-    /// held.
+    /// held. Counts the child as written.
     fn take_state_after(&mut self, ix: Option<EntryIx>) -> BranchState {
         let Some(ix) = ix else {
             return BranchState::default();
@@ -302,8 +303,8 @@ impl<'a> Walk<'a> {
         state.unwrap_or_default()
     }
 
-    /// Writes an entry, whose parent must have been written. Keeps the state after the entry if it
-    /// has children that were not written yet.
+    /// Writes an entry as lines of the new session. Its parent must have been written. If it has
+    /// children that were not written yet, stores the state after the entry for them.
     fn write_entry(&mut self, ix: EntryIx) -> io::Result<()> {
         let session = self.reader.session();
         let line = self.reader.read_line(ix)?;
@@ -328,10 +329,11 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether an entry may be written as lines that the model sees.
+    /// Whether an entry may be written as lines that the model sees. `state_before` is the state
+    /// after its parent.
     ///
     /// The agents continue a session below its last line on the path. So entries below that line on
-    /// other branches are written as unseen.
+    /// other branches are written as unseen: they would be taken for the end of the session.
     ///
     /// The agents apply the last compaction of the file. So all other compactions are written as
     /// unseen, too: if each listed what it keeps, the file would grow with the square of their
@@ -350,7 +352,8 @@ impl<'a> Walk<'a> {
     /// bookkeeping may follow it. What the model sees is decided as in
     /// [`write_as_seen`](Self::write_as_seen).
     fn find_last_seen(&self) -> io::Result<Option<EntryIx>> {
-        // The path is walked upwards, so the results below an entry are known: the last one first.
+        // The path is walked upwards. A result counts only if its call is above, so the results are
+        // gathered until their response is found: the last one first.
         let mut results = Vec::new();
         for ix in self.reader.session().ancestors(self.reader.session().leaf) {
             let Some(message) = self.message_for_model(ix)? else {
@@ -379,7 +382,8 @@ impl<'a> Walk<'a> {
         self.writer.write_unseen(&self.source_entry(entry, state))
     }
 
-    /// Writes an entry as what the model sees of it; as an unseen entry if the model sees nothing.
+    /// Writes an entry as what the model sees of it: by the role of the message that pi sends. If
+    /// the model sees nothing of it, the entry is written as unseen.
     fn write_as_seen(
         &mut self,
         ix: EntryIx,
@@ -396,6 +400,7 @@ impl<'a> Walk<'a> {
         let content = message.get("content").unwrap_or(Raw::NULL);
         let role = message.get_text("role").unwrap_or_default();
         match role.as_bytes() {
+            // pi sends the summary of a compaction in the name of the user.
             b"user" if self.reader.session().entry(ix).kind == Kind::Compaction => {
                 self.write_compaction(ix, entry, content, state)
             }
@@ -443,7 +448,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Writes a response, after the missing results of the response before it. The calls of the new
-    /// response are open from then on.
+    /// response are open from then on: each needs a result before the next message.
     fn write_response(
         &mut self,
         ix: EntryIx,
@@ -469,8 +474,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Writes a result. If its call is not open, it is written as unseen: the APIs refuse such a
-    /// result.
+    /// Writes a result, which closes its call. If its call is not open, the result is written as
+    /// unseen: the APIs refuse a second result, and a result without a call.
     fn write_result(
         &mut self,
         ix: EntryIx,
@@ -482,6 +487,7 @@ impl<'a> Walk<'a> {
         let Some(answered) = state.open_calls.iter().position(|call| call.own_id == id) else {
             return self.write_unseen(entry, state);
         };
+        // Copies the list if other branches below the response share it.
         let call = Rc::make_mut(&mut state.open_calls).remove(answered);
         let seen = ModelMessage::Result {
             message,
@@ -512,20 +518,22 @@ impl<'a> Walk<'a> {
             content,
             kept: &kept,
         };
-        state.line = Some(
-            self.writer
-                .write_seen(&self.source_entry(entry, state), &seen)?,
-        );
+        // Not by `write_line`, which would list the summary among the lines that a compaction may
+        // keep.
+        let source = self.source_entry(entry, state);
+        let line = self.writer.write_seen(&source, &seen)?;
+        state.line = Some(line);
         Ok(())
     }
 
     /// Returns the ancestors that a compaction keeps. `first_kept` is the id of the first of them.
-    /// Returns none if it is not an ancestor.
+    /// Returns none if it is not an ancestor: a compaction that keeps nothing names itself.
     fn list_kept_entries(&self, compaction: EntryIx, first_kept: Option<Text>) -> HashSet<EntryIx> {
         let session = self.reader.session();
         let Some(first_kept) = first_kept.and_then(|id| session.find_entry(&id)) else {
             return HashSet::default();
         };
+        // From the compaction upwards, to the first kept entry.
         let mut kept = HashSet::default();
         for above in session.ancestors(session.entry(compaction).parent) {
             kept.insert(above);
@@ -548,20 +556,21 @@ impl<'a> Walk<'a> {
         let line = self
             .writer
             .write_seen(&self.source_entry(entry, state), seen)?;
-        self.add_line(ix, line, state);
+        self.record_line(ix, line, state);
         Ok(())
     }
 
     /// Records a line of an entry as the last line of the branch.
-    fn add_line(&mut self, ix: EntryIx, line: LineIx, state: &mut BranchState) {
+    fn record_line(&mut self, ix: EntryIx, line: LineIx, state: &mut BranchState) {
         state.line = Some(line);
         if self.is_active[ix.index()] {
             self.active_lines.push((ix, line));
         }
     }
 
-    /// Writes a result for each call that still has none, because the turn of the call ends. The
-    /// lines belong to the response, so that a compaction keeps a call with its result, or neither.
+    /// Writes the result "No result provided" for each call that still has none, as pi does,
+    /// because another message follows. The lines belong to the response, so that a compaction
+    /// keeps a call with its result, or neither.
     fn close_calls(&mut self, state: &mut BranchState) -> io::Result<()> {
         // Without a response, no call is open.
         let Some(response) = state.response else {
@@ -572,7 +581,7 @@ impl<'a> Walk<'a> {
             let line = self
                 .writer
                 .write_missing_result(state.line, self.time_ms, call)?;
-            self.add_line(response, line, state);
+            self.record_line(response, line, state);
         }
         Ok(())
     }
@@ -592,6 +601,7 @@ impl<'a> Walk<'a> {
         let own_id = own_id.to_string_lossy();
         let mut base = String::new();
         for char in self.writer.call_id(&own_id).chars().take(MAX_ID_LEN) {
+            // The APIs accept no other characters.
             let is_allowed = char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
             base.push(if is_allowed { char } else { '_' });
         }
@@ -600,7 +610,8 @@ impl<'a> Walk<'a> {
         }
 
         let mut id = base.clone();
-        // Kept between calls, so that many equal ids do not try all numbers again.
+        // Stored for the next call with this id, so that many equal ids do not try all numbers
+        // again.
         let next_number = self.next_id_numbers.entry(base.clone()).or_insert(2);
         while self.call_ids.contains(&id) {
             let suffix = format!("_{next_number}");
@@ -614,8 +625,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the last result that answers a call of a response; `None` if there is none. A second
-/// result of a call does not count. `content` is the content of the response.
+/// Returns the last result that answers a call of a response, whose `content` this is. `None` if
+/// there is none. Only the first result of a call answers it.
 ///
 /// `results` are the results below the response, the last one first, each with the id of its call.
 fn find_last_answer(content: Raw, results: &[(EntryIx, Text)]) -> Option<EntryIx> {
@@ -624,6 +635,7 @@ fn find_last_answer(content: Raw, results: &[(EntryIx, Text)]) -> Option<EntryIx
         open_ids.push(block.get_text("id").unwrap_or_default());
     }
     let mut last_answer = None;
+    // In the order of the session.
     for (ix, call_id) in results.iter().rev() {
         if let Some(answered) = open_ids.iter().position(|id| id == call_id) {
             open_ids.remove(answered);

@@ -165,8 +165,8 @@ impl<'a> ClaudeWriter<'a> {
             .str("version", VERSION)
     }
 
-    /// Writes a line with a message, and beside the message the entry of `source`, for a later
-    /// import.
+    /// Writes a line of the type `kind`, `user` or `assistant`, with a `message` as JSON, and beside
+    /// the message the entry of `source`, for a later import. Returns the line.
     fn write_message(
         &mut self,
         source: &SourceEntry,
@@ -175,28 +175,29 @@ impl<'a> ClaudeWriter<'a> {
         mark: LineMark,
     ) -> io::Result<LineIx> {
         let ix = self.new_line();
-        let content = line_content(kind, Raw::from_checked(message));
-        let mut line = self
+        let line = self
             .begin_tree_line(source.parent)
             .str("type", kind)
             .json("message", message);
-        line = match mark {
+        let line = match mark {
             LineMark::None => line,
             LineMark::Meta => line.bool("isMeta", true),
             LineMark::Summary => line
                 .bool("isVisibleInTranscriptOnly", true)
                 .bool("isCompactSummary", true),
         };
-        let line = self.end_tree_line(line, ix, source.time_ms).json(
-            RETURNED_KEY,
-            &returned_member(source.entry, content.as_deref()),
-        );
-        self.write_line(line)?;
+        let line = self.end_tree_line(line, ix, source.time_ms);
+
+        // If an import would make the same content of the message, the entry is stored without it.
+        let content = line_content(kind, Raw::from_checked(message));
+        let entry_member = returned_member(source.entry, content.as_deref());
+        self.write_line(line.json(RETURNED_KEY, &entry_member))?;
         Ok(ix)
     }
 
-    /// Writes a compaction: its boundary, with the list of the kept lines, and its summary. The
-    /// next line follows the summary. Claude Code itself inserts the kept lines between the two.
+    /// Writes a compaction as two lines: its boundary, with the list of the `kept` lines, and its
+    /// summary. The next line follows the summary. Claude Code itself inserts the kept lines
+    /// between the two.
     fn write_compaction(
         &mut self,
         source: &SourceEntry,
@@ -204,6 +205,7 @@ impl<'a> ClaudeWriter<'a> {
         kept: &[LineIx],
     ) -> io::Result<LineIx> {
         let boundary = self.new_line();
+        // `write_message` numbers the summary below: it is the next line.
         let summary = LineIx(boundary.0 + 1);
         let tokens_before = finite_or_zero(source.entry.get("tokensBefore"));
         let mut metadata = Object::new()
@@ -270,10 +272,9 @@ impl NativeWriter for ClaudeWriter<'_> {
                 self.write_message(source, "user", &message, mark)
             }
             ModelMessage::Response { message, calls } => {
-                let id = format!(
-                    "msg_{}",
-                    self.uuid(LineIx(self.line_count)).replace('-', "")
-                );
+                // The id of the line that is written next, in the form of the API's ids.
+                let next_line = LineIx(self.line_count);
+                let id = format!("msg_{}", self.uuid(next_line).replace('-', ""));
                 let message = response_message(message, calls, &id);
                 self.write_message(source, "assistant", &message, LineMark::None)
             }
@@ -363,7 +364,8 @@ fn user_content(content: Raw) -> Vec<u8> {
     array(content.items().filter_map(user_block))
 }
 
-/// Returns the block for a text that is not blank, or for an image. `None` for any other block.
+/// Returns a block of pi as Claude Code has it: a text that is not blank, or an image. `None` for
+/// any other block.
 fn user_block(block: Raw) -> Option<Vec<u8>> {
     if is_text(block) {
         return block.get_text("text").map(|text| text_block(&text));
@@ -382,7 +384,7 @@ fn user_block(block: Raw) -> Option<Vec<u8>> {
 }
 
 /// Returns the content of a result. In a result that is an error, the API accepts only text, so
-/// images are left out.
+/// images are left out, and [`EMPTY_FAILURE`] takes the place of missing text.
 fn result_content(content: Raw, is_error: bool) -> Vec<u8> {
     if content.is_string() {
         return content.bytes().to_vec();
@@ -441,8 +443,9 @@ fn response_message(message: Raw, calls: &[OpenCall], id: &str) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the blocks of a response. `calls` are the calls among them, in the same order. Thinking
-/// is kept only with a valid signature, because the API refuses it otherwise.
+/// Returns the blocks of a response as the API has them. `calls` are the calls among them, in the
+/// same order. Thinking is kept only with a valid signature, because the API refuses it otherwise.
+/// Thinking at the end is left out, because a response cannot end with it.
 fn response_blocks(message: Raw, calls: &[OpenCall]) -> Vec<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     if let Some(text) = content.text() {
@@ -452,21 +455,22 @@ fn response_blocks(message: Raw, calls: &[OpenCall]) -> Vec<Vec<u8>> {
     let keeps_thinking = has_valid_signatures(message);
     let mut calls = calls.iter();
     let mut blocks = Vec::new();
-    // Thinking that waits for a block of another kind: a response cannot end with it.
-    let mut thinking = Vec::new();
+    // The thinking since the last block of another kind. The next such block writes it.
+    let mut waiting_thinking = Vec::new();
     for block in content.items() {
+        if keeps_thinking && let Some(thinking) = thinking_block(block) {
+            waiting_thinking.push(thinking);
+            continue;
+        }
         let written = if is_text(block) {
             user_block(block)
         } else if is_block(block, "toolCall") {
             calls.next().map(|call| call_block(block, call))
         } else {
-            if keeps_thinking {
-                thinking.extend(thinking_block(block));
-            }
             None
         };
         if let Some(written) = written {
-            blocks.append(&mut thinking);
+            blocks.append(&mut waiting_thinking);
             blocks.push(written);
         }
     }
@@ -505,10 +509,11 @@ fn call_block(block: Raw, call: &OpenCall) -> Vec<u8> {
         .unwrap_or(Raw::from_checked(b"{}"));
     let written = Object::new().str("type", "tool_use").text("id", &call.id);
     match CommonCall::read(&name, arguments).map(|common| common.for_claude()) {
-        Some(common) if name != *common.name => written
-            .str("name", common.name)
-            .json("input", &common.arguments)
+        Some(renamed) if name != *renamed.name => written
+            .str("name", renamed.name)
+            .json("input", &renamed.arguments)
             .finish(),
+        // It is a call of Claude Code already, or its tool has no counterpart there.
         _ => written.text("name", &name).raw("input", arguments).finish(),
     }
 }
