@@ -155,6 +155,9 @@ fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
 }
 
 impl<'o> SourceReader<'o> for CodexReader<'o> {
+    /// Adds the entries of a line by its kind. A line that has no counterpart, or only repeats
+    /// another one, is kept as a custom entry. A line that pisess wrote becomes the entry that is
+    /// stored in it.
     fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
         // Before anything else: the line may continue at an earlier place than the line before it.
         self.pass_junctions(offset)?;

@@ -224,6 +224,7 @@ pub fn write_head_in_place(head: &SourceHead, out: &mut dyn Write) -> io::Result
     Ok(InPlaceSession {
         lines: WrittenLines {
             head_len,
+            // No line of the source has become a line of the head.
             offsets: vec![0; head_len],
         },
         ..InPlaceSession::default()

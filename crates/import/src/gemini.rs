@@ -72,6 +72,8 @@ struct HeldResponse {
 }
 
 impl<'o> SourceReader<'o> for GeminiReader<'o> {
+    /// Reads a line of the log of changes: a message, the removal of messages (`$rewindTo`), a
+    /// change of members (`$set`), or the first line. Any other line is kept as a custom entry.
     fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
         let raw = value.raw();
         let [id, set, rewind, project] =

@@ -223,6 +223,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
+    /// Prepares a walk before its first entry. Finds the edits in effect, and counts for each entry
+    /// how many children need the state after it.
     fn new(
         reader: &'a EntryReader<'a>,
         target: &NativeTarget,

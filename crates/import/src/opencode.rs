@@ -76,6 +76,8 @@ impl<'o> OpenCodeReader<'o> {
 }
 
 impl<'o> SourceReader<'o> for OpenCodeReader<'o> {
+    /// Reads a line that was made from a document: the session, a message, or at the end what the
+    /// user has reverted.
     fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
         let raw = value.raw();
         if let Some(revert) = raw.get("revert") {

@@ -33,13 +33,9 @@ impl ClaudeReader<'_> {
         self.announced_compaction.tokens_before = finite_or_zero(metadata.get("preTokens"));
         self.announced_compaction.first_kept = None;
 
-        // Messages that were not read cannot be preserved.
-        if let Some(preserved) = find_preserved_messages(metadata)
-            && let Some(first) = self.find_line(&preserved.first)
-            && let Some(last) = self.find_line(&preserved.last)
-        {
-            let node = self.writer.append(Some(last.last), draft)?;
-            self.announced_compaction.first_kept = Some(first.first);
+        if let Some(preserved) = self.find_preserved_entries(metadata) {
+            let node = self.writer.append(Some(preserved.last), draft)?;
+            self.announced_compaction.first_kept = Some(preserved.first);
             return Ok(node.into());
         }
 
@@ -53,6 +49,16 @@ impl ClaudeReader<'_> {
             .or(self.main_leaf);
         let node = self.writer.add_below_end(before, draft)?;
         Ok(node.into())
+    }
+
+    /// Returns the first and the last entry of the messages that a compaction preserves. `None` if
+    /// it preserves none, or if the line of one of the two was not read.
+    fn find_preserved_entries(&self, metadata: Raw) -> Option<PreservedEntries> {
+        let preserved = find_preserved_messages(metadata)?;
+        Some(PreservedEntries {
+            first: self.find_line(&preserved.first)?.first,
+            last: self.find_line(&preserved.last)?.last,
+        })
     }
 
     /// Adds the summary of a compaction as the entry of the compaction. What the compaction keeps
@@ -91,6 +97,12 @@ impl ClaudeReader<'_> {
         self.writer
             .append(parent, line.new_draft("compaction", members))
     }
+}
+
+/// The entries of the messages that a compaction preserves.
+struct PreservedEntries {
+    first: NodeIx,
+    last: NodeIx,
 }
 
 /// The messages that a compaction preserves, by the `uuid` of their lines.

@@ -254,6 +254,8 @@ impl NativeWriter for ClaudeWriter<'_> {
         own_id
     }
 
+    /// Writes what the model sees as one line, except for a compaction, which has two. Remembers the
+    /// last prompt, which the end of the session repeats.
     fn write_seen(&mut self, source: &SourceEntry, seen: &ModelMessage) -> io::Result<LineIx> {
         match *seen {
             ModelMessage::User {
@@ -313,6 +315,8 @@ impl NativeWriter for ClaudeWriter<'_> {
         self.write_line(line)
     }
 
+    /// Writes the result of a call that has none. The line has no entry of pi, so an import adds
+    /// nothing for it.
     fn write_missing_result(
         &mut self,
         parent: Option<LineIx>,

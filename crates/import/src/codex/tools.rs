@@ -165,12 +165,12 @@ impl CodexReader<'_> {
             Some(error) => text_content(error),
             None => convert_result(event.get_raw("content_items")),
         };
-        let failed = event.get_raw("success").and_then(Raw::bool) == Some(false);
+        let has_failed = event.get_raw("success").and_then(Raw::bool) == Some(false);
         let result = ToolResult {
             id,
             name: &self.tool_name(id, &event_name.to_string_lossy()),
             content: &content,
-            is_error: failed || error.is_some(),
+            is_error: has_failed || error.is_some(),
         };
         self.add_tool_result(line, result, &[])?;
         Ok(Conversion::Converted)

@@ -196,9 +196,8 @@ impl<'a> CodexWriter<'a> {
                 let text = block.get_text("text").unwrap_or_default();
                 items.push(message_item("assistant", &output_text(&text)));
                 texts.push(text);
-            } else if is_block(block, "toolCall")
-                && let Some(call) = calls.next()
-            {
+            } else if is_block(block, "toolCall") {
+                let Some(call) = calls.next() else { continue };
                 items.push(self.call_item(block, call));
             }
         }
@@ -452,6 +451,8 @@ impl NativeWriter for CodexWriter<'_> {
         own_id.split('|').next().unwrap_or(own_id)
     }
 
+    /// Writes what the model sees as items, and what the user sees of it as events, too: Codex shows
+    /// only events.
     fn write_seen(&mut self, source: &SourceEntry, seen: &ModelMessage) -> io::Result<LineIx> {
         match *seen {
             ModelMessage::User {
@@ -488,6 +489,7 @@ impl NativeWriter for CodexWriter<'_> {
         self.out.write_all(b"\n")
     }
 
+    /// Writes a name of the session as the event with which Codex renames a thread.
     fn write_title(&mut self, source: &SourceEntry, name: &Text) -> io::Result<()> {
         let payload = Object::new()
             .str("type", "thread_name_updated")

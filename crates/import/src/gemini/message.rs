@@ -397,6 +397,8 @@ impl ResultContent {
         }
     }
 
+    /// Builds the message of the result as JSON. `name` is the name of the tool. `details` is JSON
+    /// that the model does not see.
     fn to_message(
         &self,
         call_id: &Text,

@@ -57,6 +57,7 @@ impl SourceFormat for OpenCodeFormat {
         Ok(ExportDocument::read(file)?.is_some())
     }
 
+    /// Converts a document to lines, in memory or, if they are many, in a temporary file.
     fn open_document(&self, file: &dyn ReadAt) -> io::Result<Option<JoinedSource>> {
         let Some(document) = ExportDocument::read(file)? else {
             return Ok(None);
