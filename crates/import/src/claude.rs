@@ -416,6 +416,7 @@ impl<'o> ClaudeReader<'o> {
         let name = if is_by_user {
             non_empty_text(line.value, "customTitle")
         } else if self.has_user_title {
+            // The name from the user stays.
             None
         } else if kind.is("ai-title") {
             non_empty_text(line.value, "aiTitle")

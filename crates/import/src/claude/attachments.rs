@@ -75,6 +75,7 @@ fn read_queued_prompt(line: Outlined, attachment: Outlined) -> Option<Attachment
         return None;
     }
 
+    // The text decides first: even a prompt that is marked as typed may be a task's report.
     let kind_by_text = classify_injected(Raw::from_checked(&content));
     let is_by_user = !is_marked_meta(line) && is_marked_as_typed(attachment);
     let injected = match kind_by_text {

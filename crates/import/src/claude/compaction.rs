@@ -71,6 +71,7 @@ impl ClaudeReader<'_> {
         let known_parent = line.parent.as_ref().and_then(|id| self.find_line(id));
         let predecessor = match known_parent {
             Some(parent) => Some(parent.last),
+            // The main conversation is not what a side chain summarizes.
             None if line.is_sidechain => None,
             None => self.main_leaf,
         };
@@ -81,6 +82,7 @@ impl ClaudeReader<'_> {
             first_kept,
         } = std::mem::take(&mut self.announced_compaction);
         let first_kept_id = match (first_kept, parent) {
+            // pi looks for the first kept entry only among the ancestors of the compaction.
             (Some(kept), Some(parent)) if self.writer.is_ancestor_or_self(kept, parent) => {
                 self.writer.entry_id(kept)
             }

@@ -83,8 +83,8 @@ struct ClearedResult<'a> {
 /// Returns the tool results that a line clears, so that the model no longer sees them as they were:
 ///
 /// ```text
-/// {"microcompactMetadata":{"compactedToolIds":["toolu_1"]}}        a placeholder replaces it
-/// {"replacements":[{"toolUseId":"toolu_1","replacement":"…"}]}     the line has the replacement
+/// {"microcompactMetadata":{"compactedToolIds":["toolu_1"]}}        a fixed text replaces the result
+/// {"replacements":[{"toolUseId":"toolu_1","replacement":"…"}]}     this text replaces the result
 /// ```
 fn list_cleared_results(line: Raw<'_>) -> Vec<ClearedResult<'_>> {
     let mut cleared = Vec::new();

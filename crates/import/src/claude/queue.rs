@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! enqueue    the text waits
-//! dequeue    the first text becomes a line of the user's
+//! dequeue    the first text becomes a message, in a later line
 //! popAll     the user takes all texts back to edit them
 //! remove     the turn takes the text up
 //! ```
@@ -30,7 +30,7 @@ impl PromptQueue {
     ///
     /// ```text
     /// enqueue    the text waits
-    /// dequeue    the first text becomes a line of the user's
+    /// dequeue    the first text becomes a message, in a later line
     /// popAll     the user takes all texts back to edit them
     /// remove     the turn takes the text up
     /// ```
@@ -48,7 +48,7 @@ impl PromptQueue {
             let text = non_empty_text(line, "content").map(Text::into_owned);
             self.waiting.push(text);
         } else if operation.is("dequeue") {
-            // The line of the user's follows in the file, and becomes the message.
+            // Its own line of the type `user` follows, and becomes the message.
             if !self.waiting.is_empty() {
                 self.waiting.remove(0);
             }

@@ -29,14 +29,15 @@ impl CodexReader<'_> {
             return Ok(Conversion::Unconverted);
         }
 
+        // If Codex has only an encrypted summary, its text is blank or missing.
         let summary = message
             .map(|message| message.trim().into_owned())
             .filter(|summary| !summary.is_empty());
+        let placeholder = Text::from(ENCRYPTED_SUMMARY);
         // A compaction that keeps nothing names itself as the first kept entry.
         let own_id = self.writer.next_id(line.offset);
-        let no_summary = Text::from(ENCRYPTED_SUMMARY);
         let members = Object::new()
-            .text("summary", summary.as_ref().unwrap_or(&no_summary))
+            .text("summary", summary.as_ref().unwrap_or(&placeholder))
             .str("firstKeptEntryId", &own_id)
             .number("tokensBefore", self.context_tokens)
             .json("codex", &line.unconverted_members(&["message"]).finish());

@@ -110,7 +110,8 @@ pub fn list_reasoning_texts(item: Outlined) -> Vec<Text<'static>> {
     texts
 }
 
-/// Converts the texts and images of content to blocks of pi; other blocks are left out.
+/// Converts content, which is a string or a list of blocks, to blocks of pi: its texts and images.
+/// Other blocks are left out.
 pub fn convert_content_blocks(content: Raw) -> Vec<Vec<u8>> {
     if let Some(text) = content.text().filter(|text| !text.is_empty()) {
         return vec![text_block(&text)];

@@ -136,8 +136,9 @@ fn is_session(value: Raw) -> bool {
     has_time && id.to_string_lossy().starts_with("ses")
 }
 
-/// Returns the line of a session. Its time is the time of the session or of the first message,
-/// whichever is earlier: a fork is newer than the messages that were copied to it.
+/// Returns the line of a session, with only the members that never change. Its time is the time of
+/// the session or of the first message, whichever is earlier: a fork is newer than the messages
+/// that were copied to it.
 fn session_line(session: Raw, first_message: Raw) -> Vec<u8> {
     let mut constant = Object::new();
     for key in CONSTANT_MEMBERS {
@@ -145,9 +146,9 @@ fn session_line(session: Raw, first_message: Raw) -> Vec<u8> {
             constant = constant.json(key, &without_spaces(value));
         }
     }
-    let message_time = first_message.get("info").and_then(created_ms);
-    let times = [created_ms(session), message_time];
-    if let Some(time_ms) = times.into_iter().flatten().min() {
+    let message_ms = first_message.get("info").and_then(created_ms);
+    let known_times = [created_ms(session), message_ms].into_iter().flatten();
+    if let Some(time_ms) = known_times.min() {
         let time = Object::new().number("created", time_ms as f64).finish();
         constant = constant.json("time", &time);
     }
