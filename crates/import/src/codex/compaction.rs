@@ -16,8 +16,8 @@ const ENCRYPTED_SUMMARY: &str = "Context compacted by Codex.";
 
 impl CodexReader<'_> {
     /// Adds a compaction, and after it the messages that replace the conversation. Newer files have
-    /// these in the line, as `replacement_history`; for older ones, [`History::compact`] rebuilds
-    /// them as Codex does. A line with neither a summary nor messages is not converted.
+    /// these in the line, as `replacement_history`; for older ones, the [`history`](super::history)
+    /// rebuilds them as Codex does. A line with neither a summary nor messages is not converted.
     pub(super) fn add_compaction(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         self.release_reply()?;
         let message = line.payload.get_raw("message").and_then(Raw::text);
