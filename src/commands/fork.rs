@@ -240,6 +240,14 @@ fn open_source(session: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
 /// Copies a path, a subtree or all branches into a new session. With `--before`, the copy ends
 /// above a user message, whose text is printed for editing.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    if args
+        .name
+        .as_ref()
+        .is_some_and(|name| name.trim().is_empty())
+    {
+        return Err(Failure::usage_error("--name: the name is empty")
+            .with_hint("omit the option to keep the name of the source"));
+    }
     let open = open_source(&args.session, ui)?;
     let chosen_position = match &args.at {
         Some(reference) => open.resolve_position(reference)?,
@@ -358,18 +366,31 @@ fn build_new_session(
 ) -> io::Result<NewSession> {
     let session = &open.session;
     let reader = open.entry_reader();
+    let is_converted = args
+        .target_dialect()
+        .is_some_and(|agent| agent != session.dialect);
+    let mut copy_options = options.clone();
+    if is_converted {
+        // The conversion sets the name, in the way of the target agent.
+        copy_options.name = None;
+    }
     let copy = if args.branches {
-        fork_all(session, options, id_source)
+        fork_all(session, &copy_options, id_source)
     } else if args.subtree {
-        fork_subtree(&reader, end, args.ancestor_choice(), options, id_source)?
+        fork_subtree(
+            &reader,
+            end,
+            args.ancestor_choice(),
+            &copy_options,
+            id_source,
+        )?
     } else {
-        fork(&reader, end, options, id_source)?
+        fork(&reader, end, &copy_options, id_source)?
     };
-    match args.target_dialect() {
-        Some(agent) if agent != session.dialect => {
-            convert_session(&reader, copy, options, id_source)
-        }
-        _ => Ok(copy),
+    if is_converted {
+        convert_session(&reader, copy, options, id_source)
+    } else {
+        Ok(copy)
     }
 }
 

@@ -1363,7 +1363,17 @@ fn fork_name_names_the_new_session() {
         s.run(line);
         assert_eq!(name_of(path), "narrow gauge", "{line}");
         s.run(&format!("check -q ./{path}"));
+        let lines = s.text(path);
+        let added = lines
+            .lines()
+            .filter(|line| line.contains("narrow gauge"))
+            .count();
+        // oh-my-pi has the name in the title line and in the header.
+        let expected = if path == "omp.jsonl" { 2 } else { 1 };
+        assert_eq!(added, expected, "{line}: {lines}");
     }
+    let blank = s.unchanged("fork --name ' ' ./tour.jsonl").fails(2);
+    assert!(blank.contains("the name is empty"), "{blank}");
     assert!(name_of("tour.jsonl").is_null());
     let all = s
         .unchanged("fork --name x --branches ./tour.jsonl")
