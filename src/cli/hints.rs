@@ -677,9 +677,14 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
     let session =
         others.find(|arg| arg.to_string_lossy().ends_with(".jsonl") && Path::new(arg).is_file());
     let subcommand = command.find_subcommand(&*name);
-    let may_be_second = !subcommand.is_some_and(takes_second_session) || is_reference_form(&first);
+    let is_path = first.contains('/');
+    let may_be_second =
+        !subcommand.is_some_and(takes_second_session) || is_reference_form(&first) && !is_path;
+    // The first word may also be the value of an option.
+    let is_missing = failure.path.as_deref().is_none_or(|path| path == first);
     if let Some(session) = session
         && may_be_second
+        && is_missing
     {
         let session = session.to_string_lossy();
         return failure.with_hint(format!(
