@@ -96,42 +96,35 @@ pub fn find_sessions_of(origins: &[Origin], folder: Option<&Path>, ui: &mut Ui) 
     }
 }
 
-/// Returns the sessions of these agents that the arguments name. The forms of arguments are those
-/// of [`find_arguments`].
-///
-/// # Errors
-/// If an argument names nothing, or a directory cannot be read.
-fn find_given_of(
-    origins: &[Origin],
-    arguments: &[PathBuf],
-    ui: &mut Ui,
-) -> Result<Vec<FoundFile>, Failure> {
-    let (mut files, failures) = find_arguments(arguments, ui);
-    if let Some(failure) = failures.into_iter().next() {
-        return Err(failure);
-    }
-    // A pipe was named, too, and only reading it would show its agent.
-    files.retain(|file| match detect_file(&file.path) {
-        Ok(Some(origin)) => origins.contains(&origin),
-        _ => is_pipe(&file.path),
-    });
-    Ok(files)
+/// The sessions of other agents that were found.
+pub struct SourceFiles {
+    pub files: Vec<FoundFile>,
+    /// The failures of arguments that name nothing, and of directories that cannot be read.
+    pub failures: Vec<Failure>,
 }
 
-/// Returns the sessions of these agents: those that the arguments name; without arguments, those of
-/// the current project, or with `all` those of all projects. If there are none, notes that for each
-/// agent.
+/// Returns the sessions of these agents: those that the arguments name, in the forms of
+/// [`find_arguments`]; without arguments, those of the current project, or with `all` those of all
+/// projects. If there are none, notes that for each agent.
 ///
 /// # Errors
-/// If an argument names nothing, or a directory cannot be read.
+/// If an argument is standard input, which is read as a session of pi or oh-my-pi.
 pub fn find_sources(
     origins: &[Origin],
     arguments: &[PathBuf],
     all: bool,
     ui: &mut Ui,
-) -> Result<Vec<FoundFile>, Failure> {
+) -> Result<SourceFiles, Failure> {
+    refuse_stdin(arguments)?;
+    let mut failures = Vec::new();
     let (files, place) = if !arguments.is_empty() {
-        let files = find_given_of(origins, arguments, ui)?;
+        let mut files;
+        (files, failures) = find_arguments(arguments, ui);
+        // A pipe was named, too, and only reading it would show its agent.
+        files.retain(|file| match detect_file(&file.path) {
+            Ok(Some(origin)) => origins.contains(&origin),
+            _ => is_pipe(&file.path),
+        });
         (files, ForeignPlace::Arguments)
     } else if all {
         (find_sessions_of(origins, None, ui), ForeignPlace::All)
@@ -140,12 +133,39 @@ pub fn find_sources(
         let files = find_sessions_of(origins, Some(&here), ui);
         (files, ForeignPlace::CurrentProject)
     };
-    if files.is_empty() {
+    if files.is_empty() && failures.is_empty() {
         for &origin in origins {
             ui.warn(&none_found_note(origin, &place));
         }
     }
-    Ok(files)
+    Ok(SourceFiles { files, failures })
+}
+
+/// Refuses standard input together with `--source` and the name of an agent.
+pub fn refuse_stdin(arguments: &[PathBuf]) -> Result<(), Failure> {
+    if arguments.iter().any(|argument| argument == Path::new("-")) {
+        let failure = Failure::usage_error("standard input is not read with --source");
+        return Err(failure.with_hint("give the path of a file"));
+    }
+    Ok(())
+}
+
+/// Returns the sessions of these agents for the projects among the arguments: directories in which
+/// an agent was started. `found` are the sessions that were found otherwise, which are left out.
+pub fn find_sources_of_projects(
+    origins: &[Origin],
+    arguments: &[PathBuf],
+    found: &[FoundFile],
+    ui: &mut Ui,
+) -> Vec<FoundFile> {
+    let mut files = Vec::new();
+    for folder in arguments {
+        if ui.resolve_path(folder).is_dir() {
+            files.extend(find_sessions_of(origins, Some(folder), ui));
+        }
+    }
+    files.retain(|file| found.iter().all(|other| other.path != file.path));
+    files
 }
 
 /// Returns the sessions of an agent in its directories. Sub-agents with files of their own are

@@ -151,7 +151,7 @@ pub const ENVIRONMENT: [GuideRow; 20] = [
     ),
     (
         "PISESS_SOURCES",
-        "default for `--source` where sessions are searched for, such as `all` or `claude,codex`; ignored if empty",
+        "default for `--source` where sessions are searched for, such as `all` or `claude,codex`; ignored if empty, with paths, and with options that apply only to sessions of pi and oh-my-pi",
     ),
     (
         "PISESS_NOW",

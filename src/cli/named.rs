@@ -446,8 +446,8 @@ pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
 /// The files of one session, found by a name that the user gave.
 pub struct SessionCopies {
     pub id: String,
-    /// All files with the id, each by one path: a file that the name alone identifies is first, and otherwise the one
-    /// that changed last.
+    /// All files with the id, each by one path: a file that the name alone identifies is first, and
+    /// otherwise the one that changed last.
     pub paths: Vec<PathBuf>,
 }
 

@@ -1,6 +1,6 @@
 //! Reads the sessions given by arguments: in files, in directories, or in the agents' stores.
 
-use crate::cli::foreign::{find_sessions_of, find_sources};
+use crate::cli::foreign::{find_sessions_of, find_sources, find_sources_of_projects};
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
@@ -96,21 +96,29 @@ impl SessionsArgs {
     ///
     /// `period` does not select sessions of other agents.
     pub fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
+        self.refuse_conflicts()?;
         let Some(sources) = self.sources(ui)? else {
             return self.find_own_sessions(period, ui);
         };
         if !sources.includes_own {
-            let files = find_sources(&sources.origins, &self.paths, self.all, ui)?;
-            return Ok(SessionsToRead::from_files(files));
+            let found = find_sources(&sources.origins, &self.paths, self.all, ui)?;
+            let mut sessions = SessionsToRead::from_files(found.files);
+            sessions.report_failures(&found.failures, ui);
+            return Ok(sessions);
         }
+
         // A session may have been imported from another agent, so that both have the same requests.
         // These are counted once, for the session that is read first: the import.
-        let mut sessions = self.find_own_sessions(period, ui)?;
-        if self.paths.is_empty() {
+        let mut sessions = self.read_own_sessions(period, ui)?;
+        let of_others = if self.paths.is_empty() {
             let here = ui.current_folder().to_owned();
             let project = if self.all { None } else { Some(here.as_path()) };
-            sessions.add_files(find_sessions_of(&sources.origins, project, ui));
-        }
+            find_sessions_of(&sources.origins, project, ui)
+        } else {
+            find_sources_of_projects(&sources.origins, &self.paths, &sessions.files, ui)
+        };
+        sessions.add_files(of_others);
+        self.warn_of_none(&sessions, ui);
         Ok(sessions)
     }
 
@@ -134,6 +142,14 @@ impl SessionsArgs {
         period: Period,
         ui: &mut Ui,
     ) -> Result<SessionsToRead, Failure> {
+        let sessions = self.read_own_sessions(period, ui)?;
+        self.warn_of_none(&sessions, ui);
+        Ok(sessions)
+    }
+
+    /// Finds sessions as [`SessionsArgs::find_own_sessions`] does, without a warning if there are
+    /// none.
+    fn read_own_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         self.refuse_conflicts()?;
         let stores = SessionStores::locate(ui);
         let FoundSessions {
@@ -142,11 +158,6 @@ impl SessionsArgs {
             scope,
             ..
         } = named::find_sessions(&stores, &self.paths, self.all, ui);
-        let mut worst_exit = Exit::Done;
-        for failure in &failures {
-            worst_exit = worst_exit.max(ui.report_failure(failure));
-        }
-
         let archive_scope = ArchiveScope::from_all_option(self.all);
         if self.archived && !self.reads_stdin() {
             found.extend(stores.find_archive_files(archive_scope)?);
@@ -154,12 +165,6 @@ impl SessionsArgs {
             stores.warn_archives_skipped(archive_scope, period, ui);
         }
         let found_none = found.is_empty();
-        if found_none && self.all {
-            ui.warn(NO_SESSIONS_ANYWHERE);
-        } else if found_none && self.paths.is_empty() {
-            ui.warn(NO_SESSIONS_HERE);
-        }
-
         // All found files count, because a sub-agent's session may be read although its owner's is
         // too old.
         let sub_agents = SubAgents::from_files(&found);
@@ -171,10 +176,10 @@ impl SessionsArgs {
             }
         }
         let is_single = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.is_given);
-        Ok(SessionsToRead {
+        let mut sessions = SessionsToRead {
             files,
             sub_agents,
-            worst_exit,
+            worst_exit: Exit::Done,
             found_none,
             is_single,
             scope: if self.reads_stdin() {
@@ -183,7 +188,18 @@ impl SessionsArgs {
                 Some(scope)
             },
             words: None,
-        })
+        };
+        sessions.report_failures(&failures, ui);
+        Ok(sessions)
+    }
+
+    /// Warns if there are no sessions. A search of paths warns itself.
+    fn warn_of_none(&self, sessions: &SessionsToRead, ui: &mut Ui) {
+        if sessions.found_none && self.all {
+            ui.warn(NO_SESSIONS_ANYWHERE);
+        } else if sessions.found_none && self.paths.is_empty() {
+            ui.warn(NO_SESSIONS_HERE);
+        }
     }
 
     fn reads_stdin(&self) -> bool {
@@ -205,21 +221,38 @@ impl SessionsArgs {
 }
 
 impl SessionsToRead {
-    /// Returns sessions to read from files that were not found by arguments.
-    pub fn from_files(files: Vec<FoundFile>) -> SessionsToRead {
+    /// Returns sessions to read from files of other agents.
+    fn from_files(files: Vec<FoundFile>) -> SessionsToRead {
         SessionsToRead {
             sub_agents: SubAgents::from_files(&files),
             worst_exit: Exit::Done,
             found_none: files.is_empty(),
-            is_single: false,
+            is_single: matches!(&files[..], [file] if file.is_given),
             scope: None,
             words: None,
             files,
         }
     }
 
+    /// Reports failures to find sessions, and raises the exit code to the worst of them.
+    fn report_failures(&mut self, failures: &[Failure], ui: &mut Ui) {
+        for failure in failures {
+            self.worst_exit = self.worst_exit.max(ui.report_failure(failure));
+        }
+    }
+
+    /// Keeps only the sessions that the user named, without their sub-agents. Keeps all if the user
+    /// named none: a project, for example.
+    pub fn retain_given(&mut self) {
+        if self.files.iter().all(|file| !file.is_given) {
+            return;
+        }
+        self.files.retain(|file| file.is_given);
+        self.is_single = self.files.len() == 1;
+    }
+
     /// Adds files after those that were found before.
-    pub fn add_files(&mut self, files: Vec<FoundFile>) {
+    fn add_files(&mut self, files: Vec<FoundFile>) {
         self.found_none &= files.is_empty();
         self.files.extend(files);
         self.sub_agents = SubAgents::from_files(&self.files);

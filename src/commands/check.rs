@@ -6,7 +6,7 @@ mod repair;
 mod report;
 
 use crate::agents::stores::normalize_path;
-use crate::cli::foreign::{find_sessions_of, find_sources};
+use crate::cli::foreign::{find_sessions_of, find_sources, find_sources_of_projects};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::existing_store_roots;
 use crate::cli::named::expand_arguments_to_read;
@@ -185,18 +185,20 @@ fn find_sessions(
         return Ok(find_own_sessions(arguments, ui));
     };
     if !sources.includes_own {
-        let files = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
+        let found = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
         return Ok(SessionsToCheck {
-            files,
-            failures: Vec::new(),
+            files: found.files,
+            failures: found.failures,
         });
     }
 
     let mut sessions = find_own_sessions(arguments, ui);
-    if args.all {
-        let of_others = find_sessions_of(&sources.origins, None, ui);
-        sessions.files.extend(of_others);
-    }
+    let of_others = if args.all {
+        find_sessions_of(&sources.origins, None, ui)
+    } else {
+        find_sources_of_projects(&sources.origins, arguments, &sessions.files, ui)
+    };
+    sessions.files.extend(of_others);
     Ok(sessions)
 }
 

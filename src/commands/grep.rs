@@ -267,6 +267,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         SortKey::Path
     };
+    if args.range.is_some() {
+        // A range is a part of one session, so its sub-agents are not searched.
+        sessions.retain_given();
+    }
     if args.sort.unwrap_or(default_order) == SortKey::Time {
         sessions.sort_newest_first();
     }
@@ -361,7 +365,7 @@ impl Args {
     /// Notes how many sessions of other agents were not searched, if all projects were.
     fn note_unsearched(&self, ui: &mut Ui) -> Result<(), Failure> {
         let searched_own = self.sessions.sources(ui)?.is_none();
-        if !self.sessions.all || self.follow || !searched_own {
+        if !self.sessions.all || self.sessions.archived || self.follow || !searched_own {
             return Ok(());
         }
         let count = find_sessions_of(Origin::all(), None, ui).len();

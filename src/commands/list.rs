@@ -104,7 +104,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `●` marks a running session: another process has its file open for writing, or
 /// an agent wrote to it within the last minute.
 ///
-/// `--source claude` lists sessions of Claude Code, which `import` can convert.
+/// `--source claude` lists sessions of Claude Code, which `import` can convert;
+/// `--source all` adds those of all agents to the list.
 ///
 /// --repo lists the sessions of the current repository, in all of its worktrees.
 /// With --all or SESSION, it groups sessions by repository. If the directory of a
@@ -170,7 +171,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     let sources = args.sources(ui)?;
     let mut list = Vec::new();
-    if sources.is_none() {
+    if sources.as_ref().is_none_or(|sources| sources.includes_own) {
         list.extend(read_stdin_session(args, period, ui)?);
     }
     let FilesToRead {

@@ -227,6 +227,53 @@ fn source_selects_the_agents_whose_sessions_are_searched() {
     for agent in ["\"agent\":\"pi\"", "\"agent\":\"claude\""] {
         assert!(agents.text().contains(agent), "{agents}");
     }
+    // A bad path does not end the search of others.
+    for (line, code) in [
+        (
+            &*format!("grep -l paper --source claude ./{STORED} ./nosuch.jsonl"),
+            2,
+        ),
+        (
+            &*format!("list -l --source claude ./{STORED} ./nosuch.jsonl"),
+            2,
+        ),
+    ] {
+        let done = s.pisess(line).at_home().done();
+        assert_eq!(done.code, code, "{line}: {done}");
+        assert!(done.text().contains("c1a00000"), "{line}: {done}");
+    }
+    for (line, refusal) in [
+        (
+            "grep -e a --all --source claude ./x",
+            "--all cannot be combined with SESSION",
+        ),
+        (
+            "grep a --source claude -",
+            "standard input is not read with --source",
+        ),
+        (
+            "list --source claude -",
+            "standard input is not read with --source",
+        ),
+    ] {
+        let refused = s.pisess(line).at_home().done();
+        assert!(
+            refused.code == 2 && refused.stderr.contains(refusal),
+            "{line}: {refused}"
+        );
+    }
+    let stdin = s
+        .pisess("list -l --source all -")
+        .stdin(fixture("two-branches.jsonl"))
+        .at_home()
+        .done();
+    assert_eq!(stdin.text(), "-\n", "{stdin}");
+    // An import is no copy of its source.
+    let import = s.pisess(&format!("import -q ./{STORED}")).at_home().done();
+    assert_eq!(import.code, 0, "{import}");
+    let checked = s.pisess("check --all --source all").at_home().done();
+    assert!(!checked.stderr.contains("copies"), "{checked}");
+
     let one = s
         .pisess("grep --all --follow --source all paper")
         .at_home()

@@ -2,7 +2,9 @@
 
 use super::Args;
 use super::repository::repository_of;
-use crate::cli::foreign::{find_arguments, find_sessions_of};
+use crate::cli::foreign::{
+    find_arguments, find_sessions_of, find_sources_of_projects, refuse_stdin,
+};
 use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::named::find_sessions;
 use crate::cli::output::{Failure, Ui};
@@ -46,7 +48,11 @@ pub(super) fn find_files(
     if let Some(sources) = sources {
         if paths.is_empty() {
             files.extend(find_sessions_of(&sources.origins, None, ui));
-        } else if !finds_own {
+        } else if finds_own {
+            let of_others = find_sources_of_projects(&sources.origins, paths, &files, ui);
+            files.extend(of_others);
+        } else {
+            refuse_stdin(paths)?;
             (files, failures) = find_arguments(paths, ui);
         }
     }
@@ -55,7 +61,7 @@ pub(super) fn find_files(
     }
 
     let archive_scope = ArchiveScope::from_all_option(all);
-    let lists_store = paths.is_empty() && sources.is_none() && !args.repo;
+    let lists_store = paths.is_empty() && finds_own && !args.repo;
     if args.sessions.archived {
         files.extend(stores.find_archive_files(archive_scope)?);
     } else if lists_store && args.period.is_given() {

@@ -49,7 +49,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "SOURCE",
-        "an agent (`claude`, `codex`, `opencode` or `gemini`; for `stats` also `all`); for `import`, one of its sessions or a directory",
+        "an agent (`claude`, `codex`, `opencode`, `gemini`), several with commas between, or `all`; for `import`, one of its sessions or a directory",
     ),
     (
         "SUFFIX",
