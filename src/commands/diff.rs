@@ -13,6 +13,7 @@ use crate::load::LoadOptions;
 use crate::ops::diff::context::compare_contexts;
 use crate::ops::diff::{ComparedPath, Difference, compare_paths, compare_sessions};
 use crate::ops::tree::view_without_layout;
+use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::read::entry_reader::EntryReader;
 use hunks::{line_stat, print_hunks};
@@ -191,6 +192,15 @@ fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Fai
         ui.print(&entry_stat(&difference))?;
     } else {
         print_entries(ends, &difference, ui)?;
+        if !is_one_session {
+            note_other_branch(
+                &left_end.open.session,
+                right_end,
+                &difference.only_right,
+                ui,
+            );
+            note_other_branch(&right_end.open.session, left_end, &difference.only_left, ui);
+        }
     }
     Ok(if difference.is_empty() {
         Exit::Done
@@ -248,6 +258,29 @@ fn print_entries(
     right.print_rows("~ ", styles.label, &changed, ui)?;
     left.print_rows("- ", styles.removed, &difference.only_left, ui)?;
     right.print_rows("+ ", styles.added, &difference.only_right, ui)
+}
+
+/// Notes how many entries of the path to `end` the other session has, too, but not on its own path:
+/// the session of `end` was forked from another branch.
+fn note_other_branch(other: &Session, end: &PathEnd, only_here: &[EntryIx], ui: &mut Ui) {
+    let session = &end.open.session;
+    let mut count = 0;
+    let mut last_id = None;
+    for &ix in only_here {
+        let id = session.id(ix);
+        if !id.is_empty() && other.find_entry(&id).is_some() {
+            count += 1;
+            last_id = Some(id);
+        }
+    }
+    if let Some(last_id) = last_id {
+        let entries = format_count(count, "entry", "entries");
+        ui.warn(&format!(
+            "{}: {entries} of these also on another branch of the other session, up to {}",
+            end.name,
+            to_visible(&last_id.to_string_lossy())
+        ));
+    }
 }
 
 /// The sign of an entry that both paths have.

@@ -374,3 +374,14 @@ fn the_context_shows_what_is_no_text() {
          a␛[2Jb
     ");
 }
+
+/// A fork begins on another branch than the one on which its source went on.
+#[test]
+fn a_fork_of_another_branch_says_where_it_begins() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("fork ./two-branches.jsonl 1a2b3c05 -o ./fork.jsonl");
+    let done = s.pisess("diff ./two-branches.jsonl ./fork.jsonl").done();
+    assert_snapshot!(done.stderr, @"pisess: note: ./fork.jsonl: 2 entries of these also on another branch of the other session, up to 1a2b3c05");
+    let same = s.pisess("diff ./two-branches.jsonl @^ @").done();
+    assert_eq!(same.stderr, "");
+}
