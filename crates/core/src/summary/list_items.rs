@@ -1,14 +1,15 @@
 //! The items of a list in a reply, as an answer names them: "2", "b", "the second".
 
 use super::budget::REMARK;
-use super::quote::is_narrower;
+use super::quote::{count_utf16, cut_line, is_narrower, quote_line};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
 
 /// Returns the items of a list in the reply that an answer names. A short answer names them by a
-/// number, a letter or a place: "2", "b", "the second". A longer one only by capital letters: "A,
-/// but with the harbours of last year".
+/// number, a letter or a place: "2", "b", "the second". A longer one only by capital letters, "A,
+/// but with the harbours of last year", or where its sentences begin: "2, the captain says so. 3 is
+/// too much".
 pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
     let mut items = Vec::new();
     // Most words of a longer answer are not names of items: `a` is in most sentences.
@@ -26,7 +27,100 @@ pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str>
         };
         items.extend(found);
     }
+    if items.is_empty() && !is_short {
+        return find_items_named_at_starts(reply, answer);
+    }
     items
+}
+
+/// Returns the items that the sentences and lines of an answer name by their first words. If there
+/// is a single one, it must be set off: "2, …" names an item, and "2 days" counts.
+fn find_items_named_at_starts<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
+    let mut items = Vec::new();
+    let mut has_set_off = false;
+    for sentence in answer.lines().flat_map(|line| line.split(". ")) {
+        let name = first_word(sentence);
+        let is_set_off = is_set_off(sentence, name);
+        // `a` and `i` are words, too.
+        if !is_set_off && !name.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
+        }
+        if let Some(item) = find_item(reply, name) {
+            items.push(item);
+            has_set_off |= is_set_off;
+        }
+    }
+    if items.len() == 1 && !has_set_off {
+        return Vec::new();
+    }
+    items.truncate(MOST_NAMED_ITEMS);
+    items
+}
+
+/// Whether a message begins with the name of an item of a list in the reply, and does not go on
+/// with it as a word of a sentence: "b, and the lamps", "the first. It is simpler".
+pub(super) fn begins_with_item(reply: &str, message: &str) -> bool {
+    let items = find_last_list(reply);
+    if items.len() < 2 {
+        return false;
+    }
+    let message = message.trim_start_matches("the ");
+    let name = first_word(message);
+    let is_found = match place_in_list(name) {
+        Some(place) => place < items.len(),
+        None => find_item(reply, name).is_some(),
+    };
+    is_found && is_set_off(message, name)
+}
+
+/// Returns an answer with the number that it begins with in parentheses. As `1.`, it would be cut
+/// off as the mark of a list.
+pub(super) fn keep_number(answer: &str) -> String {
+    let number = first_word(answer);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    match answer[number.len()..].strip_prefix(['.', ')']) {
+        Some(rest) if is_number && rest.starts_with(' ') => format!("({number}){rest}"),
+        _ => answer.to_owned(),
+    }
+}
+
+fn first_word(text: &str) -> &str {
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    words.next().unwrap_or_default()
+}
+
+/// Whether a text is its first word, or a punctuation mark follows that.
+fn is_set_off(text: &str, first_word: &str) -> bool {
+    let rest = &text[first_word.len()..];
+    rest.is_empty() || rest.starts_with([',', '.', ';', ':', ')', '!'])
+}
+
+/// Returns the items of the last list in the reply that ask something.
+pub(super) fn find_question_items(reply: &str) -> Vec<&str> {
+    let mut items = find_last_list(reply);
+    items.retain(|item| item.contains(['?', '？']));
+    items
+}
+
+/// Quotes items of a list on one line, with their numbers: `"(1) the map / (2) the legend"`. If they
+/// take more than `max` UTF-16 units, each is cut to its share.
+pub(super) fn quote_items(items: &[&str], max: usize) -> String {
+    let size: usize = items.iter().map(|item| count_utf16(item)).sum();
+    let item_max = if size > max { max / items.len() } else { max };
+    let mut texts = Vec::new();
+    for item in items {
+        let name = first_word(item.trim_start());
+        let is_numbered = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        // A number is cut off as the mark of a list.
+        let text = cut_line(item, item_max);
+        texts.push(if is_numbered {
+            format!("({name}) {text}")
+        } else {
+            text
+        });
+    }
+    // Only the shares limit it: it has a label for each item, too.
+    quote_line(&texts.join(" / "), 2 * max)
 }
 
 /// The maximum number of items of a list that an answer can name.
@@ -85,9 +179,32 @@ fn place_in_list(word: &str) -> Option<usize> {
 
 /// Returns the lines of a reply that are items of a list.
 fn find_items_of_list(reply: &str) -> Vec<&str> {
+    reply.lines().filter(|line| is_item(line)).collect()
+}
+
+/// Returns the first lines of the items of the last list in a reply. Empty and indented lines
+/// belong to the list before them.
+pub(super) fn find_last_list(reply: &str) -> Vec<&str> {
+    let mut items = Vec::new();
+    let mut is_ended = false;
+    for line in reply.lines() {
+        if is_item(line) {
+            if is_ended {
+                items.clear();
+            }
+            is_ended = false;
+            items.push(line);
+        } else if !line.is_empty() && !line.starts_with(' ') {
+            is_ended = true;
+        }
+    }
+    items
+}
+
+fn is_item(line: &str) -> bool {
     static ITEM: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(r"^\s*([-*+•]|\**\(?\w{1,2}[.):])\s"));
-    reply.lines().filter(|line| ITEM.is_match(line)).collect()
+    ITEM.is_match(line)
 }
 
 /// Finds the item of a list with this number or letter: the first line that begins with it, as in
@@ -106,7 +223,7 @@ pub(super) fn find_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
     item_line.or_else(|| find_inner_item(reply, name))
 }
 
-/// Returns the item of a list within a line: `A) keep it? B) drop it?`
+/// Returns the item of a list within a line: `A) keep it? B) drop it?`, `(1) one, (2) both`
 fn find_inner_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
     let lead = format!("{name}) ");
     for (start, _) in reply.match_indices(&lead) {
@@ -115,10 +232,11 @@ fn find_inner_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
             continue;
         }
         let item = reply[start..].lines().next().unwrap_or_default();
+        let next_item = item.find(", (").unwrap_or(item.len());
         let end = match item.find(['?', ';']) {
             // Includes the mark, which is one byte.
-            Some(mark) => mark + 1,
-            None => item.len(),
+            Some(mark) => next_item.min(mark + 1),
+            None => next_item,
         };
         return Some(&item[..end]);
     }

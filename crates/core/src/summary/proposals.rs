@@ -3,13 +3,16 @@
 use super::answers::cut_keeping_value;
 use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
 use super::deferrals::is_deferral;
-use super::list_items::{find_item, find_named_items};
+use super::list_items::{
+    begins_with_item, find_item, find_last_list, find_named_items, find_question_items,
+    keep_number, quote_items,
+};
 use super::questions::{
     ProposalKind, asks_which, begins_as_answer, classify_sentence, is_question,
     statement_before_question,
 };
 use super::quote::{count_utf16, is_narrower, last_prose_line, quote_line};
-use super::referents::points_back;
+use super::referents::{points_back, shares_word};
 use super::turns::Turn;
 use super::weights::reports_values;
 use super::words::{content_words, naming_words};
@@ -89,11 +92,13 @@ impl<'r> Proposal<'r> {
     /// Whether a message decides on the proposal, and is not simply the next request.
     ///
     /// - After a question or a choice, it is short, begins as an answer does ("yes, …"), names an
-    ///   item of a list ("b"), or has a word of the last sentences.
+    ///   item of a list ("b"), or has a word of the last sentences, or of a list of questions.
     /// - After an offer, it is short, and begins as an answer does, postpones it ("later"), or has
     ///   such a word.
     /// - After advice, which is a statement in reply to the user's question, it is short, and has
     ///   such a word.
+    /// - After an offer or any statement, it is short, and begins with an item of a list: "b, and
+    ///   the lamps".
     ///
     /// A message that asks back decides nothing. If it has a statement before its question ("by
     /// month. and which key?"), this must begin as an answer does, or have such a word.
@@ -118,11 +123,18 @@ impl<'r> Proposal<'r> {
                     || begins_as_answer(message)
                     || self.names_item(message)
                     || self.shares_word(message)
+                    || self.shares_word_of_questions(message)
             }
             ProposalKind::Offer => {
-                begins_as_answer(message) || is_deferral(message) || self.shares_word(message)
+                begins_as_answer(message)
+                    || is_deferral(message)
+                    || self.shares_word(message)
+                    || begins_with_item(self.reply, message)
             }
-            ProposalKind::Statement => is_question(self.request) && self.shares_word(message),
+            ProposalKind::Statement => {
+                let is_advice = is_question(self.request);
+                is_advice && self.shares_word(message) || begins_with_item(self.reply, message)
+            }
         }
     }
 
@@ -136,6 +148,14 @@ impl<'r> Proposal<'r> {
     /// Whether the message has a word of content of the last sentences.
     fn shares_word(&self, message: &str) -> bool {
         self.last_sharing(message).is_some()
+    }
+
+    /// Whether the reply asks several questions in a list, and the message has a word of one.
+    fn shares_word_of_questions(&self, message: &str) -> bool {
+        let questions = find_question_items(self.reply);
+        let last = questions.last().copied().unwrap_or_default();
+        let is_asked_last = last.contains(self.sentence());
+        is_asked_last && shares_word(&questions.join(" "), message)
     }
 
     /// Returns where the last sentence is that has a word of content of the message.
@@ -155,6 +175,10 @@ impl<'r> Proposal<'r> {
     ///   of a list, which is quoted in at most half of `answer_max`.
     /// - `Advised "A table is faster here.", the user decided "use the table"`: of advice, the last
     ///   sentence is quoted that has a word of the answer.
+    /// - `Asked "(1) How wide? / (2) In which colors?", the user answered "3 m, and blue"`: the reply
+    ///   asks several questions in a list. They take up to half as much again.
+    /// - `Asked "a) the map / b) the legend", the user answered "b, but small"`: the reply lists what
+    ///   can be chosen, and does not end in the question.
     ///
     /// The request is quoted before them if only it names what they are about.
     pub fn describe_decision(
@@ -163,7 +187,12 @@ impl<'r> Proposal<'r> {
         proposal_max: usize,
         answer_max: usize,
     ) -> String {
-        let answered = quote_line(answer, answer_max);
+        let answered = quote_line(&keep_number(answer), answer_max);
+        let list_max = proposal_max + proposal_max / 2;
+        if self.kind < ProposalKind::Choice && begins_with_item(self.reply, answer) {
+            let asked = quote_items(&find_last_list(self.reply), list_max);
+            return format!("Asked {asked}, the user answered {answered}");
+        }
         if !self.asks() {
             let index = self.last_sharing(answer).unwrap_or(self.index);
             let advised = self.quote_with_sentences_before(index, proposal_max);
@@ -171,13 +200,21 @@ impl<'r> Proposal<'r> {
             return format!("Advised{topic} {advised}, the user decided {answered}");
         }
 
-        let items = find_named_items(self.reply, answer);
         let sentence = self.sentence();
+        let mut items = find_named_items(self.reply, answer);
+        // Of "(1) the map, (2) the legend, or (3) both?", the sentence is quoted with all items.
+        items.retain(|item| item.ends_with('?') || !sentence.contains(item));
         if items.iter().any(|item| sentence.contains(item)) {
             // The items are questions: "A) Keep it? B) Or both?"
             let asked = quote_line(&items.join(" "), proposal_max);
             let topic = self.quote_topic(&asked);
             return format!("Asked{topic} {asked}, the user answered {answered}");
+        }
+        let questions = find_question_items(self.reply);
+        let ends_list = questions.last().is_some_and(|last| last.contains(sentence));
+        if ends_list && questions.len() > 1 && items.len() != 1 {
+            let asked = quote_items(&questions, list_max);
+            return format!("Asked {asked}, the user answered {answered}");
         }
         let asked = if items.is_empty() {
             self.quote_with_context(proposal_max)

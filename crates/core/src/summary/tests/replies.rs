@@ -914,3 +914,82 @@ fn a_short_question_comes_with_what_follows_it_or_with_its_request() {
                         \"Which one?\", the user answered";
     assert!(which.starts_with(with_request), "{which}");
 }
+
+#[test]
+fn several_questions_are_quoted_with_an_answer_to_all() {
+    let questions = "- the sheet is A0\n- who drew it?\n\nBefore I start:\n\n1. One map for all islands, or one each?\n2. Is the ferry of \
+                     1990 still needed?\n3. Copy the charts by hand, or scan them?";
+    for answer in [
+        "1 one each, i hate that big sheet\n2 yes, the school uses it\n3 you choose",
+        "one each. the ferry yes, the school uses it. scan them i think",
+    ] {
+        let messages = [
+            user("Draw the islands."),
+            says(questions),
+            user(answer),
+            says("Drawn."),
+            user("now the legend"),
+        ];
+        let decisions = section(messages, "## Key Decisions");
+        let asked = "- Asked \"(1) One map for all islands, or one each? / (2) Is the ferry of 1990 \
+                     still needed? / (3) Copy the charts by hand, or scan them?\", the user answered";
+        assert!(decisions.starts_with(asked), "{decisions}");
+    }
+}
+
+#[test]
+fn an_answer_keeps_the_number_of_its_option() {
+    let messages = [
+        user("Let the captain hide a label."),
+        says("Should the mark hide (1) the next label, (2) the rest of the map, or (3) both?"),
+        user("1. if it is the very first mark of the map then all"),
+        says("Done."),
+        user("now the legend"),
+    ];
+    assert_eq!(
+        section(messages, "## Key Decisions"),
+        "- Asked \"Should the mark hide (1) the next label, (2) the rest of the map, or (3) both?\", \
+         the user answered \"(1) if it is the very first mark of the map then all\""
+    );
+}
+
+#[test]
+fn the_options_are_quoted_with_a_choice() {
+    for (reply, answer, expected) in [
+        (
+            "The unit could be:\n\n1. the island\n2. the harbour\n3. a model of both\n\nWhich?",
+            "2, the captain says exactly that. 3 is overkill",
+            "\"; \"the harbour\"; \"a model of both\"",
+        ),
+        (
+            "How should I tell them apart?\n\n- **a)** by name\n- **b)** by number\n\nNumbers are \
+             safer, but the old boats have none.",
+            "b, and fall back to a where there is none",
+            "- Asked \"**a)** by name / **b)** by number\", the user answered \"b, and",
+        ),
+        (
+            "Two ways:\n\n1. book both sides\n2. match pairs\n\n2 is nicer, 1 cannot go wrong.",
+            "the first. matching is too clever",
+            "- Asked \"(1) book both sides / (2) match pairs\", the user answered \"the first.",
+        ),
+    ] {
+        let messages = [
+            user("Compare the boats of the two harbours with the list of the office."),
+            says(reply),
+            user(answer),
+            says("Done."),
+            user("now the legend"),
+        ];
+        let decisions = section(messages, "## Key Decisions");
+        assert!(decisions.contains(expected), "{decisions}");
+    }
+    // What begins like the name of an item and goes on is no choice.
+    let messages = [
+        user("Compare the boats of the two harbours with the list of the office."),
+        says("Drawn:\n\n1. the map\n2. the legend\n\nAll of it is in the file."),
+        user("2 more islands please"),
+        says("Done."),
+        user("now the ferries"),
+    ];
+    assert_eq!(section(messages, "## Key Decisions"), "- (none)");
+}
