@@ -3,9 +3,11 @@
 use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, POINT, REFERENT, WORDS};
 use super::choices::{CHOICES, find_choices};
+use super::deferrals::is_deferral;
 use super::prose::prose_of_user;
+use super::questions::begins_as_answer;
 use super::quote::{first_chars, is_narrower, quote_line};
-use super::referents::{follows_on, points_back, quote_referent, quote_referents};
+use super::referents::{follows_on, has_pointer, points_back, quote_referent, quote_referents};
 use super::revisions::{Distance, LaterMessage};
 use super::sections::{EARLIER_MARK, Section, Sections};
 use super::turns::Turn;
@@ -82,7 +84,7 @@ impl SummaryBuilder {
             if let Some(turn) = turn_before {
                 if let Some(question) = question_answered_by(turn, message, &words) {
                     wish.push_str(&format!(" (asked {question})"));
-                } else if points_back(&words) {
+                } else if points_back(&words) || is_bare_answer(message, &words) {
                     wish.push_str(&quote_referent(turn, message, REFERENT));
                 }
             }
@@ -187,6 +189,13 @@ fn question_answered_by(turn: &Turn, message: &str, wish: &str) -> Option<String
     let proposal = turn.proposal_before_answer()?;
     let is_answer = proposal.asks() && proposal.is_answered_by(message);
     is_answer.then(|| quote_line(proposal.sentence(), REFERENT))
+}
+
+/// Whether a wish is the start of a short message that begins as an answer, and does not name what
+/// it is about: "yes known, sanne is on it. dont touch", "ach ne, erstmal nicht".
+fn is_bare_answer(message: &str, wish: &str) -> bool {
+    let is_short = message.starts_with(wish) && is_narrower(wish, LONG_REQUEST);
+    is_short && begins_as_answer(wish) && (has_pointer(wish) || is_deferral(wish))
 }
 
 /// Whether a line of a request has a word of a wish or a choice. Most requests have none. This test

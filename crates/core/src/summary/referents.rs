@@ -34,19 +34,28 @@ const SHORT_REFERENT: usize = 40;
 /// stands for. Only the first such word is tested, because those after it have more names before
 /// them.
 pub(super) fn points_back(text: &str) -> bool {
-    static POINTER: LazyLock<Regex> = LazyLock::new(|| compile_expression(POINTERS));
-    // A word in quotation marks is itself what is meant.
-    let mut pointers = POINTER.find_iter(text);
-    let Some(pointer) =
-        pointers.find(|pointer| !pointer.as_str().starts_with(['"', '“', '„', '«']))
-    else {
+    let Some(pointer_start) = find_pointer(text) else {
         return false;
     };
-    let before = text[..pointer.start()].to_lowercase();
+    let before = text[..pointer_start].to_lowercase();
     let sentence_start = before.rfind(". ").map_or(0, |stop| stop + 1);
     let (earlier_sentences, own_sentence) = before.split_at(sentence_start);
     let is_named_earlier = naming_words(earlier_sentences).next().is_some();
     !is_named_earlier && naming_words(own_sentence).count() < NAMED_BEFORE
+}
+
+/// Whether a text has a word such as "it", whatever stands before it.
+pub(super) fn has_pointer(text: &str) -> bool {
+    find_pointer(text).is_some()
+}
+
+/// Returns the byte offset of the first pointer in a text. A word in quotation marks is none: it is
+/// itself what is meant.
+fn find_pointer(text: &str) -> Option<usize> {
+    static POINTER: LazyLock<Regex> = LazyLock::new(|| compile_expression(POINTERS));
+    let mut pointers = POINTER.find_iter(text);
+    let pointer = pointers.find(|pointer| !pointer.as_str().starts_with(['"', '“', '„', '«']))?;
+    Some(pointer.start())
 }
 
 /// Whether a text goes on from what was said before, points back to it, or names nothing itself.

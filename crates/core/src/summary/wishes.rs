@@ -18,11 +18,15 @@ const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|ke
 const BEFORE_FIRST_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
     pl\w{1,5}|can\ you|could\ you|for\ now|und|aber|ja|bitte|et|mais|oui|pero|y),?\ ){0,3}";
 
-/// Clauses that begin like a wish and are none.
+/// Clauses that begin like a wish and are none: answers, and what was observed ("it never stops",
+/// "dont have it").
 const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (so|in|out|then|like\ \w+))?\W*$
     | (lass|laisse)\ (es|sie|das|ihn|tomber)\b | (wir|ich)\ (müssen|muss)\b
     | keep\ (going|on|it\ up|working)|stop\ (here|it|now)\b|only\ (then|now|that)\b
     | .*\b(happens|occurs|fails|crashes|appears|breaks|works)\b.*\ only\W*$
+    | (\w+\ ){0,5}(never|always)\ (happens|occurs|fails|crashes|appears|breaks|works|stops|starts|ends|finishes|hangs|got|gets|was|were|had|did)\b
+    | (\w+\ ){0,3}(never|always)\ \w+ed\ (me|us)\b
+    | don['’]?t\ (have|know|remember|think|understand|worry|mind|care)\b
     | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than)\b)";
 
 /// `no` and a thing or a quoted word: "no console logs". A bare `no` answers, and says nothing of
@@ -131,12 +135,19 @@ pub(super) fn binds_in_general(wish: &str) -> bool {
 }
 
 /// Whether a clause of a sentence binds later work: the second of "draw the map, but never the
-/// border". A sentence with words for the moment, such as "this time", has no such clause.
+/// border". A part with words for the moment, such as "this time", has no such clause, and neither
+/// has the whole sentence if it goes on to forbid everything: "look at it. dont touch anything".
 fn has_binding_clause(sentence: &str) -> bool {
-    if MOMENT.is_match(sentence) {
+    static EVERYTHING: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(r"(?i)(^|\W)(any\w*|nothing|yet|nichts|noch|rien|nada)(\W|$)")
+    });
+    if MOMENT.is_match(sentence) && EVERYTHING.is_match(sentence) {
         return false;
     }
     for part in split_at_full_stops(sentence) {
+        if MOMENT.is_match(part) {
+            continue;
+        }
         for clause in part.split([',', ';', ':', '!', '，', '；', '：', '！', '、']) {
             let clause = clause.trim_start();
             if BINDING.is_match(clause) && !EXCEPTION.is_match(clause) {

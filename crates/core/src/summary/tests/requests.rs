@@ -1041,11 +1041,31 @@ fn a_short_summary_of_a_branch_has_no_empty_sections() {
 }
 
 #[test]
+fn what_was_observed_is_no_wish() {
+    for text in [
+        "the horn never stops if the boat leaves the harbour!!",
+        "the backup of the charts never got tested.",
+        "yeah gauge 7 always bugged me.",
+        "dont have it, the office only keeps 30 days",
+    ] {
+        assert_eq!(wishes_in(text), Vec::<String>::new(), "{text}");
+    }
+    for text in [
+        "the horn never sounds at night",
+        "the list is always sorted",
+        "don't have the horn sound at night, never",
+    ] {
+        assert_eq!(wishes_in(text).len(), 1, "{text}");
+    }
+}
+
+#[test]
 fn what_is_meant_for_the_moment_is_no_wish() {
     for text in [
         "labels must end where the map ends ...",
         "should be dimmer, don't touch the palette, look into the legend",
         "Read the charts first and give me a plan, don't draw anything yet.",
+        "look at the charts. dont touch anything",
     ] {
         let wishes = wishes_in(text);
         assert!(wishes.is_empty(), "{wishes:?}");
@@ -1056,6 +1076,7 @@ fn what_is_meant_for_the_moment_is_no_wish() {
         "Harbour 7 is closed, leave its entry as it is",
         "And two decimals everywhere, please.",
         "and pls dont touch the tables, the harbour master keeps those",
+        "find out why. dont touch the archive, there is a copy",
     ] {
         assert_eq!(wishes_in(text).len(), 1, "{text}");
     }
@@ -1107,4 +1128,31 @@ fn a_short_wish_that_answers_comes_with_its_question_and_once() {
 
     let [constraints, _] = sections("only for the north", "The depths are in metres.");
     assert_eq!(constraints, "- \"only for the north\"");
+}
+
+#[test]
+fn a_wish_that_answers_comes_with_what_it_is_about() {
+    let messages = [
+        user("Remove the note on the lamp, too."),
+        says("Removed. The test of the tide fails on the old chart as well, so I left it alone."),
+        user("yes known, sanne is on it. dont touch"),
+        says("Left."),
+        user("Now the legend."),
+    ];
+    assert_eq!(
+        section(messages, "## Constraints & Preferences"),
+        "- \"yes known, sanne is on it. dont touch\" (after \"Removed. The test of the tide fails on \
+         the old chart as well, so I left it alone.\")"
+    );
+    let messages = [
+        user("Remove the note on the lamp, too."),
+        says("Removed. The test of the tide fails on the old chart as well, so I left it alone."),
+        user("ok wind! but only from level 3 on"),
+        says("Drawn."),
+        user("Now the legend."),
+    ];
+    assert_eq!(
+        section(messages, "## Constraints & Preferences"),
+        "- \"ok wind! but only from level 3 on\""
+    );
 }
