@@ -214,6 +214,12 @@ mod tests {
             ),
             ("dash the lines", "make the harbours blue instead", false),
             ("the harbours are blue", "never draw a border", false),
+            // What they count is a unit.
+            (
+                "a link of 6 characters",
+                "b. but short, 60 characters",
+                false,
+            ),
         ] {
             let later = LaterMessage::new(later);
             let is_marked = later.takes_back(earlier, Distance::Far);
