@@ -1,7 +1,7 @@
 //! Reads the messages of a session one by one, and keeps what its summary may show.
 
 use super::budget::{MAX_HELD, NEWEST, SHORT_REPLY, WORDS};
-use super::choices::is_correction;
+use super::choices::{doubts_reply, is_correction};
 use super::cut::cut_middle;
 use super::decisions::Decisions;
 use super::deferrals::{is_deferral, is_put_off};
@@ -176,7 +176,7 @@ impl SummaryBuilder {
                 .add_answer(&proposal, text, turn, turn_before);
         } else if is_ended && is_put_off(turn, text) {
             self.decisions.add_deferral(text, turn);
-        } else if is_ended && is_correction(text) {
+        } else if is_ended && (is_correction(text) || doubts_reply(text, turn.last_words())) {
             let correction = LaterMessage::new(text);
             self.decisions.add_correction(&correction, turn);
             self.points

@@ -1,9 +1,11 @@
 //! Choices and corrections: messages that decide unasked, by their words.
 
 use super::budget::POINT;
+use super::deferrals::is_deferral;
 use super::prose::sentences_of_lines;
 use super::questions::is_question;
 use super::quote::display_width;
+use super::referents::shares_word;
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -13,14 +15,27 @@ use std::sync::LazyLock;
 const CORRECTIONS: &str = r"^\W*((hm+|ah|oh|ok|but|sorry|wait|aber|mais)\W+){0,2}(
     (no|nope|nah|non)[,.!]\s | no\ (put|make|use|do|move|show|leave|keep|take|i\ (want|meant))\s | not\s | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
     | (actually|rather|instead),?\s | (nein|nee|нет)\W | (nicht|doch|eigentlich|lieber)\s
-    | ich\ meinte\s | pas\s | en\ fait\W | plutôt\s | mejor\s | en\ realidad\W | invece\s
+    | .{0,40}\bi\ (said|told\ you|asked\ for)\b | ich\ (meinte|sagte|hab\w*\ gesagt)\s | pas\s | en\ fait\W | plutôt\s | mejor\s | en\ realidad\W | invece\s
     | 不是 | 不对 | 应该 | いや | 違う | 아니)";
+
+/// How a message begins that laments what it hears, and corrects nothing: "oh no. ok."
+const LAMENTS: &str = r"(?i)^\W*(oh|ah|ach)\W+(no+|nein|non)\s*[.!…]";
 
 /// Whether a message corrects what the assistant did or said.
 pub(super) fn is_correction(message: &str) -> bool {
+    static LAMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(LAMENTS));
     static CORRECTION: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(&format!("(?ix) {CORRECTIONS}")));
-    CORRECTION.is_match(message)
+    CORRECTION.is_match(message) && !LAMENT.is_match(message)
+}
+
+/// Whether a message doubts what the reply before it says, with "hm" and a word of it: "hm gcc
+/// ignores unknown names". A question, or "hm, later", does not.
+pub(super) fn doubts_reply(message: &str, reply: &str) -> bool {
+    let lower = message.trim_start().to_lowercase();
+    let rest = lower.trim_start_matches('h').trim_start_matches('m');
+    let begins_with_hm = lower.starts_with("hm") && !rest.starts_with(char::is_alphanumeric);
+    begins_with_hm && !is_question(message) && !is_deferral(message) && shares_word(reply, message)
 }
 
 /// The words with which people choose one thing over another, or say what something is to be.

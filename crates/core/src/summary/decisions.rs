@@ -4,7 +4,7 @@ use super::budget::*;
 use super::decision::{Decision, shorten_decision};
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
-use super::quote::{first_chars, quote_line};
+use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{is_sequel, points_back, quote_corrected, quote_referents};
 use super::revisions::{LaterMessage, is_trial};
 use super::sections::PUT_OFF_LEAD;
@@ -113,7 +113,13 @@ impl Decisions {
         if wishes.contains(&quote_line(message, POINT)) {
             return;
         }
-        let corrected = quote_corrected(turn, message);
+        // What was answered to a question does not name what the reply is about.
+        let is_about_answer = is_narrower(message, LONG_REQUEST) && self.has_answer(&turn.request);
+        let corrected = if is_about_answer {
+            quote_referents(turn, message)
+        } else {
+            quote_corrected(turn, message)
+        };
         self.add_words("The user corrected", message, corrected, turn.number);
     }
 
@@ -161,6 +167,12 @@ impl Decisions {
         // A decision may quote more than these words, so the quotation marks are not compared.
         let words = quotation.trim_matches('"');
         self.0.iter().any(|known| known.text.contains(words))
+    }
+
+    /// Whether a message answered a question.
+    fn has_answer(&self, message: &str) -> bool {
+        let mut decisions = self.0.iter();
+        decisions.any(|known| known.text.starts_with("Asked ") && known.is_of_message(message))
     }
 
     /// Adds what the user said unasked. `lead` says on what occasion, `referents` what the words

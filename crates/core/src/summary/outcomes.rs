@@ -4,6 +4,7 @@
 use super::SummaryBuilder;
 use super::answers::{quote_answer, size_of_answer};
 use super::budget::{FINDING, POINT};
+use super::choices::doubts_reply;
 use super::quote::{count_utf16, quote_line, strip_transitions};
 use foldhash::HashSet;
 
@@ -36,6 +37,16 @@ impl SummaryBuilder {
             };
             if decision.is_taken_back() {
                 // The reply is out of date.
+                outcomes.turn_numbers.insert(turn.number);
+                continue;
+            }
+            let reply = turn.last_words();
+            let later_turns = self.earlier_turns.iter().chain([&self.turn]);
+            let is_corrected = later_turns
+                .filter(|later| later.number == turn.number + 1)
+                .any(|later| doubts_reply(&later.request, reply));
+            if is_corrected {
+                // The correction, a decision as well, quotes the part that it is about.
                 outcomes.turn_numbers.insert(turn.number);
                 continue;
             }

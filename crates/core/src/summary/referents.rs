@@ -89,7 +89,8 @@ pub(super) fn quote_referent(turn: &Turn, message: &str, max: usize) -> String {
     if reply.is_empty() {
         return String::new();
     }
-    let said = if count_utf16(reply) <= max {
+    // As much longer as a quotation may be.
+    let said = if count_utf16(reply) <= max + max / 5 {
         reply
     } else {
         find_relevant_sentence(reply, message)

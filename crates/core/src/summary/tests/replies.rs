@@ -289,6 +289,8 @@ fn choices_and_corrections_are_known_by_their_words() {
         ("non, en bleu", true),
         ("now in blue", false),
         ("nothing else", false),
+        ("below the harbour. i said south", true),
+        ("oh no. ok. that is for me to redraw", false),
     ] {
         let found = choices::is_correction(message);
         assert_eq!(found, is_correction, "{message}");
@@ -992,4 +994,40 @@ fn the_options_are_quoted_with_a_choice() {
         user("now the ferries"),
     ];
     assert_eq!(section(messages, "## Key Decisions"), "- (none)");
+}
+
+#[test]
+fn a_correction_of_what_an_answer_led_to_comes_with_the_reply() {
+    let messages = [
+        user("Draw the islands for the office."),
+        says("One map for all islands, or one each?"),
+        user("one each, i hate that big sheet"),
+        says("Drawn, with a frame. The north is now at the right, as on new charts."),
+        user("no! keep it at the top"),
+        says("Turned."),
+        user("now the legend"),
+    ];
+    let decisions = section(messages, "## Key Decisions");
+    let corrected =
+        "(after \"Drawn, with a frame. The north is now at the right, as on new charts.\")";
+    assert!(decisions.contains(corrected), "{decisions}");
+}
+
+#[test]
+fn a_reply_that_is_doubted_is_quoted_with_the_doubt_only() {
+    let messages = [
+        user("Draw the islands for the office."),
+        says("Shall names of harbours that are not known be left out?"),
+        user("sure. the old ones too"),
+        says("Drawn. An unknown harbour stops the drawing with an error."),
+        user("hm the office ignores unknown ones silently. do same"),
+        says("They are left out."),
+        user("now the legend"),
+    ];
+    assert_eq!(
+        section(messages, "## Key Decisions"),
+        "- Asked \"Shall names of harbours that are not known be left out?\", the user answered \"sure. \
+         the old ones too\"\n- The user corrected: \"hm the office ignores unknown ones silently. do \
+         same\" (after \"Drawn. An unknown harbour stops the drawing with an error.\")"
+    );
 }
