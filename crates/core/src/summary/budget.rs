@@ -9,7 +9,7 @@
 /// kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const OTHER_SECTIONS: usize = 4_480;
+pub(super) const OTHER_SECTIONS: usize = 4_400;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
@@ -25,7 +25,7 @@ pub(super) const WORDS: usize = 1_400;
 /// All points of a section.
 pub(super) const SECTION: usize = 800;
 /// All decisions.
-pub(super) const DECISIONS: usize = 2_000;
+pub(super) const DECISIONS: usize = 1_800;
 /// A single point: a remark, an output, a message.
 pub(super) const POINT: usize = 220;
 /// What a decision or a wish refers to: words of the assistant.

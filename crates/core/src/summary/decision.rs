@@ -99,6 +99,16 @@ impl Decision {
         later.takes_back(&self.lower_said, distance)
     }
 
+    /// Returns its text, and what takes it back.
+    pub fn describe(&self) -> String {
+        format!("{}{}", self.text, self.later_mark)
+    }
+
+    /// Returns its shorter text, and what takes it back.
+    pub fn describe_short(&self) -> String {
+        format!("{}{}", self.short_text, self.later_mark)
+    }
+
     pub fn is_taken_back(&self) -> bool {
         !self.later_mark.is_empty()
     }

@@ -2,6 +2,7 @@
 
 use super::budget::*;
 use super::decision::{Decision, shorten_decision};
+use super::fitting::items_size;
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
 use super::quote::{first_chars, is_narrower, quote_line};
@@ -220,19 +221,24 @@ impl Decisions {
     }
 
     /// Returns the texts of the decisions, oldest first, as they are reported in a turn. A decision
-    /// that is more than [`DECISION_TURNS`] turns old has its short text. It is not left out,
-    /// because what a session begins with is most often decided for good.
-    pub fn describe(&self, turn_number: usize) -> Vec<String> {
+    /// that is more than [`DECISION_TURNS`] turns old has its short text, and so have the oldest
+    /// others if all together would take more than `max` UTF-16 units. None is left out, because
+    /// what a session begins with is most often decided for good.
+    pub fn describe(&self, turn_number: usize, max: usize) -> Vec<String> {
         let mut texts = Vec::new();
         for decision in &self.0 {
             let is_old = decision.turn_number + DECISION_TURNS < turn_number;
-            let mut text = if is_old {
-                decision.short_text.clone()
+            texts.push(if is_old {
+                decision.describe_short()
             } else {
-                decision.text.clone()
-            };
-            text.push_str(&decision.later_mark);
-            texts.push(text);
+                decision.describe()
+            });
+        }
+        for (index, decision) in self.0.iter().enumerate() {
+            if items_size(&texts) <= max {
+                break;
+            }
+            texts[index] = decision.describe_short();
         }
         texts
     }

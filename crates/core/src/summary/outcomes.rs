@@ -58,10 +58,14 @@ impl SummaryBuilder {
             if reply.is_empty() || is_quoted(reply, decisions) {
                 continue;
             }
-            let quotation = quote_answer(reply, size_of_answer(reply, FINDING));
-            let outcome = format!("; reply: {quotation}");
+            let room_left = room - outcomes.size;
+            let mut outcome = describe_outcome(reply, size_of_answer(reply, FINDING));
+            if count_utf16(&outcome) > room_left {
+                // Without the rest of its table, it may fit.
+                outcome = describe_outcome(reply, FINDING);
+            }
             let size = count_utf16(&outcome);
-            if outcomes.size + size > room {
+            if size > room_left {
                 break;
             }
             decisions[index].push_str(&outcome);
@@ -70,6 +74,10 @@ impl SummaryBuilder {
         }
         outcomes
     }
+}
+
+fn describe_outcome(reply: &str, max: usize) -> String {
+    format!("; reply: {}", quote_answer(reply, max))
 }
 
 /// Whether a decision quotes a reply: it proposed what was decided.

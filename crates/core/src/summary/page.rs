@@ -6,6 +6,22 @@ use super::quote::count_fitting;
 use super::sections::*;
 use super::{SummaryBuilder, SummarySubject};
 
+/// A page that is being written.
+struct Draft {
+    page: Sections,
+    /// The number of UTF-16 units that are left.
+    room: usize,
+}
+
+impl Draft {
+    /// Adds the newest items that fit, before those of the section that are there already.
+    fn add(&mut self, section: Section, items: Vec<String>) {
+        let items = keep_newest(items, self.room);
+        self.room -= items_size(&items);
+        self.page.items_mut(section).splice(..0, items);
+    }
+}
+
 impl SummaryBuilder {
     /// Returns the summary. Sections that matter more for going on take their space first, and the
     /// list of earlier requests gets the rest. The request of the current turn has a limit of its
@@ -14,33 +30,26 @@ impl SummaryBuilder {
     /// Within a section, items that matter less are inserted before the items that are there
     /// already.
     pub(super) fn write_page(&self) -> String {
-        let items_by_importance = [
-            (Section::NextSteps, self.next_steps()),
-            (Section::Goal, self.background_of_request()),
-            (Section::Blocked, self.blocked_points()),
-            (
-                Section::Constraints,
-                self.newest_points(Section::Constraints, SECTION),
-            ),
-            (
-                Section::Decisions,
-                keep_newest(self.decisions.describe(self.turn.number), DECISIONS),
-            ),
-            (
-                Section::Context,
-                self.newest_points(Section::Context, SECTION),
-            ),
-            (Section::InProgress, self.calls_and_todo_list()),
-            (Section::Done, self.describe_effects()),
-            (Section::InProgress, self.quote_remarks()),
-        ];
-        let mut page = Sections::default();
-        let mut room = OTHER_SECTIONS;
-        for (section, items) in items_by_importance {
-            let items = keep_newest(items, room);
-            room -= items_size(&items);
-            page.items_mut(section).splice(..0, items);
-        }
+        let mut draft = Draft {
+            page: Sections::default(),
+            room: OTHER_SECTIONS,
+        };
+        draft.add(Section::NextSteps, self.next_steps());
+        draft.add(Section::Goal, self.background_of_request());
+        draft.add(Section::Blocked, self.blocked_points());
+        let constraints = self.newest_points(Section::Constraints, SECTION);
+        draft.add(Section::Constraints, constraints);
+        draft.add(Section::InProgress, self.calls_and_todo_list());
+        // Decisions have shorter texts for when there is little room.
+        let decisions_max = DECISIONS.min(draft.room);
+        let decisions = self.decisions.describe(self.turn.number, decisions_max);
+        draft.add(Section::Decisions, keep_newest(decisions, decisions_max));
+        let context = self.newest_points(Section::Context, SECTION);
+        draft.add(Section::Context, context);
+        draft.add(Section::Done, self.describe_effects());
+        draft.add(Section::InProgress, self.quote_remarks());
+
+        let Draft { mut page, mut room } = draft;
         let constraints_size = items_size(page.items(Section::Constraints));
         page.drop_wishes_in_decisions();
         room += constraints_size - items_size(page.items(Section::Constraints));
@@ -79,7 +88,7 @@ impl SummaryBuilder {
         let mut facts = Sections::default();
         *facts.items_mut(Section::Goal) = self.purpose.describe().into_iter().collect();
         *facts.items_mut(Section::Constraints) = self.newest_points(Section::Constraints, SECTION);
-        let decisions = self.decisions.describe(self.turn.number);
+        let decisions = self.decisions.describe(self.turn.number, DECISIONS);
         let mut decisions = keep_newest(decisions, DECISIONS);
         self.add_put_off(&mut decisions);
         *facts.items_mut(Section::Decisions) = decisions;
