@@ -3,8 +3,11 @@
 
 use super::quote::{count_utf16, cut_line, is_table_row, one_line, quote_line};
 use super::weights::count_measurements;
+use super::words::compile_expression;
+use regex::Regex;
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// What is between two sentences: a space and, in place of others, an ellipsis with a space.
@@ -92,7 +95,7 @@ pub(super) fn cut_keeping_value(sentence: &str, max: usize) -> String {
 
 /// Returns the byte range of the rows of an answer's first table; `None` if the answer has no
 /// table, or the table has no digit and so reports no values.
-fn find_value_table(answer: &str) -> Option<Range<usize>> {
+pub(super) fn find_value_table(answer: &str) -> Option<Range<usize>> {
     let mut start = None;
     let mut end = 0;
     for line in answer.split_inclusive('\n') {
@@ -107,6 +110,58 @@ fn find_value_table(answer: &str) -> Option<Range<usize>> {
     let table = start?..end;
     let has_value = answer[table.clone()].contains(|c: char| c.is_ascii_digit());
     has_value.then_some(table)
+}
+
+/// What replaces a table that a later reply calls out of date.
+pub(super) const VOID_TABLE: &str = "(a table that is out of date)\n";
+
+/// The words that call values out of date.
+const OUT_OF_DATE: &str = r"void|obsolete|outdated|invalid|wrong|superseded|too\ (high|low)|artefacts?|artifacts?|veraltet|ungültig|hinfällig|zu\ (hoch|niedrig)|falsch";
+
+/// Whether a sentence of a reply calls earlier values out of date: "The table before is void.", "The
+/// earlier tables are too high."
+pub(super) fn voids_earlier_values(reply: &str) -> bool {
+    static VOIDING: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(&format!(
+            r"(?ix)(
+                (earlier|previous|old|früheren?|alten?)\ (tables?|numbers|values|figures|measurements|results|tabellen?|zahlen|werte)
+                | (tables?|numbers|values|figures|results|ones?|tabellen?|zahlen|werte)\ (before|above|from\ before|von\ vorhin|oben)
+                )\ ([^.\n]*\ )?({OUT_OF_DATE})(\W|$)"
+        ))
+    });
+    // Few replies have values to compare, and the expression is compiled for these only.
+    let has_values = reply.contains(|c: char| c.is_ascii_digit());
+    has_values && may_void(reply) && VOIDING.is_match(reply)
+}
+
+/// Whether a reply speaks of a table or of values.
+fn may_void(reply: &str) -> bool {
+    let nouns = [
+        "table", "number", "value", "figure", "measure", "result", "one", "abelle", "zahl", "wert",
+    ];
+    nouns.iter().any(|noun| reply.contains(noun))
+}
+
+/// Whether two tables have a row with the same first cell.
+pub(super) fn shares_row(table: &str, other: &str) -> bool {
+    let labels: Vec<&str> = row_labels(table).collect();
+    row_labels(other).any(|label| labels.contains(&label))
+}
+
+/// Iterates over the first cells of the rows below the head of a table.
+fn row_labels(table: &str) -> impl Iterator<Item = &str> {
+    /// The names of the columns, and the line below them.
+    const HEAD_LINES: usize = 2;
+
+    let rows = table.lines().skip(HEAD_LINES);
+    rows.map(|row| {
+        row.trim_matches(['|', ' '])
+            .split('|')
+            .next()
+            .unwrap_or_default()
+            .trim()
+    })
+    .filter(|label| !label.is_empty())
 }
 
 /// Rates how much a text reports: by its number of measured values and, of equals, by whether it

@@ -1,5 +1,6 @@
 //! Reads the messages of a session one by one, and keeps what its summary may show.
 
+use super::answers::{VOID_TABLE, find_value_table, shares_row, voids_earlier_values};
 use super::budget::{MAX_HELD, NEWEST, SHORT_REPLY, WORDS};
 use super::choices::{doubts_reply, is_correction};
 use super::cut::cut_middle;
@@ -104,6 +105,7 @@ impl SummaryBuilder {
     /// Writes the summary, once all messages were added: only then it is known which failures are
     /// still open, and which paths are gone.
     pub fn finish(mut self) -> BuiltinSummary {
+        self.drop_void_tables();
         self.fold_similar_turn();
         // The fold may have made an earlier turn the current one. The failures below are compared
         // with this number.
@@ -205,6 +207,7 @@ impl SummaryBuilder {
         self.turn.request = cut_middle(&self.turn.request, WORDS);
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
         self.turn.value_count = count_values(&self.turn);
+        self.drop_void_tables();
 
         // What was under way or next in a previous summary does not outlive its request. Its first
         // goal is what the session is for, and others are counted as reached.
@@ -227,6 +230,31 @@ impl SummaryBuilder {
         }
         if self.earlier_turns.len() > MAX_HELD {
             self.drop_lightest_turn();
+        }
+    }
+
+    /// Replaces the tables in earlier replies that the last words of the current turn call out of
+    /// date: those with a row of the new table or, without a new table, the last.
+    fn drop_void_tables(&mut self) {
+        let words = self.turn.last_words().to_owned();
+        if !voids_earlier_values(&words) {
+            return;
+        }
+        let new_table = find_value_table(&words).map(|range| &words[range]);
+        for turn in self.earlier_turns.iter_mut().rev() {
+            let Some(remark) = turn.remarks.last_mut() else {
+                continue;
+            };
+            let Some(range) = find_value_table(remark) else {
+                continue;
+            };
+            if new_table.is_some_and(|table| !shares_row(table, &remark[range.clone()])) {
+                continue;
+            }
+            remark.replace_range(range, VOID_TABLE);
+            if new_table.is_none() {
+                break;
+            }
         }
     }
 

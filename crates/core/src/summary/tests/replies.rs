@@ -1031,3 +1031,32 @@ fn a_reply_that_is_doubted_is_quoted_with_the_doubt_only() {
          same\" (after \"Drawn. An unknown harbour stops the drawing with an error.\")"
     );
 }
+
+#[test]
+fn a_table_that_a_later_reply_voids_is_not_quoted() {
+    let table =
+        |first: &str| format!("| disk | MB/s |\n|---|---:|\n| north | {first} |\n| south | 90 |\n");
+    let other = "| lamp | ml |\n|---|---:|\n| east | 655 |\n";
+    let messages = [
+        user("Measure the lamps of the harbour, please."),
+        says(&format!("Measured.\n\n{other}")),
+        user("Measure the disks of the office, please."),
+        says(&format!("Measured.\n\n{}", table("112"))),
+        user("the office had the backup running"),
+        says(&format!(
+            "Again:\n\n{}\nThe earlier table was measured during the backup, and is too low.",
+            table("240")
+        )),
+        user("now write the report for the office"),
+        says("Written."),
+        user("and the legend"),
+        says("Drawn."),
+        user("send it"),
+    ];
+    let text = summary(None, &messages);
+    assert!(text.contains("(a table that is out of date)"), "{text}");
+    assert!(
+        !text.contains("112") && text.contains("240") && text.contains("655"),
+        "{text}"
+    );
+}
