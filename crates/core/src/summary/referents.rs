@@ -1,6 +1,7 @@
 //! Referents: what the words of a user refer to. Alone, "make it 150" says nothing.
 
 use super::budget::{LONG_REQUEST, OLDEST, REFERENT, SHORT_REPLY};
+use super::choices::is_correction;
 use super::quote::{count_utf16, is_narrower, prose_lines, quote_line, strip_transitions};
 use super::turns::Turn;
 use super::words::{compile_expression, content_words, naming_words};
@@ -111,8 +112,9 @@ pub(super) fn shares_word(reply: &str, message: &str) -> bool {
     content_words(&reply).any(|word| said.contains(word))
 }
 
-/// Returns the last sentence of a reply that shares a word of content with the message, or else the
-/// first sentence.
+/// Returns the last sentence of a reply that shares a word of content with the message. Without one,
+/// this is the first sentence, which says what was done, or the last one if the message is a
+/// correction ("no! keep it"): the user objects to what was read last.
 fn find_relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
     let mut sentences = Vec::new();
     for line in prose_lines(reply) {
@@ -121,8 +123,16 @@ fn find_relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
     let relevant = sentences
         .iter()
         .rfind(|sentence| shares_word(sentence, message));
+    let fallback = if is_correction(message) {
+        // What begins with a mark is a part of a sentence, divided at the mark of a code span.
+        sentences
+            .iter()
+            .rfind(|sentence| sentence.starts_with(char::is_alphanumeric))
+    } else {
+        sentences.first()
+    };
     relevant
-        .or(sentences.first())
+        .or(fallback)
         .map_or(reply, |sentence| sentence.trim())
 }
 

@@ -1002,14 +1002,16 @@ fn a_correction_of_what_an_answer_led_to_comes_with_the_reply() {
         user("Draw the islands for the office."),
         says("One map for all islands, or one each?"),
         user("one each, i hate that big sheet"),
-        says("Drawn, with a frame. The north is now at the right, as on new charts."),
+        says(
+            "Drawn, with a frame and with all harbours of the list that the office sent in May, and \
+             without those of 1990. The north is now at the right, as on new charts.",
+        ),
         user("no! keep it at the top"),
         says("Turned."),
         user("now the legend"),
     ];
     let decisions = section(messages, "## Key Decisions");
-    let corrected =
-        "(after \"Drawn, with a frame. The north is now at the right, as on new charts.\")";
+    let corrected = "(after \"The north is now at the right, as on new charts.\")";
     assert!(decisions.contains(corrected), "{decisions}");
 }
 
