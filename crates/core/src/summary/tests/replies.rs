@@ -290,6 +290,8 @@ fn choices_and_corrections_are_known_by_their_words() {
         ("now in blue", false),
         ("nothing else", false),
         ("below the harbour. i said south", true),
+        ("dashed? no. draw a new line", true),
+        ("a backup? at night, for a week", false),
         ("oh no. ok. that is for me to redraw", false),
     ] {
         let found = choices::is_correction(message);
