@@ -81,7 +81,12 @@ impl SummaryBuilder {
             self.points.remove_wish(&wish);
             // Without its quotation marks: a pointer in them would be what is meant itself.
             let words = wish.trim_matches('"').to_owned();
-            if let Some(turn) = turn_before {
+            if let Some(first_message) = self.turn.message_before_addition(message) {
+                // It is about the work that it was added to, not about the reply before.
+                if points_back(&words) || is_bare_answer(message, &words) {
+                    wish.push_str(&format!(" (on {})", quote_line(first_message, REFERENT)));
+                }
+            } else if let Some(turn) = turn_before {
                 if let Some(question) = question_answered_by(turn, message, &words) {
                     wish.push_str(&format!(" (asked {question})"));
                 } else if points_back(&words) || is_bare_answer(message, &words) {

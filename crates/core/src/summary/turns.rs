@@ -111,6 +111,13 @@ impl Turn {
         self.remarks.drain(1..newest_start);
     }
 
+    /// Returns the first message of the request, if another one was added while it was being worked
+    /// on.
+    pub fn message_before_addition(&self, addition: &str) -> Option<&str> {
+        let (first_message, rest) = self.request.split_once(&format!("\n\n{ADDITION_LEAD}\n"))?;
+        rest.contains(addition).then_some(first_message)
+    }
+
     /// Quotes the request on one line of at most `max` UTF-16 units. What the user added to it
     /// follows `then:`, as in `"Draw the map; then: with the harbours"`.
     pub fn quote_request(&self, max: usize) -> String {

@@ -1156,3 +1156,20 @@ fn a_wish_that_answers_comes_with_what_it_is_about() {
         "- \"ok wind! but only from level 3 on\""
     );
 }
+
+#[test]
+fn a_wish_that_was_added_comes_with_the_request_that_it_was_added_to() {
+    let messages = [
+        user("Count the boats of the harbour."),
+        says("There are 213 boats, and none without a name."),
+        user("rename the list, boats.toml"),
+        look("list.toml"),
+        user("no leave it in the drawer, i copy the drawer anyway"),
+        says("It stays in the drawer."),
+        user("Now the legend."),
+    ];
+    assert_eq!(
+        section(messages, "## Constraints & Preferences"),
+        "- \"no leave it in the drawer, i copy the drawer anyway\" (on \"rename the list, boats.toml\")"
+    );
+}
