@@ -116,30 +116,44 @@ pub(super) fn find_value_table(answer: &str) -> Option<Range<usize>> {
 pub(super) const VOID_TABLE: &str = "(a table that is out of date)\n";
 
 /// The words that call values out of date.
-const OUT_OF_DATE: &str = r"void|obsolete|outdated|invalid|wrong|superseded|too\ (high|low)|artefacts?|artifacts?|veraltet|ungültig|hinfällig|zu\ (hoch|niedrig)|falsch";
+const OUT_OF_DATE: [&str; 18] = [
+    "void",
+    "obsolete",
+    "outdated",
+    "invalid",
+    "wrong",
+    "superseded",
+    "too high",
+    "too low",
+    "artefact",
+    "artefacts",
+    "artifact",
+    "artifacts",
+    "veraltet",
+    "ungültig",
+    "hinfällig",
+    "zu hoch",
+    "zu niedrig",
+    "falsch",
+];
+
+/// What is called so: earlier values, or a table or values before.
+const EARLIER_VALUES: &str = r"
+    (earlier|previous|old|früheren?|alten?)\ (tables?|numbers|values|figures|measurements|results|tabellen?|zahlen|werte)
+    | (tables?|numbers|values|figures|results|ones?|tabellen?|zahlen|werte)\ (before|above|from\ before|von\ vorhin|oben)";
 
 /// Whether a sentence of a reply calls earlier values out of date: "The table before is void.", "The
 /// earlier tables are too high."
 pub(super) fn voids_earlier_values(reply: &str) -> bool {
     static VOIDING: LazyLock<Regex> = LazyLock::new(|| {
+        let words = OUT_OF_DATE.join("|").replace(' ', r"\ ");
         compile_expression(&format!(
-            r"(?ix)(
-                (earlier|previous|old|früheren?|alten?)\ (tables?|numbers|values|figures|measurements|results|tabellen?|zahlen|werte)
-                | (tables?|numbers|values|figures|results|ones?|tabellen?|zahlen|werte)\ (before|above|from\ before|von\ vorhin|oben)
-                )\ ([^.\n]*\ )?({OUT_OF_DATE})(\W|$)"
+            r"(?ix)({EARLIER_VALUES})\ ([^.\n]*\ )?({words})(\W|$)"
         ))
     });
-    // Few replies have values to compare, and the expression is compiled for these only.
-    let has_values = reply.contains(|c: char| c.is_ascii_digit());
-    has_values && may_void(reply) && VOIDING.is_match(reply)
-}
-
-/// Whether a reply speaks of a table or of values.
-fn may_void(reply: &str) -> bool {
-    let nouns = [
-        "table", "number", "value", "figure", "measure", "result", "one", "abelle", "zahl", "wert",
-    ];
-    nouns.iter().any(|noun| reply.contains(noun))
+    // Few replies have these words, and the expression is compiled for them only.
+    let may_void = OUT_OF_DATE.iter().any(|words| reply.contains(words));
+    may_void && VOIDING.is_match(reply)
 }
 
 /// Whether two tables have a row with the same first cell.
@@ -278,5 +292,21 @@ mod tests {
         assert!(whole.contains(" / north 9 | 912 / Shall I"), "{whole}");
         assert_eq!(size_of_answer("| a | b |\n|---|---|\n| c | d |", 90), 90);
         assert_eq!(size_of_answer("Use `a | b`: 3.", 90), 90);
+    }
+
+    #[test]
+    fn a_reply_voids_earlier_values_in_one_sentence() {
+        for (reply, is_voiding) in [
+            ("The one above is void.", true),
+            (
+                "The earlier tables were measured on the old disk, and are too high.",
+                true,
+            ),
+            ("Die alten Werte sind hinfällig.", true),
+            ("The earlier tables stay. The new limit is too high.", false),
+            ("The new table is wrong.", false),
+        ] {
+            assert_eq!(voids_earlier_values(reply), is_voiding, "{reply}");
+        }
     }
 }

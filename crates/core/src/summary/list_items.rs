@@ -57,20 +57,21 @@ fn find_items_named_at_starts<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> 
     items
 }
 
-/// Whether a message begins with the name of an item of a list in the reply, and does not go on
-/// with it as a word of a sentence: "b, and the lamps", "the first. It is simpler".
+/// Whether a message begins with the name of an item of the last list in the reply, and does not go
+/// on with it as a word of a sentence: "b, and the lamps", "the first. It is simpler".
 pub(super) fn begins_with_item(reply: &str, message: &str) -> bool {
-    let items = find_last_list(reply);
-    if items.len() < 2 {
-        return false;
-    }
     let message = message.trim_start_matches("the ");
     let name = first_word(message);
-    let is_found = match place_in_list(name) {
-        Some(place) => place < items.len(),
-        None => find_item(reply, name).is_some(),
-    };
-    is_found && is_set_off(message, name)
+    // Few messages begin so, and to find the list takes longer.
+    if !is_set_off(message, name) {
+        return false;
+    }
+    let items = find_last_list(reply);
+    let is_choice = items.len() >= 2;
+    match place_in_list(name) {
+        Some(place) => is_choice && place < items.len(),
+        None => is_choice && find_item(reply, name).is_some(),
+    }
 }
 
 /// Returns an answer with the number that it begins with in parentheses. As `1.`, it would be cut
