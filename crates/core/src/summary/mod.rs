@@ -5,14 +5,17 @@
 //! The reader must be able to continue the work, so the current request is quoted word for word.
 //!
 //! Form counts, not the meaning of words: roles, tool names, flags, exit codes, the agents' own
-//! fixed lines, paths, list marks, punctuation, and who spoke before whom; only for constraints
-//! there is a list of words. The summary lists what was observed, and never calls a step done. A
-//! section for which nothing was found is `(none)`.
+//! fixed lines, paths, list marks, punctuation, and who spoke before whom. Lists of words exist only
+//! for what users say: constraints, deferrals, corrections, and that something works. The summary
+//! lists what was observed, and never calls a step done. A section for which nothing was found is
+//! `(none)`.
 //!
-//! ```text message ── read_message ─┬─ turns        requests, replies, how they ended           ┐
-//! ├─ tool_history tool calls: files, commands, open failures  ├─ write_page ──
-//! Sections::to_markdown └─ points       constraints, decisions, context             ┘ previous
-//! summary ── Sections::parse ── turns, points ────────────────────────────────┘ ```
+//! ```text
+//! message ── read_message ─┬─ turns        requests, replies, how they ended           ┐
+//!                          ├─ tool_history tool calls: files, commands, open failures  ├─ write_page ── Sections::to_markdown
+//!                          └─ points       constraints, decisions, context             ┘
+//! previous summary ── Sections::parse ── turns, points ────────────────────────────────┘
+//! ```
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`,
 //! so that no credential outlives its message. The caller adds file lists and the preamble of a
