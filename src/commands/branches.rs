@@ -50,8 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the number of entries after the branch point
 /// - the size of its context in tokens: the provider's last count, plus an
 ///   estimate of what followed. If this sum is less than a quarter of what the
-///   agent estimates for all messages, the agent's estimate is shown instead,
-///   marked with `~`
+///   agent estimates for all messages, or if payloads were pruned after the last
+///   count, the agent's estimate is shown instead, marked with `~`
 /// - its last user message, with the label of that message
 /// - its outcome: the last answer or other entry that follows that message;
 ///   `(failed)` precedes it if this entry or the last tool call failed
@@ -60,9 +60,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// that `undo` took back the last entry.
 ///
 /// A branch ends at its last entry; bookkeeping is not counted. Bookkeeping is
-/// labels, names, marks of `switch` and other entries that do not change what a
-/// model sees. If the leaf is in the middle of a branch, one row ends at the leaf,
-/// and another at the last entry of the branch.
+/// labels, names, marks of `switch` and other entries that neither change a
+/// setting nor reach a model. If the leaf is in the middle of a branch, one row
+/// ends at the leaf, and another at the last entry of the branch.
 ///
 /// A note reports how many branches `prune --branch` removed.
 #[derive(Debug, clap::Args)]

@@ -35,7 +35,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess diff --stat session.jsonl sessions/one.jsonl",
     ),
     Example::new(
-        "Compare a session with its fork, which has the same entries",
+        "Check that the model sees the same in a session and in its fork (no output)",
         "pisess fork session.jsonl -o fork.jsonl && pisess diff --context session.jsonl fork.jsonl",
     ),
 ])

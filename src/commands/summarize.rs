@@ -59,7 +59,7 @@ pub struct Args {
     /// Print the summary, and write nothing (default without REF)
     #[arg(long, conflicts_with_all = ["label", "output"])]
     pub print: bool,
-    /// Summarize up to this entry, instead of the leaf
+    /// Leave the branch at this entry: the summary ends there
     #[arg(long, alias = "at", value_name = "REF", default_value = "@")]
     pub from: String,
     #[command(flatten)]

@@ -13,7 +13,10 @@ const VALUES: &[(&str, &str)] = &[
         "a shell command, which reads its data from standard input",
     ),
     ("DIR", "a directory"),
-    ("FILE", "a file to read, `-` for standard input"),
+    (
+        "FILE",
+        "a file to read, `-` for standard input; for `show --file`, a file that the session names",
+    ),
     (
         "FORMAT",
         "a format of the output; the help of the command lists all",
