@@ -218,6 +218,19 @@ fn mark_splices(block: Raw, block_start: usize) -> Vec<Splice> {
     splices
 }
 
+/// The types of images that models and agents use.
+const MEDIA_TYPES: [&str; 9] = [
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "image/svg+xml",
+    "image/bmp",
+    "image/tiff",
+    "image/avif",
+    "image/heic",
+];
+
 /// Returns a text block that replaces an image, such as `[image removed: image/png, 300 bytes]`,
 /// which a model understands.
 fn image_note(block: Raw) -> Vec<u8> {
@@ -230,9 +243,9 @@ fn image_note(block: Raw) -> Vec<u8> {
         Some(mime) => mime.to_string(),
         None => "image".to_owned(),
     };
-    // A session may have any text here, even a secret, so only a text with the form of a media type
-    // is shown.
-    let shown_mime = if is_media_type(&mime) { &mime } else { "image" };
+    // A session may have any text here, even a secret, so only known types are shown.
+    let is_known = MEDIA_TYPES.contains(&mime.as_str());
+    let shown_mime = if is_known { &mime } else { "image" };
 
     Object::new()
         .str("type", "text")
@@ -241,20 +254,6 @@ fn image_note(block: Raw) -> Vec<u8> {
             &format!("[image removed: {shown_mime}, {byte_count} bytes]"),
         )
         .finish()
-}
-
-/// Whether a text has the form of a media type, such as `image/svg+xml`: a word in lower case, a
-/// slash, and a name that is not long.
-fn is_media_type(text: &str) -> bool {
-    const LONGEST_NAME: usize = 30;
-    let Some((kind, name)) = text.split_once('/') else {
-        return false;
-    };
-    let is_word = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase());
-    let is_name = name
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
-    is_word && is_name && name.len() <= LONGEST_NAME
 }
 
 /// Returns the range of a value in a line. The value must borrow its bytes from the line, because

@@ -746,6 +746,11 @@ fn only_a_media_type_is_shown_of_an_image() {
         ("image/svg+xml", "image/svg+xml"),
         (&*made(24, WORD, 91), "image"),
         (&*format!("image/{}", made(40, WORD, 91)), "image"),
+        (
+            &*format!("image/AKIA{}", made(16, "ABCDEFGHIJKL234567", 26)),
+            "image",
+        ),
+        ("image/hunter2", "image"),
         ("", "image"),
     ] {
         let image =
