@@ -154,15 +154,23 @@ struct Assignment<'t> {
 }
 
 impl<'t> Assignment<'t> {
-    /// Reads the assignments to a name: one for each string of an array in JSON, and one for any
-    /// other value. Empty if nothing is assigned. The name may begin with the dashes of an option.
+    /// Reads the assignments to a name: one for any value, and one for each string of an array.
+    /// Empty if nothing is assigned. The name may begin with the dashes of an option.
     fn read_all(text: &'t [u8], dashed_name: Range<usize>) -> Vec<Assignment<'t>> {
+        let dash_count = text[dashed_name.clone()]
+            .iter()
+            .take_while(|&&byte| byte == b'-')
+            .count();
+        let name_range = dashed_name.start + dash_count..dashed_name.end;
+
         let mut assignments = Vec::new();
-        if let Some(array_start) = syntax::array_of_member(text, &dashed_name) {
+        // An array may begin with a value without quotes.
+        assignments.extend(Assignment::read(text, name_range.clone(), dash_count > 0));
+        if let Some(array_start) = syntax::array_of_name(text, &name_range) {
             for value_range in syntax::strings_of_array(text, array_start) {
                 assignments.push(Assignment {
                     text,
-                    name_range: dashed_name.clone(),
+                    name_range: name_range.clone(),
                     value_range,
                     is_quoted: true,
                     is_compact: false,
@@ -170,22 +178,12 @@ impl<'t> Assignment<'t> {
                 });
             }
         }
-        if assignments.is_empty() {
-            assignments.extend(Assignment::read(text, dashed_name));
-        }
         assignments
     }
 
     /// Reads the operator and the value after a name: `=` and `x9Qd` in `--token=x9Qd`. `None` if
-    /// nothing is assigned to the name. The name may begin with the dashes of an option.
-    fn read(text: &'t [u8], dashed_name: Range<usize>) -> Option<Assignment<'t>> {
-        let dash_count = text[dashed_name.clone()]
-            .iter()
-            .take_while(|&&byte| byte == b'-')
-            .count();
-        let name_range = dashed_name.start + dash_count..dashed_name.end;
-        let is_option = dash_count > 0;
-
+    /// nothing is assigned to the name. `is_option` is whether dashes precede the name.
+    fn read(text: &'t [u8], name_range: Range<usize>, is_option: bool) -> Option<Assignment<'t>> {
         let operator = Operator::read(text, &name_range, is_option)?;
         let mut value = WrittenValue::read(text, operator.end)?;
 

@@ -784,6 +784,13 @@ fn each_string_in_the_array_of_a_secret_in_text_is_one() {
         format!(r#"[ "a", "b c", "d\ne", "{secret}" ]"#),
         format!("[\n    \"a\",\n    \"{secret}\"\n  ]"),
         format!(r#"["a","b","c","d","e","{secret}",["x"]]"#),
+        format!(r#"["a",null,"{secret}"]"#),
+        format!(r#"[1,-2.5e3,true,"{secret}"]"#),
+        format!(r#"[["{secret}"]]"#),
+        format!(r#"[{{"a":{{"b":[1,"x"]}}}},[],"{secret}"]"#),
+        format!("\n  [\"a\",\"{secret}\"]"),
+        format!("\t[\"a\",\"{secret}\"]"),
+        format!("     [\"a\",\"{secret}\"]"),
     ] {
         for text in [
             format!(r#"{{"a":1,"api_key":{items}}}"#),
@@ -802,10 +809,44 @@ fn each_string_in_the_array_of_a_secret_in_text_is_one() {
         }
     }
     for text in [
+        format!("api_key = [\"a\", \"{secret}\"]"),
+        format!("{{'api_key': ['a', '{secret}']}}"),
+        format!("api_key=['a', '{secret}']"),
+        format!("tool --api_key=[\"a\",\"{secret}\"]"),
+    ] {
+        let line = format!(r#"{{"text":{}}}"#, json(&text));
+        let (done, secrets) = redacted(&line);
+        assert_eq!(secrets.len(), 1, "{line}: {secrets:?}");
+        assert_eq!(&*secrets[0].name, "api_key");
+        assert!(!done.contains(&secret), "{done}");
+    }
+    for text in [
         r#"{"doc_tokens":["left","right","middle"],"keys":["ctrl","shift"]}"#.to_owned(),
         format!(r#"{{"names":["{secret}"]}}"#),
+        format!(r#"{{"api_key":[{{"name":"{secret}"}}]}}"#),
+        format!(r#"if token == ["{secret}"]"#),
+        format!(r#"token = [row["{secret}"]]"#),
+        format!(r#"token = [the word "{secret}"]"#),
+        "tokens = ['Hello', 'x86_64', 'utf8mb4_general_ci', '##ing2', 'int32_t']".to_owned(),
+        "token = ['LPAREN', 'STRING_2', 'IDENT']\nsecrets = ['OPENAI_API_KEY_2024']".to_owned(),
     ] {
         let line = format!(r#"{{"text":{}}}"#, json(&text));
         assert_eq!(redacted(&line).1, vec![], "{line}");
+    }
+}
+
+/// Each array is read for itself, which must not take the square of their number.
+#[test]
+fn arrays_that_are_not_closed_are_read_fast() {
+    for part in [
+        r#""api_key":["a b","#,
+        r#""api_key":[{"#,
+        r#""api_key":[[1,"#,
+        r#""api_key":["\""#,
+        r#"api_key=['",'"',"#,
+        "api_key = [ {a = 1}, ",
+    ] {
+        let text = part.repeat(100_000);
+        assignments::each_assignment(text.as_bytes(), |_| {});
     }
 }

@@ -70,7 +70,8 @@ fn has_likely_value(after_keyword: &[u8]) -> bool {
         .take_while(|&&byte| is_name_character(byte))
         .count();
     let after_name = &near[name_rest_len..];
-    if begins_array_of_member(after_name) {
+    // White space before an array may be longer, and each break of a line several backslashes.
+    if begins_array(&after_keyword[name_rest_len..]) {
         return true;
     }
     let Some(first_word) = RawWord::read(after_name) else {
@@ -95,17 +96,29 @@ fn has_likely_value(after_keyword: &[u8]) -> bool {
     }
 }
 
-/// Whether the name is the key of a member of the line, or of JSON in a string of the line, and its
-/// value is an array. Any item of the array may be the secret, however far behind the key it is.
-fn begins_array_of_member(after_name: &[u8]) -> bool {
-    let backslashes = after_name.iter().take_while(|&&byte| byte == b'\\').count();
-    let Some(after_key) = after_name[backslashes..].strip_prefix(b"\"") else {
+/// Whether an array is assigned to the name. Any item of the array may be the secret, however far
+/// behind the name it is. Quotes and white space may be escaped, as in JSON in a string of the line.
+fn begins_array(after_name: &[u8]) -> bool {
+    let Some((b':' | b'=', after_operator)) = skip_quotes_and_space(after_name).split_first()
+    else {
         return false;
     };
-    let Some(value) = after_key.trim_ascii_start().strip_prefix(b":") else {
-        return false;
-    };
-    value.trim_ascii_start().starts_with(b"[")
+    skip_quotes_and_space(after_operator).starts_with(b"[")
+}
+
+/// Skips quotes, white space, and the escapes of both.
+fn skip_quotes_and_space(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes;
+    loop {
+        rest = match rest {
+            [b'\\', b'n' | b'r' | b't', after @ ..] => after,
+            [
+                b'\\' | b'"' | b'\'' | b' ' | b'\t' | b'\r' | b'\n',
+                after @ ..,
+            ] => after,
+            _ => return rest,
+        };
+    }
 }
 
 /// Whether a space, a word of letters and another space follow, as in `session of the agent`. Most

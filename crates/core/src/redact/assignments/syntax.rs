@@ -205,53 +205,98 @@ impl WrittenValue {
     }
 }
 
-/// Returns the offset after the bracket that opens an array, if the array is the value of a member
-/// of JSON with this name: `"name": [`.
-pub fn array_of_member(text: &[u8], name: &Range<usize>) -> Option<usize> {
-    let is_key = text[..name.start].ends_with(b"\"") && text[name.end..].starts_with(b"\"");
-    if !is_key {
-        return None;
+/// Returns the offset after the bracket that opens an array, if the array is assigned to this name:
+/// `"name": [` in JSON, `'name': [` in Python, or `name = [` in TOML. Code without quotes around
+/// `name: [` may be anything.
+pub fn array_of_name(text: &[u8], name: &Range<usize>) -> Option<usize> {
+    let is_key = match text[name.end..] {
+        [quote @ (b'"' | b'\''), ..] => text[..name.start].ends_with(&[quote]),
+        _ => false,
+    };
+    let key_end = if is_key { name.end + 1 } else { name.end };
+    let operator = skip_space(text, key_end);
+    match text.get(operator) {
+        Some(b':') if is_key => {}
+        Some(b'=') => {}
+        _ => return None,
     }
-    let colon = skip_characters(text, name.end + 1, b" ", 4);
-    if text.get(colon) != Some(&b':') {
-        return None;
-    }
-    // `may_be_assigned` reads undecoded text, where a line break is no white space.
-    let bracket = skip_characters(text, colon + 1, b" ", 4);
+    let bracket = skip_space(text, operator + 1);
     if text.get(bracket) != Some(&b'[') {
         return None;
     }
     Some(bracket + 1)
 }
 
-/// Returns the ranges of the strings in an array of JSON, without quotes, given the offset after its
-/// opening bracket. Strings that [`WrittenValue::read`] does not accept are skipped. The items from
-/// the first one on that is not a string are not read.
+/// The maximum depth of objects in an array that is read. Each array is read for itself, so one
+/// that is in many others would be read as often.
+const MOST_NESTED_OBJECTS: usize = 8;
+
+/// Returns the ranges of the strings in an array, and in the arrays in it, without quotes, given the
+/// offset after its opening bracket. Strings that [`WrittenValue::read`] does not accept are
+/// skipped, and so are other items. What an object contains belongs to the keys of the object.
+///
+/// An item right after another one, as in `[row["x9Qd"]]`, ends the reading: this is code or prose.
 pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
     let mut strings = Vec::new();
-    let mut item_start = skip_space(text, array_start);
-    while text.get(item_start) == Some(&b'"')
-        && let Some(item_end) = end_of_string(text, item_start)
+    let mut array_depth = 1;
+    let mut object_depth = 0;
+    let mut is_item_due = true;
+    let mut at = array_start;
+    while array_depth > 0
+        && let Some(&byte) = text.get(at)
     {
-        if let Some(value) = WrittenValue::read(text, item_start) {
-            strings.push(value.range);
+        let is_in_object = object_depth > 0;
+        let mut next = at + 1;
+        match byte {
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            b',' => is_item_due = true,
+            b'}' if is_in_object => {
+                object_depth -= 1;
+                is_item_due = false;
+            }
+            b'[' | b']' | b':' | b'=' if is_in_object => {}
+            b']' => {
+                array_depth -= 1;
+                is_item_due = false;
+            }
+            _ if !is_in_object && !is_item_due => break,
+            b'[' => array_depth += 1,
+            b'{' if object_depth < MOST_NESTED_OBJECTS => object_depth += 1,
+            b'"' | b'\'' => {
+                let Some(string_end) = end_of_string(text, at) else {
+                    break;
+                };
+                if !is_in_object && let Some(value) = WrittenValue::read(text, at) {
+                    strings.push(value.range);
+                }
+                next = string_end;
+                is_item_due = false;
+            }
+            _ if is_in_scalar(byte) => {
+                let more = text[next..].iter().take_while(|&&byte| is_in_scalar(byte));
+                next += more.count();
+                is_item_due = false;
+            }
+            _ => break,
         }
-        let comma = skip_space(text, item_end);
-        if text.get(comma) != Some(&b',') {
-            break;
-        }
-        item_start = skip_space(text, comma + 1);
+        at = next;
     }
     strings
 }
 
-/// Returns the offset after the string of JSON that begins with the quote at `start`; `None` if it
-/// is not closed.
+/// Whether a byte may be in a number or a word, such as `-1.5e3`, `null` and `False`.
+fn is_in_scalar(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+-._".contains(&byte)
+}
+
+/// Returns the offset after the string that begins with the quote at `start`; `None` if it is not
+/// closed.
 fn end_of_string(text: &[u8], start: usize) -> Option<usize> {
+    let quote = text[start];
     let mut at = start + 1;
     loop {
-        match text.get(at)? {
-            b'"' => return Some(at + 1),
+        match *text.get(at)? {
+            byte if byte == quote => return Some(at + 1),
             b'\\' => at += 2,
             _ => at += 1,
         }
