@@ -20,7 +20,7 @@ const LONGEST_LINE: usize = 400;
 /// A text that a call replaces by another one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Replacement {
-    /// Empty if nothing is replaced. Of a patch, the lines that stay.
+    /// Empty if nothing is replaced. Of a patch, the lines that stay or are removed.
     pub old: String,
     pub new: String,
 }
@@ -34,7 +34,7 @@ impl Replacement {
     }
 
     /// Reads a patch. A line that stays begins with a space, and is on both sides, so that it does
-    /// not count as added. A line with `-` need not be known; what it removed is not described.
+    /// not count as added.
     fn read_patch(patch: Option<Raw>) -> Replacement {
         let mut replacement = Replacement::default();
         for line in string_lines(patch).lines() {
@@ -43,6 +43,8 @@ impl Replacement {
                 push_line(&mut replacement.new, kept);
             } else if let Some(added) = line.strip_prefix('+') {
                 push_line(&mut replacement.new, added);
+            } else if let Some(removed) = line.strip_prefix('-') {
+                push_line(&mut replacement.old, removed);
             }
         }
         replacement
@@ -89,7 +91,8 @@ pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
     // The old content of a whole file is not in the call.
     replacements.push(Replacement::read(None, content.or(source)));
     replacements.push(Replacement::read_patch(patch));
-    replacements.retain(|replacement| !replacement.new.is_empty());
+    // What is only removed is not described, but a secret in it may be quoted elsewhere.
+    replacements.retain(|replacement| !replacement.old.is_empty() || !replacement.new.is_empty());
     replacements
 }
 

@@ -228,6 +228,30 @@ fn a_secret_that_an_edit_wrote_is_known() {
     assert_absent(DIGITS, &text, "an edit");
 }
 
+/// A secret that an edit removes is known everywhere, too.
+#[test]
+fn a_secret_that_an_edit_removed_is_known() {
+    let patch =
+        format!("*** Update File: .env\n@@\n name: map\n-API_KEY={DIGITS}\n+API_KEY=$KEY\n");
+    let patched = tool(
+        "",
+        "edit",
+        &format!(r#"{{"input":{}}}"#, json(&patch)),
+        None,
+    );
+    for edited in [
+        edit_text(".env", &format!("API_KEY={DIGITS}\n"), ""),
+        patched,
+    ] {
+        let text = searched_summary(&[
+            user("Clean up the settings of the map."),
+            edited,
+            says(&format!("I removed the key {DIGITS} there.")),
+        ]);
+        assert_absent(DIGITS, &text, "an edit");
+    }
+}
+
 /// The white space before a value is read, and not shown.
 #[test]
 fn no_part_of_a_secret_is_in_the_target_of_a_call() {
