@@ -26,13 +26,23 @@ impl<'t> Reaction<'t> {
     }
 }
 
-/// The words with which a user reports that what failed works now.
-const WORKS: &str = r"(?ix)(^|\W)(works?|working|fixed|läuft|geht|klappt|funktioniert|marche|fonctionne
-    | funciona|funziona|работает)(\W|$)";
+/// The words with which a user reports that what failed works now. "fixed" and "working" may also
+/// be what is wanted, or describe a thing ("fixed positions"), so they need a verb, or the start.
+const WORKS: &str = r"(?ix)(^|\W)(
+    works | work\ (now|again|fine|well) | (do|does|they|both|all)\ work
+    | (is|are|was|were|been|s|re|now|all|everything)\ ((now|all|finally|already|again)\ )?(fixed|working)
+    | (i|we|have|ve)\ ((just|now|already)\ )?fixed
+    | läuft|geht|klappt|funktioniert|marche|fonctionne|funciona|funziona|работает)(\W|$)
+    | ^\W*fixed(\W*$|\W+(it|that|this|them|the|now|by|in|here|already|for)(\W|$))
+    | ^\W*working(\W*$|\W+(now|again|fine|well)(\W|$))";
 
-/// The words with which such a report is denied.
-const DENIES: &str = r"(?ix)(^|\W)(not?|never|don[’']?t|doesn[’']?t|isn[’']?t|won[’']?t|still|nicht|nie|kein|noch
-    | pas|toujours|non|ancora|todavía|sigue|не|if|when|wenn|si|once)(\W|$)|\?";
+/// The words with which such a report is denied, or with which it is a demand. "make" alone may be
+/// the program: "make test works now".
+const DENIES: &str = r"(?ix)(^|\W)(not?|never|nothing|don[’']?t|doesn[’']?t|isn[’']?t|won[’']?t|still|nicht|nie|kein|noch
+    | pas|toujours|non|ancora|todavía|sigue|не|if|when|wenn|si|once
+    | please|should|must|shall|would|could|keep|get|want|wants|need|needs|ensure|until|whether|how|what|so\ that
+    | make\ (it|sure|that|this|them|the|everything|all) | working\ on\ (it|that|this|them|the)
+    | bitte|dass|damit|bis|soll|sollte|muss|wie|que|pour|comment|cómo|come|чтобы)(\W|$)|\?";
 
 /// Whether the first sentence of a message reports that something works.
 pub(super) fn reports_success(message: &str) -> bool {

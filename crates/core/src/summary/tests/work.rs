@@ -95,7 +95,16 @@ fn a_failure_is_over_if_tests_pass_or_the_user_says_that_it_works() {
         blocked("test result: ok. 31 passed; 0 failed", "ok"),
         "- (none)"
     );
-    for works in ["works now!! on to the next", "läuft jetzt", "ça marche"] {
+    for works in [
+        "works now!! on to the next",
+        "airplay works!! printer too",
+        "make test works now",
+        "it's fixed, thanks",
+        "fixed it",
+        "the timer is now working",
+        "läuft jetzt",
+        "ça marche",
+    ] {
         assert_eq!(blocked(failing, works), "- (none)", "{works}");
     }
     for fails in [
@@ -103,6 +112,17 @@ fn a_failure_is_over_if_tests_pass_or_the_user_says_that_it_works() {
         "läuft nicht",
         "does it work?",
         "it works when I wait",
+        "Please make it work.",
+        "It should be fixed before Monday",
+        "Get the low tide test working first",
+        "keep working on it",
+        "the captain is working on it",
+        "the test must be fixed",
+        "find out how it works",
+        "change the timer so that it works",
+        "fixed widths for the columns",
+        "nothing works",
+        "mach bitte dass es läuft",
     ] {
         assert!(blocked(failing, fails).contains("cargo test"), "{fails}");
     }
