@@ -206,17 +206,31 @@ fn find_changed_file<'r>(
     })
 }
 
-/// The words with which a user gives up what failed, or has it done in another way.
+/// The words with which a user gives up what failed.
 const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ up|never\ ?mind|no\ need
-    | (don[’']?t|do\ not)\ need | (leave|keep)\ (it|that|this|them)\ out | without\ (it|that|them) | instead
-    | stattdessen | à\ la\ place | en\ su\ lugar
+    | (don[’']?t|do\ not)\ need | (leave|keep)\ (it|that|this|them)\ out | without\ (it|that|them)
     | vergiss | weglassen | lassen?\ wir | brauchen\ wir\ nicht | laisse\ tomber | abandonne | olvida)(\W|$)";
+
+/// The words with which a user has something done in another way.
+const REPLACES: &str = r"(?ix)(^|\W)(instead|stattdessen|à\ la\ place|en\ su\ lugar)(\W|$)";
+
+/// The words with which a user has what failed repaired, or something not done: "fix it instead",
+/// "instead of only explaining it".
+const REPAIRS: &str = r"(?ix)(^|\W)(fix|fixes|fixing|repair|repairing|solve|solving|mend|mending|instead\ of
+    | reparier|repariere|repariert|reparieren|behebe|beheben|corrige|corriger|répare|réparer|arregla)(\W|$)";
+
+/// Whether a message gives up what failed, or has it done in another way.
+fn gives_up(message: &str) -> bool {
+    static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| compile_expression(GIVES_UP));
+    static REPLACE: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
+    static REPAIR: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPAIRS));
+    GIVE_UP.is_match(message) || REPLACE.is_match(message) && !REPAIR.is_match(message)
+}
 
 /// Whether the user gave up what failed in a turn: "drop it, then". This is in an answer to the
 /// turn's reply that called for no work, or in the next request. That must be answered: until then,
 /// the failure may still be what is worked on.
 fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
-    static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| compile_expression(GIVES_UP));
     if !turn.is_replied_to() {
         return false;
     }
@@ -232,5 +246,5 @@ fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
     // Any other message is about something new.
     let reacts_to_reply =
         display_width(message) < REMARK || shares_word(turn.last_words(), message);
-    reacts_to_reply && GIVE_UP.is_match(message)
+    reacts_to_reply && gives_up(message)
 }

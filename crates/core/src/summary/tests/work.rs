@@ -582,6 +582,9 @@ fn a_failure_that_the_user_gave_up_is_not_listed() {
     for other in [
         "on the page about the harbour office, drop the first picture and enlarge the second",
         "then draw the harbours",
+        "fix it instead",
+        "Don't explain it, repair the colours instead.",
+        "draw smooth lines instead of explaining",
     ] {
         assert!(after(other).contains("`make smooth`"), "{other}");
     }
