@@ -120,8 +120,9 @@ impl ToolHistory {
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and one of
     /// these holds: the last words of its turn mention it; the user remarked on it; its turn is the
     /// current one, and has no answer yet; or no other work followed. A program that was missing in
-    /// an earlier turn was installed or replaced. Any other failure may be over, so little or
-    /// nothing of its output is quoted.
+    /// an earlier turn was installed or replaced, unless the reply speaks of it, and no command
+    /// passed before that reply. Any other failure may be over, so little or nothing of its output
+    /// is quoted.
     fn describe_failure(
         &self,
         run: &ToolRun,
@@ -141,7 +142,9 @@ impl ToolHistory {
             .all(|later| later.command.is_read_only || later.repeats_step(step));
         let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
         let is_known_open = is_mentioned || is_remarked_on || is_turn_unanswered || is_last_work;
-        let is_replaced = run.has_missing_program() && !is_of_current_turn;
+        let is_replaced = run.has_missing_program()
+            && !is_of_current_turn
+            && (passed_in_turn(run, later_runs.clone()) || !is_mentioned && !is_reported);
         let is_open = is_recent && is_known_open && !is_replaced;
 
         let call = describe_call(&run.call);
@@ -168,6 +171,15 @@ impl ToolHistory {
             point,
         }
     }
+}
+
+/// Whether one of the `later_runs` is a command that passed in the turn of a run, and does more
+/// than look: it may have replaced what failed.
+fn passed_in_turn(run: &ToolRun, mut later_runs: vec_deque::Iter<ToolRun>) -> bool {
+    later_runs.any(|later| {
+        let is_work = !later.command.is_read_only && !later.changes_file();
+        later.turn_number == run.turn_number && later.is_passed() && is_work
+    })
 }
 
 /// Describes what happened since a step failed: "the last tool call", "not run again since, in 3

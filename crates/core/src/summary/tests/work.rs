@@ -144,6 +144,33 @@ fn a_missing_program_of_an_earlier_turn_is_no_blocker() {
     assert_eq!(section(&messages, "### Blocked"), "- (none)");
 }
 
+/// If the reply reports that a program is missing, and nothing replaced it, it is a blocker.
+#[test]
+fn a_missing_program_that_was_reported_is_a_blocker() {
+    let missing = "./deploy.sh: line 3: kubectl: command not found\n\nCommand exited with code 127";
+    for (command, reply) in [
+        (
+            "./deploy.sh",
+            "deploy.sh fails: kubectl is not installed. The map is not deployed.",
+        ),
+        (
+            "kubectl apply -f map.yml",
+            "kubectl is missing, so the map is not deployed. Please install kubectl.",
+        ),
+    ] {
+        let messages = [
+            user("Deploy the map."),
+            bash(command, Some(missing)),
+            says(reply),
+            user("Draw the pier, in blue."),
+            bash("python draw.py", None),
+            says("The pier is drawn."),
+        ];
+        let blocked = section(messages, "### Blocked");
+        assert!(blocked.contains(command), "{blocked}");
+    }
+}
+
 #[test]
 fn probes_are_no_blockers() {
     let nothing = Some("\n\nCommand exited with code 1");
