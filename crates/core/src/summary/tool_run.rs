@@ -70,14 +70,14 @@ impl ToolRun {
         if !self.repeats_step(step) {
             return false;
         }
-        if !self.hides_failure() || reports_passed_tests(&self.output) {
+        if !self.hides_failure() {
             return true;
         }
-        // In `make map; make test`, the exit code is that of the last step, which may be the failed
-        // one.
+        // In `make map; make test`, the exit code and the end of the output are those of the last
+        // step, which may be the failed one.
         let last_step = self.command.steps.last();
         let is_last_step = last_step.is_some_and(|last| last.runs_again(step));
-        is_last_step && !self.command.hides_last_exit_code
+        is_last_step && (!self.command.hides_last_exit_code || reports_passed_tests(&self.output))
     }
 
     /// Whether the shell did not find a program. Such a step is not run again: if it was needed,

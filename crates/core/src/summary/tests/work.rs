@@ -128,6 +128,28 @@ fn a_failure_is_over_if_tests_pass_or_the_user_says_that_it_works() {
     }
 }
 
+/// The result of another step, the last one, says nothing about the failed one.
+#[test]
+fn tests_that_passed_settle_only_the_last_step() {
+    let command = json("make lint 2>&1 | tail -3; pytest -q | tail -1");
+    let messages = [
+        user("Clean up the map."),
+        bash(
+            "make lint",
+            Some("map.c:3: error: line too long\n\nCommand exited with code 2"),
+        ),
+        called(
+            "",
+            "bash",
+            &format!(r#"{{"command":{command}}}"#),
+            "map.c:3: error: line too long\n36 passed in 2.11s",
+            false,
+        ),
+    ];
+    let blocked = section(messages, "### Blocked");
+    assert!(blocked.contains("make lint"), "{blocked}");
+}
+
 /// A program that the shell does not find is replaced by another, unless it is what is worked on.
 #[test]
 fn a_missing_program_of_an_earlier_turn_is_no_blocker() {
