@@ -75,17 +75,33 @@ pub(super) fn may_set_value(message: &str) -> bool {
     has_number && is_narrower(message, LONG_REQUEST) && !is_question(message)
 }
 
+/// Words with which a request changes a value, and names nothing.
+const CHANGES: [&str; 8] = [
+    "change", "increase", "raise", "lower", "reduce", "decrease", "ändere", "setze",
+];
+
 /// Whether a later turn replaces the value that an earlier one set: requests and replies name the
-/// same, and count it otherwise.
+/// same, and count it otherwise. What is counted is no name: "3 tests for the gauge" and "5 tests
+/// for the clock" are two things. So whatever the later request names must be in the earlier turn.
 pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
     if !may_set_value(&later.request) || !may_set_value(&earlier.request) {
         return false;
     }
+    let later_request = later.request.to_lowercase();
     let texts = [later, earlier].map(|turn| format!("{} {}", turn.request, turn.last_words()));
     let [later, earlier] = texts.map(|text| text.to_lowercase());
-    let names: HashSet<&str> = naming_words(&later).collect();
-    let mut shared = naming_words(&earlier).filter(|name| names.contains(name));
-    shared.any(|name| !UNITS.contains(&name)) && counts_otherwise(&later, &earlier)
+    let counts = find_counts(&later);
+    let is_counted = |word: &str| counts.iter().any(|(_, counted)| *counted == word);
+    let is_name = |word: &&str| !UNITS.contains(word) && !is_counted(word);
+
+    let earlier_names: HashSet<&str> = naming_words(&earlier).collect();
+    let mut own_names = naming_words(&later_request).filter(is_name);
+    let names_other =
+        own_names.any(|name| !CHANGES.contains(&name) && !earlier_names.contains(name));
+    let mut names = naming_words(&later).filter(is_name);
+    !names_other
+        && names.any(|name| earlier_names.contains(name))
+        && counts_otherwise(&later, &earlier)
 }
 
 /// Whether a message repeats a number and, within a few words, finds it too small or too large: "45
@@ -161,6 +177,26 @@ mod tests {
             ("is it 18 kWh?", "No, 12 kWh for each night.", false),
         ] {
             let later = turn(request, reply);
+            assert_eq!(replaces_value(&later, &earlier), is_replaced, "{request}");
+        }
+        for (earlier, later, is_replaced) in [
+            (
+                turn("Add 3 tests for the harbour gauge.", "Added 3 tests."),
+                turn("Add 5 tests for the pier clock.", "Added 5 tests."),
+                false,
+            ),
+            (
+                turn("Delete the 40 rows of April.", "Deleted 40 rows of April."),
+                turn("Delete the 12 rows of March.", "Deleted 12 rows of March."),
+                false,
+            ),
+            (
+                turn("Add 3 tests for the harbour gauge.", "Added 3 tests."),
+                turn("change that to 5 tests for the gauge", "It has 5 tests."),
+                true,
+            ),
+        ] {
+            let request = &later.request;
             assert_eq!(replaces_value(&later, &earlier), is_replaced, "{request}");
         }
     }
