@@ -115,8 +115,28 @@ pub(super) fn is_found_excessive(number: &str, words: &[&str]) -> bool {
     let Some(index) = index else {
         return false;
     };
-    let mut next_words = words[index + 1..].iter().take(WORDS_AFTER_NUMBER);
-    next_words.any(|word| EXCESSES.contains(word))
+    let after_number = &words[index + 1..];
+    let near_words = after_number.iter().take(WORDS_AFTER_NUMBER).enumerate();
+    for (offset, word) in near_words {
+        if EXCESSES.contains(word) && means_excess(word, after_number.get(offset + 1)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a word of [`EXCESSES`] has that meaning before the next word: not "too" at the end,
+/// which means "also", nor "zu" before an article, where it means "to".
+fn means_excess(word: &str, next_word: Option<&&str>) -> bool {
+    const ARTICLES: [&str; 9] = [
+        "der", "die", "das", "dem", "den", "einem", "einer", "einen", "diesem",
+    ];
+    match (word, next_word) {
+        ("too" | "zu", None) => false,
+        ("too", Some(next)) => *next != "please",
+        ("zu", Some(next)) => !ARTICLES.contains(next),
+        _ => true,
+    }
 }
 
 /// Iterates over the words and numbers of a text, with the fraction of a number.
@@ -198,6 +218,21 @@ mod tests {
         ] {
             let request = &later.request;
             assert_eq!(replaces_value(&later, &earlier), is_replaced, "{request}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_excessive_only_before_a_word_that_says_how() {
+        for (message, is_expected) in [
+            ("3 is too loose", true),
+            ("3 zu kurz", true),
+            ("3 es demasiado", true),
+            ("make it 3 harbours too", false),
+            ("use 3 icons too please", false),
+            ("nimm die 3 karten zu der sammlung hinzu", false),
+        ] {
+            let words: Vec<&str> = message.split_whitespace().collect();
+            assert_eq!(is_found_excessive("3", &words), is_expected, "{message}");
         }
     }
 }
