@@ -80,7 +80,7 @@ pub(super) fn drop_last_word(text: &mut String) {
 }
 
 /// Whether a character is a letter that takes two columns, as in Chinese and Japanese, where no
-/// spaces separate the words. No secret has such letters.
+/// spaces separate the words. Few secrets have such letters.
 fn is_word_alone(c: char) -> bool {
     c.is_alphabetic() && display_width(c.encode_utf8(&mut [0; 4])) == 2
 }

@@ -159,7 +159,8 @@ impl PrunePlan {
         removed.saturating_sub(added) as usize
     }
 
-    /// Returns the operation as the first line of the pruned file lists it. `source` is the session before it.
+    /// Returns the operation as the first line of the pruned file lists it. `source` is the session
+    /// before it.
     fn to_operation(&self, source: &dyn ReadAt) -> io::Result<Operation> {
         Ok(Operation {
             name: self.name.to_owned(),
