@@ -1010,7 +1010,7 @@ fn refuses_conflicting_options_and_unsuitable_sessions() {
 #[test]
 fn a_session_of_a_running_agent_is_refused_or_skipped() {
     let h = Home::new();
-    std::fs::copy("/bin/sleep", h.s.path("omp")).unwrap();
+    std::os::unix::fs::symlink("/bin/sleep", h.s.path("omp")).unwrap();
     let mut agent = Command::new(h.s.path("omp"))
         .arg("600")
         .current_dir(h.s.path("kites"))

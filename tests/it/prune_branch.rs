@@ -420,7 +420,7 @@ fn a_session_of_a_running_agent_is_refused() {
     let cwd = s.path("project").display().to_string();
     s.put("project/x", "");
     s.put("s.jsonl", text.replacen("/home/u/code/ferry", &cwd, 1));
-    std::fs::copy("/bin/sleep", s.path("pi")).unwrap();
+    std::os::unix::fs::symlink("/bin/sleep", s.path("pi")).unwrap();
     let mut agent = std::process::Command::new(s.path("pi"))
         .arg("600")
         .current_dir(s.path("project"))

@@ -492,7 +492,7 @@ fn refuses_a_missing_directory_and_a_stream() {
 fn a_session_of_a_running_agent_is_refused() {
     let h = Home::new();
     let old = format!("{}/2026_p1.jsonl", h.pi[0]);
-    std::fs::copy("/bin/sleep", h.s.path("pi")).unwrap();
+    std::os::unix::fs::symlink("/bin/sleep", h.s.path("pi")).unwrap();
     let mut agent = std::process::Command::new(h.s.path("pi"))
         .arg("600")
         .current_dir(h.s.path("old"))
