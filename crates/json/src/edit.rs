@@ -36,7 +36,7 @@ struct Member<'a> {
     whole: Range<usize>,
     value: Range<usize>,
     is_removed: bool,
-    /// Members to add directly after it, each after a comma.
+    /// Members to add directly after it, with commas between them.
     inserted: Vec<u8>,
 }
 
@@ -127,16 +127,13 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// Adds the member `key`, which must be missing, directly after the member `before`. If
-    /// `before` is missing or removed, the new member is the last. Members that are added at one
+    /// Adds the member `key`, which must be missing, directly after the member `previous_key`. If
+    /// that one is missing or removed, the new member is the last. Members that are added at one
     /// position keep their order.
-    pub fn insert_after(&mut self, before: &str, key: &str, value: &[u8]) {
+    pub fn insert_after(&mut self, previous_key: &str, key: &str, value: &[u8]) {
         let member = encode_member(key, value);
-        match self.kept_member_mut(before) {
-            Some(before) => {
-                before.inserted.push(b',');
-                before.inserted.extend_from_slice(&member);
-            }
+        match self.kept_member_mut(previous_key) {
+            Some(previous) => push_members(&mut previous.inserted, &member),
             None => self.append_members(&member),
         }
     }
@@ -151,9 +148,8 @@ impl<'a> Edit<'a> {
             }
             member.is_removed = true;
             let inserted = mem::take(&mut member.inserted);
-            // Each inserted member is after a comma, so `inserted` is empty or begins with one.
-            if let [b',', members @ ..] = &*inserted {
-                self.append_members(members);
+            if !inserted.is_empty() {
+                self.append_members(&inserted);
             }
         }
     }
@@ -223,13 +219,16 @@ impl<'a> Edit<'a> {
     /// Adds a splice for each member after which others were inserted.
     fn add_insertions(&mut self) {
         for member in &mut self.members {
-            if !member.inserted.is_empty() {
-                let end = member.whole.end;
-                self.splices.push(Splice {
-                    range: end..end,
-                    replacement: mem::take(&mut member.inserted),
-                });
+            if member.inserted.is_empty() {
+                continue;
             }
+            let mut replacement = vec![b','];
+            replacement.append(&mut member.inserted);
+            let end = member.whole.end;
+            self.splices.push(Splice {
+                range: end..end,
+                replacement,
+            });
         }
     }
 
@@ -311,11 +310,16 @@ impl<'a> Edit<'a> {
     }
 
     fn append_members(&mut self, members: &[u8]) {
-        if !self.appended.is_empty() {
-            self.appended.push(b',');
-        }
-        self.appended.extend_from_slice(members);
+        push_members(&mut self.appended, members);
     }
+}
+
+/// Appends members to a list of members, after a comma if the list is not empty.
+fn push_members(list: &mut Vec<u8>, members: &[u8]) {
+    if !list.is_empty() {
+        list.push(b',');
+    }
+    list.extend_from_slice(members);
 }
 
 impl Splice {
