@@ -166,7 +166,7 @@ pub enum Visibility {
 #[derive(Clone, Debug)]
 pub struct OpenCall {
     /// Its id in the session of pi.
-    own_id: Text<'static>,
+    source_id: Text<'static>,
     /// Its id in the new session, which is unique there.
     pub id: Text<'static>,
 }
@@ -462,9 +462,9 @@ impl<'a> Walk<'a> {
         let content = message.get("content").unwrap_or(Raw::NULL);
         let mut calls = Vec::new();
         for block in blocks_of_type(content, "toolCall") {
-            let own_id = block.get_text("id").unwrap_or_default().into_owned();
-            let id = self.assign_call_id(&own_id);
-            calls.push(OpenCall { own_id, id });
+            let source_id = block.get_text("id").unwrap_or_default().into_owned();
+            let id = self.assign_call_id(&source_id);
+            calls.push(OpenCall { source_id, id });
         }
         let seen = ModelMessage::Response {
             message,
@@ -476,8 +476,12 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Writes a result, which closes its call. If its call is not open, the result is written as
-    /// unseen: the APIs refuse a second result, and a result without a call.
+    /// Writes the result of a call; `message` is what pi sends of the `entry` with the index `ix`.
+    ///
+    /// The call must be open: made by the last response on the branch, and without a result so far.
+    /// Any other result is written as an entry that the model does not see, because the APIs of the
+    /// models refuse a conversation with a second result of a call, or with a result whose call is
+    /// missing.
     fn write_result(
         &mut self,
         ix: EntryIx,
@@ -485,12 +489,15 @@ impl<'a> Walk<'a> {
         message: Raw,
         state: &mut BranchState,
     ) -> io::Result<()> {
-        let id = message.get_text("toolCallId").unwrap_or_default();
-        let Some(answered) = state.open_calls.iter().position(|call| call.own_id == id) else {
+        // As in `write_response`, a missing id is an empty one.
+        let source_id = message.get_text("toolCallId").unwrap_or_default();
+        let mut open_calls = state.open_calls.iter();
+        let Some(index) = open_calls.position(|call| call.source_id == source_id) else {
             return self.write_unseen(entry, state);
         };
-        // Copies the list if other branches below the response share it.
-        let call = Rc::make_mut(&mut state.open_calls).remove(answered);
+        // Other branches below the response may share the list. If so, `make_mut` copies it for this
+        // branch, and the call remains open on the others.
+        let call = Rc::make_mut(&mut state.open_calls).remove(index);
         let seen = ModelMessage::Result {
             message,
             call: &call,
@@ -597,12 +604,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns an id for a call that the APIs accept and that no other call has. If the call's own
-    /// id is used already, a number is appended, as in `call_2`.
-    fn assign_call_id(&mut self, own_id: &Text) -> Text<'static> {
-        let own_id = own_id.to_string_lossy();
+    /// Returns an id for a call that the APIs accept and that no other call has. If
+    /// `source_id` is used already, a number is appended, as in `call_2`.
+    fn assign_call_id(&mut self, source_id: &Text) -> Text<'static> {
+        let source_id = source_id.to_string_lossy();
         let mut base = String::new();
-        for char in self.writer.call_id(&own_id).chars().take(MAX_ID_LEN) {
+        for char in self.writer.call_id(&source_id).chars().take(MAX_ID_LEN) {
             // The APIs accept no other characters.
             let is_allowed = char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
             base.push(if is_allowed { char } else { '_' });

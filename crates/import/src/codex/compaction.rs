@@ -58,16 +58,21 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds the messages that a compaction has in place of the conversation. A message that
-    /// contains the summary is skipped, because the compaction itself has the summary. The texts of
-    /// the user become the history that a later compaction sees.
+    /// Adds the messages that a compaction has in place of the conversation, as children of each
+    /// other below the compaction: the replies as replies, and the others as content that is sent
+    /// again.
+    ///
+    /// A message that contains the summary is skipped, because the compaction itself has it. Of the
+    /// others, those that the user wrote become the history from which a later compaction without
+    /// replacements is rebuilt.
     fn add_replacements(
         &mut self,
         line: &CodexLine,
         replacements: Raw,
         summary: Option<&Text>,
     ) -> io::Result<()> {
-        // What the user said before is not on the path any more.
+        // The replacements are all that is sent from here on. So the history begins anew, without
+        // the texts of the user from before the compaction.
         self.history.last_user_text = None;
         for item in replacements.items() {
             let content = item.get("content").unwrap_or(Raw::NULL);
@@ -75,19 +80,20 @@ impl CodexReader<'_> {
             if blocks.is_empty() {
                 continue;
             }
-            if let Some(summary) = summary {
-                let text = join_texts(content);
-                if text.to_string_lossy().contains(&*summary.to_string_lossy()) {
-                    continue;
-                }
+            if let Some(summary) = summary
+                && contains_text(content, summary)
+            {
+                continue;
             }
 
             let role = item.get("role").unwrap_or(Raw::NULL);
+            // Codex also sends texts of its own in the name of the user. They begin no turn.
             if role.is("user") && begins_turn(content) {
                 self.history.add_user_text(content);
             }
             if role.is("assistant") {
-                // It is added at once, because no usage follows for it.
+                // Other replies are held until their usage is read. None follows for this one, so it
+                // is added at once, before the next replacement.
                 self.hold_reply(line, blocks, Object::new())?;
                 self.release_reply()?;
             } else {
@@ -102,4 +108,11 @@ impl CodexReader<'_> {
         let members = custom_message_members(Origin::Codex.name(), "compacted", content, false);
         self.add_entry(line.offset, "custom_message", members)
     }
+}
+
+/// Whether the texts of a content, joined, contain `text`. Unpaired surrogates are compared as
+/// replacement characters.
+fn contains_text(content: Raw, text: &Text) -> bool {
+    let whole = join_texts(content);
+    whole.to_string_lossy().contains(&*text.to_string_lossy())
 }

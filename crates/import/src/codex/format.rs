@@ -118,20 +118,26 @@ impl SourceFormat for CodexFormat {
 ///     "source":{"subagent":{"thread_spawn":{"parent_thread_id":"STARTER"}}}}}
 /// ```
 ///
-/// This is `SESSION`, the session at the top. Older versions name only `STARTER`, which may be a
-/// sub-agent itself. `None` if the line is not a `session_meta`, or a sub-agent did not write it.
+/// This is `SESSION`, the session at the top. Versions that do not know it name only `STARTER`,
+/// which may be a sub-agent itself: they leave `session_id` out, or repeat `AGENT` there.
+///
+/// `None` if the line is not a `session_meta`, or a sub-agent did not write it.
 fn find_sub_agent_owner(line: Raw<'_>) -> Option<Text<'_>> {
     if !line.get("type")?.is("session_meta") {
         return None;
     }
     let payload = line.get("payload")?;
+    // Only the file of a sub-agent has these members.
     let spawn = payload
         .get("source")?
         .get("subagent")?
         .get("thread_spawn")?;
-    let id = non_empty_text(payload, "id")?;
-    let top = non_empty_text(payload, "session_id").filter(|top| *top != id);
-    top.or_else(|| non_empty_text(spawn, "parent_thread_id"))
+    let agent = non_empty_text(payload, "id")?;
+
+    match non_empty_text(payload, "session_id") {
+        Some(session) if session != agent => Some(session),
+        _ => non_empty_text(spawn, "parent_thread_id"),
+    }
 }
 
 /// Returns the working directory from the message in which Codex describes its environment to the

@@ -15,8 +15,11 @@ use std::sync::LazyLock;
 
 /// Matches the lines that Codex puts before the output of a command, up to the line with the exit
 /// code, which is the first group. An exit code in the output itself does not match.
-const EXIT_CODE_REGEX: &str = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original \
-    token count: |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
+static EXIT_CODE_LINE: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original token count: \
+        |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
+    Regex::new(pattern).expect("a constant")
+});
 
 pub(super) struct ToolCall<'a> {
     pub id: &'a Text<'a>,
@@ -296,22 +299,27 @@ pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     }
 }
 
-/// Returns the exit code of a command. If the output is a JSON object, the code is in its metadata,
-/// and else in the lines before the output (see [`EXIT_CODE_REGEX`]). `None` if there is none.
+/// Returns the exit code of a command from one of the two forms of its output; `None` if it has
+/// none. The code is a float, because the JSON of the first form may contain any number:
+///
+/// ```text
+/// {"output":"…","metadata":{"exit_code":1}}
+///
+/// Wall time: 2 seconds
+/// Process exited with code 1
+/// …
+/// ```
 fn parse_exit_code(output: &Text) -> Option<f64> {
-    static EXIT_CODE_PATTERN: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(EXIT_CODE_REGEX).expect("a constant"));
-
     let bytes = output.as_bytes();
     if bytes.first() == Some(&b'{') {
         let metadata = Raw::parse(bytes).ok()?.get("metadata")?;
         return metadata.get("exit_code")?.number();
     }
 
-    let digits = EXIT_CODE_PATTERN.captures(bytes)?.get(1)?;
-    let digits = std::str::from_utf8(digits.as_bytes()).ok()?;
+    let code = EXIT_CODE_LINE.captures(bytes)?.get(1)?;
+    let code = std::str::from_utf8(code.as_bytes()).ok()?;
     // The line may end in CRLF.
-    digits.trim_end().parse().ok()
+    code.trim_end().parse().ok()
 }
 
 /// Converts a result to content, as JSON: its texts and images if it has any, or else its JSON as a
