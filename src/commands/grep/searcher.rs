@@ -227,10 +227,13 @@ impl Searcher {
     ) -> io::Result<Trail> {
         let was_searched_before = state.snapshot.is_some();
         if was_searched_before {
-            // `None` if the file was replaced: then all of it is new.
-            let appended_from = state.resume.map(|resume| resume.offset);
-            let trail = state.trail.clone();
-            trail.read_appended(source, appended_from, buffer)
+            let mut trail = state.trail.clone();
+            match state.resume {
+                Some(resume) => trail.read_appended(source, resume.offset, buffer)?,
+                // Without a place to resume, the file was replaced.
+                None => trail.read_replacement(source, buffer)?,
+            }
+            Ok(trail)
         } else if self.follows {
             Trail::at_end_of(source)
         } else {

@@ -69,18 +69,20 @@ impl Preparation {
         self.file_ops.add_summary_details(compaction, session);
     }
 
-    /// Returns the summary that a new one continues: the previous summary, and the text that the
-    /// newest compaction archived. (A snapcompact compaction of oh-my-pi contains little else.)
-    /// `None` without a previous summary.
+    /// Returns the text that a new summary continues: the previous summary, followed by the text
+    /// that the newest compaction archived. `None` without a previous summary.
+    ///
+    /// Only the snapcompact compactions of oh-my-pi archive text: in place of a summary, they store
+    /// the old history itself. Their summary alone would lose that history.
     pub fn summary_with_archive(&self, reader: &EntryReader) -> io::Result<Option<Text<'static>>> {
         let Some(summary) = self.previous_summary.clone() else {
             return Ok(None);
         };
-        let Some(&compaction) = self.previous_compactions.first() else {
+        let Some(newest_compaction) = self.newest_compaction() else {
             return Ok(Some(summary));
         };
         let agent = reader.session().agent();
-        let archived = reader.with_entry(compaction, |line| agent.archived_text(line))?;
+        let archived = reader.with_entry(newest_compaction, |line| agent.archived_text(line))?;
         let Some(archived) = archived else {
             return Ok(Some(summary));
         };
@@ -91,6 +93,10 @@ impl Preparation {
             &"Text that was archived then:\n\n",
             &archived,
         ])))
+    }
+
+    fn newest_compaction(&self) -> Option<EntryIx> {
+        self.previous_compactions.first().copied()
     }
 
     /// Completes a preparation whose messages and first kept entry are set: adds the files that the
@@ -117,7 +123,7 @@ impl Preparation {
             self.file_ops.add_message(message, reader)?;
         }
 
-        // Newest first: `summary_with_archive` takes the first one.
+        // Newest first: `newest_compaction` takes the first one.
         for &ix in path.iter().rev() {
             if session.entry(ix).kind == Kind::Compaction {
                 self.previous_compactions.push(ix);

@@ -13,9 +13,14 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 
 impl Fragment {
-    /// Stores what statistics need of an entry, as an [`Attribution`]: the model of a reply or of a
-    /// record of usage, the tool of a result. The calls of a reply are stored, too. Of a custom
-    /// message, only the fact that the user wrote it is stored; of other entries, nothing.
+    /// Stores what statistics need of an entry:
+    ///
+    /// - of a reply: its model, and each of its calls
+    /// - of the result of a call: the tool
+    /// - of a record of usage: the model
+    /// - of a custom message by the user: that the entry is one
+    ///
+    /// Of other entries, nothing is stored. All but the calls is stored as an [`Attribution`].
     ///
     /// Relative paths in calls start from `cwd`. The paths of files that are only read are stored
     /// only if `with_read_paths` is set.
@@ -26,25 +31,39 @@ impl Fragment {
         cwd: Option<&Text>,
         with_read_paths: bool,
     ) {
+        let Some(attribution) = self.build_attribution(entry, parsed) else {
+            return;
+        };
+
+        // The calls come before the attribution of their reply. Until it is pushed, the last
+        // attribution is that of the entry before: often the result of the same tool, whose name
+        // `keep_name` then reuses for the call.
+        let is_reply = parsed.kind == Kind::Message && parsed.role == Role::Assistant;
+        if is_reply {
+            for call in parsed.blocks.iter().filter(|block| block.is_call()) {
+                self.keep_counted_call(entry, call, cwd, with_read_paths);
+            }
+        }
+        self.collected.attributions.push(attribution);
+    }
+
+    /// Returns the attribution of an entry, which [`Self::keep_stats`] describes. `None` if
+    /// statistics need nothing of the entry.
+    fn build_attribution(&mut self, entry: EntryIx, parsed: &ParsedEntry) -> Option<Attribution> {
         let record = parsed.record;
-        let attribution = match (parsed.kind, &record.message) {
+        match (parsed.kind, &record.message) {
             (Kind::Message, Some(message)) if parsed.role == Role::Assistant => {
-                let reply = self.build_reply_attribution(entry, message);
-                for block in parsed.blocks.iter().filter(|block| block.is_call()) {
-                    self.keep_counted_call(entry, block, cwd, with_read_paths);
-                }
-                reply
+                Some(self.build_reply_attribution(entry, message))
             }
             (Kind::Message, Some(message)) if parsed.role == Role::ToolResult => {
-                self.build_result_attribution(entry, message)
+                Some(self.build_result_attribution(entry, message))
             }
-            (Kind::Usage | Kind::ModelUsage, _) => self.build_usage_attribution(entry, record),
-            (Kind::CustomMessage, _) if is_by_user(record) => Attribution::empty(entry),
-            _ => return,
-        };
-        // Only now that the calls are stored: `keep_name` reuses the names of the last attribution.
-        // For a call, that should be the result before this reply, which often has the same tool.
-        self.collected.attributions.push(attribution);
+            (Kind::Usage | Kind::ModelUsage, _) => {
+                Some(self.build_usage_attribution(entry, record))
+            }
+            (Kind::CustomMessage, _) if is_by_user(record) => Some(Attribution::empty(entry)),
+            _ => None,
+        }
     }
 
     /// Returns the model of a reply, whether it has usage, and when it began. The names are stored

@@ -147,42 +147,48 @@ fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
         .map_err(|refusal| explain_refusal(dialect, &name, role.fields, refusal))
 }
 
-/// A role, as an agent writes its messages.
-struct RoleSchema {
+/// A role with which an agent writes messages.
+struct AgentRole {
     name: &'static str,
-    /// The fields of a message with this role.
+    /// The fields of such a message, as this agent writes it.
     fields: &'static [FieldSchema],
 }
 
-/// Returns the role of a message. If the agent does not write the role, or `is_allowed` is false
-/// for it, the refusal lists the roles that are allowed.
+/// Returns the role of a message: one of [`list_agent_roles`]. If the message has no such role, the
+/// refusal lists these roles.
 fn find_role(
     dialect: Dialect,
     message: Raw,
     is_allowed: impl Fn(Role) -> bool,
-) -> Result<RoleSchema, Refusal> {
+) -> Result<AgentRole, Refusal> {
     let role_name = message.get_text("role").unwrap_or_default();
     let mut allowed_names = Vec::new();
-    for &role in Role::NAMED {
-        let Some(name) = role.name() else {
-            continue;
-        };
-        let Some(fields) = role.schema().fields.for_agent(dialect) else {
-            continue;
-        };
-        if !is_allowed(role) {
-            continue;
+    for role in list_agent_roles(dialect, is_allowed) {
+        if role_name == *role.name {
+            return Ok(role);
         }
-        if role_name == *name {
-            return Ok(RoleSchema { name, fields });
-        }
-        allowed_names.push(name);
+        allowed_names.push(role.name);
     }
     let agent = dialect.agent().constants().name;
     Err(Refusal::with_hint(
         format!("unknown role {:?}", role_name.to_string()),
         format!("the roles of {agent} are {}", allowed_names.join(", ")),
     ))
+}
+
+/// Returns the roles with which an agent writes messages, and for which `is_allowed` is true.
+fn list_agent_roles(dialect: Dialect, is_allowed: impl Fn(Role) -> bool) -> Vec<AgentRole> {
+    let mut roles = Vec::new();
+    for &role in Role::NAMED {
+        // An agent that never writes a role has no fields for it.
+        let fields = role.schema().fields.for_agent(dialect);
+        if let (Some(name), Some(fields)) = (role.name(), fields)
+            && is_allowed(role)
+        {
+            roles.push(AgentRole { name, fields });
+        }
+    }
+    roles
 }
 
 /// Prefixes a refusal with `name`, the name of the entry or message. If the refusal has no hint,

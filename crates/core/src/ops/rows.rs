@@ -279,20 +279,20 @@ pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGrou
 
 /// Folds the groups from `branch_start` to the end, which are one branch, into one group, unless
 /// they are few. Does nothing if `branch_start` is `None`, which means that the groups at the end
-/// are not a branch.
+/// are not a branch. `branch_start` is never greater than the number of groups.
 fn fold_branch_at_end(groups: &mut Vec<RowGroup>, branch_start: Option<usize>) {
     let Some(branch_start) = branch_start else {
         return;
     };
-    let group_count = groups.len() - branch_start;
-    if group_count <= LONGEST_OPEN_BRANCH {
+    let branch = &groups[branch_start..];
+    if branch.len() <= LONGEST_OPEN_BRANCH {
         return;
     }
-    let first_row = groups[branch_start].rows.start;
-    let end = groups[groups.len() - 1].rows.end;
+    let rows = branch[0].rows.start..branch[branch.len() - 1].rows.end;
+
     groups.truncate(branch_start);
     groups.push(RowGroup {
-        rows: first_row..end,
+        rows,
         kind: GroupKind::Branch,
     });
 }

@@ -470,15 +470,15 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     }
 
     // `false` sorts first: entries that had no label before, whose label is cleared.
-    targets.sort_by_key(|&target| label_of_target(session, &labels_before, target).is_some());
+    targets.sort_by_key(|&target| find_label(session, &labels_before, target).is_some());
     let mut restored_targets = HashSet::default();
     for target in targets {
         let is_new = restored_targets.insert(session.bytes(target));
         if !is_new {
             continue;
         }
-        let label_before = label_of_target(session, &labels_before, target);
-        let label_now = label_of_target(session, &labels_now, target);
+        let label_before = find_label(session, &labels_before, target);
+        let label_now = find_label(session, &labels_now, target);
         if label_before != label_now {
             let current_time = None;
             chain.add_label(&session.text(target), label_before.as_ref(), current_time);
@@ -486,18 +486,19 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     }
 }
 
-/// Returns the label of the entry with the id `target`; `None` if it has none. `names` has the name
-/// in the last label change of each id; an empty name means that the label was cleared.
-fn label_of_target<'s>(
+/// Returns the label of the entry with the id `entry_id`; `None` if it has none. `labels` has the
+/// label that the last label change of each entry sets, by the id of the entry; a change that
+/// clears the label has an empty one.
+fn find_label<'s>(
     session: &'s Session,
-    names: &HashMap<&[u8], Slice>,
-    target: Slice,
+    labels: &HashMap<&[u8], Slice>,
+    entry_id: Slice,
 ) -> Option<Text<'s>> {
-    let name = *names.get(session.bytes(target))?;
-    if name.is_empty() {
+    let label = *labels.get(session.bytes(entry_id))?;
+    if label.is_empty() {
         return None;
     }
-    Some(session.text(name))
+    Some(session.text(label))
 }
 
 /// Whether an entry is of the type in which the agent records the name of the session.

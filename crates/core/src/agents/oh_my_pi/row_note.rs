@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 use unicode_width::UnicodeWidthChar;
 
-/// Whether a text contains more than dots and white space (`canonicalizeMessage`). `raw` is the
-/// text as stored between its quotes.
+/// Whether a text contains more than dots and white space. oh-my-pi does not show any other text
+/// (`canonicalizeMessage` in its source). `raw` is the text as stored between its quotes.
 pub fn is_visible_text(raw: &[u8]) -> bool {
     /// The number of UTF-16 units that are decoded first, because they usually decide.
     const HEAD_UNITS: usize = 64;
@@ -21,12 +21,17 @@ pub fn is_visible_text(raw: &[u8]) -> bool {
     }
 
     let mut head = Vec::new();
-    let units_left = string::decode_head(raw, HEAD_UNITS, &mut head);
+    let missing_units = string::decode_head(raw, HEAD_UNITS, &mut head);
     if !is_dots_only(&Text::from_wtf8(head)) {
         return true;
     }
-    let is_whole = units_left > 0;
-    !is_whole && !is_dots_only(&string::decode(raw))
+
+    // If the text has fewer units than the head may have, the head is all of it.
+    let is_whole_text_in_head = missing_units > 0;
+    if is_whole_text_in_head {
+        return false;
+    }
+    !is_dots_only(&string::decode(raw))
 }
 
 /// Whether a text consists of dots, ellipses and white space.

@@ -131,9 +131,11 @@ impl<'l> BudgetedScan<'l> {
         None
     }
 
-    /// Returns the range of the value that begins at `start`, if it is an entry, a header or an
-    /// expected title line. `None` if the byte after the value shows that it is part of another
-    /// value, or if the budget is used up.
+    /// Returns the range of the value that begins at `start`, if it is an entry, a header or, where
+    /// one is expected, a title line. `None` for any other value, if the byte after the value shows
+    /// that it is inside of another value, and if the budget is used up.
+    ///
+    /// Takes the scanned bytes from the budget.
     fn scan_entry(
         &mut self,
         start: usize,
@@ -151,13 +153,13 @@ impl<'l> BudgetedScan<'l> {
         self.budget = self.budget.saturating_sub(end - start);
         let record = scanned.ok()?;
 
-        let next_byte = self.line.get(end);
-        let is_part =
-            next_byte.is_some_and(|next| matches!(next, b',' | b']' | b'}' | b':' | b'"'));
-        if is_part {
+        if let Some(&next_byte) = self.line.get(end)
+            && follows_inner_value(next_byte)
+        {
             return None;
         }
         let is_title = expected.may_be_title && is_title_slot(Raw::from_checked(record.bytes));
+        // An entry refers to its parent by id or, in older formats, by number.
         let is_entry = is_linked(&record) || is_numbered(&record, beginning, expected);
         if is_entry || is_title {
             Some(start..end)
@@ -165,6 +167,13 @@ impl<'l> BudgetedScan<'l> {
             None
         }
     }
+}
+
+/// Whether the byte after a value shows that the value is inside of another. `,`, `]` and `}` follow
+/// a member or an item. `"` and `:` follow a value in the text of a string, or one that is a part of
+/// a key; the outer value is damaged then.
+fn follows_inner_value(next_byte: u8) -> bool {
+    matches!(next_byte, b',' | b']' | b'}' | b':' | b'"')
 }
 
 /// Whether a record at the beginning of a line is an entry beyond doubt, in a session whose version

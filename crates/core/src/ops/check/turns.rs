@@ -184,7 +184,7 @@ struct Answer<'s> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Call<'s> {
     /// The message of the model that makes the call.
-    turn: EntryIx,
+    message: EntryIx,
     id: &'s [u8],
 }
 
@@ -196,7 +196,7 @@ fn find_separated_answers<'s>(session: &'s Session, messages: &MessageTree) -> V
     let mut calls: HashSet<Call> = HashSet::default();
     for call in &session.collected.tool_calls {
         calls.insert(Call {
-            turn: call.entry,
+            message: call.entry,
             id: session.bytes(call.id),
         });
     }
@@ -204,8 +204,8 @@ fn find_separated_answers<'s>(session: &'s Session, messages: &MessageTree) -> V
     let mut separated = Vec::new();
     for answer in all_answers(session) {
         let follows_its_call = match messages.message_above(answer.result) {
-            Some(turn) => calls.contains(&Call {
-                turn,
+            Some(message) => calls.contains(&Call {
+                message,
                 id: answer.call_id,
             }),
             None => false,
@@ -261,14 +261,14 @@ fn find_gaps<'s>(
     for late in &late_results {
         *late_counts.entry(late.call).or_default() += 1;
     }
-    let results_in_place = find_results_in_place(session, messages, &late_counts);
+    let direct_results = find_direct_results(session, messages, &late_results);
 
     let mut gaps: Vec<Gap> = Vec::new();
     // The last gap of each group, by its index in `gaps`.
     let mut last_gaps: HashMap<GapGroup, usize> = HashMap::default();
     for LateResult { call, result } in late_results {
-        let is_answered_above = match results_in_place.get(&call) {
-            Some(in_place) => in_place
+        let is_answered_above = match direct_results.get(&call) {
+            Some(direct) => direct
                 .iter()
                 .any(|&earlier| ancestry.is_ancestor_or_self(earlier, result)),
             None => false,
@@ -278,7 +278,7 @@ fn find_gaps<'s>(
         }
 
         let group = GapGroup {
-            turn: call.turn,
+            turn: call.message,
             is_certain: late_counts[&call] == 1,
         };
         // Late results are in drawing order, which visits one branch after the other. So only the
@@ -292,7 +292,7 @@ fn find_gaps<'s>(
 
         last_gaps.insert(group, gaps.len());
         gaps.push(Gap {
-            first_message: find_first_message(call.turn, result, messages),
+            first_message: find_first_message(call.message, result, messages),
             results: vec![result],
             call_id: call.id,
             is_certain: group.is_certain,
@@ -311,7 +311,7 @@ struct GapGroup {
     is_certain: bool,
 }
 
-/// A separated result, and its call above.
+/// A separated result that has its call above it.
 struct LateResult<'s> {
     call: Call<'s>,
     result: EntryIx,
@@ -329,7 +329,7 @@ fn find_late_results<'s>(
     for answer in separated {
         if let Some(&turn) = turn_by_result.get(&answer.result) {
             let call = Call {
-                turn,
+                message: turn,
                 id: answer.call_id,
             };
             late_results.push(LateResult {
@@ -342,32 +342,40 @@ fn find_late_results<'s>(
     late_results
 }
 
-/// Returns, for each call that has a late result, the results that are in their place: those that
-/// directly follow the message with the call. Such a result is above the late one, or on another
-/// branch. `late_counts` has the calls with a late result.
-fn find_results_in_place<'s>(
+/// Returns the direct results of the calls that also have late results, by call. Between a direct
+/// result and the message with its call, there are no messages, except other results:
+///
+/// ```text
+///   calls a, b ── result a (direct) ── message ── result b (late) ── result a (late)
+/// ```
+///
+/// A direct result may also be on another branch than the late ones.
+fn find_direct_results<'s>(
     session: &'s Session,
     messages: &MessageTree,
-    late_counts: &HashMap<Call, usize>,
+    late_results: &[LateResult],
 ) -> HashMap<Call<'s>, Vec<EntryIx>> {
-    let mut results_in_place: HashMap<_, Vec<EntryIx>> = HashMap::default();
+    let mut calls_with_late_results: HashSet<Call> = HashSet::default();
+    for late in late_results {
+        calls_with_late_results.insert(late.call);
+    }
+
+    let mut direct_results: HashMap<Call, Vec<EntryIx>> = HashMap::default();
     for answer in all_answers(session) {
+        // Results do not count as messages here.
         let Some(message) = messages.message_above(answer.result) else {
             continue;
         };
-        // If the message does not make this call, `late_counts` does not contain it.
+        // If this message does not make the call, the pair is no call, so the set lacks it.
         let call = Call {
-            turn: message,
+            message,
             id: answer.call_id,
         };
-        if late_counts.contains_key(&call) {
-            results_in_place
-                .entry(call)
-                .or_default()
-                .push(answer.result);
+        if calls_with_late_results.contains(&call) {
+            direct_results.entry(call).or_default().push(answer.result);
         }
     }
-    results_in_place
+    direct_results
 }
 
 /// Returns, for each separated result, the nearest message above it that makes its call: its turn.

@@ -58,38 +58,49 @@ impl Trail {
         })
     }
 
-    /// Adds the entries that were written since the file was last read to those that are still to
-    /// be followed: the lines from the offset `from` on. If `from` is `None`, the file was
-    /// replaced, and all of its entries are added.
+    /// Reads the entries from the offset `from` on, which were appended since the file was last
+    /// read. [`Trail::advance_to`] then follows them.
     ///
-    /// `source` must end with a whole line: a part of an entry would not be added, and its rest
-    /// would not be added later.
+    /// `source` must end with a whole line: a part of an entry would not be read, and its rest
+    /// would not be read later.
     ///
     /// # Errors
     /// If reading fails.
     pub fn read_appended(
-        mut self,
+        &mut self,
         source: &dyn ReadAt,
-        from: Option<u64>,
+        from: u64,
         buffer: &mut PageBuffer,
-    ) -> io::Result<Trail> {
-        let is_replaced = from.is_none();
-        if is_replaced {
-            // The new file is followed from its start, at which no entry is the last. If it
-            // contains the old entries, the conversation continues where the last of them is
-            // reached.
-            self.last_before_replacement = self.last_id.take();
-        }
-
-        let range = from.unwrap_or(0)..source.len();
+    ) -> io::Result<()> {
+        let unfollowed = &mut self.unfollowed;
+        let range = from..source.len();
+        // Never breaks: all lines are read.
         let _: ControlFlow<()> =
             read_chunks(buffer, source, range, |LineChunk { bytes, .. }| {
                 for line in bytes.split(|&byte| byte == b'\n') {
-                    self.unfollowed.extend(parse_entry(line));
+                    unfollowed.extend(parse_entry(line));
                 }
                 ControlFlow::Continue(())
             })?;
-        Ok(self)
+        Ok(())
+    }
+
+    /// Reads all entries of a file that replaced the one that was read before. `source` must end
+    /// with a whole line.
+    ///
+    /// The new file may begin with the entries of the old one. [`Trail::follow_entry`] recognizes
+    /// the last of these by its id, so that the branches before it are not reported again.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn read_replacement(
+        &mut self,
+        source: &dyn ReadAt,
+        buffer: &mut PageBuffer,
+    ) -> io::Result<()> {
+        // The new file is followed from its start, where there is no last entry.
+        self.last_before_replacement = self.last_id.take();
+        self.read_appended(source, 0, buffer)
     }
 
     /// Follows the entries up to and including the entry of the next match, which has this id.
