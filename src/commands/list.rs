@@ -274,7 +274,7 @@ fn mark_running(list: &mut [ListedSession], now_ms: i64) {
     if list.is_empty() {
         return;
     }
-    let being_written = SessionsBeingWritten::find();
+    let being_written = SessionsBeingWritten::search_processes();
     for session in list {
         if session.path == Path::new("-") || is_archive(&session.path) {
             continue;
@@ -302,10 +302,8 @@ fn was_just_written(session: &ListedSession, now_ms: i64) -> bool {
     )
 }
 
-/// Prints the rows as paths, as JSON or as a table. `last` is the path to which the name `last`
-/// refers.
-///
-/// In the table, sessions with the same title get titles that differ.
+/// Prints rows of the sessions in `list` in the form that the options select. `last` is the path to
+/// which the name `last` refers.
 fn print_rows(
     list: &[ListedSession],
     rows: &[ListRow],
@@ -313,34 +311,61 @@ fn print_rows(
     args: &Args,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    if args.only.is_set() {
-        let mut paths = Vec::new();
-        for row in rows {
-            let path = &list[row.index].path;
-            args.only
-                .push_path(path, Style::new(), &ui.links, &mut paths);
-        }
-        return ui
-            .stdout()
-            .write_all(&paths)
-            .map_err(Failure::from_stdout_error);
+    let prints_only_paths = args.only.is_set();
+    if prints_only_paths {
+        return print_paths(list, rows, args.only, ui);
     }
     if args.json {
-        for row in rows {
-            let session = &list[row.index];
-            let is_last = last == Some(session.path.as_path());
-            ui.print_json(&session_json(session, row, is_last, args))?;
-        }
-        return Ok(());
+        return print_json_rows(list, rows, last, args, ui);
     }
     warn_of_unlisted_last(list, rows, last, args, ui);
-    // The titles that replace those of the sessions, by the index of the session.
-    let mut distinct = distinct_titles(list, rows, read_first_message);
-    // This reads the sessions again, so it needs files in the formats of pi and oh-my-pi.
-    if list.iter().all(|session| session.other_agent.is_none()) {
-        add_distinguishing_titles(list, rows, &mut distinct);
+    let new_titles = find_new_titles(list, rows);
+    rows::print(list, rows, &new_titles, last, args.sort, ui)
+}
+
+/// Prints the path of the session of each row, in the form of `-l` or `-0`.
+fn print_paths(
+    list: &[ListedSession],
+    rows: &[ListRow],
+    options: PathsArgs,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    for row in rows {
+        let path = &list[row.index].path;
+        options.push_path(path, Style::new(), &ui.links, &mut lines);
     }
-    rows::print(list, rows, &distinct, last, args.sort, ui)
+    ui.stdout()
+        .write_all(&lines)
+        .map_err(Failure::from_stdout_error)
+}
+
+/// Prints a JSON object for each row. In one of them, `last` may be true: see [`print_rows`].
+fn print_json_rows(
+    list: &[ListedSession],
+    rows: &[ListRow],
+    last: Option<&Path>,
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    for row in rows {
+        let session = &list[row.index];
+        let is_last = last == Some(session.path.as_path());
+        ui.print_json(&session_json(session, row, is_last, args))?;
+    }
+    Ok(())
+}
+
+/// Returns new titles for the sessions whose rows could not be told apart by their titles, by the
+/// index of the session in `list`. First come long titles that differ only after a common start.
+/// Titles that are still the same, as those of forks, get the first words that differ.
+fn find_new_titles(list: &[ListedSession], rows: &[ListRow]) -> HashMap<usize, String> {
+    let mut new_titles = distinct_titles(list, rows, read_first_message);
+    // Only files of pi and oh-my-pi can be read again without a conversion.
+    if list.iter().all(|session| session.other_agent.is_none()) {
+        add_distinguishing_titles(list, rows, &mut new_titles);
+    }
+    new_titles
 }
 
 impl Args {

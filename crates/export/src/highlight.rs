@@ -473,7 +473,8 @@ fn next_token(text: &str, start: usize, language: &Language) -> Token {
     // Long quotes are tried before short ones, because `"""` begins with `"`.
     for quote in language.long_quotes {
         if unread.starts_with(quote) {
-            let end = match find_string_end(text, start + quote.len(), quote, None) {
+            let end = match find_string_end(text, start + quote.len(), quote, LineBreaks::InString)
+            {
                 StringEnd::Closed(end) | StringEnd::BrokenOff(end) => end,
             };
             return Token::with_kind(WordKind::STRING, end);
@@ -553,7 +554,7 @@ fn is_camel_case(name: &str) -> bool {
 /// not closed is an apostrophe.
 fn read_string(text: &str, start: usize, language: &Language) -> Token {
     let quote = &text[start..=start];
-    let end = match find_string_end(text, start + 1, quote, Some('\n')) {
+    let end = match find_string_end(text, start + 1, quote, LineBreaks::EndString) {
         StringEnd::Closed(end) => end,
         StringEnd::BrokenOff(_) if quote == "'" => return Token::without_kind(start + 1),
         StringEnd::BrokenOff(end) => end,
@@ -572,20 +573,33 @@ fn read_string(text: &str, start: usize, language: &Language) -> Token {
 enum StringEnd {
     /// After its closing quote.
     Closed(usize),
-    /// The string has no closing quote. It ends at the end of its line or of the text.
+    /// The string has no closing quote. It ends before the newline, or at the end of the text.
     BrokenOff(usize),
 }
 
+/// What a newline inside of quotes is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineBreaks {
+    /// A character of the string.
+    InString,
+    /// The end of the string, which has no closing quote then.
+    EndString,
+}
+
 /// Finds the end of a string whose content begins at the offset `content_start`. A backslash
-/// escapes the character after it. `stop` is a character that the string must not contain: the
-/// newline, if the string must end on its line.
-fn find_string_end(text: &str, content_start: usize, quote: &str, stop: Option<char>) -> StringEnd {
+/// escapes the character after it, even a newline.
+fn find_string_end(
+    text: &str,
+    content_start: usize,
+    quote: &str,
+    line_breaks: LineBreaks,
+) -> StringEnd {
     let mut chars = text[content_start..].char_indices();
     while let Some((index, c)) = chars.next() {
         let offset = content_start + index;
         if c == '\\' {
             let _escaped = chars.next();
-        } else if Some(c) == stop {
+        } else if c == '\n' && line_breaks == LineBreaks::EndString {
             return StringEnd::BrokenOff(offset);
         } else if quote.starts_with(c) && text[offset..].starts_with(quote) {
             return StringEnd::Closed(offset + quote.len());

@@ -226,17 +226,21 @@ impl<'a> Contents<'a> {
             .find(|&ix| self.entry_number(ix).is_some());
     }
 
-    /// Returns the entries of the part that the cuts do not leave out, in file order.
+    /// Returns the entries to export, in file order: all entries of [`Self::part`], which is the
+    /// whole session or a range of a path, without those that [`Self::cuts`] remove.
     fn find_exported_entries(&self) -> Vec<EntryIx> {
         let mut entries: Vec<EntryIx> = match self.part {
+            // Indexes are in file order.
             ExportedPart::AllBranches(_) => self.session.entry_indexes().collect(),
             ExportedPart::Range(range) => {
                 let mut entries = range.entries(self.session);
-                // In a file, a parent may follow its children.
+                // Sorts by file order, because a parent may follow its children in a file.
                 entries.sort_unstable();
                 entries
             }
         };
+
+        // If only the last entries are exported, they are counted along this path.
         let path = self.part.path_range();
         self.cuts.retain_exported(self.session, path, &mut entries);
         entries

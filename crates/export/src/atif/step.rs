@@ -693,23 +693,23 @@ fn text_part(text: &str) -> Vec<u8> {
     Object::new().str("type", "text").str("text", text).finish()
 }
 
-/// Returns the part for an image. The image is a data URL, or the `blob:` reference by which
-/// oh-my-pi names a file with the data. `None` if there is no data, or if the format does not know
-/// the type of the image.
+/// Returns the part for an image. The member `path`, in which ATIF has a path or a URL, is a data
+/// URL or the `blob:` reference by which oh-my-pi names a file with the data. `None` if there is no
+/// data, or if ATIF does not know the type of the image.
 fn image_part(block: Raw) -> Option<Vec<u8>> {
     let image_type = block.get("mimeType").and_then(decode_string)?;
     if !ATIF_IMAGE_TYPES.contains(&&*image_type) {
         return None;
     }
     let data = block.get("data").and_then(decode_string)?;
-    let path = if data.starts_with("blob:") {
+    let url = if data.starts_with("blob:") {
         data
     } else {
         format!("data:{image_type};base64,{data}")
     };
     let source = Object::new()
         .str("media_type", &image_type)
-        .str("path", &path);
+        .str("path", &url);
     let part = Object::new()
         .str("type", "image")
         .json("source", &source.finish());

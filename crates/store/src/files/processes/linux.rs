@@ -133,7 +133,7 @@ impl SessionsBeingWritten {
     /// Finds the session files that processes of the user have open for writing. Processes of other
     /// users cannot be inspected. A process that runs pisess does not count: it writes only under
     /// the lock, and is no agent.
-    pub fn find() -> SessionsBeingWritten {
+    pub fn search_processes() -> SessionsBeingWritten {
         let mut found = SessionsBeingWritten::default();
         for pid in other_processes() {
             let files = session_files_written_by(pid);
@@ -142,8 +142,8 @@ impl SessionsBeingWritten {
             if files.is_empty() || runs_this_program(pid) {
                 continue;
             }
-            for stat in files {
-                found.inodes.insert((stat.device, stat.inode));
+            for file in files {
+                found.inodes.insert((file.device, file.inode));
             }
         }
         found

@@ -43,7 +43,7 @@ pub struct SessionsBeingWritten;
 
 impl SessionsBeingWritten {
     /// Looks for nothing yet.
-    pub fn find() -> SessionsBeingWritten {
+    pub fn search_processes() -> SessionsBeingWritten {
         SessionsBeingWritten
     }
 
