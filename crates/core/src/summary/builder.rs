@@ -118,7 +118,7 @@ impl SummaryBuilder {
             SummaryExtent::Facts => {
                 // The current request is not quoted, so its wishes are listed.
                 self.add_wishes_and_choices();
-                self.write_facts()
+                self.describe_facts()
             }
         };
         // A secret that was cut in a quotation is only recognized in the written text.

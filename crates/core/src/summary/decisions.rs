@@ -6,7 +6,7 @@ use super::fitting::items_size;
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
 use super::quote::{first_chars, is_narrower, quote_line};
-use super::referents::{is_sequel, points_back, quote_corrected, quote_referents};
+use super::referents::{ReferentQuotes, is_sequel, points_back, quote_corrected, quote_referents};
 use super::revisions::{LaterMessage, is_trial};
 use super::sections::PUT_OFF_LEAD;
 use super::turns::Turn;
@@ -52,9 +52,9 @@ impl Decisions {
         if let Some(before) = turn_before
             && proposal.asks_about(before)
         {
-            let [referent, short_referent] = quote_referents(before, &turn.request);
-            text.push_str(&referent);
-            short_text.push_str(&short_referent);
+            let referents = quote_referents(before, &turn.request);
+            text.push_str(&referents.full);
+            short_text.push_str(&referents.short);
         }
 
         // The names in the proposal that the answer does not repeat are refused.
@@ -70,13 +70,13 @@ impl Decisions {
     }
 
     /// Adds as a decision a sentence of a request in which the user chooses, unless a decision
-    /// quotes it already. `referents` quote what its words refer to, in full and in short.
+    /// quotes it already. `referents` quote what its words refer to.
     /// `turn_before` is the turn before the request.
     pub fn add_choice(
         &mut self,
         choice: &LaterMessage,
         turn_before: Option<&Turn>,
-        referents: [String; 2],
+        referents: ReferentQuotes,
         turn_number: usize,
     ) {
         if !self.quotes(choice.message) {
@@ -177,11 +177,17 @@ impl Decisions {
     }
 
     /// Adds what the user said unasked. `lead` says on what occasion, `referents` what the words
-    /// refer to: for the decision, and for its shorter text.
-    fn add_words(&mut self, lead: &str, words: &str, referents: [String; 2], turn_number: usize) {
-        let [referent, short_referent] = referents;
-        let text = format!("{lead}: {}{referent}", quote_line(words, POINT));
-        let short_text = format!("{lead}: {}{short_referent}", quote_line(words, OLDEST));
+    /// refer to.
+    fn add_words(
+        &mut self,
+        lead: &str,
+        words: &str,
+        referents: ReferentQuotes,
+        turn_number: usize,
+    ) {
+        let ReferentQuotes { full, short } = referents;
+        let text = format!("{lead}: {}{full}", quote_line(words, POINT));
+        let short_text = format!("{lead}: {}{short}", quote_line(words, OLDEST));
         let mut decision = Decision::new(text, short_text, turn_number);
         decision.set_said(words);
         self.add(decision);

@@ -55,7 +55,7 @@ impl SummaryBuilder {
         room += constraints_size - items_size(page.items(Section::Constraints));
         let outcomes = self.add_outcomes(page.items_mut(Section::Decisions), room / 2);
         room -= outcomes.size;
-        room = room.saturating_sub(self.add_put_off(page.items_mut(Section::Decisions)));
+        room = room.saturating_sub(self.add_put_off_failures(page.items_mut(Section::Decisions)));
         let requests = self.list_earlier_requests(room, &page, &outcomes);
         page.items_mut(Section::Done).splice(..0, requests);
 
@@ -73,7 +73,7 @@ impl SummaryBuilder {
     /// Adds the failures that the user put off to the decisions, oldest first, and returns the
     /// number of units that they take. After the replies, which are added to decisions by their
     /// place.
-    fn add_put_off(&self, decisions: &mut Vec<String>) -> usize {
+    fn add_put_off_failures(&self, decisions: &mut Vec<String>) -> usize {
         let size_before = items_size(decisions);
         for failure in self.failures.put_off.iter().take(MOST_PUT_OFF).rev() {
             failure.add_to(decisions);
@@ -81,21 +81,39 @@ impl SummaryBuilder {
         items_size(decisions) - size_before
     }
 
-    /// Writes the facts that a model is given when it writes a summary itself: purpose, wishes,
-    /// decisions and failures. The facts of a previous summary are left out, because the prompt
-    /// quotes that summary.
-    pub(super) fn write_facts(&self) -> String {
+    /// Returns the facts for the prompt in which a model is asked for a summary, as Markdown:
+    /// purpose, constraints, decisions and failures. The sizes of sections are limited by
+    /// [`super::budget`], in UTF-16 units.
+    ///
+    /// Facts that were taken from a previous summary are left out, because the prompt contains that
+    /// summary.
+    pub(super) fn describe_facts(&self) -> String {
+        let constraints_max = SECTION;
+        let constraints = self.newest_points(Section::Constraints, constraints_max);
+        let decisions_max = DECISIONS;
+        let decisions = self.decisions.describe(self.turn.number, decisions_max);
+        let mut decisions = keep_newest(decisions, decisions_max);
+        // After the limit was applied, which is not for these: their number has its own.
+        self.add_put_off_failures(&mut decisions);
+
         let mut facts = Sections::default();
-        *facts.items_mut(Section::Goal) = self.purpose.describe().into_iter().collect();
-        *facts.items_mut(Section::Constraints) = self.newest_points(Section::Constraints, SECTION);
-        let decisions = self.decisions.describe(self.turn.number, DECISIONS);
-        let mut decisions = keep_newest(decisions, DECISIONS);
-        self.add_put_off(&mut decisions);
-        *facts.items_mut(Section::Decisions) = decisions;
+        facts
+            .items_mut(Section::Goal)
+            .extend(self.purpose.describe());
+        facts.items_mut(Section::Constraints).extend(constraints);
+        facts.items_mut(Section::Decisions).extend(decisions);
+        facts
+            .items_mut(Section::Blocked)
+            .extend(self.blocked_points());
+
+        // A wish among the constraints need not be repeated if a decision quotes it. Decisions of a
+        // previous summary count here, so they are dropped only afterwards.
         facts.drop_wishes_in_decisions();
-        *facts.items_mut(Section::Blocked) = self.blocked_points();
         for items in facts.sections_mut() {
-            items.retain(|item| !item.starts_with(EARLIER_MARK));
+            items.retain(|item| {
+                let is_of_previous_summary = item.starts_with(EARLIER_MARK);
+                !is_of_previous_summary
+            });
         }
         facts.to_markdown(EmptySections::LeftOut)
     }

@@ -136,30 +136,50 @@ fn find_relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
         .map_or(reply, |sentence| sentence.trim())
 }
 
-/// Quotes what a decision refers to, at its two lengths: as long as the decision is new, and later.
-pub(super) fn quote_referents(turn: &Turn, message: &str) -> [String; 2] {
-    [REFERENT, OLDEST].map(|max| quote_referent(turn, message, max))
+/// What a decision refers to, in the form of [`quote_referent`], as quotations of two lengths. Both
+/// are empty if the decision needs none.
+#[derive(Default)]
+pub(super) struct ReferentQuotes {
+    /// For the text of a decision that is new.
+    pub full: String,
+    /// For the shorter text that the decision has later.
+    pub short: String,
 }
 
-/// Quotes what a correction is about, at the two lengths of a decision: the reply of the turn
-/// before it or, if the message has no word of that reply, the request. Empty if the message is
-/// long enough to name itself what it corrects.
-pub(super) fn quote_corrected(turn: &Turn, message: &str) -> [String; 2] {
-    if points_back(message) || shares_word(turn.last_words(), message) {
-        quote_referents(turn, message)
-    } else if is_narrower(message, LONG_REQUEST) {
-        // It seldom names what it corrects: "no, as 8 like gcc". The reply is out of date.
-        quote_topics(turn)
-    } else {
-        Default::default()
+/// Quotes from a turn what the `message` of a decision refers to.
+pub(super) fn quote_referents(turn: &Turn, message: &str) -> ReferentQuotes {
+    ReferentQuotes {
+        full: quote_referent(turn, message, REFERENT),
+        short: quote_referent(turn, message, OLDEST),
     }
 }
 
-/// Quotes the request of the turn that a correction is about, at the two lengths of a decision:
-/// empty if it is too short to say what that is.
-fn quote_topics(turn: &Turn) -> [String; 2] {
+/// Quotes what a correction (`message`) is about, from the turn that it corrects:
+///
+/// - the reply, if the message has a word of it, or a word such as "it" that stands for something
+///   in it: "no, make it blue";
+/// - the request, if the message is short and has neither: "no, as 8 like gcc" names nothing, and
+///   the reply is out of date, so that only the request says what this is about;
+/// - nothing, if the message is long, because it names what it corrects.
+pub(super) fn quote_corrected(turn: &Turn, message: &str) -> ReferentQuotes {
+    let is_about_reply = points_back(message) || shares_word(turn.last_words(), message);
+    if is_about_reply {
+        return quote_referents(turn, message);
+    }
+    if is_narrower(message, LONG_REQUEST) {
+        return quote_corrected_request(turn);
+    }
+    ReferentQuotes::default()
+}
+
+/// Quotes the request of the turn that a correction is about, as in ` (on "align the table")`.
+/// Empty if the request is too short to say what that is.
+fn quote_corrected_request(turn: &Turn) -> ReferentQuotes {
     if is_narrower(&turn.request, SHORT_REPLY) {
-        return Default::default();
+        return ReferentQuotes::default();
     }
-    [REFERENT, OLDEST].map(|max| format!(" (on {})", turn.quote_request(max)))
+    ReferentQuotes {
+        full: format!(" (on {})", turn.quote_request(REFERENT)),
+        short: format!(" (on {})", turn.quote_request(OLDEST)),
+    }
 }
