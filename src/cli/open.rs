@@ -11,7 +11,7 @@ use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, LineNo};
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashMap;
-pub use input::{Input, refuse_stdout};
+pub use input::{Input, refuse_stdout_as_input};
 use pisess_json::text::Text;
 use pisess_store::{self as store, Opened};
 pub use references::reference_failure;

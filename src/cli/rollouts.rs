@@ -203,33 +203,39 @@ fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
     thread
 }
 
-/// Opens the rollouts from which a thread was forked: `base`, the base of that thread, and so on.
-/// Stops at a base that is missing or too short. The oldest is first in the result.
-fn find_inherited(base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherited>, Failure> {
+/// Opens the rollouts that a forked thread inherits from: the one that its first base names, the one
+/// that the base of that rollout names, and so on. A base names a rollout, and how many bytes of it
+/// are inherited.
+///
+/// Stops at a base whose rollout is missing or has fewer bytes. The oldest rollout is first in the
+/// result.
+fn find_inherited(first_base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherited>, Failure> {
     let mut inherited = Vec::new();
-    let mut seen = HashSet::default();
-    let mut next = Some(base.clone());
-    while let Some(base) = next {
-        let found = stored
-            .iter()
-            .find(|rollout| rollout.name.rollout == base.rollout);
+    let mut seen_ids = HashSet::default();
+    let mut next_base = Some(first_base.clone());
+    while let Some(HistoryBase { rollout: id, end }) = next_base {
+        let found = stored.iter().find(|rollout| rollout.name.rollout == id);
         let Some(rollout) = found else {
             break;
         };
         let file = open_source(&rollout.path)?;
-        let is_long_enough = base.end <= file.len();
-        // Bases that form a cycle end here, too.
-        if !is_long_enough || !seen.insert(base.rollout.clone()) {
+        if end > file.len() {
             break;
         }
-        next = read_base(&file, &rollout.path)?;
+        let is_new = seen_ids.insert(id.clone());
+        if !is_new {
+            // The bases form a cycle.
+            break;
+        }
+
+        next_base = read_base(&file, &rollout.path)?;
         inherited.push(Inherited {
             file,
-            end: base.end,
-            rollout_id: base.rollout,
+            end,
+            rollout_id: id,
         });
     }
-    // The newest base was found first.
+    // The newest rollout was found first.
     inherited.reverse();
     Ok(inherited)
 }

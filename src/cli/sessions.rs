@@ -221,13 +221,20 @@ impl SessionsArgs {
 }
 
 impl SessionsToRead {
-    /// Returns sessions to read from files of other agents.
+    /// Returns sessions to read from files of other agents. They have no scope, because new ones
+    /// are not waited for. The words, if the command searches for any, are set by the caller.
     fn from_files(files: Vec<FoundFile>) -> SessionsToRead {
+        // The path of a file that was found in a directory is printed, even if it is the only one,
+        // because the user did not name it.
+        let is_single = match &files[..] {
+            [file] => file.is_given,
+            _ => false,
+        };
         SessionsToRead {
             sub_agents: SubAgents::from_files(&files),
             worst_exit: Exit::Done,
             found_none: files.is_empty(),
-            is_single: matches!(&files[..], [file] if file.is_given),
+            is_single,
             scope: None,
             words: None,
             files,

@@ -124,7 +124,7 @@ impl Input {
         let name = to_visible(&path.to_string_lossy());
         let opened = store::open(path, has_header)?;
         if let Opened::File(file) = &opened {
-            refuse_stdout(path, is_stdout(file.handle()))?;
+            refuse_stdout_as_input(path, file.handle(), is_stdout)?;
         }
         Ok(Input::new(name, Some(path.to_owned()), opened))
     }
@@ -328,15 +328,20 @@ impl Input {
     }
 }
 
-/// Fails if standard output is redirected to the session that is read: the output would become part
-/// of the session. `is_stdout`: whether standard output is that session.
-pub fn refuse_stdout(path: &Path, is_stdout: bool) -> Result<(), Failure> {
-    if !is_stdout {
+/// Fails if standard output is redirected to `file`, a session that is to be read, because the output
+/// would become part of it: `pisess show a.jsonl >> a.jsonl`. `path` is the path of `file`, and
+/// `is_stdout` whether a file is standard output.
+pub fn refuse_stdout_as_input(
+    path: &Path,
+    file: &File,
+    is_stdout: &dyn Fn(&File) -> bool,
+) -> Result<(), Failure> {
+    if !is_stdout(file) {
         return Ok(());
     }
     let name = to_visible(&path.to_string_lossy());
-    Err(Failure::invalid(format_args!(
+    let failure = Failure::invalid(format_args!(
         "{name}: standard output is the session file itself"
-    ))
-    .with_hint("omit the redirection to change the session, or write elsewhere with -o"))
+    ));
+    Err(failure.with_hint("omit the redirection to change the session, or write elsewhere with -o"))
 }

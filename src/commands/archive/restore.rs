@@ -187,22 +187,46 @@ fn find_state(path: &Path) -> Result<FileState, Failure> {
 /// # Errors
 /// If the archive is damaged, or a different file is at the path of one of its files.
 fn compare_files(open: &OpenArchive, targets: &[RestoreTarget]) -> Result<(), Failure> {
-    // The first file that differs. Its failure is kept here, because `contents` only returns errors
-    // of reading.
-    let mut failure = None;
-    let compared = open.archive.contents(&open.file, &mut |member, content| {
-        if failure.is_none()
-            && let Some(target) = find_target(targets, member)
-        {
-            failure = check_target(open, target, content)?;
-        }
-        // The next file begins where this one is read to its end.
-        io::copy(content, &mut io::sink()).map(drop)
+    let mut comparison = Comparison {
+        open,
+        targets,
+        first_failure: None,
+    };
+    let read = open.archive.contents(&open.file, &mut |member, content| {
+        comparison.compare_file(member, content)
     });
-    compared.map_err(|error| Failure::from_read_error(&open.name, error))?;
-    match failure {
+
+    // Damage is reported first, because a difference may come from it.
+    read.map_err(|error| Failure::from_read_error(&open.name, error))?;
+    match comparison.first_failure {
         Some(failure) => Err(failure),
         None => Ok(()),
+    }
+}
+
+/// A comparison of the files of an archive with those at their paths.
+struct Comparison<'a, 'b> {
+    open: &'a OpenArchive,
+    targets: &'a [RestoreTarget<'b>],
+    /// The failure of the first file that cannot be restored. It is kept until the archive is read
+    /// to its end, which shows whether the archive is damaged.
+    first_failure: Option<Failure>,
+}
+
+impl Comparison<'_, '_> {
+    /// Compares the next file of the archive, unless an earlier one cannot be restored.
+    ///
+    /// # Errors
+    /// Only if `content` cannot be read.
+    fn compare_file(&mut self, member: &Member, content: &mut dyn Read) -> io::Result<()> {
+        if self.first_failure.is_none()
+            && let Some(target) = find_target(self.targets, member)
+        {
+            self.first_failure = check_target(self.open, target, content)?;
+        }
+        // The next file begins where this one is read to its end.
+        io::copy(content, &mut io::sink())?;
+        Ok(())
     }
 }
 

@@ -220,10 +220,17 @@ fn key_name(by: PartKey) -> &'static str {
     }
 }
 
-/// Returns a part as JSON. The member that names the part is called like the key of the grouping,
-/// for example `role`.
+/// Returns a part as JSON:
+///
+/// ```text
+/// {"id":"1a2b","line":3,"tokens":120,"messages":1,"difference":false}     by entry
+/// {"role":"user","tokens":120,"messages":4,"difference":false}            by role, tool or file
+/// ```
+///
+/// With `--window`, `share` precedes `difference`, which is true only in [`difference_json`].
 fn part_json(args: &Args, part: &ContextPart, by: PartKey, session: &Session) -> Vec<u8> {
     let row = match part.entry {
+        // Only the parts by entry have one.
         Some(ix) => {
             let id = Some(session.id(ix)).filter(|id| !id.is_empty());
             Object::new()
@@ -235,7 +242,7 @@ fn part_json(args: &Args, part: &ContextPart, by: PartKey, session: &Session) ->
     let row = row
         .number("tokens", part.tokens as f64)
         .number("messages", part.messages as f64);
-    with_share(args, row, part.tokens as f64)
+    add_share(args, row, part.tokens as f64)
         .bool("difference", false)
         .finish()
 }
@@ -247,13 +254,13 @@ fn difference_json(args: &Args, by: PartKey, tokens: f64) -> Vec<u8> {
         .str_or_null(key_name(by), None)
         .number("tokens", tokens)
         .number("messages", 0.0);
-    with_share(args, row, tokens)
+    add_share(args, row, tokens)
         .bool("difference", true)
         .finish()
 }
 
 /// Adds the share of the window to a row, if `--window` is given.
-fn with_share(args: &Args, row: Object, tokens: f64) -> Object {
+fn add_share(args: &Args, row: Object, tokens: f64) -> Object {
     row.with(args.window, |row, window| {
         row.number("share", tokens / window as f64)
     })

@@ -10,7 +10,7 @@ use crate::format::{ID_SUFFIX_LEN, id_suffix, push_visible};
 use crate::load::LoadOptions;
 use crate::ops::grep::{EntryContinuation, Match, MatchTexts, entries_around_matches};
 use crate::ops::tree::{TreeView, view_without_layout};
-use crate::session::entry::{EntryIx, Flags};
+use crate::session::entry::{EntryIx, Flags, LineNo};
 use crate::session::paths::abbreviate_home;
 use crate::session::prefixes::UniquePrefixes;
 use crate::session::search::Hit;
@@ -176,7 +176,7 @@ impl MatchPainter {
             out.extend_from_slice(link.as_bytes());
             push_styled(separator, styles.summary, out);
         }
-        for (text, style) in self.id_cell(entry_match, found) {
+        for (text, style) in self.id_or_line_cell(entry_match, found) {
             columns += display_width(&text);
             push_styled(&text, style, out);
         }
@@ -241,21 +241,20 @@ impl MatchPainter {
         }
     }
 
-    /// Returns the id of a match. Its unique prefix is highlighted if the prefixes of the session
-    /// are known.
-    fn id_cell(&self, entry_match: &Match, found: &FoundIn) -> Cell {
-        if entry_match.id.is_empty() {
-            let line = entry_match.line.in_original(found.original_lines);
-            return vec![(format!(":{}", line.0), self.styles.label)];
+    /// Returns the cell that names the entry of a match, in parts with their styles: the id of the
+    /// entry or, if it has none, its line in the file, as in `:12`. The unique prefix of the id is
+    /// highlighted if the prefixes of the session are known.
+    fn id_or_line_cell(&self, entry_match: &Match, found: &FoundIn) -> Cell {
+        let id = &entry_match.id;
+        if id.is_empty() {
+            // A session of another agent is converted before the search, but its user only knows
+            // the lines of the original file.
+            let LineNo(line) = entry_match.line.in_original(found.original_lines);
+            return vec![(format!(":{line}"), self.styles.label)];
         }
         match found.prefixes {
-            Some(prefixes) if prefixes.contains(&entry_match.id) => {
-                split_id(&entry_match.id, prefixes, &self.styles)
-            }
-            _ => vec![(
-                to_visible(&entry_match.id.to_string_lossy()),
-                self.styles.label,
-            )],
+            Some(prefixes) if prefixes.contains(id) => split_id(id, prefixes, &self.styles),
+            _ => vec![(to_visible(&id.to_string_lossy()), self.styles.label)],
         }
     }
 

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::cli::foreign::{self, convert_file_to_list};
 use crate::cli::ids::Ids;
-use crate::cli::open::{Input, refuse_stdout};
+use crate::cli::open::{Input, refuse_stdout_as_input};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::pruned::{load_pruned, load_pruned_beside, split_result, warn_uncounted};
 use crate::cli::rollouts::{Rollouts, detect_file, is_pipe};
@@ -203,7 +203,7 @@ impl OpenFile {
             return Ok(OpenFile::Named(Box::new(input)));
         }
         let glance = Glance::open(&file.path)?;
-        refuse_stdout(&file.path, is_stdout(glance.handle()))?;
+        refuse_stdout_as_input(&file.path, glance.handle(), is_stdout)?;
         Ok(OpenFile::Found(glance))
     }
 

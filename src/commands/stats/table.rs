@@ -144,83 +144,81 @@ impl TableLayout {
     }
 }
 
-/// Returns the column of a figure. The second title is for tables with abbreviated numbers. The
-/// figure with the largest `expendability` is the first to be left out of a narrow table.
-const fn new_figure(
-    kind: FigureKind,
-    [title, short_title]: [&'static str; 2],
-    expendability: u8,
-    format_cell: fn(&Totals, &TableLayout) -> String,
-) -> FigureColumn {
-    FigureColumn {
-        kind,
-        title,
-        short_title,
-        format_cell,
-        expendability,
+impl FigureColumn {
+    /// Returns a column with the same title in every table. The figure with the largest
+    /// `expendability` is the first to be left out of a narrow table.
+    const fn new(
+        kind: FigureKind,
+        title: &'static str,
+        expendability: u8,
+        format_cell: fn(&Totals, &TableLayout) -> String,
+    ) -> FigureColumn {
+        FigureColumn {
+            kind,
+            title,
+            short_title: title,
+            format_cell,
+            expendability,
+        }
+    }
+
+    /// Sets the title for tables with abbreviated numbers.
+    const fn with_short_title(mut self, short_title: &'static str) -> FigureColumn {
+        self.short_title = short_title;
+        self
     }
 }
 
 /// All figures, from left to right.
 const FIGURES: [FigureColumn; 15] = [
-    new_figure(
-        FigureKind::Sessions,
-        ["sessions", "sess"],
-        7,
-        |totals, _| group_digits(totals.sessions as f64),
-    ),
-    new_figure(
-        FigureKind::Messages,
-        ["messages", "msgs"],
-        4,
-        |totals, _| group_digits(totals.messages as f64),
-    ),
-    new_figure(FigureKind::FileAccess, ["reads"; 2], 1, |totals, _| {
+    FigureColumn::new(FigureKind::Sessions, "sessions", 7, |totals, _| {
+        group_digits(totals.sessions as f64)
+    })
+    .with_short_title("sess"),
+    FigureColumn::new(FigureKind::Messages, "messages", 4, |totals, _| {
+        group_digits(totals.messages as f64)
+    })
+    .with_short_title("msgs"),
+    FigureColumn::new(FigureKind::FileAccess, "reads", 1, |totals, _| {
         group_digits(totals.reads as f64)
     }),
-    new_figure(FigureKind::FileAccess, ["writes"; 2], 1, |totals, _| {
+    FigureColumn::new(FigureKind::FileAccess, "writes", 1, |totals, _| {
         group_digits(totals.writes as f64)
     }),
-    new_figure(FigureKind::FileAccess, ["failed"; 2], 1, |totals, _| {
+    FigureColumn::new(FigureKind::FileAccess, "failed", 1, |totals, _| {
         group_digits(totals.tool_failures as f64)
     }),
-    new_figure(FigureKind::Work, ["calls"; 2], 5, |totals, _| {
+    FigureColumn::new(FigureKind::Work, "calls", 5, |totals, _| {
         group_digits(totals.tool_calls as f64)
     }),
-    new_figure(FigureKind::Work, ["failed"; 2], 6, |totals, _| {
+    FigureColumn::new(FigureKind::Work, "failed", 6, |totals, _| {
         group_digits(totals.tool_failures as f64)
     }),
-    new_figure(FigureKind::Usage, ["input"; 2], 2, |totals, layout| {
+    FigureColumn::new(FigureKind::Usage, "input", 2, |totals, layout| {
         layout.format_tokens(totals.usage.input)
     }),
-    new_figure(FigureKind::Usage, ["output"; 2], 2, |totals, layout| {
+    FigureColumn::new(FigureKind::Usage, "output", 2, |totals, layout| {
         layout.format_tokens(totals.usage.output)
     }),
-    new_figure(
-        FigureKind::Usage,
-        ["cache write", "cache w"],
-        3,
-        |totals, layout| layout.format_tokens(totals.usage.cache_write),
-    ),
-    new_figure(
-        FigureKind::Usage,
-        ["cache read", "cache r"],
-        3,
-        |totals, layout| layout.format_tokens(totals.usage.cache_read),
-    ),
-    new_figure(
-        FigureKind::Usage,
-        ["total tokens", "total"],
-        1,
-        |totals, layout| layout.format_tokens(totals.usage.total_tokens()),
-    ),
-    new_figure(FigureKind::Usage, ["cost"; 2], 0, |totals, layout| {
+    FigureColumn::new(FigureKind::Usage, "cache write", 3, |totals, layout| {
+        layout.format_tokens(totals.usage.cache_write)
+    })
+    .with_short_title("cache w"),
+    FigureColumn::new(FigureKind::Usage, "cache read", 3, |totals, layout| {
+        layout.format_tokens(totals.usage.cache_read)
+    })
+    .with_short_title("cache r"),
+    FigureColumn::new(FigureKind::Usage, "total tokens", 1, |totals, layout| {
+        layout.format_tokens(totals.usage.total_tokens())
+    })
+    .with_short_title("total"),
+    FigureColumn::new(FigureKind::Usage, "cost", 0, |totals, layout| {
         layout.format_cost(totals)
     }),
-    new_figure(FigureKind::Work, ["time"; 2], 8, |totals, _| {
+    FigureColumn::new(FigureKind::Work, "time", 8, |totals, _| {
         format_duration(totals.took_ms)
     }),
-    new_figure(FigureKind::Work, ["files"; 2], 9, |totals, _| {
+    FigureColumn::new(FigureKind::Work, "files", 9, |totals, _| {
         group_digits(totals.changed_file_count() as f64)
     }),
 ];
