@@ -203,9 +203,9 @@ fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
     thread
 }
 
-/// Opens the rollouts that a forked thread inherits from: the one that its first base names, the one
-/// that the base of that rollout names, and so on. A base names a rollout, and how many bytes of it
-/// are inherited.
+/// Opens the rollouts that a forked thread inherits from: the one that its first base names, the
+/// one that the base of that rollout names, and so on. A base names a rollout, and how many bytes of
+/// it are inherited.
 ///
 /// Stops at a base whose rollout is missing or has fewer bytes. The oldest rollout is first in the
 /// result.

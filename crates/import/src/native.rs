@@ -495,8 +495,8 @@ impl<'a> Walk<'a> {
         let Some(index) = open_calls.position(|call| call.source_id == source_id) else {
             return self.write_unseen(entry, state);
         };
-        // Other branches below the response may share the list. If so, `make_mut` copies it for this
-        // branch, and the call remains open on the others.
+        // Other branches below the response may share the list. If so, `make_mut` copies it for
+        // this branch, and the call remains open on the others.
         let call = Rc::make_mut(&mut state.open_calls).remove(index);
         let seen = ModelMessage::Result {
             message,

@@ -328,9 +328,9 @@ impl Input {
     }
 }
 
-/// Fails if standard output is redirected to `file`, a session that is to be read, because the output
-/// would become part of it: `pisess show a.jsonl >> a.jsonl`. `path` is the path of `file`, and
-/// `is_stdout` whether a file is standard output.
+/// Fails if standard output is redirected to `file`, a session that is to be read, because the
+/// output would become part of it: `pisess show a.jsonl >> a.jsonl`. `path` is the path of `file`,
+/// and `is_stdout` compares a file with standard output.
 pub fn refuse_stdout_as_input(
     path: &Path,
     file: &File,

@@ -227,7 +227,8 @@ fn key_name(by: PartKey) -> &'static str {
 /// {"role":"user","tokens":120,"messages":4,"difference":false}            by role, tool or file
 /// ```
 ///
-/// With `--window`, `share` precedes `difference`, which is true only in [`difference_json`].
+/// The name is null for messages without a tool or file. With `--window`, `share` precedes
+/// `difference`, which is true only in [`difference_json`].
 fn part_json(args: &Args, part: &ContextPart, by: PartKey, session: &Session) -> Vec<u8> {
     let row = match part.entry {
         // Only the parts by entry have one.

@@ -93,7 +93,7 @@ impl SummaryBuilder {
         let decisions_max = DECISIONS;
         let decisions = self.decisions.describe(self.turn.number, decisions_max);
         let mut decisions = keep_newest(decisions, decisions_max);
-        // After the limit was applied, which is not for these: their number has its own.
+        // Only now, because the limit is not for these: their number has one of its own.
         self.add_put_off_failures(&mut decisions);
 
         let mut facts = Sections::default();

@@ -92,8 +92,8 @@ impl CodexReader<'_> {
                 self.history.add_user_text(content);
             }
             if role.is("assistant") {
-                // Other replies are held until their usage is read. None follows for this one, so it
-                // is added at once, before the next replacement.
+                // Other replies are held until their usage is read. None follows for this one, so
+                // it is added at once, before the next replacement.
                 self.hold_reply(line, blocks, Object::new())?;
                 self.release_reply()?;
             } else {

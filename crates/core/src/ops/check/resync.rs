@@ -169,9 +169,9 @@ impl<'l> BudgetedScan<'l> {
     }
 }
 
-/// Whether the byte after a value shows that the value is inside of another. `,`, `]` and `}` follow
-/// a member or an item. `"` and `:` follow a value in the text of a string, or one that is a part of
-/// a key; the outer value is damaged then.
+/// Whether the byte after a value shows that the value is inside of another. `,`, `]` and `}`
+/// follow a member or an item. `"` and `:` follow a value in the text of a string, or one that is a
+/// part of a key; the outer value is damaged then.
 fn follows_inner_value(next_byte: u8) -> bool {
     matches!(next_byte, b',' | b']' | b'}' | b':' | b'"')
 }
