@@ -198,8 +198,8 @@ impl Turn {
         self.reply_end == ReplyEnd::Interrupted
     }
 
-    /// Whether the other turn has the same request, by its first line without numbers, and the same
-    /// answer. Turns that a timer starts are alike as long as nothing happens.
+    /// Whether the other turn has the same request, by its first line without times and ids, and the
+    /// same answer. Turns that a timer starts are alike as long as nothing happens.
     pub fn is_alike(&self, other: &Turn) -> bool {
         self.last_words() == other.last_words()
             && self.is_answered()
@@ -237,10 +237,22 @@ impl Turn {
         (strip_digits(&self.request), strip_digits(self.last_words()))
     }
 
-    /// Returns the first line of the request without its digits.
+    /// Returns the first line of the request without times, dates and ids, in which the requests of
+    /// a timer differ: `[cron:5f0c] Check at 10:30` and `[cron:81ab] Check at 11:00`. A plain number
+    /// is kept, because "row 3" and "row 4" are two requests.
     fn request_key(&self) -> String {
-        strip_digits(self.request.lines().next().unwrap_or_default())
+        let first_line = self.request.lines().next().unwrap_or_default();
+        let words = first_line.split_whitespace();
+        let kept_words: Vec<&str> = words.filter(|word| !is_time_or_id(word)).collect();
+        kept_words.join(" ")
     }
+}
+
+/// Whether a word of a request has digits and is more than a plain number: a time, a date, an id.
+fn is_time_or_id(word: &str) -> bool {
+    let has_digit = word.contains(|c: char| c.is_ascii_digit());
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    has_digit && (word.len() > 4 || word.contains([':', '-', '/', '.']))
 }
 
 /// The lines above what was added to a request.

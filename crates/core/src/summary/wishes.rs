@@ -119,12 +119,29 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
         if is_whole_message && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence) {
             continue;
         }
-        let is_quotable = (SHORT_REPLY..POINT).contains(&display_width(sentence));
+        if is_diagnostic(sentence) {
+            continue;
+        }
+        let is_quotable = (SHORT_WISH..POINT).contains(&display_width(sentence));
         if is_quotable && !ends_in_question(sentence) && has_binding_clause(sentence) {
             quotations.push(quote_line(sentence, POINT));
         }
     }
     quotations
+}
+
+/// The least width of a wish, in columns: `no frames` is one, `no no` is none.
+const SHORT_WISH: usize = 9;
+
+/// Whether a sentence is a line of a program's output that the user pasted: it begins with the kind
+/// of message, as in `fatal: You must always set user.email` and `npm ERR! never run it with sudo`.
+fn is_diagnostic(sentence: &str) -> bool {
+    static KIND: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(
+            r"(?ix)^\W*(npm\ )?(fatal|error|err!|warning|panic|exception|traceback)(:|!|\[|\ (?-i:[A-Z]))",
+        )
+    });
+    KIND.is_match(sentence)
 }
 
 /// Whether a wish forbids or demands something in general, wherever it stands: "never", "always".

@@ -1173,3 +1173,60 @@ fn a_wish_that_was_added_comes_with_the_request_that_it_was_added_to() {
         "- \"no leave it in the drawer, i copy the drawer anyway\" (on \"rename the list, boats.toml\")"
     );
 }
+
+/// What a timer repeats differs only in times and ids. Requests for two things are two.
+#[test]
+fn requests_that_differ_in_a_plain_number_are_not_one() {
+    let messages = [
+        user("paint row 3 of the sign red"),
+        says("It is red."),
+        user("paint row 4 of the sign red"),
+        says("It is red."),
+    ];
+    let text = summary(None, messages);
+    assert!(text.contains("row 3 of the sign"), "{text}");
+    assert!(text.contains("> paint row 4 of the sign red"), "{text}");
+
+    let mut messages = vec![user("Watch the ferry timetable."), says("I watch it.")];
+    for (id, time) in [
+        ("5f0c81", "10:30"),
+        ("81ab02", "11:00"),
+        ("990132", "2026-03-02"),
+    ] {
+        messages.push(user(&format!("[cron:{id}] Check the timetable at {time}")));
+        messages.push(says("Nothing new."));
+    }
+    let text = summary(None, messages);
+    assert_eq!(text.matches("[cron:").count(), 1, "{text}");
+}
+
+#[test]
+fn short_wishes_are_listed_and_lines_of_errors_are_not() {
+    let constraints = |request: &str| {
+        let messages = [
+            user("Make the page of the ferry."),
+            says("It is made."),
+            user(request),
+            says("Done."),
+            user("Now the map of the harbour."),
+        ];
+        let text = summary(None, messages);
+        below(&text, "## Constraints & Preferences").join("\n")
+    };
+    for wish in [
+        "no jquery!",
+        "no frames",
+        "dont use bold",
+        "Error messages must always be in French.",
+    ] {
+        assert!(constraints(wish).contains(wish), "{wish}");
+    }
+    for pasted in [
+        "fatal: You must always set user.email before commit",
+        "ERROR You must not run this as root. Never use sudo with npm.",
+        "npm ERR! never run it with sudo",
+    ] {
+        assert!(!constraints(pasted).contains("ou must"), "{pasted}");
+        assert!(!constraints(pasted).contains("npm ERR"), "{pasted}");
+    }
+}
