@@ -92,15 +92,18 @@ pub struct SessionsToRead {
 }
 
 impl SessionsArgs {
-    /// Finds the sessions of pi and oh-my-pi; with `--source`, those of other agents, or of all.
+    /// Finds the sessions of pi and oh-my-pi, or of the agents that [`SessionsArgs::sources`] names.
+    /// A path may lead to a session of any agent, unless `--source` names some.
     ///
-    /// `period` does not select sessions of other agents.
+    /// `period` leaves out older files where sessions of pi and oh-my-pi, and given directories, are
+    /// searched; not in the stores of other agents.
     pub fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         self.refuse_conflicts()?;
         let Some(sources) = self.sources(ui)? else {
             return self.find_own_sessions(period, ui);
         };
         if !sources.includes_own {
+            // This warns itself if there are none.
             let found = find_sources(&sources.origins, &self.paths, self.all, ui)?;
             let mut sessions = SessionsToRead::from_files(found.files);
             sessions.report_failures(&found.failures, ui);
@@ -108,13 +111,14 @@ impl SessionsArgs {
         }
 
         // A session may have been imported from another agent, so that both have the same requests.
-        // These are counted once, for the session that is read first: the import.
-        let mut sessions = self.read_own_sessions(period, ui)?;
+        // `stats` counts these for the session that it reads first, so the imports come first.
+        let mut sessions = self.find_own_or_given(period, ui)?;
         let of_others = if self.paths.is_empty() {
             let here = ui.current_folder().to_owned();
             let project = if self.all { None } else { Some(here.as_path()) };
             find_sessions_of(&sources.origins, project, ui)
         } else {
+            // The files among the paths were found above, whatever their agent.
             find_sources_of_projects(&sources.origins, &self.paths, &sessions.files, ui)
         };
         sessions.add_files(of_others);
@@ -122,9 +126,9 @@ impl SessionsArgs {
         Ok(sessions)
     }
 
-    /// Returns the agents whose sessions are read, as [`SourceArgs::sources`] does. The environment
-    /// only decides where sessions are searched for: a path may lead to a session of any agent, and
-    /// other agents have no archives.
+    /// Returns the agents that `--source` names, or the environment ([`SourceArgs::sources`]).
+    /// `None` if neither does. The environment only decides where sessions are searched for: a path
+    /// may lead to a session of any agent, and other agents have no archives.
     pub fn sources(&self, ui: &Ui) -> Result<Option<Sources>, Failure> {
         let searches = self.paths.is_empty() && !self.archived;
         if searches || self.source.is_given() {
@@ -142,14 +146,14 @@ impl SessionsArgs {
         period: Period,
         ui: &mut Ui,
     ) -> Result<SessionsToRead, Failure> {
-        let sessions = self.read_own_sessions(period, ui)?;
+        let sessions = self.find_own_or_given(period, ui)?;
         self.warn_of_none(&sessions, ui);
         Ok(sessions)
     }
 
     /// Finds sessions as [`SessionsArgs::find_own_sessions`] does, without a warning if there are
     /// none.
-    fn read_own_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
+    fn find_own_or_given(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         self.refuse_conflicts()?;
         let stores = SessionStores::locate(ui);
         let FoundSessions {

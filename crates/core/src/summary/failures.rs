@@ -30,8 +30,9 @@ pub(super) struct OpenFailures {
 struct OpenFailure {
     is_of_current_turn: bool,
     may_be_over: bool,
-    /// Whether its turn was answered without a word on it, or the missing program was replaced.
-    is_passed_over: bool,
+    /// Whether it is no blocker any more: its turn was answered without a word on it and other work
+    /// followed, or the program that was missing was replaced.
+    is_settled_otherwise: bool,
     /// Whether the last words of the current turn mention it.
     is_in_last_words: bool,
     /// Its description.
@@ -39,14 +40,21 @@ struct OpenFailure {
 }
 
 impl ToolHistory {
-    /// Describes the failures that no later call settled: first those that the last words of the
-    /// current turn mention, then others that are certainly open, then those that may be over. The
-    /// newest of each group comes first. What the user said to a failure follows it.
+    /// Describes the failures whose step was not run again with a known result: first those that the
+    /// last words of the current turn mention, then others that are certainly open, then those that
+    /// may be over. The newest of each group comes first. What the user said to a failure follows
+    /// it, after an offer of the assistant to which the user replied.
     ///
-    /// A step that names a path which was removed since is left out: it cannot be run again. So is
-    /// a step that the user gave up in reply, or reported to work. A failure of an answered turn that
-    /// nobody spoke of is left out, too: the work was done in another way. What the user put off is
-    /// listed apart.
+    /// Left out are:
+    ///
+    /// - a step that names a path which was removed since: it cannot be run again
+    /// - the failures of a turn that the user answered with giving up ("never mind"), or by saying
+    ///   that it works
+    /// - a failure of an answered turn that nobody spoke of, if other work followed: the work was
+    ///   done in another way
+    /// - a missing program that was replaced, whoever spoke of it
+    ///
+    /// What the user put off is listed apart.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
@@ -87,10 +95,6 @@ impl ToolHistory {
             let is_remarked_on = matches!(reaction, Some(Reaction::Remark(_)));
             let mut failure = self.describe_failure(run, step, turn, is_remarked_on, later_runs);
             if let Some(reaction) = reaction {
-                // The user noticed it, so it was not passed over.
-                if !run.has_missing_program() {
-                    failure.is_passed_over = false;
-                }
                 let words = reaction.words();
                 if let Some(offer) = turn.and_then(|turn| turn.quote_offer_before(words)) {
                     failure.point.push_str(&format!("; the assistant: {offer}"));
@@ -100,11 +104,12 @@ impl ToolHistory {
                     .point
                     .push_str(&format!("; then the user: {quotation}"));
             }
-            if !failure.is_passed_over {
+            if !failure.is_settled_otherwise {
                 failures.push(failure);
             }
         }
-        // A stable sort, so the newest stays first in each group.
+        // A stable sort, so the newest stays first in each group. What the last words mention is
+        // always open, so these are three groups.
         failures.sort_by_key(|failure| (failure.may_be_over, !failure.is_in_last_words));
         OpenFailures {
             is_of_current_turn: failures.iter().any(|failure| failure.is_of_current_turn),
@@ -166,7 +171,7 @@ impl ToolHistory {
         OpenFailure {
             is_of_current_turn,
             may_be_over: !is_open,
-            is_passed_over: is_replaced || is_answered && !is_known_open && !is_reported,
+            is_settled_otherwise: is_replaced || is_answered && !is_known_open && !is_reported,
             is_in_last_words: is_of_current_turn && is_mentioned,
             point,
         }

@@ -88,7 +88,7 @@ impl Trail {
     /// Reads all entries of a file that replaced the one that was read before. `source` must end
     /// with a whole line.
     ///
-    /// The new file may begin with the entries of the old one. [`Trail::follow_entry`] recognizes
+    /// The new file may begin with the entries of the old one. `Trail::follow_entry` recognizes
     /// the last of these by its id, so that the branches before it are not reported again.
     ///
     /// # Errors

@@ -227,15 +227,17 @@ pub fn array_of_name(text: &[u8], name: &Range<usize>) -> Option<usize> {
     Some(bracket + 1)
 }
 
-/// The maximum depth of objects in an array that is read. Each array is read for itself, so one
-/// that is in many others would be read as often.
+/// The maximum depth of objects in an array; reading stops at a deeper one. The array of each key
+/// is read for itself, so without a limit, `"api_key":[{` repeated would take quadratic time.
 const MOST_NESTED_OBJECTS: usize = 8;
 
-/// Returns the ranges of the strings in an array, and in the arrays in it, without quotes, given the
-/// offset after its opening bracket. Strings that [`WrittenValue::read`] does not accept are
-/// skipped, and so are other items. What an object contains belongs to the keys of the object.
+/// Returns the ranges between the quotes of the strings in an array, and in the arrays in it, given
+/// the offset after its opening bracket. Strings with white space or an escape, or that are too
+/// long ([`WrittenValue::read`]), are skipped, and so are other items. What an object contains is
+/// read for the keys of the object, if they name secrets.
 ///
-/// An item right after another one, as in `[row["x9Qd"]]`, ends the reading: this is code or prose.
+/// The reading ends at a string that is not closed, and at what is no part of an array: a comment,
+/// or an item right after another one, as in `[row["x9Qd"]]` and `[b"x9Qd"]`. This is code or prose.
 pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
     let mut strings = Vec::new();
     let mut array_depth = 1;
