@@ -692,8 +692,10 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
         ));
     }
 
-    if let Some(missing) = &failure.path
-        && let Some(similar) = find_similar_file(Path::new(missing))
+    // A failure about a name has no path. The name may be the first argument, or a later one.
+    let missing = Path::new(failure.path.as_deref().unwrap_or(&first));
+    if !missing.exists()
+        && let Some(similar) = find_similar_file(missing)
     {
         return failure.with_hint(format!("did you mean {similar}?"));
     }

@@ -874,6 +874,7 @@ fn the_order_of_arguments_is_in_the_hint() {
     assert_snapshot!(said("show 1a2b3c05"), @"1a2b3c05: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions; an entry or a label comes after the session: pisess show last 1a2b3c05)");
     assert_snapshot!(said("show ./two-branchse.jsonl"), @"cannot read ./two-branchse.jsonl: no such file or directory (hint: did you mean ./two-branches.jsonl?)");
     assert_snapshot!(said("show ./two-branches"), @"cannot read ./two-branches: no such file or directory (hint: did you mean ./two-branches.jsonl?)");
+    assert_snapshot!(s.pisess("show two-branches").real().fails(2), @"two-branches: no such file, and no session with that id or name (hint: did you mean two-branches.jsonl?)");
     let second = said("diff ./two-branches.jsonl ./two-branchse.jsonl");
     assert!(
         second.contains("did you mean ./two-branches.jsonl?"),
