@@ -242,38 +242,11 @@ pub enum SortKey {
 /// Searches sessions, and prints the matches. With `--follow`, continues with entries that are
 /// written later. Without a match, the exit code is [`Exit::Found`].
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut args = args.clone();
-    // clap takes the first argument for the pattern, even if it is a session.
-    if args.begins_with_session(ui)
-        && let Some(path) = args.pattern.take()
-    {
-        args.sessions.paths.insert(0, path.into());
-    }
-    if args.pattern.is_none() && args.regexp.is_empty() {
-        args.pattern = Some(String::new());
-    }
-    args.range = take_range(&mut args.sessions.paths)?;
+    let args = args.separate_pattern_from_paths(ui)?;
     args.refuse_conflicts()?;
     let period = args.period.parse_period(ui)?;
     let query = build_query(&args, period, ui)?;
-    // New entries are only waited for in sessions of pi and oh-my-pi.
-    let mut sessions = if args.follow {
-        args.sessions.find_own_sessions(period, ui)?
-    } else {
-        args.sessions.find_sessions(period, ui)?
-    };
-    let default_order = if ui.stdout_is_terminal() {
-        SortKey::Time
-    } else {
-        SortKey::Path
-    };
-    if args.range.is_some() {
-        // A range is a part of one session, so its sub-agents are not searched.
-        sessions.retain_given();
-    }
-    if args.sort.unwrap_or(default_order) == SortKey::Time {
-        sessions.sort_newest_first();
-    }
+    let mut sessions = args.find_sessions(period, ui)?;
     let scope = sessions.scope.take();
     if args.follow && scope.is_none() {
         return Err(Failure::usage_error("standard input cannot be followed")
@@ -339,6 +312,47 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
+    /// Returns these arguments with the pattern, the sessions and the range in their places: clap
+    /// takes the first argument for the pattern, even if it is a session, and the range for a
+    /// session.
+    fn separate_pattern_from_paths(&self, ui: &Ui) -> Result<Args, Failure> {
+        let mut args = self.clone();
+        if args.begins_with_session(ui)
+            && let Some(path) = args.pattern.take()
+        {
+            args.sessions.paths.insert(0, path.into());
+        }
+        if args.pattern.is_none() && args.regexp.is_empty() {
+            args.pattern = Some(String::new());
+        }
+        args.range = take_range(&mut args.sessions.paths)?;
+        Ok(args)
+    }
+
+    /// Finds the sessions to search, in the order of `--sort`.
+    fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
+        // New entries are only waited for in sessions of pi and oh-my-pi.
+        let mut sessions = if self.follow {
+            self.sessions.find_own_sessions(period, ui)?
+        } else {
+            self.sessions.find_sessions(period, ui)?
+        };
+        if self.range.is_some() {
+            // A range is a part of one session, so its sub-agents are not searched.
+            sessions.retain_given();
+        }
+
+        let default_order = if ui.stdout_is_terminal() {
+            SortKey::Time
+        } else {
+            SortKey::Path
+        };
+        if self.sort.unwrap_or(default_order) == SortKey::Time {
+            sessions.sort_newest_first();
+        }
+        Ok(sessions)
+    }
+
     /// Whether the first argument is a session, and not the pattern. With `-e`, it always is. Other
     /// options that select entries make the pattern optional: then a single argument is a session
     /// if it is a file or the id of a session.
