@@ -15,8 +15,8 @@ pub fn open_source(path: &Path) -> Result<Opened, StoreError> {
     store::open(path, begins_as_foreign)
 }
 
-/// Detects which agent wrote a file. `None` if none of the other agents did. A pipe is not examined,
-/// because it can be read only once: it counts as none of theirs.
+/// Detects which agent wrote a file. `None` if none of the other agents did. A pipe is not
+/// examined, because it can be read only once: it counts as none of theirs.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -204,8 +204,8 @@ fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
 }
 
 /// Opens the rollouts that a forked thread inherits from: the one that its first base names, the
-/// one that the base of that rollout names, and so on. A base names a rollout, and how many bytes of
-/// it are inherited.
+/// one that the base of that rollout names, and so on. A base names a rollout, and how many bytes
+/// of it are inherited.
 ///
 /// Stops at a base whose rollout is missing or has fewer bytes. The oldest rollout is first in the
 /// result.

@@ -92,11 +92,11 @@ pub struct SessionsToRead {
 }
 
 impl SessionsArgs {
-    /// Finds the sessions of pi and oh-my-pi, or of the agents that [`SessionsArgs::sources`] names.
-    /// A path may lead to a session of any agent, unless `--source` names some.
+    /// Finds the sessions of pi and oh-my-pi, or of the agents that [`SessionsArgs::sources`]
+    /// names. A path may lead to a session of any agent, unless `--source` names some.
     ///
-    /// `period` leaves out older files where sessions of pi and oh-my-pi, and given directories, are
-    /// searched; not in the stores of other agents.
+    /// `period` leaves out older files where sessions of pi and oh-my-pi, and given directories,
+    /// are searched; not in the stores of other agents.
     pub fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         self.refuse_conflicts()?;
         let Some(sources) = self.sources(ui)? else {

@@ -78,8 +78,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
 }
 
-/// Warns that nothing follows the entry to go back to, which was found by its text. The text is often
-/// in the answer, too, which is newer than the user message that was meant.
+/// Warns that nothing follows the entry to go back to, which was found by its text. The text is
+/// often in the answer, too, which is newer than the user message that was meant.
 fn warn_of_end(open: &OpenSession, reference: &str, ui: &mut Ui) {
     let hint = if last_request(&open.session, open.session.leaf).is_some() {
         let request = quote_word(format!("{reference}^{{user}}").as_ref());

@@ -85,9 +85,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(worst_exit)
 }
 
-/// Prints the command that continues a session, or with `--exec` runs it. If the session's directory
-/// is missing, printing only warns, because the command still shows where the session was. All
-/// sessions share `rollouts`.
+/// Prints the command that continues a session, or with `--exec` runs it. If the session's
+/// directory is missing, printing only warns, because the command still shows where the session
+/// was. All sessions share `rollouts`.
 fn resume_session(
     session: &Path,
     rollouts: &Rollouts,

@@ -125,8 +125,8 @@ impl From<NodeIx> for LineNodes {
 }
 
 impl<'o> SourceReader<'o> for ClaudeReader<'o> {
-    /// Reads a line: adds its entries at once, or lets it wait for the end of a response whose lines
-    /// become one message. A line that pisess wrote becomes the entry that is stored in it.
+    /// Reads a line: adds its entries at once, or lets it wait for the end of a response whose
+    /// lines become one message. A line that pisess wrote becomes the entry that is stored in it.
     fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
         self.detect_sub_agent_file(value);
         let mut line = self.parse_line(offset, value, self.time_ms);

@@ -150,8 +150,8 @@ pub enum InPlaceUse {
 /// Writes the whole session of pi that a source becomes, as [`write_converted_session`] does, but
 /// reads the source only once: without a survey.
 ///
-/// The name is known only at the end of the source. In other formats it is in the head, but a session
-/// of pi has it in an entry.
+/// The name is known only at the end of the source. In other formats it is in the head, but a
+/// session of pi has it in an entry.
 pub fn write_in_place(
     source: &JoinedSource,
     head: &SourceHead,

@@ -217,8 +217,8 @@ impl<'a> Outlined<'a> {
     }
 
     /// Copies the value of a whole line, with its outline. A large outline is left out if it takes
-    /// more memory than the line, as with an array of many numbers: the members of the copy are then
-    /// found by walking.
+    /// more memory than the line, as with an array of many numbers: the members of the copy are
+    /// then found by walking.
     pub fn copy_line(self) -> OutlinedCopy {
         debug_assert_eq!(
             self.line.len(),

@@ -112,8 +112,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns a scanner of one value that may span lines, as in a document from elsewhere (a hook's
-    /// reply).
+    /// Returns a scanner of one value that may span lines, as in a document from elsewhere (a
+    /// hook's reply).
     pub fn document(bytes: &'a [u8]) -> Self {
         Scanner {
             newline_is_space: true,

@@ -197,8 +197,8 @@ impl<'a> LastEntry<'a> {
     /// not).
     fn is_of_a_turn(&self) -> bool {
         let custom_type = self.custom_type.as_deref().unwrap_or_default();
-        // `session_info` and `context_edit` count: in pi, an extension may name the session, or edit
-        // the context, in the middle of a turn.
+        // `session_info` and `context_edit` count: in pi, an extension may name the session, or
+        // edit the context, in the middle of a turn.
         match &*self.kind {
             "session" | "label" | "compaction" | "branch_summary" => false,
             "custom" => custom_type != "session_exit" && !custom_type.starts_with("pisess"),

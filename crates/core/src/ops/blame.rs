@@ -44,8 +44,8 @@ impl WrittenText {
         }
     }
 
-    /// Returns what the call replaced, as the lines of a unified diff without headings. `None` if it
-    /// wrote the whole file.
+    /// Returns what the call replaced, as the lines of a unified diff without headings. `None` if
+    /// it wrote the whole file.
     pub fn diff(&self) -> Option<String> {
         let recorded;
         let replacements = match &self.change {

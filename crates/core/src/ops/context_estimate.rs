@@ -125,10 +125,10 @@ fn is_changed_after(ix: EntryIx, path: &[EntryIx], session: &Session) -> bool {
     })
 }
 
-/// Returns the tokens of the system prompt and the tools for a path on which an edit or a compaction
-/// follows the last count of the provider. pi then estimates the messages alone, and the session
-/// usually does not record the prompt and the tools. They are what the last count had beyond the
-/// estimates of its messages.
+/// Returns the tokens of the system prompt and the tools for a path on which an edit or a
+/// compaction follows the last count of the provider. pi then estimates the messages alone, and the
+/// session usually does not record the prompt and the tools. They are what the last count had
+/// beyond the estimates of its messages.
 ///
 /// `None` if the agent still uses the provider's count, or if the estimates were larger than it.
 /// Also `None` if payloads were pruned after the count: the count includes them, and the estimates

@@ -55,8 +55,8 @@ pub struct ListedSession {
     pub id: Text<'static>,
     /// The agent that writes the session.
     pub agent: Dialect,
-    /// The name of the program that wrote the session, if it is another agent. The session is then a
-    /// converted one of `agent`, and the caller sets the name.
+    /// The name of the program that wrote the session, if it is another agent. The session is then
+    /// a converted one of `agent`, and the caller sets the name.
     pub other_agent: Option<&'static str>,
     /// The version in the header; 1 if there is none.
     pub version: f64,

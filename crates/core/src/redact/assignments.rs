@@ -85,8 +85,8 @@ pub fn each_assignment(text: &[u8], mut visit: impl FnMut(AssignedSecret)) {
 }
 
 /// Returns the kind of secret in the value of a JSON member, judged by the key and the value;
-/// `None` if the value is not a secret. The key has no escapes. The value is as written in the line,
-/// without quotes.
+/// `None` if the value is not a secret. The key has no escapes. The value is as written in the
+/// line, without quotes.
 pub fn kind_of_member(key: &[u8], value: &[u8]) -> Option<&'static str> {
     // The same limits as for a value in text: see `WrittenValue::read`.
     let has_space = value.iter().any(u8::is_ascii_whitespace);

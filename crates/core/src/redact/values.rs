@@ -41,8 +41,8 @@ impl SecretValue {
         is_contextual(self.kind) && may_be_word
     }
 
-    /// Returns the length in bytes of the longest prefix in the table of shapes with which the value
-    /// begins: it is no secret. 0 if there is none.
+    /// Returns the length in bytes of the longest prefix in the table of shapes with which the
+    /// value begins: it is no secret. 0 if there is none.
     pub fn shape_prefix_len(&self) -> usize {
         let prefixes = SHAPES.iter().map(|shape| shape.prefix);
         let own_prefixes = prefixes.filter(|prefix| self.bytes.starts_with(prefix.as_bytes()));

@@ -1,6 +1,6 @@
-//! Entry references: `@`, `root`, `:12`, `:$`, `:/TEXT`, `id:X`, `label:X`, an id, a label, a prefix
-//! of an id, and each of these with suffixes: `^`, `~3`, `+3`, `^{user}`. (`-`, the previous leaf,
-//! is resolved elsewhere, because marks record it.)
+//! Entry references: `@`, `root`, `:12`, `:$`, `:/TEXT`, `id:X`, `label:X`, an id, a label, a
+//! prefix of an id, and each of these with suffixes: `^`, `~3`, `+3`, `^{user}`. (`-`, the previous
+//! leaf, is resolved elsewhere, because marks record it.)
 //!
 //! The whole string is tried as a name first. Then suffixes are removed from the right, one by one.
 //! So an id that ends like a suffix can still be given. Everything but TEXT is case-sensitive.
@@ -426,8 +426,8 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
     Some((before, Suffix::Down(steps)))
 }
 
-/// Returns the nearest entry of a kind at or above `from`, as for `REF^{user}`. `reference`, for the
-/// error if there is none, is the part before the suffix, which names `from`.
+/// Returns the nearest entry of a kind at or above `from`, as for `REF^{user}`. `reference`, for
+/// the error if there is none, is the part before the suffix, which names `from`.
 fn find_nearest(
     session: &Session,
     from: Option<EntryIx>,

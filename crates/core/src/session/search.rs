@@ -97,8 +97,8 @@ impl SearchWords {
         }
     }
 
-    /// Returns the search for a phrase: the words in this order, with any white space between two of
-    /// them. The phrase counts as one word.
+    /// Returns the search for a phrase: the words in this order, with any white space between two
+    /// of them. The phrase counts as one word.
     pub fn phrase(typed: &str) -> SearchWords {
         let words: Vec<String> = typed.split_whitespace().map(word_source).collect();
         if words.is_empty() {

@@ -142,8 +142,8 @@ const EARLIER_VALUES: &str = r"
     (earlier|previous|old|früheren?|alten?)\ (tables?|numbers|values|figures|measurements|results|tabellen?|zahlen|werte)
     | (tables?|numbers|values|figures|results|ones?|tabellen?|zahlen|werte)\ (before|above|from\ before|von\ vorhin|oben)";
 
-/// Whether a sentence of a reply calls earlier values out of date: "The table before is void.", "The
-/// earlier tables are too high."
+/// Whether a sentence of a reply calls earlier values out of date: "The table before is void.",
+/// "The earlier tables are too high."
 pub(super) fn voids_earlier_values(reply: &str) -> bool {
     static VOIDING: LazyLock<Regex> = LazyLock::new(|| {
         let words = OUT_OF_DATE.join("|").replace(' ', r"\ ");

@@ -40,10 +40,10 @@ struct OpenFailure {
 }
 
 impl ToolHistory {
-    /// Describes the failures whose step was not run again with a known result: first those that the
-    /// last words of the current turn mention, then others that are certainly open, then those that
-    /// may be over. The newest of each group comes first. What the user said to a failure follows
-    /// it, after an offer of the assistant to which the user replied.
+    /// Describes the failures whose step was not run again with a known result: first those that
+    /// the last words of the current turn mention, then others that are certainly open, then those
+    /// that may be over. The newest of each group comes first. What the user said to a failure
+    /// follows it, after an offer of the assistant to which the user replied.
     ///
     /// Left out are:
     ///

@@ -103,8 +103,8 @@ pub(super) fn find_question_items(reply: &str) -> Vec<&str> {
     items
 }
 
-/// Quotes items of a list on one line, with their numbers: `"(1) the map / (2) the legend"`. If they
-/// take more than `max` UTF-16 units, each is cut to its share.
+/// Quotes items of a list on one line, with their numbers: `"(1) the map / (2) the legend"`. If
+/// they take more than `max` UTF-16 units, each is cut to its share.
 pub(super) fn quote_items(items: &[&str], max: usize) -> String {
     let size: usize = items.iter().map(|item| count_utf16(item)).sum();
     let item_max = if size > max { max / items.len() } else { max };

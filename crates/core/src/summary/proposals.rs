@@ -175,10 +175,10 @@ impl<'r> Proposal<'r> {
     ///   of a list, which is quoted in at most half of `answer_max`.
     /// - `Advised "A table is faster here.", the user decided "use the table"`: of advice, the last
     ///   sentence is quoted that has a word of the answer.
-    /// - `Asked "(1) How wide? / (2) In which colors?", the user answered "3 m, and blue"`: the reply
-    ///   asks several questions in a list. They take up to half as much again.
-    /// - `Asked "a) the map / b) the legend", the user answered "b, but small"`: the reply lists what
-    ///   can be chosen, and does not end in the question.
+    /// - `Asked "(1) How wide? / (2) In which colors?", the user answered "3 m, and blue"`: the
+    ///   reply asks several questions in a list. They take up to half as much again.
+    /// - `Asked "a) the map / b) the legend", the user answered "b, but small"`: the reply lists
+    ///   what can be chosen, and does not end in the question.
     ///
     /// The request is quoted before them if only it names what they are about.
     pub fn describe_decision(

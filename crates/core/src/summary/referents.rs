@@ -112,8 +112,8 @@ pub(super) fn shares_word(reply: &str, message: &str) -> bool {
     content_words(&reply).any(|word| said.contains(word))
 }
 
-/// Returns the last sentence of a reply that shares a word of content with the message. Without one,
-/// this is the first sentence, which says what was done, or the last one if the message is a
+/// Returns the last sentence of a reply that shares a word of content with the message. Without
+/// one, this is the first sentence, which says what was done, or the last one if the message is a
 /// correction ("no! keep it"): the user objects to what was read last.
 fn find_relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
     let mut sentences = Vec::new();

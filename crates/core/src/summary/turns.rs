@@ -198,8 +198,8 @@ impl Turn {
         self.reply_end == ReplyEnd::Interrupted
     }
 
-    /// Whether the other turn has the same request, by its first line without times and ids, and the
-    /// same answer. Turns that a timer starts are alike as long as nothing happens.
+    /// Whether the other turn has the same request, by its first line without times and ids, and
+    /// the same answer. Turns that a timer starts are alike as long as nothing happens.
     pub fn is_alike(&self, other: &Turn) -> bool {
         self.last_words() == other.last_words()
             && self.is_answered()
@@ -238,8 +238,8 @@ impl Turn {
     }
 
     /// Returns the first line of the request without times, dates and ids, in which the requests of
-    /// a timer differ: `[cron:5f0c] Check at 10:30` and `[cron:81ab] Check at 11:00`. A plain number
-    /// is kept, because "row 3" and "row 4" are two requests.
+    /// a timer differ: `[cron:5f0c] Check at 10:30` and `[cron:81ab] Check at 11:00`. A plain
+    /// number is kept, because "row 3" and "row 4" are two requests.
     fn request_key(&self) -> String {
         let first_line = self.request.lines().next().unwrap_or_default();
         let words = first_line.split_whitespace();

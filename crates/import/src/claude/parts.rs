@@ -129,8 +129,8 @@ impl OpenResponse {
         }
     }
 
-    /// Adds a line, which does not end the response, to those that wait. `uuid` is the `uuid` of the
-    /// line: lines below a part, or below a line that is below the response, are below it, too.
+    /// Adds a line, which does not end the response, to those that wait. `uuid` is the `uuid` of
+    /// the line: lines below a part, or below a line that is below the response, are below it, too.
     fn push(&mut self, line: SourceLine, relation: Relation, uuid: Option<Box<[u8]>>) {
         if matches!(relation, Relation::Part | Relation::Below) {
             self.uuids.extend(uuid);

@@ -39,7 +39,8 @@ impl TokenCounts {
             "cache_creation",
         ];
         let [input, output, cache_read, cache_write, writes] = usage.get_all(names);
-        // How many of the tokens of `cache_write` the cache keeps for five minutes, and for an hour.
+        // How many of the tokens of `cache_write` the cache keeps for five minutes, and for an
+        // hour.
         let writes = writes.unwrap_or(Raw::NULL.into());
         let count = |value: Option<Outlined>| finite_or_zero(value.map(Outlined::raw));
         TokenCounts {
@@ -354,9 +355,9 @@ impl<'a> ResponseBlocks<'a> {
         }
     }
 
-    /// Returns why the response ended, as pi names it. `lines` are all its lines, and `api_error` is
-    /// the error in the first. The last reason counts, because earlier lines are written while the
-    /// response goes on.
+    /// Returns why the response ended, as pi names it. `lines` are all its lines, and `api_error`
+    /// is the error in the first. The last reason counts, because earlier lines are written while
+    /// the response goes on.
     fn find_stop_reason(&self, api_error: &ApiError, lines: &[&ClaudeLine]) -> &'static str {
         let mut reasons = lines.iter().rev().filter_map(|line| line.stop_reason);
         let reason = reasons.find(|reason| !reason.is_null()).map(Outlined::raw);

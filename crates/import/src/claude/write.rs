@@ -165,8 +165,8 @@ impl<'a> ClaudeWriter<'a> {
             .str("version", VERSION)
     }
 
-    /// Writes a line of the type `kind`, `user` or `assistant`, with a `message` as JSON, and beside
-    /// the message the entry of `source`, for a later import. Returns the line.
+    /// Writes a line of the type `kind`, `user` or `assistant`, with a `message` as JSON, and
+    /// beside the message the entry of `source`, for a later import. Returns the line.
     fn write_message(
         &mut self,
         source: &SourceEntry,
@@ -254,8 +254,8 @@ impl NativeWriter for ClaudeWriter<'_> {
         own_id
     }
 
-    /// Writes what the model sees as one line, except for a compaction, which has two. Remembers the
-    /// last prompt, which the end of the session repeats.
+    /// Writes what the model sees as one line, except for a compaction, which has two. Remembers
+    /// the last prompt, which the end of the session repeats.
     fn write_seen(&mut self, source: &SourceEntry, seen: &ModelMessage) -> io::Result<LineIx> {
         match *seen {
             ModelMessage::User {

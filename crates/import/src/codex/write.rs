@@ -451,8 +451,8 @@ impl NativeWriter for CodexWriter<'_> {
         own_id.split('|').next().unwrap_or(own_id)
     }
 
-    /// Writes what the model sees as items, and what the user sees of it as events, too: Codex shows
-    /// only events.
+    /// Writes what the model sees as items, and what the user sees of it as events, too: Codex
+    /// shows only events.
     fn write_seen(&mut self, source: &SourceEntry, seen: &ModelMessage) -> io::Result<LineIx> {
         match *seen {
             ModelMessage::User {

@@ -131,8 +131,8 @@ enum ParentState<'s> {
     Missing(Text<'s>),
     /// The `parentId` is neither a string nor null: this JSON.
     Odd(&'s [u8]),
-    /// The entry has neither an id nor a `parentId`: it is of version 1, where each entry is a child
-    /// of the one before.
+    /// The entry has neither an id nor a `parentId`: it is of version 1, where each entry is a
+    /// child of the one before.
     Unlinked,
 }
 

@@ -1,6 +1,6 @@
 //! Finds lines that were cut short and then written again as a whole: a program whose write failed
-//! tried once more. Such a line looks like a lost entry, but another line has all of it: that of the
-//! next entry, or of the last entry with the same id.
+//! tried once more. Such a line looks like a lost entry, but another line has all of it: that of
+//! the next entry, or of the last entry with the same id.
 
 use super::finding::{Finding, FindingKind};
 use super::line_repair::{BrokenLine, LineRepair};

@@ -182,9 +182,9 @@ pub fn normalize_line_ends(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Replaces ranges of the original text, given as ranges of the normalized one, which has line feeds
-/// only. The ranges are sorted, and do not overlap. Other lines keep their line ends. New lines get
-/// the line end of the line in which the replaced range starts.
+/// Replaces ranges of the original text, given as ranges of the normalized one, which has line
+/// feeds only. The ranges are sorted, and do not overlap. Other lines keep their line ends. New
+/// lines get the line end of the line in which the replaced range starts.
 fn replace_in_original(original: &str, replacements: &[RangeReplacement]) -> String {
     let offsets = OriginalOffsets::new(original);
     let mut edited = JoinedText::default();

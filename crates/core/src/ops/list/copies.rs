@@ -222,8 +222,8 @@ fn fork_source(header: &Header) -> Option<Vec<u8>> {
 }
 
 /// Returns the id in the file name of a session's path, as a fork has stored it. The path may be of
-/// another operating system. In a name that no agent gave, the text after the last `_` counts as the
-/// id, as in `work_ID.jsonl`. `None` if the name has no id.
+/// another operating system. In a name that no agent gave, the text after the last `_` counts as
+/// the id, as in `work_ID.jsonl`. `None` if the name has no id.
 fn id_in_stored_path(path: &[u8]) -> Option<Vec<u8>> {
     let path = String::from_utf8_lossy(path);
     let name = file_name(&path);

@@ -412,7 +412,8 @@ fn is_execution(role: Role) -> bool {
 }
 
 /// Whether the agents define the members of a message with this role. If so, all texts are in
-/// members that `ShownEntry::push_message_member` handles by name, and any other member is a detail.
+/// members that `ShownEntry::push_message_member` handles by name, and any other member is a
+/// detail.
 ///
 /// A message with any other role comes from an extension or a later version of an agent, and may
 /// have its text in any member.

@@ -159,7 +159,8 @@ impl<'s> Counter<'s> {
     /// advances the turn.
     fn count_entry(&mut self, ix: EntryIx, billing: Billing) {
         let entry = self.session.entry(ix);
-        // Taken even if the entry is not counted, so that the one of the next entry is at the front.
+        // Taken even if the entry is not counted, so that the one of the next entry is at the
+        // front.
         let recorded_attribution = self
             .attributions
             .next_if(|attribution| attribution.entry == ix)

@@ -97,7 +97,8 @@ fn has_likely_value(after_keyword: &[u8]) -> bool {
 }
 
 /// Whether an array is assigned to the name. Any item of the array may be the secret, however far
-/// behind the name it is. Quotes and white space may be escaped, as in JSON in a string of the line.
+/// behind the name it is. Quotes and white space may be escaped, as in JSON in a string of the
+/// line.
 fn begins_array(after_name: &[u8]) -> bool {
     let Some((b':' | b'=', after_operator)) = skip_quotes_and_space(after_name).split_first()
     else {

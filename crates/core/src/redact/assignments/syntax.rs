@@ -237,7 +237,8 @@ const MOST_NESTED_OBJECTS: usize = 8;
 /// read for the keys of the object, if they name secrets.
 ///
 /// The reading ends at a string that is not closed, and at what is no part of an array: a comment,
-/// or an item right after another one, as in `[row["x9Qd"]]` and `[b"x9Qd"]`. This is code or prose.
+/// or an item right after another one, as in `[row["x9Qd"]]` and `[b"x9Qd"]`. This is code or
+/// prose.
 pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
     let mut strings = Vec::new();
     let mut array_depth = 1;

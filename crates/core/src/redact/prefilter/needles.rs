@@ -29,8 +29,8 @@ impl NeededSearches {
     /// Whether the needle whose literal ends at `last_byte` may be part of a secret, judged by the
     /// bytes after the literal.
     pub fn are_called_for(&self, text: &[u8], last_byte: usize) -> bool {
-        // The keywords of text have no rest. They are so frequent that a call that compares no bytes
-        // makes the search of a session take a quarter longer.
+        // The keywords of text have no rest. They are so frequent that a call that compares no
+        // bytes makes the search of a session take a quarter longer.
         if !self.rest.is_empty() && !text[last_byte + 1..].starts_with(&self.rest) {
             return false;
         }

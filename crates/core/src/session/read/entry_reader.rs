@@ -198,10 +198,10 @@ impl<'a> EntryReader<'a> {
 
     /// Makes sure that the window contains a range of the file, and counts the range as requested.
     ///
-    /// If the range is not in the window, a new window is read. It contains the range, and the bytes
-    /// after it or, if the requests go backwards, the bytes before it. Its length is in proportion
-    /// to the number of bytes that were requested of the previous window, so that a caller that
-    /// skips most lines reads little in vain.
+    /// If the range is not in the window, a new window is read. It contains the range, and the
+    /// bytes after it or, if the requests go backwards, the bytes before it. Its length is in
+    /// proportion to the number of bytes that were requested of the previous window, so that a
+    /// caller that skips most lines reads little in vain.
     fn fill_window(&self, window: &mut Window, span: Span) -> io::Result<()> {
         // Messages are requested without the rest of their lines. That rest is a gap between two
         // requests, which counts as requested if it is short. Requests that go backwards have no
