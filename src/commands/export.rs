@@ -88,8 +88,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// extension of the file selects the format: `-o x.md` writes Markdown.
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
-/// typed; only fences, code spans and URLs are formatted. Markdown leaves out settings, bookkeeping
-/// and hidden messages, unless --filter asks for them.
+/// typed; only fences, code spans and URLs are formatted. Without --filter, a page contains every
+/// entry; a document leaves out settings, bookkeeping and hidden messages.
 ///
 /// --no-tools, --no-thinking, --filter and --max-lines leave out parts of pages and documents.
 /// --max-size leaves out as little as possible: lines of output first, then thinking, then tool

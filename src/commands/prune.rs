@@ -55,8 +55,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Moves payloads larger than --over to SESSION.pruned. Payloads are images, results of tools and
 /// commands, and details stored by extensions and tools. A short placeholder, such as `[image
-/// removed, 1.2 MB png]`, replaces each payload. A model sees the placeholder. All other bytes of
-/// the session stay as they are.
+/// removed, 1.2 MB png]`, replaces each payload. A model sees the placeholder of an image or a
+/// result; it never sees details. All other bytes of the session stay as they are.
 ///
 /// Given several sessions or a directory, or with --all or --project, each session is pruned. One
 /// failure does not stop the others. With -n, a table has a row for each session. Given a

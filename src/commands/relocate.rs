@@ -45,8 +45,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// store directory that is empty afterwards stays, too.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
-/// and the fork is reported (exit 4). If a session is in DIR already, forks whose headers still
-/// name an old path are updated.
+/// and the fork is reported (exit 4). If a session belongs to DIR already, it is not moved: only
+/// the headers of forks that still name an old path of its file are updated.
 ///
 /// `relocate OLD NEW` and `relocate --moved-from OLD NEW` move all sessions of the project
 /// directory OLD and of its subdirectories. Use this form after you moved or renamed OLD to NEW.
