@@ -1732,6 +1732,21 @@ fn entries_of_extensions_are_shown_with_the_filter_all() {
     }
 }
 
+/// The default filter hides messages that only call tools. Their results still name the call.
+#[test]
+fn export_filter_shows_the_calls_of_the_results_that_it_keeps() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    for format in ["--as markdown", "--static"] {
+        let form = format!("export -q -o - {format} --filter default ./tour.jsonl");
+        let document = s.run(&form);
+        assert!(document.contains("src/clock.rs:35"), "{format}");
+        assert!(
+            document.contains("the_first_ferry_after_midnight"),
+            "{format}"
+        );
+    }
+}
+
 /// Of a directory, what has no user message is left out; a session that is named is written.
 #[test]
 fn conversations_without_a_question_are_left_out() {

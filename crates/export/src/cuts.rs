@@ -23,11 +23,9 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// Removes the entries that the cuts leave out from `entries`, which is and stays in file
-    /// order.
-    ///
-    /// If only the last entries are exported, they are taken from `path`, whatever `entries` was.
-    pub(super) fn retain_exported(
+    /// If only the last entries are exported, replaces `entries` by the first request and these
+    /// entries of `path`, in file order.
+    pub(super) fn retain_last(
         &self,
         session: &Session,
         path: EntryRange,
@@ -36,6 +34,16 @@ impl Cuts {
         if let Some(count) = self.last_entries {
             *entries = first_request_and_last(session, path, count);
         }
+    }
+
+    /// Removes the entries of kinds that the filter does not show or the user does not want.
+    /// `entries` is and stays in file order; `path` decides which branch a filter calls active.
+    pub(super) fn retain_shown(
+        &self,
+        session: &Session,
+        path: EntryRange,
+        entries: &mut Vec<EntryIx>,
+    ) {
         if let Some(filter) = self.filter {
             let labels = Labels::new(session);
             entries.retain(|&ix| filter_shows(session, &labels, path.end.entry(), filter, ix));

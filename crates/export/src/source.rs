@@ -68,7 +68,8 @@ pub struct Contents<'a> {
     /// For each entry of the session, its position in `entries`; [`NO_NUMBER`] if it is not
     /// exported.
     entry_numbers: Vec<u32>,
-    /// The exported calls, sorted by the id of the call, then by entry.
+    /// The calls of the exported part, sorted by the id of the call, then by entry. Calls that a
+    /// filter hides are among them: a result that is shown names its call.
     calls: Vec<CallEntry<'a>>,
     /// The exported results, sorted in the same way.
     results: Vec<CallEntry<'a>>,
@@ -213,23 +214,30 @@ impl<'a> Contents<'a> {
     pub fn apply_larger_cuts(&mut self, cuts: Cuts) {
         let session = self.session;
         self.cuts = cuts;
-        self.set_entries(self.find_exported_entries());
 
-        // From here on, `entry_number` returns the new numbers: an entry that has one is exported.
+        // If only the last entries are exported, they are counted along this path.
+        let path = self.part.path_range();
+        let mut entries = self.entries_of_part();
+        cuts.retain_last(session, path, &mut entries);
         let calls = session.collected.tool_calls.iter();
-        self.calls = self.exported_call_entries(calls.map(|call| (call.entry, call.id)));
+        self.calls = self.sorted_call_entries(&entries, calls.map(|call| (call.entry, call.id)));
+
+        cuts.retain_shown(session, path, &mut entries);
         let results = session.collected.tool_results.iter();
         self.results =
-            self.exported_call_entries(results.map(|result| (result.entry, result.text)));
+            self.sorted_call_entries(&entries, results.map(|result| (result.entry, result.text)));
+
+        self.set_entries(entries);
+        // From here on, `entry_number` returns the new numbers: an entry that has one is exported.
         self.leaf = session
             .ancestors(self.part.path_range().end.entry())
             .find(|&ix| self.entry_number(ix).is_some());
     }
 
-    /// Returns the entries to export, in file order: all entries of [`Self::part`], which is the
-    /// whole session or a range of a path, without those that [`Self::cuts`] remove.
-    fn find_exported_entries(&self) -> Vec<EntryIx> {
-        let mut entries: Vec<EntryIx> = match self.part {
+    /// Returns the entries of [`Self::part`], which is the whole session or a range of a path, in
+    /// file order.
+    fn entries_of_part(&self) -> Vec<EntryIx> {
+        match self.part {
             // Indexes are in file order.
             ExportedPart::AllBranches(_) => self.session.entry_indexes().collect(),
             ExportedPart::Range(range) => {
@@ -238,12 +246,7 @@ impl<'a> Contents<'a> {
                 entries.sort_unstable();
                 entries
             }
-        };
-
-        // If only the last entries are exported, they are counted along this path.
-        let path = self.part.path_range();
-        self.cuts.retain_exported(self.session, path, &mut entries);
-        entries
+        }
     }
 
     /// Sets the exported entries, and numbers them by their positions.
@@ -256,16 +259,18 @@ impl<'a> Contents<'a> {
         self.entry_numbers = entry_numbers;
     }
 
-    /// Returns the exported calls or results that have an id, sorted by the id of the call, then by
-    /// entry. The iterator gives the entry of each, and where the id of the call is stored.
-    fn exported_call_entries(
+    /// Returns those of the calls or results that have an id and are of one of these entries,
+    /// sorted by the id of the call, then by entry. The iterator gives the entry of each, and where
+    /// the id of the call is stored. `entries` is in file order.
+    fn sorted_call_entries(
         &self,
+        entries: &[EntryIx],
         calls_or_results: impl Iterator<Item = (EntryIx, Slice)>,
     ) -> Vec<CallEntry<'a>> {
         let mut call_entries = Vec::new();
         for (entry, id) in calls_or_results {
             let id = self.session.bytes(id);
-            if self.entry_number(entry).is_some() && !id.is_empty() {
+            if !id.is_empty() && entries.binary_search(&entry).is_ok() {
                 call_entries.push(CallEntry { id, entry });
             }
         }
@@ -619,8 +624,9 @@ impl<'a> Contents<'a> {
         self.session.id(ix).to_string_lossy().into_owned()
     }
 
-    /// Returns the entry with the call that a result answers: the last exported entry before the
-    /// result that has a call with this id. Calls of different turns may have the same id.
+    /// Returns the entry with the call that a result answers: the last entry before the result that
+    /// has a call with this id. Calls of different turns may have the same id. The entry is in the
+    /// exported part, but a filter may hide it.
     fn nearest_call(&self, id: &[u8], result: EntryIx) -> Option<EntryIx> {
         // The calls are sorted by id, then by entry. So the nearest call directly precedes the
         // position at which the result would be inserted.
@@ -644,10 +650,13 @@ impl<'a> Contents<'a> {
         Some(result)
     }
 
-    /// Whether a result is the [`Contents::matching_result`] of a call.
+    /// Whether a result is the [`Contents::matching_result`] of an exported call.
     pub fn is_matching_result(&self, id: &[u8], result: EntryIx) -> bool {
-        self.nearest_call(id, result)
-            .is_some_and(|call| self.nearest_result(id, call) == Some(result))
+        let Some(call) = self.nearest_call(id, result) else {
+            return false;
+        };
+        let is_exported = self.entry_number(call).is_some();
+        is_exported && self.nearest_result(id, call) == Some(result)
     }
 
     /// Returns the entry with the result of a call: the first exported entry after the call that
