@@ -78,8 +78,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The path to the leaf is not indented. At a branch point, the abandoned branches come first:
 /// indented, with the oldest at the top. Then the path continues. The first row of a branch ends
-/// with the number of messages in the branch and the age of the newest message. Labels, names and
-/// marks of `switch` are not counted.
+/// with the number of messages in the branch and the age of the newest message. Messages that a
+/// filter or --search hides are counted; labels, names and marks of `switch` are not.
 ///
 /// An abandoned branch of more than three rows is folded into one row. The row shows the id of the
 /// last entry, the number of messages, the last label, the first user message and the age. `pisess

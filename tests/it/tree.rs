@@ -187,6 +187,23 @@ fn search_takes_all_words_in_any_case() {
     assert_eq!((none.code, none.text().as_str()), (1, ""));
 }
 
+/// `clock.rs` is not in the first message of the branch, so its first row is another entry.
+#[test]
+fn tree_search_and_filters_do_not_change_the_size_of_a_branch() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    for view in [
+        "",
+        "--unfold",
+        "--search clock.rs",
+        "--filter no-tools --unfold",
+        "--filter all --unfold",
+    ] {
+        let rows = s.run(&format!("tree ./tour.jsonl {view}"));
+        assert!(rows.contains("8 messages"), "{view}:\n{rows}");
+        assert_eq!(rows.matches(" messages").count(), 1, "{view}:\n{rows}");
+    }
+}
+
 #[test]
 fn search_finds_words_wherever_an_entry_says_them() {
     let far = "x ".repeat(400);

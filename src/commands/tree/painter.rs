@@ -127,8 +127,11 @@ pub struct TreePainter<'a> {
     entry_painter: EntryPainter<'a>,
     /// The printed rows, each with the rows of the drawing that it represents.
     groups: Vec<RowGroup>,
-    /// The size and age of the branch below each entry. Empty if no branch is drawn.
-    branch_extents: Vec<SubtreeExtent>,
+    /// The size and age of the subtree of each entry. Empty if no branch is drawn.
+    subtree_extents: Vec<SubtreeExtent>,
+    /// Whether each entry has a row in the drawing: a filter or a search hides others. Empty if no
+    /// branch is drawn.
+    is_drawn: Vec<bool>,
     now_ms: i64,
     /// The number of levels that are drawn: at least 1, at most [`MAX_LEVELS`].
     max_levels: usize,
@@ -189,11 +192,15 @@ impl<'a> TreePainter<'a> {
             .tree_rows
             .iter()
             .any(|tree_row| tree_row.has_connector);
-        let branch_extents = if has_branches {
-            measure_subtrees(session)
-        } else {
-            Vec::new()
-        };
+        let mut subtree_extents = Vec::new();
+        let mut is_drawn = Vec::new();
+        if has_branches {
+            subtree_extents = measure_subtrees(session);
+            is_drawn = vec![false; session.entries.len()];
+            for tree_row in &drawing.tree_rows {
+                is_drawn[tree_row.entry.index()] = true;
+            }
+        }
         let max_levels = match ui.row_width() {
             Some(width) => levels_that_fit(width).min(MAX_LEVELS),
             None => MAX_LEVELS,
@@ -211,7 +218,8 @@ impl<'a> TreePainter<'a> {
         }
         Ok(TreePainter {
             groups,
-            branch_extents,
+            subtree_extents,
+            is_drawn,
             now_ms,
             max_levels,
             id_column,
@@ -546,17 +554,38 @@ impl<'a> TreePainter<'a> {
         }
         let first_row = self.first_tree_row(group);
         if first_row.has_connector
-            && let Some(extent) = self.branch_extent(first_row.entry)
+            && let Some(extent) = self.describe_extent(first_row.entry)
         {
             marks.push(RowMark::new(format!("  {extent}"), styles.dim));
         }
         marks
     }
 
-    /// Returns the size of the branch below an entry, and the age of its newest entry, as in `(8
-    /// messages, 2h)`. `None` if the branch has only bookkeeping.
-    fn branch_extent(&self, ix: EntryIx) -> Option<String> {
-        let extent = self.branch_extents[ix.index()];
+    /// Returns the extent of the branch whose first row has the entry `first_drawn`.
+    ///
+    /// A filter or a search may hide the first entries of the branch. They count, too, so that a
+    /// branch has the same size in each view. They are the ancestors of `first_drawn` below the
+    /// branch point, which is the nearest ancestor that is drawn or has messages on other branches.
+    fn branch_extent(&self, first_drawn: EntryIx) -> SubtreeExtent {
+        let session = self.entry_painter.drawing.session;
+        let mut extent = self.subtree_extents[first_drawn.index()];
+        let parent = session.entry(first_drawn).parent;
+        for above in session.ancestors(parent) {
+            let extent_above = self.subtree_extents[above.index()];
+            let own_count = u32::from(!session.entry(above).kind.is_bookkeeping());
+            let is_branch_point = extent_above.entry_count > extent.entry_count + own_count;
+            if is_branch_point || self.is_drawn[above.index()] {
+                break;
+            }
+            extent = extent_above;
+        }
+        extent
+    }
+
+    /// Returns the size of a branch, and the age of its newest entry, as in `(8 messages, 2h)`.
+    /// `None` if the branch has only bookkeeping. `first_drawn` is the entry of its first row.
+    fn describe_extent(&self, first_drawn: EntryIx) -> Option<String> {
+        let extent = self.branch_extent(first_drawn);
         let size = describe_size(&extent);
         match extent.newest_ms {
             Some(newest) => Some(format!("({size}, {})", format_age(self.now_ms, newest))),
@@ -575,9 +604,8 @@ impl<'a> TreePainter<'a> {
         if self.entry_painter.drawing.is_undone(last_entry) {
             marks.push(RowMark::new("  (undone)".to_owned(), styles.dim));
         }
-        // The extent of a branch is that of everything at and below its first entry.
         let first_entry = self.first_tree_row(group).entry;
-        if let Some(newest_ms) = self.branch_extents[first_entry.index()].newest_ms {
+        if let Some(newest_ms) = self.branch_extent(first_entry).newest_ms {
             let age = format_age(self.now_ms, newest_ms);
             marks.push(RowMark::new(format!("  {age}"), styles.dim));
         }
@@ -594,7 +622,7 @@ impl<'a> TreePainter<'a> {
             ..
         } = &self.entry_painter;
         let first_entry = drawing.tree_rows[branch_rows.start].entry;
-        rows.push_str(&describe_size(&self.branch_extents[first_entry.index()]));
+        rows.push_str(&describe_size(&self.branch_extent(first_entry)));
         rows.push_str(glyphs.dot);
         rows.finish_part(styles.dim);
 
