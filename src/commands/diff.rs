@@ -13,9 +13,9 @@ use crate::load::LoadOptions;
 use crate::ops::diff::context::compare_contexts;
 use crate::ops::diff::{ComparedPath, Difference, compare_paths, compare_sessions};
 use crate::ops::tree::view_without_layout;
-use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::tree::active_mask;
 use hunks::{line_stat, print_hunks};
 use owo_colors::Style;
 use pisess_json::write::{Object, text_array};
@@ -193,13 +193,8 @@ fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Fai
     } else {
         print_entries(ends, &difference, ui)?;
         if !is_one_session {
-            note_other_branch(
-                &left_end.open.session,
-                right_end,
-                &difference.only_right,
-                ui,
-            );
-            note_other_branch(&right_end.open.session, left_end, &difference.only_left, ui);
+            note_other_branch(left_end, right_end, &difference.only_right, ui);
+            note_other_branch(right_end, left_end, &difference.only_left, ui);
         }
     }
     Ok(if difference.is_empty() {
@@ -262,13 +257,20 @@ fn print_entries(
 
 /// Notes how many entries of the path to `end` the other session has, too, but not on its own path:
 /// the session of `end` was forked from another branch.
-fn note_other_branch(other: &Session, end: &PathEnd, only_here: &[EntryIx], ui: &mut Ui) {
+fn note_other_branch(other: &PathEnd, end: &PathEnd, only_here: &[EntryIx], ui: &mut Ui) {
     let session = &end.open.session;
+    let other_session = &other.open.session;
+    let is_on_other_path = active_mask(other_session, other.end);
     let mut count = 0;
     let mut last_id = None;
     for &ix in only_here {
         let id = session.id(ix);
-        if !id.is_empty() && other.find_entry(&id).is_some() {
+        if id.is_empty() {
+            continue;
+        }
+        if let Some(copy) = other_session.find_entry(&id)
+            && !is_on_other_path[copy.index()]
+        {
             count += 1;
             last_id = Some(id);
         }

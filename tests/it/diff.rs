@@ -384,4 +384,17 @@ fn a_fork_of_another_branch_says_where_it_begins() {
     assert_snapshot!(done.stderr, @"pisess: note: ./fork.jsonl: 2 entries of these also on another branch of the other session, up to 1a2b3c05");
     let same = s.pisess("diff ./two-branches.jsonl @^ @").done();
     assert_eq!(same.stderr, "");
+
+    // The same entries in another order are on no other branch.
+    let chain = |first: &str, second: &str, third: &str| {
+        session(&[
+            user(first, None, first),
+            user(second, Some(first), second),
+            user(third, Some(second), third),
+        ])
+    };
+    s.put("a.jsonl", chain("aaaa0001", "aaaa0002", "aaaa0003"));
+    s.put("b.jsonl", chain("aaaa0001", "aaaa0003", "aaaa0002"));
+    let done = s.pisess("diff ./a.jsonl ./b.jsonl").done();
+    assert_eq!((done.code, done.stderr.as_str()), (1, ""));
 }
