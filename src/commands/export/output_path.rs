@@ -6,7 +6,7 @@ use crate::cli::output::Ui;
 use crate::export::source::Contents;
 use crate::export::verify::Rendition;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
-use pisess_store as store;
+use pisess_store::{self as store, SessionFile};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,13 @@ pub fn output_path(
         Rendition::Trajectory => ".json",
         Rendition::Messages => examples::SUFFIX,
     };
-    let stem = input.file().and_then(|file| file.path().file_stem());
+    // A session of another agent was converted in memory: the input has no file, but a path.
+    let path = if input.foreign.is_some() {
+        input.path.as_deref()
+    } else {
+        input.file().map(SessionFile::path)
+    };
+    let stem = path.and_then(Path::file_stem);
     let name = match stem {
         Some(stem) if is_from_directory && format != Rendition::Trajectory => {
             let stem = contents.file_name_of_title(&short_id(contents, stem));
@@ -62,5 +68,6 @@ fn short_id(contents: &Contents, stem: &OsStr) -> String {
     if id.is_empty() {
         id = stem.to_string_lossy().into_owned();
     }
-    id_suffix(&id, ID_SUFFIX_LEN).to_owned()
+    // The id of another agent's sub-agent is `SESSION/AGENT`.
+    id_suffix(&id, ID_SUFFIX_LEN).replace('/', "-")
 }
