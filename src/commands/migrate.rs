@@ -503,7 +503,11 @@ fn outcome_line(outcome: &MigrationOutcome, args: &Args) -> String {
         // Of the other statuses, `migrate` uses only `Migrated` and `Failed`.
         _ => {
             let backup = match &args.backup {
-                Some(suffix) => format!("; the old file is {path}{suffix}"),
+                Some(suffix) => {
+                    let old_file = store::with_suffix(&outcome.path, suffix);
+                    let old_file = to_visible(&old_file.to_string_lossy());
+                    format!("; the old file is {old_file}")
+                }
                 None => String::new(),
             };
             format!("{path}: migrated from {from}, {entries} entries{backup}\n")
