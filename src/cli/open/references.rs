@@ -202,7 +202,8 @@ impl OpenSession {
     }
 }
 
-/// The maximum width of a line in a hint, in columns.
+/// The maximum width of a line in a hint, in columns. That is enough for most whole lines: `show
+/// SESSION :LINE` is the way to look at a line that `check` calls damaged.
 const MOST_LINE_COLUMNS: usize = 2_000;
 
 /// Returns the failure for a reference or a range that cannot be resolved in the session `name`
