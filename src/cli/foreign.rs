@@ -19,7 +19,7 @@ pub use names::{
     commands_that_list, resolve_argument_to_change, resolve_argument_to_copy,
     resolve_argument_to_read, resolve_foreign_id, resolve_foreign_title,
 };
-use pisess_store::{self as store, FoundFile, Reach};
+use pisess_store::{self as store, FoundFile, KnownFiles, Reach};
 use std::path::{Path, PathBuf};
 
 mod convert;
@@ -83,17 +83,28 @@ fn session_folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
     folders
 }
 
-/// Returns the sessions of other agents, together with those of their sub-agents. `folder` selects
-/// the sessions of one project; without it, sessions of all projects are returned.
-pub fn find_sessions_of(origins: &[Origin], folder: Option<&Path>, ui: &mut Ui) -> Vec<FoundFile> {
+/// Returns the sessions of other agents, together with those of their sub-agents.
+pub fn find_sessions_of(origins: &[Origin], ui: &mut Ui) -> Vec<FoundFile> {
     let mut files = Vec::new();
     for &origin in origins {
         files.extend(find_foreign_sessions(origin, ui));
     }
-    match folder {
-        Some(folder) => retain_project_sessions(files, folder, ui),
-        None => files,
+    files
+}
+
+/// Returns the sessions of other agents that were started in one of these directories, together
+/// with those of their sub-agents.
+pub fn find_project_sessions_of(
+    origins: &[Origin],
+    folders: &[PathBuf],
+    ui: &mut Ui,
+) -> Vec<FoundFile> {
+    let files = find_sessions_of(origins, ui);
+    let mut sessions = Vec::new();
+    for of_project in group_by_project(files, folders, ui) {
+        sessions.extend(of_project);
     }
+    sessions
 }
 
 /// The sessions of other agents that were found.
@@ -127,10 +138,10 @@ pub fn find_sources(
         });
         (files, ForeignPlace::Arguments)
     } else if all {
-        (find_sessions_of(origins, None, ui), ForeignPlace::All)
+        (find_sessions_of(origins, ui), ForeignPlace::All)
     } else {
         let here = ui.current_folder().to_owned();
-        let files = find_sessions_of(origins, Some(&here), ui);
+        let files = find_project_sessions_of(origins, &[here], ui);
         (files, ForeignPlace::CurrentProject)
     };
     if files.is_empty() && failures.is_empty() {
@@ -151,21 +162,35 @@ pub fn refuse_stdin(arguments: &[PathBuf]) -> Result<(), Failure> {
 }
 
 /// Returns the sessions of these agents for the projects among the arguments: directories in which
-/// an agent was started. `found` are the sessions that were found otherwise, which are left out.
+/// an agent was started. Each session is returned once, and not if it is one of `found`, which were
+/// found otherwise.
 pub fn find_sources_of_projects(
     origins: &[Origin],
     arguments: &[PathBuf],
     found: &[FoundFile],
     ui: &mut Ui,
 ) -> Vec<FoundFile> {
-    let mut files = Vec::new();
-    for folder in arguments {
-        if ui.resolve_path(folder).is_dir() {
-            files.extend(find_sessions_of(origins, Some(folder), ui));
+    let mut folders = Vec::new();
+    for argument in arguments {
+        if ui.resolve_path(argument).is_dir() {
+            folders.push(argument.clone());
         }
     }
-    files.retain(|file| found.iter().all(|other| other.path != file.path));
-    files
+    if folders.is_empty() {
+        return Vec::new();
+    }
+
+    let mut known = KnownFiles::default();
+    for file in found {
+        known.insert(&file.path);
+    }
+    let mut new_files = Vec::new();
+    for file in find_project_sessions_of(origins, &folders, ui) {
+        if known.insert(&file.path) {
+            new_files.push(file);
+        }
+    }
+    new_files
 }
 
 /// Returns the sessions of an agent in its directories. Sub-agents with files of their own are
@@ -292,11 +317,16 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     found
         .files
         .retain(|file| file.is_given || !import::is_internal_log(&file.path));
+    let mut projects = Vec::new();
     for path in &paths {
         if path.is_dir() && !has_foreign_sessions(path, &found.files) {
-            found.files.extend(find_project_sessions(path, ui));
+            projects.push(path.clone());
         }
     }
+    found
+        .files
+        .extend(find_sessions_of_named_projects(&projects, ui));
+    let mut files = store::distinct_files(found.files, |file| &file.path);
     for failure in named::search_failures(found.problems, true, ui) {
         if failure.is_missing_file {
             failures.push(failure.with_hint(missing_path_hint()));
@@ -304,8 +334,8 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
             failures.push(failure);
         }
     }
-    retain_last_rollouts(&mut found.files);
-    (found.files, failures)
+    retain_last_rollouts(&mut files);
+    (files, failures)
 }
 
 /// Whether a directory contains one of the files, and that file is a session of another agent. A
@@ -353,24 +383,37 @@ pub fn find_owner_beside(sub_agent_path: &Path, sub_agent: &SubAgent) -> Option<
     })
 }
 
-/// Returns the sessions of other agents whose project is `folder`, together with those of their
-/// sub-agents. Notes that the sessions are in the stores, and not in that directory.
-fn find_project_sessions(folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
+/// Returns the sessions of other agents in these projects, together with those of their sub-agents.
+/// Notes for each project that its sessions are in the stores, and not in that directory.
+fn find_sessions_of_named_projects(projects: &[PathBuf], ui: &mut Ui) -> Vec<FoundFile> {
+    if projects.is_empty() {
+        return Vec::new();
+    }
     let files = find_all_foreign_sessions(ui);
-    let files = retain_project_sessions(files, folder, ui);
-    if !files.is_empty() {
+    let mut sessions = Vec::new();
+    for (project, of_project) in projects.iter().zip(group_by_project(files, projects, ui)) {
+        if of_project.is_empty() {
+            continue;
+        }
         ui.warn(&format!(
             "{}: the sessions of this project, from the stores of {}",
-            to_visible(&folder.to_string_lossy()),
+            to_visible(&project.to_string_lossy()),
             Origin::names_of_all("and")
         ));
+        sessions.extend(of_project);
     }
-    files
+    sessions
 }
 
-/// Keeps the sessions whose project is `folder`, together with those of their sub-agents. The
-/// directory of a sub-agent does not matter, because it may differ.
-fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) -> Vec<FoundFile> {
+/// Returns, for each of the projects, its sessions among `files`, together with those of their
+/// sub-agents. The directory of a sub-agent does not matter, because it may differ.
+///
+/// The head of each file is read once, however many projects there are.
+fn group_by_project(
+    files: Vec<FoundFile>,
+    projects: &[PathBuf],
+    ui: &mut Ui,
+) -> Vec<Vec<FoundFile>> {
     let rollouts = Rollouts::default();
     let read = |file: FoundFile| {
         let head = read_head(&file.path, &rollouts).ok().flatten();
@@ -383,18 +426,37 @@ fn retain_project_sessions(files: Vec<FoundFile>, folder: &Path, ui: &mut Ui) ->
         }
     });
 
-    let stores = SessionStores::locate_from(&resolve_user_folder(folder, ui), ui);
-    let mut session_ids = HashSet::default();
-    for (_, head) in &sessions {
+    let mut groups = Vec::new();
+    for project in projects {
+        let ids = ids_of_project(&sessions, project, ui);
+        let mut of_project = Vec::new();
+        for (file, head) in &sessions {
+            if ids.contains(head.session_id()) {
+                of_project.push(file.clone());
+            }
+        }
+        groups.push(of_project);
+    }
+    groups
+}
+
+/// Returns the ids of the sessions that were started in a directory, without sub-agents.
+fn ids_of_project(
+    sessions: &[(FoundFile, SourceHead)],
+    project: &Path,
+    ui: &Ui,
+) -> HashSet<String> {
+    let stores = SessionStores::locate_from(&resolve_user_folder(project, ui), ui);
+    let mut ids = HashSet::default();
+    for (_, head) in sessions {
         let cwd = head.cwd.clone().unwrap_or_default();
         if head.sub_agent.is_none() && is_cwd(&cwd.to_string_lossy(), stores.here()) {
-            session_ids.insert(head.id.clone());
+            ids.insert(head.id.clone());
         }
     }
-    sessions.retain(|(_, head)| session_ids.contains(head.session_id()));
-    sessions.into_iter().map(|(file, _)| file).collect()
+    ids
 }
 
 fn find_all_foreign_sessions(ui: &mut Ui) -> Vec<FoundFile> {
-    find_sessions_of(Origin::all(), None, ui)
+    find_sessions_of(Origin::all(), ui)
 }

@@ -677,11 +677,12 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
     let session =
         others.find(|arg| arg.to_string_lossy().ends_with(".jsonl") && Path::new(arg).is_file());
     let subcommand = command.find_subcommand(&*name);
-    let is_path = first.contains('/');
-    let may_be_second =
-        !subcommand.is_some_and(takes_second_session) || is_reference_form(&first) && !is_path;
+    let is_session_path = first.ends_with(".jsonl");
+    let takes_one_session = !subcommand.is_some_and(takes_second_session);
+    let is_reference = is_reference_form(&first) && !first.contains('/');
+    let may_be_second = !is_session_path && (takes_one_session || is_reference);
     // The first word may also be the value of an option.
-    let is_missing = failure.path.as_deref().is_none_or(|path| path == first);
+    let is_missing = failure.path.as_deref() == Some(&*first);
     if let Some(session) = session
         && may_be_second
         && is_missing
@@ -692,9 +693,9 @@ pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::C
         ));
     }
 
-    // A failure about a name has no path. The name may be the first argument, or a later one.
-    let missing = Path::new(failure.path.as_deref().unwrap_or(&first));
-    if !missing.exists()
+    // The missing file may be a later argument.
+    if let Some(missing) = failure.path.as_deref().map(Path::new)
+        && !missing.exists()
         && let Some(similar) = find_similar_file(missing)
     {
         return failure.with_hint(format!("did you mean {similar}?"));

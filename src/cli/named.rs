@@ -30,10 +30,23 @@ pub struct FoundSessions {
     pub failures: Vec<Failure>,
     /// The scope that contains these sessions.
     pub scope: Scope,
+    /// The note for the user if the arguments lead to no session; `None` if they lead to some, or
+    /// if a failure says so. It has been printed, unless the caller also searches elsewhere.
+    pub none_found_note: Option<String>,
+}
+
+impl FoundSessions {
+    /// Prints the note that there is no session.
+    pub fn warn_of_none(&self, ui: &mut Ui) {
+        if let Some(note) = &self.none_found_note {
+            ui.warn(note);
+        }
+    }
 }
 
 /// Returns the sessions that paths, names and `--all` select. Without any of these, returns the
-/// sessions of the current directory. Reports directories that cannot be searched.
+/// sessions of the current directory. Reports directories that cannot be searched, but leaves it to
+/// the caller to report that there are no sessions.
 pub fn find_sessions(
     places: &SessionStores,
     paths: &[PathBuf],
@@ -63,6 +76,7 @@ pub fn find_sessions(
         files: found.files,
         failures: Vec::new(),
         scope,
+        none_found_note: None,
     }
 }
 
@@ -74,12 +88,22 @@ pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Fou
         is_strict: true,
         is_to_read: false,
     };
-    find_by_arguments(arguments, search, ui)
+    let found = find_by_arguments(arguments, search, ui);
+    found.warn_of_none(ui);
+    found
 }
 
 /// Returns the sessions that arguments name, for a command that only reads. In addition to
 /// [`expand_arguments`], words of a title name a session.
 pub fn expand_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessions {
+    let found = search_arguments_to_read(arguments, reach, ui);
+    found.warn_of_none(ui);
+    found
+}
+
+/// Returns the sessions that arguments name, as [`expand_arguments_to_read`] does. The caller also
+/// searches elsewhere, and therefore reports itself that there are no sessions.
+pub fn search_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessions {
     let search = ArgumentSearch {
         reach,
         is_strict: true,
@@ -183,8 +207,9 @@ fn find_by_arguments(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui)
     let reads_only_stream = !streams.is_empty() && paths.is_empty();
     // If subdirectories are left out, the warning below suggests how to include them.
     let may_be_below = !found.shallow.is_empty();
+    let mut none_found_note = None;
     if has_found_none && failures.is_empty() && !reads_only_stream && !may_be_below {
-        warn_none_found(&paths, reach, ui);
+        none_found_note = Some(note_none_found(&paths, reach, ui));
     }
     for folder in &found.shallow {
         let no_files = if has_found_none {
@@ -214,6 +239,7 @@ fn find_by_arguments(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui)
         files,
         failures,
         scope: Scope::Paths(paths),
+        none_found_note,
     }
 }
 
@@ -354,14 +380,13 @@ fn may_be_session(path: &Path) -> bool {
     !is_other_file
 }
 
-/// Warns that directories contain no sessions. If the stores were searched as well, also says that
-/// there are no sessions of these projects.
-fn warn_none_found(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
+/// Returns the note that directories contain no sessions. If the stores were searched as well, it
+/// also says that there are no sessions of these projects.
+fn note_none_found(folders: &[PathBuf], reach: Reach, ui: &Ui) -> String {
     // With --all, the directories are the roots of the stores.
     let store_roots = SessionStores::locate(ui).store_roots();
     if folders.iter().all(|folder| store_roots.contains(folder)) {
-        ui.warn(NO_SESSIONS_ANYWHERE);
-        return;
+        return NO_SESSIONS_ANYWHERE.to_owned();
     }
 
     let mut where_searched = String::new();
@@ -378,9 +403,7 @@ fn warn_none_found(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
     } else {
         format!("projects in it that have sessions: {}", projects.join(", "))
     };
-    ui.warn(&format!(
-        "no *.jsonl files found{where_searched} (hint: {hint})"
-    ));
+    format!("no *.jsonl files found{where_searched} (hint: {hint})")
 }
 
 /// Returns the first few projects below a directory that have sessions in the stores.
@@ -438,7 +461,7 @@ pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     match name_argument(argument) {
         Some(name) => SessionStores::locate(ui)
             .find_by_name(name)
-            .map_err(|error| name_failure(error, ui)),
+            .map_err(|error| name_failure(error, ui).with_path(argument.to_string_lossy())),
         None => Ok(argument.to_owned()),
     }
 }

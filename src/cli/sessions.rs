@@ -1,6 +1,8 @@
 //! Reads the sessions given by arguments: in files, in directories, or in the agents' stores.
 
-use crate::cli::foreign::{find_sessions_of, find_sources, find_sources_of_projects};
+use crate::cli::foreign::{
+    find_project_sessions_of, find_sessions_of, find_sources, find_sources_of_projects,
+};
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
@@ -80,12 +82,14 @@ pub struct SessionsToRead {
     pub sub_agents: SubAgents,
     /// The worst exit code of failures to find sessions.
     worst_exit: Exit,
-    /// Whether no session was found. If so, that has been reported.
+    /// Whether no session was found. Once these are returned, that has been reported.
     pub found_none: bool,
     /// Whether the user named a single session. Then rows need not repeat its path.
     pub is_single: bool,
     /// The scope of the sessions, in which new ones may appear later; `None` for standard input.
     pub scope: Option<Scope>,
+    /// The note for the user if the paths lead to no session. `None` if a failure says so.
+    none_found_note: Option<String>,
     /// The words that are searched for, if only entries with one of them are needed. Other agents'
     /// sessions without them are then read without their entries.
     pub words: Option<Prefilter>,
@@ -95,13 +99,13 @@ impl SessionsArgs {
     /// Finds the sessions of pi and oh-my-pi, or of the agents that [`SessionsArgs::sources`]
     /// names. A path may lead to a session of any agent, unless `--source` names some.
     ///
-    /// `period` leaves out older files where sessions of pi and oh-my-pi, and given directories,
-    /// are searched; not in the stores of other agents.
+    /// `period` leaves out older files of pi and oh-my-pi; without `--source`, also those of other
+    /// agents among the paths.
     pub fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
-        self.refuse_conflicts()?;
         let Some(sources) = self.sources(ui)? else {
             return self.find_own_sessions(period, ui);
         };
+        self.refuse_conflicts()?;
         if !sources.includes_own {
             // This warns itself if there are none.
             let found = find_sources(&sources.origins, &self.paths, self.all, ui)?;
@@ -114,9 +118,12 @@ impl SessionsArgs {
         // `stats` counts these for the session that it reads first, so the imports come first.
         let mut sessions = self.find_own_or_given(period, ui)?;
         let of_others = if self.paths.is_empty() {
-            let here = ui.current_folder().to_owned();
-            let project = if self.all { None } else { Some(here.as_path()) };
-            find_sessions_of(&sources.origins, project, ui)
+            if self.all {
+                find_sessions_of(&sources.origins, ui)
+            } else {
+                let here = ui.current_folder().to_owned();
+                find_project_sessions_of(&sources.origins, &[here], ui)
+            }
         } else {
             // The files among the paths were found above, whatever their agent.
             find_sources_of_projects(&sources.origins, &self.paths, &sessions.files, ui)
@@ -146,6 +153,7 @@ impl SessionsArgs {
         period: Period,
         ui: &mut Ui,
     ) -> Result<SessionsToRead, Failure> {
+        self.refuse_conflicts()?;
         let sessions = self.find_own_or_given(period, ui)?;
         self.warn_of_none(&sessions, ui);
         Ok(sessions)
@@ -154,13 +162,12 @@ impl SessionsArgs {
     /// Finds sessions as [`SessionsArgs::find_own_sessions`] does, without a warning if there are
     /// none.
     fn find_own_or_given(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
-        self.refuse_conflicts()?;
         let stores = SessionStores::locate(ui);
         let FoundSessions {
             files: mut found,
             failures,
             scope,
-            ..
+            none_found_note,
         } = named::find_sessions(&stores, &self.paths, self.all, ui);
         let archive_scope = ArchiveScope::from_all_option(self.all);
         if self.archived && !self.reads_stdin() {
@@ -192,17 +199,23 @@ impl SessionsArgs {
                 Some(scope)
             },
             words: None,
+            none_found_note,
         };
         sessions.report_failures(&failures, ui);
         Ok(sessions)
     }
 
-    /// Warns if there are no sessions. A search of paths warns itself.
+    /// Warns if there are no sessions.
     fn warn_of_none(&self, sessions: &SessionsToRead, ui: &mut Ui) {
-        if sessions.found_none && self.all {
+        if !sessions.found_none {
+            return;
+        }
+        if self.all {
             ui.warn(NO_SESSIONS_ANYWHERE);
-        } else if sessions.found_none && self.paths.is_empty() {
+        } else if self.paths.is_empty() {
             ui.warn(NO_SESSIONS_HERE);
+        } else if let Some(note) = &sessions.none_found_note {
+            ui.warn(note);
         }
     }
 
@@ -241,6 +254,7 @@ impl SessionsToRead {
             is_single,
             scope: None,
             words: None,
+            none_found_note: None,
             files,
         }
     }

@@ -9,7 +9,7 @@ use crate::agents::stores::normalize_path;
 use crate::cli::foreign::{find_sessions_of, find_sources, find_sources_of_projects};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::existing_store_roots;
-use crate::cli::named::expand_arguments_to_read;
+use crate::cli::named::{expand_arguments_to_read, search_arguments_to_read};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
@@ -133,6 +133,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// The findings about a session, and its id.
 struct CheckedSession {
     findings: Vec<Finding>,
+    /// `None` for a session of another agent, or without a valid header.
     session_id: Option<Text<'static>>,
 }
 
@@ -170,7 +171,7 @@ struct SessionsToCheck {
 }
 
 /// Finds the sessions to check: those at and below `arguments`, which are the stores with `--all`.
-/// `--source` chooses those of other agents instead, or together with `--all` adds them.
+/// `--source` chooses those of other agents instead; `--source all` adds them.
 fn find_sessions(
     args: &Args,
     arguments: &[PathBuf],
@@ -182,7 +183,11 @@ fn find_sessions(
         None
     };
     let Some(sources) = sources else {
-        return Ok(find_own_sessions(arguments, ui));
+        let found = expand_arguments_to_read(arguments, Reach::Whole, ui);
+        return Ok(SessionsToCheck {
+            files: found.files,
+            failures: found.failures,
+        });
     };
     if !sources.includes_own {
         let found = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
@@ -192,23 +197,20 @@ fn find_sessions(
         });
     }
 
-    let mut sessions = find_own_sessions(arguments, ui);
+    let mut found = search_arguments_to_read(arguments, Reach::Whole, ui);
     let of_others = if args.all {
-        find_sessions_of(&sources.origins, None, ui)
+        find_sessions_of(&sources.origins, ui)
     } else {
-        find_sources_of_projects(&sources.origins, arguments, &sessions.files, ui)
+        find_sources_of_projects(&sources.origins, arguments, &found.files, ui)
     };
-    sessions.files.extend(of_others);
-    Ok(sessions)
-}
-
-/// Finds the sessions at and below `arguments`.
-fn find_own_sessions(arguments: &[PathBuf], ui: &mut Ui) -> SessionsToCheck {
-    let found = expand_arguments_to_read(arguments, Reach::Whole, ui);
-    SessionsToCheck {
+    found.files.extend(of_others);
+    if found.files.is_empty() {
+        found.warn_of_none(ui);
+    }
+    Ok(SessionsToCheck {
         files: found.files,
         failures: found.failures,
-    }
+    })
 }
 
 /// Checks sessions on all processors, and prints the findings in the order of the sessions. A
@@ -248,7 +250,12 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
             .unwrap_or_else(|| Input::open_path_to_read(&file.path, &rollouts, None, is_stdout));
         let check_result = input.and_then(|input| {
             let findings = check_input(&input, workers_per_file, cwd)?.findings;
-            let session_id = input.read_header().ok().map(|header| header.id);
+            // Other agents have several files of one session, for example one for each time that
+            // it was resumed. `join` joins only copies of pi and oh-my-pi.
+            let mut session_id = None;
+            if input.foreign.is_none() {
+                session_id = input.read_header().ok().map(|header| header.id);
+            }
             Ok(CheckedSession {
                 findings,
                 session_id,

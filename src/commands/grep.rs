@@ -382,7 +382,7 @@ impl Args {
         if !self.sessions.all || self.sessions.archived || self.follow || !searched_own {
             return Ok(());
         }
-        let count = find_sessions_of(Origin::all(), None, ui).len();
+        let count = find_sessions_of(Origin::all(), ui).len();
         if count > 0 {
             let sessions = format_count(count, "session", "sessions");
             ui.warn(&format!(

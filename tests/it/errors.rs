@@ -883,6 +883,19 @@ fn the_order_of_arguments_is_in_the_hint() {
     let other = said("show --file two-branchse.jsonl ./nothing-like-it.jsonl");
     assert!(!other.contains("did you mean"), "{other}");
     assert_snapshot!(said("show start ./two-branches.jsonl"), @"start: no such file, and no session with that id or name (hint: the session comes first: pisess show ./two-branches.jsonl start)");
+    // The value of an option, and the name of another file, are no entries.
+    for line in [
+        "tree --filter all nosuch ./two-branches.jsonl",
+        "show two-branchse.jsonl ./two-branches.jsonl",
+    ] {
+        let refused = said(line);
+        assert!(!refused.contains("comes first"), "{line}: {refused}");
+    }
+    let after_option = s.pisess("tree --filter all two-branches").real().fails(2);
+    assert!(
+        after_option.contains("did you mean two-branches.jsonl?"),
+        "{after_option}"
+    );
     // Both arguments are sessions, unless one has the form of a reference.
     for line in [
         "join nosuch ./two-branches.jsonl",

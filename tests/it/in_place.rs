@@ -281,6 +281,61 @@ fn source_selects_the_agents_whose_sessions_are_searched() {
     assert_eq!(one.code, 2, "{one}");
 }
 
+/// A project may be named twice, by two paths, and its directory may contain the agent's store.
+#[test]
+fn source_all_finds_each_session_of_a_project_once() {
+    let s = with_stored_session();
+    s.put("kites/notes.md", "");
+    let project = s.path("kites");
+    let stored = s.text(STORED);
+    let moved = stored.replace("/home/u/kites", &project.to_string_lossy());
+    assert_ne!(moved, stored);
+    s.put(STORED, moved);
+    for (line, expected) in [
+        ("list -l --source all ./kites", 1),
+        ("list -l --source claude ./kites ./kites/", 1),
+        ("list -l --source all ./kites ./.claude", 1),
+        ("grep -l --source all paper ./kites ./kites/", 1),
+    ] {
+        let done = s.pisess(line).at_home().done();
+        assert_eq!(done.text().lines().count(), expected, "{line}: {done}");
+        assert!(!done.stderr.contains("no *.jsonl"), "{line}: {done}");
+    }
+    let checked = s.pisess("check --source all ./kites").at_home().done();
+    assert_snapshot!(checked.stderr, @"pisess: 1 session checked: no problems");
+    let all = s.pisess("check --all --source all").at_home().done();
+    assert_snapshot!(all.stderr, @"pisess: 1 session checked: no problems");
+}
+
+/// An agent may have several files of one session. They cannot be joined.
+#[test]
+fn check_calls_no_files_of_other_agents_copies() {
+    let s = with_stored_session();
+    s.put(
+        ".claude/projects/-other/c1a00000-0000-4000-8000-000000000001.jsonl",
+        s.text(STORED),
+    );
+    let done = s.pisess("check --all --source all").at_home().done();
+    assert!(done.stderr.contains("2 sessions checked"), "{done}");
+    assert!(!done.stderr.contains("copies"), "{done}");
+}
+
+#[test]
+fn export_names_the_files_of_another_agents_sessions() {
+    let s = with_stored_session();
+    s.put("out/notes.md", "");
+    s.run(&format!("export -q -o ./out ./{STORED}"));
+    let (folder, _) = STORED.rsplit_once('/').unwrap();
+    s.run(&format!("export -q -o ./out ./{folder}"));
+    let mut names = s.names();
+    names.retain(|name| name.starts_with("out/"));
+    assert_snapshot!(names.join("\n"), @r"
+    out/2025-09-12-which-paper-for-a-kite-000000a1.html
+    out/c1a00000-0000-4000-8000-0000000000a1.html
+    out/notes.md
+    ");
+}
+
 #[test]
 fn the_environment_is_the_default_of_source() {
     let s = with_two_agents();

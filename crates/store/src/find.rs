@@ -132,18 +132,32 @@ pub fn modified(path: &Path) -> Option<SystemTime> {
 /// Returns the items whose paths lead to different files: of several paths of one file, which links
 /// give it, only the first is kept. A path that cannot be examined is kept.
 pub fn distinct_files<T>(items: Vec<T>, path_of: impl Fn(&T) -> &Path) -> Vec<T> {
-    let mut known = BTreeSet::new();
+    let mut known = KnownFiles::default();
     let mut distinct = Vec::new();
     for item in items {
-        let is_new = match DISK.stat_at(path_of(&item)) {
-            Ok(stat) => known.insert((stat.device, stat.inode)),
-            Err(_) => true,
-        };
-        if is_new {
+        if known.insert(path_of(&item)) {
             distinct.push(item);
         }
     }
     distinct
+}
+
+/// A set of files. Several paths may lead to one file: links, or `x` and `./x`.
+#[derive(Debug, Default)]
+pub struct KnownFiles {
+    /// The device and the inode of each file.
+    identities: BTreeSet<(u64, u64)>,
+}
+
+impl KnownFiles {
+    /// Adds the file at a path. Returns whether it is new; `true` also if the path cannot be
+    /// examined.
+    pub fn insert(&mut self, path: &Path) -> bool {
+        match DISK.stat_at(path) {
+            Ok(stat) => self.identities.insert((stat.device, stat.inode)),
+            Err(_) => true,
+        }
+    }
 }
 
 /// Returns the time of [`modified`] in milliseconds since 1970. `None` also for a time before 1970.

@@ -36,10 +36,12 @@ pub(super) fn find_files(
     let all = args.sessions.all || args.repo && args.lists_cwd();
     let mut files = Vec::new();
     let mut failures = Vec::new();
+    let mut none_found_note = None;
     // Any path may be given if the sessions of all agents are listed.
     let finds_own = sources.is_none_or(|sources| sources.includes_own);
     if finds_own {
         let found = find_sessions(stores, paths, all, ui);
+        none_found_note = found.none_found_note;
         files = found.files;
         failures = found.failures;
         // `read_stdin_session` has read standard input already.
@@ -47,7 +49,7 @@ pub(super) fn find_files(
     }
     if let Some(sources) = sources {
         if paths.is_empty() {
-            files.extend(find_sessions_of(&sources.origins, None, ui));
+            files.extend(find_sessions_of(&sources.origins, ui));
         } else if finds_own {
             let of_others = find_sources_of_projects(&sources.origins, paths, &files, ui);
             files.extend(of_others);
@@ -58,6 +60,11 @@ pub(super) fn find_files(
     }
     for failure in &failures {
         ui.report_failure(failure);
+    }
+    if files.is_empty()
+        && let Some(note) = none_found_note
+    {
+        ui.warn(&note);
     }
 
     let archive_scope = ArchiveScope::from_all_option(all);

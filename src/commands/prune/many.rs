@@ -121,6 +121,7 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
             files: found.files,
             failures,
             scope: Scope::CurrentProject,
+            none_found_note: None,
         });
     }
     if args.all {
