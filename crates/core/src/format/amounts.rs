@@ -4,9 +4,9 @@ use crate::session::usage::built_in_prices_date;
 use pisess_json::js;
 
 /// Formats a number of tokens for people: `950`, `12.3k`, `123k`, `4.5M`. Units are decimal. A
-/// value below 100 `k` or `M` has one decimal place.
+/// value that rounds to less than 100 `k` or `M` has one decimal place.
 pub fn format_tokens(count: f64) -> String {
-    // The limits are below 1000 and 1,000,000, so that values round up to the next unit: `1.0k`,
+    // Each limit is the least value that rounds up to the next number of digits: 999.5 is `1.0k`,
     // not `1000`.
     if count < 999.5 {
         return format!("{count:.0}");
@@ -20,7 +20,7 @@ pub fn format_tokens(count: f64) -> String {
         value = count / 1e6;
         unit = "M";
     }
-    let decimals = if value < 100.0 { 1 } else { 0 };
+    let decimals = if value < 99.95 { 1 } else { 0 };
     format!("{value:.decimals$}{unit}")
 }
 
@@ -122,14 +122,18 @@ mod tests {
             1_000.0,
             12_345.0,
             123_456.0,
+            99_949.0,
+            99_950.0,
             999_499.0,
             999_500.0,
             4_500_000.0,
+            99_960_000.0,
         ];
         assert_eq!(
             counts.map(format_tokens),
             [
-                "0", "999", "1.0k", "1.0k", "12.3k", "123k", "999k", "1.0M", "4.5M"
+                "0", "999", "1.0k", "1.0k", "12.3k", "123k", "99.9k", "100k", "999k", "1.0M",
+                "4.5M", "100M"
             ]
         );
         assert_eq!(
