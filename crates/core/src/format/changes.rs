@@ -47,7 +47,8 @@ pub struct ChangedRanges {
     pub added: Range<usize>,
 }
 
-/// Returns the changes between two lists, in order.
+/// Returns the changes that turn the list `old` into the list `new`, in order. Items between two
+/// changes are equal in both lists.
 pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     let interner = Interner::new(old.len() + new.len());
     let mut input = InternedInput {
@@ -58,8 +59,9 @@ pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     input.update_before(old.iter());
     input.update_after(new.iter());
     let mut diff = Diff::compute(Algorithm::Myers, &input);
-    // Moves changes to places where they are easier to read. The heuristic of the library is made
-    // for indented lines, and the items here need not be lines, so it is not used.
+    // Where several places are possible for a change, moves it to the one that is easiest to read.
+    // The heuristic of the library is made for indented lines, and the items here need not be
+    // lines, so it is not used.
     diff.postprocess_no_heuristic(&input);
 
     let mut changes = Vec::new();
@@ -72,12 +74,13 @@ pub fn diff_ranges<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<ChangedRanges> {
     changes
 }
 
-/// If the texts of an edit have more bytes than this in all, they are not compared, but shown one
-/// after the other.
+/// If the texts of an edit have more bytes than this in all, they are not compared, because this
+/// could take seconds, but shown one after the other.
 const MAX_COMPARED_BYTES: usize = 256 * 1024;
 
-/// Appends a line diff of two texts. Texts that are too long to compare are appended in full, first
-/// all old lines and then all new ones.
+/// Appends a line diff of two texts. Each line has its sign in front, and no line end: `-old`.
+/// Texts that are too long to compare are appended in full, first all old lines and then all new
+/// ones.
 pub fn push_comparison(old: &str, new: &str, lines: &mut Vec<(DiffSign, String)>) {
     if old.len() + new.len() > MAX_COMPARED_BYTES {
         for line in old.lines() {
@@ -109,7 +112,7 @@ pub fn diff_lines<'t>(old: &'t str, new: &'t str) -> Vec<(DiffSign, &'t str)> {
     )
 }
 
-/// Splits a text into lines, each with its line end: `\n`, `\r\n` or `\r`.
+/// Splits a text into lines, each with its line end: `"a\r\nb\rc"` -> `"a\r\n"`, `"b\r"`, `"c"`.
 fn split_lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -200,7 +203,8 @@ fn format_range(lines: &Range<usize>) -> String {
     }
 }
 
-/// Returns the hunks of a unified diff of two texts; empty if they are equal.
+/// Returns the hunks of a unified diff of two texts, without the headers of the files (`---` and
+/// `+++`). Empty if the texts are equal.
 pub fn unified_hunks(old: &str, new: &str) -> String {
     let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
     let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
@@ -247,8 +251,9 @@ pub struct MarkedLines<'t> {
     pub new: Vec<Vec<LinePart<'t>>>,
 }
 
-/// Marks the words of a change that only one side has. Returns `None` if most words differ, because
-/// marks would not help the reader then.
+/// Compares the removed lines of a change with the added ones word by word, and marks the words
+/// that only one side has. Returns `None` if most words differ, because marks would not help the
+/// reader then.
 pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<MarkedLines<'t>> {
     let old_words: Vec<_> = old.iter().flat_map(|line| split_words(line)).collect();
     let new_words: Vec<_> = new.iter().flat_map(|line| split_words(line)).collect();
@@ -287,8 +292,9 @@ fn mark_lines<'t>(lines: &[&'t str], is_changed: &[bool]) -> Vec<Vec<LinePart<'t
     marked
 }
 
-/// Divides a line into parts: one for each run of words that are all changed, or all unchanged.
-/// `is_changed` has an element for each word that [`split_words`] returns for the line.
+/// Divides a line into parts: one for each run of words that are all changed, or all unchanged. If
+/// only `red` is changed in `the red ferry`, the parts are `the `, `red` and ` ferry`. `is_changed`
+/// has an element for each word that [`split_words`] returns for the line.
 fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
     let mut parts = Vec::new();
     // The words are the whole line, so the sum of their lengths is the end of a part.
@@ -308,8 +314,8 @@ fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
     parts
 }
 
-/// Splits a line into words and runs of white space, which alternate. Together they are the whole
-/// line.
+/// Splits a line into words and runs of white space, which alternate: `"a b"` -> `"a"`, `" "`,
+/// `"b"`. Joined together, they are the whole line.
 fn split_words(line: &str) -> impl Iterator<Item = &str> {
     let mut unsplit = line;
     std::iter::from_fn(move || {

@@ -6,8 +6,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// Returns the number of terminal columns that a text occupies: the width that the crate
-/// `unicode-width` computes, except that a soft hyphen takes one column. For ASCII, the width is
-/// computed here without the tables of that crate.
+/// `unicode-width` computes, except that a soft hyphen takes one column, because terminals draw it.
+/// For ASCII, the width is computed here, which is faster than the tables of that crate.
 pub fn display_width(text: &str) -> usize {
     if is_printable_ascii(text.as_bytes()) {
         text.len()
@@ -21,8 +21,8 @@ pub fn display_width(text: &str) -> usize {
     }
 }
 
-/// Whether a text occupies fewer than `columns` terminal columns. Only the start of a long text is
-/// usually read.
+/// Whether a text occupies fewer than `columns` terminal columns. The width of a long ASCII text is
+/// not computed: reading its start suffices.
 pub fn is_narrower(text: &str, columns: usize) -> bool {
     // No character takes more columns than bytes.
     if text.len() < columns {
@@ -51,7 +51,7 @@ pub fn count_utf16(text: &str) -> usize {
 /// The text is cut between words if these fill more than half of the space, otherwise between
 /// graphemes. If the cut is in inline code, all of the code is kept if the text up to its end is
 /// less than a third longer than `max`: such code is often what matters. Otherwise, the code is
-/// closed with a backtick.
+/// closed with a backtick: ``One `two three` four`` at 10 units is ``One `two…` ``.
 pub fn clip(text: &str, max: usize) -> String {
     // A text has at most as many UTF-16 units as bytes. So a text with few bytes is short enough,
     // and its units are not counted.
@@ -84,7 +84,8 @@ pub fn clip(text: &str, max: usize) -> String {
     format!("{kept}…{closing_mark}")
 }
 
-/// Returns how many sizes, from the first on, fit into `room` together.
+/// Returns how many of the sizes, from the first on, fit into `room` together. Sizes after the
+/// first that does not fit are ignored, even if they would fit: `3, 9, 1` in a room of 5 is 1.
 pub fn count_fitting(sizes: impl Iterator<Item = usize>, room: usize) -> usize {
     let mut remaining = room;
     let mut count = 0;

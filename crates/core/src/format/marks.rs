@@ -9,9 +9,10 @@ pub fn is_block_mark(word: &str) -> bool {
     word.starts_with("```") || is_heading || is_table_rule
 }
 
-/// Removes the marks `**` of strong emphasis at the start and at the end of a word. Either may be
-/// there without the other, because the emphasis may include several words. Marks beside `/`, `*`
-/// or `\` stay, because they are part of a glob pattern such as `src/**/*.rs`.
+/// Removes the marks `**` of strong emphasis at the start and at the end of a word: `**Fix**` ->
+/// `Fix`, `done**.` -> `done.`. Either may be there without the other, because the emphasis may
+/// include several words. Marks beside `/`, `*` or `\` stay, because they are part of a glob
+/// pattern such as `src/**/*.rs`.
 pub fn strip_emphasis(word: &str) -> String {
     let word = match word.strip_prefix("**") {
         Some(emphasized) if emphasized.starts_with(can_border_emphasis) => emphasized,

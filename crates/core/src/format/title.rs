@@ -23,8 +23,9 @@ pub fn may_have_envelope(start: &str) -> bool {
     envelope::may_begin_with_element(start) || forwarded::may_be_forwarded(start.as_bytes())
 }
 
-/// Returns the title that a message gives to its session, as one line. For a message that only
-/// calls a skill, this is `/skill:NAME`. Empty if the message is blank.
+/// Returns the title that a message gives to its session, as one line: the words of the user,
+/// without the envelope, which is what a program put before them. For a message that only calls a
+/// skill, this is `/skill:NAME`. Empty if the message is blank.
 pub fn title_words(message: &str) -> String {
     let words = without_envelope(message);
     if words.trim().is_empty()
@@ -33,9 +34,9 @@ pub fn title_words(message: &str) -> String {
         return format!("/skill:{name}");
     }
 
-    let title = plain_words(without_heading(words));
+    let title = plain_words(skip_headings(words));
     if title.is_empty() {
-        // The text consists only of marks, so they are kept.
+        // The text is blank, or consists only of marks, which are kept.
         return words.split_whitespace().collect::<Vec<_>>().join(" ");
     }
     title
@@ -54,11 +55,12 @@ pub fn without_envelope(message: &str) -> &str {
     envelope::skip_elements(message)
 }
 
-/// Removes the headings at the start of a text. A heading with no text below it stays.
-fn without_heading(text: &str) -> &str {
+/// Skips the headings of Markdown at the start of a text: `"# Task\n\nFix it"` -> `"Fix it"`. A
+/// heading with no text below it stays, so the result is blank only if the text is.
+fn skip_headings(text: &str) -> &str {
     let mut rest = text.trim_start();
     while is_heading(rest) {
-        let Some((_, below)) = rest.split_once('\n') else {
+        let Some((_heading, below)) = rest.split_once('\n') else {
             return rest;
         };
         if below.trim().is_empty() {
@@ -77,10 +79,11 @@ fn is_heading(text: &str) -> bool {
 }
 
 /// Returns the start of a text as one line, without marks of Markdown: those of headings, quotes,
-/// items, fences, strong emphasis and code.
+/// items, fences, strong emphasis and code. ``> **Fix** the `parser`.`` becomes `Fix the parser.`
 pub fn plain_words(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
+        // Within the line, such a word may be a dash or an operator, so it stays.
         let begins_block = line.is_empty() && matches!(word, "-" | "*" | "+" | ">");
         if begins_block || is_block_mark(word) {
             continue;

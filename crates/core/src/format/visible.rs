@@ -59,8 +59,8 @@ pub fn is_printable_ascii(text: &[u8]) -> bool {
         .fold(true, |plain, byte| plain & (byte.wrapping_sub(b' ') < 0x5f))
 }
 
-/// Escapes a text of several lines as [`to_visible`] does, but keeps newlines and tabs. A text
-/// without a character to escape is returned borrowed.
+/// Escapes the characters of a text that would act on a terminal, as [`to_visible`] does, but keeps
+/// newlines and tabs. A text without a character to escape is returned borrowed.
 pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
     if is_printable_lines(text.as_bytes()) {
         return Cow::Borrowed(text);
@@ -69,6 +69,7 @@ pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
     let copied_to = push_escaped(&mut out, text, |byte| {
         matches!(byte, b' '..=b'~' | b'\n' | b'\t')
     });
+    // Nothing was escaped: the text is not ASCII, but printable.
     if copied_to == 0 {
         return Cow::Borrowed(text);
     }
