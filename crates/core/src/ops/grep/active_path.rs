@@ -21,13 +21,13 @@ struct LoadedPath {
 }
 
 impl ActivePath {
-    /// Returns the match, completed with what only the loaded session shows: whether its entry is
-    /// on the path to the leaf and, in a session of version 1, the id of the entry. The session is
-    /// loaded only if the query needs one of these.
+    /// Completes a match with what only the loaded session shows: whether its entry is on the path
+    /// to the leaf (the active path, which the conversation continues) and, in a session of version
+    /// 1, the id of the entry. The session is loaded only if the query needs one of these.
     ///
-    /// `None` if the match is not wanted: only the path to the leaf is searched, and the entry is
-    /// not on that path; or the match has no entry, but needs one.
-    pub(super) fn complete_match(
+    /// Returns `None` if the match is not wanted: only the path to the leaf is searched, and the
+    /// entry is not on that path; or the match has no entry, but needs one.
+    pub(super) fn complete_if_wanted(
         &mut self,
         source: &dyn ReadAt,
         query: &Query,
@@ -55,7 +55,7 @@ impl ActivePath {
 
         let mut completed = found;
         completed.is_active = Some(is_active);
-        // On the path to the leaf, the session has the id even if the search did not read it.
+        // With `only_active`, the id is set in every format.
         if only_active || needs_migrated_id {
             completed.id = path.session.id(ix).into_owned();
         }

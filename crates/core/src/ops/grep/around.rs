@@ -34,6 +34,7 @@ pub fn entries_around_matches(
 ) -> Vec<NearbyEntry> {
     let conversation = Conversation::new(session);
 
+    // In ascending order of the entries, because lines ascend, and entries are in file order.
     let mut matches: Vec<Matched> = Vec::new();
     for (index, &line) in lines.iter().enumerate() {
         if let Some(entry) = session.entry_on_line(line) {
@@ -41,6 +42,7 @@ pub fn entries_around_matches(
         }
     }
 
+    // A set, because an entry may be near several matches.
     let mut shown: HashSet<EntryIx> = HashSet::default();
     for matched in &matches {
         shown.insert(matched.entry);
@@ -53,22 +55,25 @@ pub fn entries_around_matches(
     let mut nearby = Vec::with_capacity(in_file_order.len());
     let mut previous = None;
     for entry in in_file_order {
+        // The parent in the conversation is directly before the entry in the result.
         let continues = previous.is_some() && previous == conversation.ancestors(entry).next();
         previous = Some(entry);
-        // The search needs ascending entries. Lines ascend, and entries are in file order.
-        let position =
-            matches.binary_search_by_key(&entry.index(), |matched| matched.entry.index());
-        let match_index = match position {
-            Ok(position) => Some(matches[position].index),
-            Err(_) => None,
-        };
         nearby.push(NearbyEntry {
             entry,
-            match_index,
+            match_index: find_match_index(&matches, entry),
             continues,
         });
     }
     nearby
+}
+
+/// Returns the index of the match in an entry; `None` if the entry does not match. `matches` must
+/// be in ascending order of their entries.
+fn find_match_index(matches: &[Matched], entry: EntryIx) -> Option<usize> {
+    let position = matches
+        .binary_search_by_key(&entry.index(), |matched| matched.entry.index())
+        .ok()?;
+    Some(matches[position].index)
 }
 
 /// An entry that matches, and the index of its line in the caller's `lines`.

@@ -44,7 +44,7 @@ impl FileSearch<'_> {
             .get_text("updatedAt")
             .or_else(|| json.get_text("timestamp"))
             .map(Text::into_owned);
-        if !self.is_in_scope(Role::Missing, &role, timestamp.as_ref()) {
+        if !self.has_wanted_role_and_time(Role::Missing, &role, timestamp.as_ref()) {
             return None;
         }
 
@@ -59,7 +59,7 @@ impl FileSearch<'_> {
         } else {
             matched?
         };
-        let hit = self.hit_at("title".to_owned(), &title, range);
+        let hit = self.build_hit("title".to_owned(), &title, range);
         let mut texts = MatchTexts::default();
         self.add_field_text(&title, &mut texts);
         Some(Match {
@@ -100,7 +100,8 @@ impl FileSearch<'_> {
         };
         let role_name = role_name(&entry);
         let timestamp = record.timestamp.map(|text| text.text());
-        if !self.is_in_scope(role, &role_name, timestamp.as_ref()) || !self.is_selected(&entry) {
+        let has_wanted_time = self.has_wanted_role_and_time(role, &role_name, timestamp.as_ref());
+        if !has_wanted_time || !self.is_selected(&entry) {
             return Ok(None);
         }
         let Some(hit) = self.find_hit(&entry) else {
@@ -160,8 +161,8 @@ impl FileSearch<'_> {
     /// belongs to the tool that executed it.
     ///
     /// A result contains the name of its tool, but not the arguments, which are in an earlier call.
-    /// The call is searched for in `calls`, the calls on this and on earlier lines of the chunk,
-    /// and then in the file before these. `line` is the line of the entry.
+    /// That call is searched for in `calls`, the calls on the lines that were read last, and then
+    /// in the file before `line`, the line of the entry.
     fn find_tool(
         &mut self,
         entry: &ParsedEntry,
@@ -196,7 +197,12 @@ impl FileSearch<'_> {
 
     /// Whether the query includes entries with this role and this timestamp. `role_name` is the
     /// name of the role or, for an entry that is not a message, its type.
-    fn is_in_scope(&self, role: Role, role_name: &Text, timestamp: Option<&Text>) -> bool {
+    fn has_wanted_role_and_time(
+        &self,
+        role: Role,
+        role_name: &Text,
+        timestamp: Option<&Text>,
+    ) -> bool {
         let wanted_roles = &self.query.entries.roles;
         let has_wanted_role = wanted_roles.iter().any(|wanted| {
             // A tool call is not an entry: it is in a reply of the model.
@@ -207,18 +213,18 @@ impl FileSearch<'_> {
             return false;
         }
 
-        // Without a period, no timestamp has to be parsed.
-        if self.query.entries.period == Period::default() {
+        // The default period includes all times, so no timestamp has to be parsed.
+        let period = &self.query.entries.period;
+        if *period == Period::default() {
             return true;
         }
         // Without a valid time, an entry counts as older than any other.
         let time_ms = timestamp.and_then(|time| parse_js_date(time.as_bytes()));
-        let period = &self.query.entries.period;
         period.contains(time_ms.unwrap_or(Entry::NO_TIME))
     }
 
-    /// Whether an entry is the result of a tool that the query names, or a reply that calls such a
-    /// tool. If the query names no tool, all entries pass.
+    /// Whether an entry is a result of one of the tools to which the query is limited, or a reply
+    /// that calls one of them. If the query names no tool, all entries pass.
     fn is_of_wanted_tool(&self, entry: &ParsedEntry) -> bool {
         if self.query.entries.tool_names.is_empty() {
             return true;
@@ -249,8 +255,8 @@ impl FileSearch<'_> {
             .any(|wanted| name.is(wanted))
     }
 
-    /// Returns the fields of an entry to search. The text of a reply is not searched if the query
-    /// is limited to tools or to tool calls.
+    /// Returns the fields of an entry to search. All are searched, except in a reply: its text is
+    /// left out if the query is limited to certain tools or to tool calls.
     fn searched_fields(&self, entry: &ParsedEntry) -> SearchedFields {
         if entry.role != Role::Assistant {
             return SearchedFields::All;
@@ -276,9 +282,9 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Whether the undecoded text of a message already shows that the entry matches, so that its
-    /// fields need not be visited. Always false if snippets are returned, because they need the
-    /// decoded text. False does not mean that there is no match.
+    /// Whether the JSON of a message, without decoding it, already shows that the entry matches, so
+    /// that its fields need not be visited. Always false if snippets are returned, because they
+    /// need the decoded text. False does not mean that there is no match.
     fn is_certain_match(&self, entry: &ParsedEntry) -> bool {
         if self.query.details.snippets.is_some()
             || entry.kind != Kind::Message
@@ -286,7 +292,8 @@ impl FileSearch<'_> {
         {
             return false;
         }
-        // Of a pattern that is a literal, the prefilter also knows when a text must match.
+        // The prefilter searches JSON strings. Of a pattern that is a literal, it also knows when a
+        // text must match.
         let Some(prefilter) = self.query.pattern.prefilter() else {
             return false;
         };
@@ -308,8 +315,8 @@ impl FileSearch<'_> {
         false
     }
 
-    /// Searches the fields of an entry. Returns the first match or, in an inverted search, the
-    /// first text if nothing matches.
+    /// Searches the fields of an entry, and returns the first match. In an inverted search, an
+    /// entry is returned if nothing in it matches, with its first text as the hit.
     fn find_in_fields(&self, entry: &ParsedEntry) -> Option<Hit> {
         let mut fields = FieldSearch {
             search: self,
@@ -340,7 +347,8 @@ impl FileSearch<'_> {
         fields.first_text
     }
 
-    /// Returns the texts of a matching entry that the query requests.
+    /// Returns the texts of a matching entry that the query requests: the whole text that was
+    /// searched, every match in it, both, or neither.
     fn collect_texts(&self, entry: &ParsedEntry) -> MatchTexts {
         let mut texts = MatchTexts::default();
         let wanted = self.query.details.texts;
@@ -348,7 +356,7 @@ impl FileSearch<'_> {
             return texts;
         }
         let searched = self.searched_fields(entry);
-        // The visit never breaks, so the result is always the same.
+        // The visit never breaks, so its result says nothing.
         let _ = visit_fields(
             Raw::from_checked(entry.record.bytes),
             entry.kind,
@@ -377,6 +385,7 @@ impl FileSearch<'_> {
             whole.push_str(&shown);
         }
         if self.query.details.texts.every_match {
+            // The offsets are also valid in `shown`: see `build_hit`.
             for matched in self.query.pattern.find_all(text.as_bytes()) {
                 let matched = extend_to_characters(&shown, matched);
                 if !matched.is_empty() {
@@ -400,12 +409,13 @@ impl FileSearch<'_> {
         }
         let text = field.text();
         let matched = self.query.pattern.find(text.as_bytes())?;
-        Some(self.hit_at(field.path(), &text, matched))
+        Some(self.build_hit(field.path(), &text, matched))
     }
 
-    /// Returns the hit at a range of a field's text; an empty hit if no snippets are returned.
-    /// `field` is the path of the field, such as `message.content[0].text`.
-    fn hit_at(&self, field: String, text: &Text, matched: Range<usize>) -> Hit {
+    /// Returns a hit, which shows the matched range of a field's text with the text around it. An
+    /// empty hit if no snippets are returned. `field` is the path of the field, such as
+    /// `message.content[0].text`.
+    fn build_hit(&self, field: String, text: &Text, matched: Range<usize>) -> Hit {
         let Some(size) = self.query.details.snippets else {
             return empty_hit();
         };
@@ -475,9 +485,9 @@ struct FieldSearch<'a, 's> {
 }
 
 impl FieldSearch<'_, '_> {
-    /// Searches the next field, and stores the match or, in an inverted search, the first text.
-    /// Breaks when no other field is needed: at a match, because an inverted search then rejects
-    /// the entry, and any other search shows this match.
+    /// Searches the next field, and stores the match in `self.found`. An inverted search also
+    /// stores the first text. Breaks when no other field is needed: at a match, because an inverted
+    /// search then rejects the entry, and any other search shows this match.
     fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
         if !self.searched.contains(field) {
             return ControlFlow::Continue(());
@@ -485,7 +495,7 @@ impl FieldSearch<'_, '_> {
         if self.search.query.inverted && self.first_text.is_none() {
             let text = field.text();
             if !text.is_empty() {
-                self.first_text = Some(self.search.hit_at(field.path(), &text, 0..0));
+                self.first_text = Some(self.search.build_hit(field.path(), &text, 0..0));
             }
         }
         let Some(found) = self.search.find_in_field(field) else {
@@ -522,7 +532,8 @@ fn extend_to_characters(text: &str, range: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// Returns the name of the role of an entry's message; for an entry without a message, its type.
+/// Returns the name by which a query selects an entry: the role of its message (`user`) or, for an
+/// entry without a message, its type (`compaction`).
 fn role_name<'a>(entry: &ParsedEntry<'a>) -> Text<'a> {
     let stored_name = match entry.role {
         Role::Missing => entry.record.kind,

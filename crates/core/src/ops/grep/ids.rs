@@ -34,6 +34,7 @@ impl SessionIds {
                 while !rest.is_empty() {
                     let line_len = memchr(b'\n', rest).unwrap_or(rest.len());
                     ids.add_line(&rest[..line_len]);
+                    // The last line of a file may have no newline to skip.
                     rest = rest.get(line_len + 1..).unwrap_or_default();
                 }
                 ControlFlow::Continue(())
@@ -49,10 +50,11 @@ impl SessionIds {
             .map(|(&start, &end)| &self.bytes[start..end])
     }
 
-    /// Adds the id of the entry on a line, if there is one. The line is parsed only if its form is
-    /// unusual.
+    /// Adds the id of the entry on a line, if there is one. The agents write the id at the start of
+    /// the line or, in a migration, at its end. Only a line of another form is parsed, which takes
+    /// longer.
     fn add_line(&mut self, line: &[u8]) {
-        if let Some(id) = find_plain_id(line).or_else(|| find_last_id(line)) {
+        if let Some(id) = find_id_at_start(line).or_else(|| find_id_at_end(line)) {
             self.add(id);
             return;
         }
@@ -78,9 +80,11 @@ impl SessionIds {
     }
 }
 
-/// Returns the id of an entry whose line begins with the type and the id, as the agents write it.
-/// `None` for any other line, for an id with escapes, and for the header.
-fn find_plain_id(line: &[u8]) -> Option<&[u8]> {
+/// Returns the id of an entry whose line begins with the type and the id, as the agents write it:
+/// `{"type":"message","id":"1a2b3c4d",…` -> `1a2b3c4d`. `None` for any other line, for an id with
+/// escapes, and for the header.
+fn find_id_at_start(line: &[u8]) -> Option<&[u8]> {
+    // A line may be very long, so a quote that is missing is not searched for in all of it.
     let head = &line[..line.len().min(HEAD_LEN)];
     let from_type = head.strip_prefix(b"{\"type\":\"")?;
     let type_len = memchr(b'"', from_type)?;
@@ -102,7 +106,7 @@ fn find_plain_id(line: &[u8]) -> Option<&[u8]> {
 /// taken for the id: the last brace closes the entry, so the members directly before it are members
 /// of the entry. A text that looks like these members would have `\"` for each quote, and is
 /// rejected by [`strip_plain_string`].
-fn find_last_id(line: &[u8]) -> Option<&[u8]> {
+fn find_id_at_end(line: &[u8]) -> Option<&[u8]> {
     let members = line.trim_ascii_end().strip_suffix(b"}")?;
     let up_to_parent_key = match members.strip_suffix(b"null") {
         Some(before_null) => before_null,

@@ -32,7 +32,8 @@ pub struct Pattern {
 
 impl Pattern {
     /// Compiles `patterns` to one regular expression: a text matches if any of them matches. `^`
-    /// and `$` match at line breaks, too.
+    /// and `$` match at line breaks, too. From `cat` and `dog`, with `options.words`, the
+    /// expression is `\b{start-half}(?:(?:cat)|(?:dog))\b{end-half}`.
     ///
     /// # Errors
     /// If a pattern is not a regular expression, or compiles to too large a program.
@@ -64,8 +65,8 @@ impl Pattern {
             source = format!(r"\b{{start-half}}(?:{source})\b{{end-half}}");
         }
 
-        // The parsed expression is needed for the prefilter. `parse` has the same settings as the
-        // builder below.
+        // The prefilter, which finds lines that may match without decoding them, is derived from
+        // the parsed expression. `parse` has the same settings as the builder below.
         let hir = parse(&source, options)?;
         let regex = RegexBuilder::new(&source)
             .multi_line(true)
@@ -125,8 +126,8 @@ fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
         .map_err(|error| one_line_message(&error, source))
 }
 
-/// Whether a pattern contains an upper-case letter as a literal. The letters in the name of a
-/// class, such as `\S` or `\p{Lu}`, do not count.
+/// Whether a pattern contains an upper-case letter as a literal, so that case matters in it. The
+/// letters in the name of a class, such as `\S` or `\p{Lu}`, do not count.
 fn has_upper_case(pattern: &str, is_fixed: bool) -> bool {
     if is_fixed {
         return pattern.chars().any(char::is_uppercase);

@@ -104,8 +104,9 @@ pub(super) const TITLE_ROLE: &str = "title";
 /// The role that restricts a search to the tool calls of the model.
 pub(super) const TOOL_CALL_ROLE: &str = "toolCall";
 
-/// Returns the names of the roles to which a search can be restricted: the roles of messages, the
-/// types of other entries, `toolCall` and `title`.
+/// Returns the names of the roles to which a search can be restricted: the roles of messages
+/// (`user`), the types of other entries (`compaction`), `toolCall` for the calls in a reply, and
+/// `title` for the title of the session.
 pub fn searchable_roles() -> Vec<&'static str> {
     let mut names = Vec::new();
     for role in Role::NAMED {
@@ -116,8 +117,8 @@ pub fn searchable_roles() -> Vec<&'static str> {
     names.push(TOOL_CALL_ROLE);
     names.push(TITLE_ROLE);
     for kind in Kind::NAMED {
-        // A message has its role instead. The type `custom` has the name of a role, which is in the
-        // list already.
+        // A message is found by its role. The type `custom` has the same name as a role, which is
+        // in the list already.
         if !matches!(kind, Kind::Message | Kind::Custom) {
             names.extend(kind.name());
         }

@@ -68,8 +68,8 @@ impl CountedLines {
 /// Searches a file, and calls `on_match` with each match until `on_match` breaks. The title comes
 /// first, then the entries in file order.
 ///
-/// With `resume`, only the lines from that point on are searched. A large file is searched by up to
-/// `workers` threads.
+/// `resume` is the end of an earlier search of a file that has grown since: only the lines from
+/// there on are searched. A large file is searched by up to `workers` threads.
 pub fn search_file(
     source: &dyn ReadAt,
     query: &Query,
@@ -102,14 +102,14 @@ pub fn search_file(
     }
 
     let unread = search.unread;
-    let resume = ResumePoint {
+    let end_point = ResumePoint {
         offset: source.len(),
         counted: search.counted,
     };
     Ok(SearchOutcome {
         header: preamble.header,
         unread,
-        resume,
+        resume: end_point,
     })
 }
 
@@ -174,7 +174,7 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Searches the entries, on several threads if the file is large. Calls `on_match` with each
-    /// match that the query includes, until it breaks.
+    /// match that the query includes, until `on_match` breaks.
     fn search_entries(
         &mut self,
         workers: usize,
@@ -186,13 +186,11 @@ impl<'s> FileSearch<'s> {
         let query = self.query;
         let preamble = self.preamble;
         let mut path = ActivePath::default();
-        let mut complete_and_report = |found: Match| {
-            match path.complete_match(source, query, preamble.format, found)? {
+        let mut complete_and_report =
+            |found: Match| match path.complete_if_wanted(source, query, preamble.format, found)? {
                 Some(completed) => Ok(on_match(&preamble.header, completed)),
-                // The entry is not on the path to the leaf.
                 None => Ok(ControlFlow::Continue(())),
-            }
-        };
+            };
 
         let remaining_len = source.len().saturating_sub(self.start);
         if workers <= 1 || is_small(remaining_len) {
@@ -252,9 +250,11 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Calls `on_match` with the matches of the next range, with their line numbers in the file.
+    /// Calls `on_match` with the matches of the next range, and adds the lines of the range to the
+    /// lines that were counted. Ranges must be reported in file order.
+    ///
     /// The thread that searched the range numbered its lines from 1, because it did not know the
-    /// number of lines before the range.
+    /// number of lines before the range. Here, this number is added.
     fn report_range(
         &mut self,
         range: SearchedRange,
@@ -350,7 +350,8 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Returns the number of a line, and counts the lines before it for this. After the first call,
-    /// all lines of the search are counted. Must be called for lines in file order.
+    /// all lines of the search are counted. Must be called for lines in file order: the counted
+    /// part of the file only grows.
     pub(super) fn count_lines_to(&mut self, line: ChunkLine) -> io::Result<LineNo> {
         let ChunkLine { chunk, start } = line;
         self.is_counting = true;
@@ -365,9 +366,9 @@ impl<'s> FileSearch<'s> {
         Ok(LineNo(self.counted.line_count + 1))
     }
 
-    /// Searches a line of a chunk. A line that is not JSON cannot be searched, and is counted as
-    /// unread. The blocks on the line are stored in `state`, and so are its calls if the query
-    /// reports tools.
+    /// Searches a line of a chunk, and returns where it ends. A line that is not JSON cannot be
+    /// searched, and is counted as unread. The blocks on the line are stored in `state` and, if the
+    /// query reports tools, its calls as well.
     fn search_line<'b>(
         &mut self,
         line: ChunkLine<'b>,
@@ -379,7 +380,8 @@ impl<'s> FileSearch<'s> {
         let mut record = Record::default();
         let scanned =
             scan_record_into(&mut scanner, &mut self.keys, &mut record, &mut state.blocks);
-        // `at_end` is true if only white space follows the value on its line, and moves to its end.
+        // `at_end` skips the white space after the value, so it moves the scanner to the end of the
+        // line. It is false if anything else follows.
         let is_one_value = scanned.is_ok() && scanner.at_end();
         if is_one_value {
             if self.query.details.tools.is_some() {
@@ -494,8 +496,8 @@ fn count_lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
 /// Returns the offset of the first line that may match, beginning with the line at `line_start`.
 /// `None` if there is none in `bytes`.
 ///
-/// `next_position` returns the first position at or after an offset where the prefilter has a hit.
-/// It is `None` if there is no prefilter: then every line may match.
+/// `next_position` returns the first position at or after an offset where a match is possible, as
+/// the prefilter finds it. It is `None` if there is no prefilter: then every line may match.
 fn next_candidate_line(
     bytes: &[u8],
     line_start: usize,

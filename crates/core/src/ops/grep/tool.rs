@@ -128,8 +128,9 @@ pub(super) struct CallSearch<'a> {
 }
 
 impl CallSearch<'_> {
-    /// Returns the tool of a result, and the subject from its call. The call is searched for in
-    /// `calls`, and then within [`CALL_WINDOW`] bytes before `line`, the line of the result.
+    /// Returns the tool of a result, and what it worked on, which only its call shows. The call is
+    /// searched for in `calls`, and then within [`CALL_WINDOW`] bytes before `line`, the line of
+    /// the result. If it is not found, only the name of the tool is returned.
     pub(super) fn find_tool(
         &mut self,
         result: &MessageFacts,
@@ -166,8 +167,9 @@ impl CallSearch<'_> {
         Ok(ToolUse::without_call(name))
     }
 
-    /// Returns the tool of the last call with this id in `lines`, which end with a newline.
-    /// `call_id` is the id as written in the result.
+    /// Returns the tool of the last call with this id in `lines`, which end with a newline. `name`
+    /// is its name. `call_id` is the id as written in the result, with its quotes: the agents write
+    /// it in the same way in the call, so its bytes are searched for.
     ///
     /// If the first line lacks its beginning, it is not JSON, and no call is found in it.
     fn find_call_before(&mut self, lines: &[u8], call_id: Raw, name: &Text) -> Option<ToolUse> {

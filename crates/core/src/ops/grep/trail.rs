@@ -88,8 +88,8 @@ impl Trail {
     /// Reads all entries of a file that replaced the one that was read before. `source` must end
     /// with a whole line.
     ///
-    /// The new file may begin with the entries of the old one. `Trail::follow_entry` recognizes
-    /// the last of these by its id, so that the branches before it are not reported again.
+    /// The new file may begin with the entries of the old one. `Trail::follow_entry` recognizes the
+    /// last of these by its id, so that the branches before it are not reported again.
     ///
     /// # Errors
     /// If reading fails.
@@ -128,9 +128,9 @@ impl Trail {
         self
     }
 
-    /// Makes an entry the last one. If the entry is not a child of the last entry, a branch begins
-    /// at its parent. This remains the continuation until the next match, or until another branch
-    /// begins.
+    /// Advances past the next entry in the file. If it is not a child of the entry before, the
+    /// conversation moved to another branch, which begins at the entry's parent. This is stored in
+    /// `continuation`, for the next match to report, until another branch begins.
     fn follow_entry(&mut self, entry: WrittenEntry) {
         let is_child_of_last = entry.parent == self.last_id;
         if !is_child_of_last {
@@ -140,7 +140,7 @@ impl Trail {
         }
 
         // The file was replaced, and this is the entry that was followed last in the old file. So
-        // the branches up to here are not new.
+        // the branches up to here were reported before.
         let was_last_before = self.last_before_replacement.as_ref() == Some(&entry.id);
         if was_last_before {
             self.last_before_replacement = None;
@@ -151,7 +151,8 @@ impl Trail {
     }
 }
 
-/// Parses the ids of an entry; `None` for the header, and for lines that are not entries.
+/// Reads the id and the parent id from the line of an entry. `None` for the header, and for a line
+/// that is not an entry or has no id.
 fn parse_entry(line: &[u8]) -> Option<WrittenEntry> {
     let line = Raw::parse(line.trim_ascii()).ok()?;
     if !line.is_object() {
