@@ -12,7 +12,7 @@ use crate::import::Origin;
 use crate::load::{LoadError, LoadOptions, WrongFile};
 use crate::ops::list::{
     CountedKeys, FamilyFile, ListedSession, ReadSession, count_new_entries, first_message,
-    read_session, sort_by_start,
+    read_session, sort_and_mark_related,
 };
 use crate::ops::prune::Restoration;
 use crate::session::period::Period;
@@ -37,7 +37,7 @@ pub(super) fn read_sessions(
     let agents = SubAgents::from_files(&files);
     // Entries that several forks share are counted once, for the session that started first.
     let files = if args.forks {
-        sort_by_start(files)
+        sort_and_mark_related(files)
     } else {
         let unrelated = |file| FamilyFile {
             file,

@@ -73,9 +73,9 @@ pub struct Addition {
     pub only_second: usize,
 }
 
-/// Returns the change that appends to the first copy the entries it lacks. The leaf is then the
-/// same as in the result of [`join`]: if it is an entry of the first copy, a mark that restores it
-/// is appended last.
+/// Returns the change that appends to the first copy the entries it lacks. The leaf, which is the
+/// entry that the conversation continues, is then the same as in the result of [`join`]. If it is
+/// an entry of the first copy, a mark is appended last: an entry that moves the leaf back there.
 ///
 /// # Errors
 /// As for [`join`].
@@ -98,8 +98,8 @@ pub fn add_to_first(
         }
     }
 
-    // The last appended entry would be the leaf. In the joined file, the last line is the leaf. If
-    // that is of the first copy, a mark must restore it.
+    // The agents take the last line of a file for the leaf. In the joined file, that may be a line
+    // of the first copy, but here, it is the last appended one. A mark then restores the leaf.
     let is_leaf_of_first = !matches!(joined.lines.last(), Some(JoinedLine::Second(_)));
     let last_added = change.entries.last().map(|entry| entry.id.clone());
     if let Some(last_added) = last_added
@@ -124,7 +124,7 @@ fn mark_leaf(session: &Session, last_added: &Text, id_source: &mut IdSource) -> 
     chain.change.entries
 }
 
-/// Joins two copies of a session.
+/// Joins two copies of a session: the result has the lines of both, each once.
 ///
 /// # Errors
 /// If they are not copies of the same session, if an entry has different contents, or if a copy has
@@ -153,12 +153,12 @@ pub fn join(first: SessionCopy, second: SessionCopy) -> Result<Join, Refusal> {
     }
     require_sound(first)?;
     require_sound(second)?;
-    compare_common(first, second)?;
+    require_equal_common_entries(first, second)?;
     Ok(interleave(first.session(), second.session()))
 }
 
-/// Refuses a copy unless each line is an entry with an id of its own. Any other line could not be
-/// found in the other copy, so the result might contain it twice.
+/// Refuses a copy unless each of its lines is an entry with an id of its own. Lines of both copies
+/// are matched by these ids: any other line would be in the result twice.
 fn require_sound(copy: SessionCopy) -> Result<(), Refusal> {
     let session = copy.session();
     if session.format != Format::V3 {
@@ -166,7 +166,7 @@ fn require_sound(copy: SessionCopy) -> Result<(), Refusal> {
         return Err(Refusal::with_hint(what, "`pisess migrate` it first"));
     }
     for problem in &session.problems {
-        let is_lost = matches!(
+        let hides_entry = matches!(
             problem.kind,
             FindingKind::MalformedLine
                 | FindingKind::NulBytes
@@ -176,7 +176,7 @@ fn require_sound(copy: SessionCopy) -> Result<(), Refusal> {
                 | FindingKind::NotAnEntry
                 | FindingKind::NullLine
         );
-        if is_lost {
+        if hides_entry {
             return Err(unsound(copy, problem.line, problem.kind.predicate()));
         }
     }
@@ -197,8 +197,9 @@ fn unsound(copy: SessionCopy, line: LineNo, what: &str) -> Refusal {
     Refusal::with_hint(what, "`pisess check --repair` it first")
 }
 
-/// Refuses copies in which an entry has different contents, because the result can have only one.
-fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal> {
+/// Refuses copies in which the same entry has different contents, because the result can have only
+/// one of them.
+fn require_equal_common_entries(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal> {
     for second_ix in second.session().entry_indexes() {
         let id = second.session().id(second_ix);
         let Some(first_ix) = first.session().find_entry(&id) else {
@@ -206,7 +207,7 @@ fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal
         };
         let first_line = first.read_line(first_ix)?;
         let second_line = second.read_line(second_ix)?;
-        // A line may end with CR LF in one of the copies.
+        // In one of the copies, a program may have changed the line ends to CR LF.
         if first_line.trim_ascii() != second_line.trim_ascii() {
             let what = format!(
                 "the entry {id} has two contents: line {} of {} and line {} of {}",
@@ -224,8 +225,8 @@ fn compare_common(first: SessionCopy, second: SessionCopy) -> Result<(), Refusal
 }
 
 /// Inserts the lines that only the second copy has into the lines of the first copy, each after the
-/// line that precedes it in the second copy. If parents precede their children in both copies, they
-/// do so in the result.
+/// line that precedes it in the second copy: `a b c` and `a x b y` give `a x b y c`. If parents
+/// precede their children in both copies, they do so in the result.
 fn interleave(first: &Session, second: &Session) -> Join {
     let mut join = Join {
         lines: Vec::with_capacity(first.entries.len()),
@@ -235,14 +236,16 @@ fn interleave(first: &Session, second: &Session) -> Join {
     // The lines that only the second copy has, by the entry of the first copy after which they are
     // inserted; `None` is the header, which is before all entries.
     let mut added_after: HashMap<Option<EntryIx>, Vec<EntryIx>> = HashMap::default();
-    // The place at which the next such line is inserted. It never moves up (hence `max`), so that
-    // the added lines keep their order.
+    // The entry after which the next such line is inserted. `max` keeps it from moving up, where
+    // common lines have another order, so that the added lines keep theirs. `None`, the header, is
+    // less than any entry.
     let mut insert_after = None;
     for ix in second.entry_indexes() {
         match first.find_entry(&second.id(ix)) {
             Some(common) => insert_after = insert_after.max(Some(common)),
             None => {
-                // The parent may be further down, if the second copy has it after the child.
+                // The parent may be further down in the first copy, where it must precede the
+                // child.
                 let parent = second
                     .entry(ix)
                     .parent

@@ -9,8 +9,9 @@ use crate::session::labels::Labels;
 use crate::session::reference::is_reference_form;
 use pisess_json::text::Text;
 
-/// Sets the label of `target`, or clears it if `name` is `None`. The change is empty if nothing
-/// would change. As in both agents, the new entry is a child of the leaf, and becomes the leaf.
+/// Returns the change that sets the label of `target`, or clears it if `name` is `None`. The change
+/// is empty if the label is the same. As in both agents, the new entry is a child of the leaf, and
+/// becomes the leaf.
 ///
 /// # Errors
 /// If the name has the form of a reference, or if another entry has this label.
@@ -30,7 +31,8 @@ pub fn label(
     ))
 }
 
-/// Sets the label of `target`, after clearing this label on all other entries that have it.
+/// Returns the change that sets the label of `target`, after clearing this label on all other
+/// entries that have it.
 ///
 /// # Errors
 /// If the name has the form of a reference.
@@ -79,7 +81,8 @@ fn append_labels(session: &Session, settings: &[LabelSetting], id_source: &mut I
     chain.change
 }
 
-/// Validates a label that the user gave, and returns it trimmed, as the dialogs of both agents do.
+/// Validates a label that the user gave, and returns it without white space at its ends: the
+/// dialogs of both agents trim it in the same way.
 ///
 /// # Errors
 /// If the label is empty, contains a control character, or has the form of a reference.
@@ -102,11 +105,12 @@ pub fn parse_label(given: &str) -> Result<Text<'_>, Refusal> {
     Ok(name)
 }
 
-/// Checks that `target` can have the label. `None` stands for an entry that is not written yet.
+/// Checks that `target` can have the label `name`. `None` is an entry that is not written yet. An
+/// entry may be given the label that it has already.
 ///
 /// # Errors
-/// If the name has the form of a reference, or if another entry has this label, which must be
-/// unique.
+/// If the name has the form of a reference, or if another entry has this label: a reference by
+/// label must name one entry.
 pub fn check_label(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), Refusal> {
     refuse_reference(name)?;
     for holder in Labels::new(session).entries_with_label(name) {

@@ -11,7 +11,7 @@ mod rows;
 mod shared_start;
 mod titles;
 
-pub use copies::{CountedKeys, FamilyFile, count_new_entries, sort_by_start};
+pub use copies::{CountedKeys, FamilyFile, count_new_entries, sort_and_mark_related};
 pub use lookalikes::shared_lengths;
 pub use order::{Order, SelectionFacts, SessionFilter, sort_sessions};
 pub use rows::{ForkRows, ListRow, build_rows, group_by_repository};
@@ -123,9 +123,9 @@ pub struct ReadSession {
     pub billed: Vec<BilledRequest>,
 }
 
-/// Reads one session that is not part of a list. The usage that it reports for its sub-agents is
-/// included, because their sessions are not listed. For `modified_ms` and `pruned`, see
-/// [`read_session`].
+/// Reads the data that a list shows of a session, for one session alone. The usage that it reports
+/// for its sub-agents is included, because their sessions are not listed with it. For `modified_ms`
+/// and `pruned`, see [`read_session`].
 pub fn read_single(
     path: &Path,
     source: &dyn ReadAt,
@@ -163,7 +163,7 @@ pub fn read_session(
     let mut counted = CountedEntries::take_from(&mut session);
     if let Some(pruned) = pruned {
         let has_user_message = counted.has_user_message;
-        counted = CountedEntries::before_pruning(source, pruned, options)?;
+        counted = CountedEntries::load_before_pruning(source, pruned, options)?;
         // The restored session lacks messages that the user wrote after the prune.
         counted.has_user_message |= has_user_message;
     }
@@ -244,8 +244,9 @@ struct ContextSize {
     estimate: Option<f64>,
 }
 
-/// Returns the size of the context at the leaf. `pruned` is the content that `prune` has moved out
-/// of the session: a count from before the prune includes it, and is therefore wrong. See
+/// Returns the size of the context at the leaf: the number of tokens that the provider counted and,
+/// if this number is wrong, an estimate. `pruned` is the content that `prune` has moved out of the
+/// session: a count from before the prune includes it, and is therefore wrong. See
 /// [`estimate_if_wrong`] for other wrong counts.
 fn measure_context(
     session: &Session,
@@ -289,16 +290,17 @@ impl CountedEntries {
         }
     }
 
-    /// Loads a session as it was before `prune`, and returns its facts. `pruned` has the content
-    /// that was moved out, with its places in `source`. The keys of entries that the session no
-    /// longer contains are marked.
-    fn before_pruning(
+    /// Loads a session as it was before `prune`, and returns the facts of its entries. `pruned` has
+    /// the content that was moved out, with its places in `source`. Entries that the session no
+    /// longer contains are marked with `is_pruned`.
+    fn load_before_pruning(
         source: &dyn ReadAt,
         pruned: &Restoration,
         options: &LoadOptions,
     ) -> Result<CountedEntries, LoadError> {
         let mut unpruned = load(&pruned.restored_file(source), options)?;
         let mut counted = CountedEntries::take_from(&mut unpruned);
+        // `keys` has one element for each entry, in the same order.
         for (key, entry) in counted.keys.iter_mut().zip(&unpruned.entries) {
             key.is_pruned = pruned.session_line(entry.line).is_none();
         }
@@ -313,8 +315,9 @@ fn labels_in_effect(session: &Session) -> Vec<Text<'static>> {
         .collect()
 }
 
-/// Returns the whole text of the first question; `(no messages)` if there is none. The file is read
-/// only if `listed` does not have the whole text.
+/// Returns the whole text of the first question, which is the first message of the user; `(no
+/// messages)` if there is none. The file is read only if `listed` has just the start of a long
+/// text.
 ///
 /// # Errors
 /// If the line cannot be read, or if the file has changed and the line is no longer JSON.
@@ -349,8 +352,8 @@ impl ListedSession {
         titles::choose_title(self.name.as_ref(), self.opening.as_ref())
     }
 
-    /// Returns the first question if the title of the session is taken from it. `None` if the
-    /// session has a name, or if the first question is a command such as `/mode`.
+    /// Returns the first message of the user if the title of the session is taken from it. `None`
+    /// if the session has a name, or if that message is a command such as `/mode`.
     fn titling_question(&self) -> Option<&Question> {
         if self.name.is_some() {
             return None;

@@ -87,8 +87,8 @@ pub fn count_new_entries(counted_keys: &mut CountedKeys, reading: ReadSession) -
 /// Returns the earlier session of which a session is a copy: the one that has the entries with
 /// which this session begins. `None` if its first entry is its own.
 ///
-/// A fork of a fork begins with entries of both. The last of the shared entries decides, so the
-/// nearer fork is returned.
+/// A fork of a fork begins with entries of its source, and before these, with entries that its
+/// source has copied. So the owner of the last shared entry is returned: the direct source.
 fn find_copy_source(counted_keys: &CountedKeys, reading: &ReadSession) -> Option<PathBuf> {
     let mut last_owner = None;
     for entry in &reading.keys {
@@ -96,7 +96,7 @@ fn find_copy_source(counted_keys: &CountedKeys, reading: &ReadSession) -> Option
         if entry.key == EntryKey::NONE {
             continue;
         }
-        // At the first entry of its own, the session has left the source.
+        // The first entry that is not shared: from here on, the session has entries of its own.
         let Some(&owner) = counted_keys.owners.get(&entry.key) else {
             break;
         };
@@ -142,10 +142,10 @@ pub struct FamilyFile {
     pub is_related: bool,
 }
 
-/// Sorts files by the time at which their sessions were started, the oldest first, and finds out
-/// which are related. Files without a known time, such as those that are not sessions, come last.
-/// Only headers are read.
-pub fn sort_by_start(files: Vec<FoundFile>) -> Vec<FamilyFile> {
+/// Sorts files by the time at which their sessions were started, the oldest first, and marks those
+/// that may share entries with others: see [`FamilyFile::is_related`]. Files without a known time,
+/// such as those that are not sessions, come last. Only headers are read.
+pub fn sort_and_mark_related(files: Vec<FoundFile>) -> Vec<FamilyFile> {
     let headers: Vec<Option<Header>> = files
         .iter()
         .map(|file| try_read_header(&file.path))
@@ -174,7 +174,8 @@ struct Relations {
 }
 
 impl Relations {
-    /// Collects the sources of forks, and the start times, from the headers of all sessions.
+    /// Collects what the headers of all sessions say of others: the sources of forks, and how many
+    /// sessions have the same start time.
     fn from_headers<'h>(headers: impl Iterator<Item = &'h Header>) -> Relations {
         let mut relations = Relations {
             fork_sources: HashSet::default(),
@@ -182,6 +183,7 @@ impl Relations {
         };
         for header in headers {
             if let Some(source) = fork_source(header) {
+                // With the id, the source is recognized even if its file was moved.
                 if let Some(id) = id_in_stored_path(&source) {
                     relations.fork_sources.insert(id);
                 }

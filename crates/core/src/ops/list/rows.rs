@@ -73,15 +73,16 @@ pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
     stack_rows(&roots, &children_by_parent, &continuations)
 }
 
-/// Returns, for each session, the fork that continues it: the fork that has, in itself or in a fork
-/// below it, the newest message. `None` if the session itself has a newer one.
+/// Returns, for each session, the fork in which its conversation goes on: the one with the newest
+/// message, in itself or in a fork below it. `None` if no fork has a newer message than the session
+/// itself.
 fn find_continuing_forks(
     list: &[ListedSession],
     roots: &[usize],
     children_by_parent: &[Vec<usize>],
 ) -> Vec<Option<usize>> {
-    // Lists the sessions level by level, so that parents precede their children. The list grows
-    // while it is walked: each session appends its children.
+    // The sessions level by level, so that parents precede their children. The list grows while it
+    // is walked: each session appends its children.
     let mut parents_first = roots.to_vec();
     let mut visited_count = 0;
     while let Some(&index) = parents_first.get(visited_count) {
@@ -106,15 +107,16 @@ fn find_continuing_forks(
     continuations
 }
 
-/// Returns the rows of the roots and of all their descendants, from top to bottom. A child that
-/// continues its parent must be the last of the children.
+/// Returns the rows of the roots and of all their descendants, from top to bottom: each session,
+/// then its children. A child that continues its parent is not indented, so it must be the last of
+/// the children.
 fn stack_rows(
     roots: &[usize],
     children_by_parent: &[Vec<usize>],
     continuations: &[Option<usize>],
 ) -> Vec<ListRow> {
     let mut rows = Vec::with_capacity(children_by_parent.len());
-    // A stack of the rows to come, the next one on top.
+    // A stack of the rows to come, the next one on top. So siblings are pushed in reverse.
     let mut pending = Vec::new();
     for &index in roots.iter().rev() {
         pending.push(ListRow {
@@ -184,34 +186,12 @@ pub fn group_by_repository(
 ///
 /// Headers can name each other as sources, so a link that would close a cycle is left out.
 fn find_parents(list: &[ListedSession], fork_rows: ForkRows) -> Vec<Option<usize>> {
-    let mut by_path: HashMap<&Path, usize> = HashMap::default();
-    let mut by_id: HashMap<&[u8], usize> = HashMap::default();
-    for (index, session) in list.iter().enumerate() {
-        by_path.insert(&session.path, index);
-        // If several sessions have the same id, the first in the list counts.
-        by_id.entry(session.id.as_bytes()).or_insert(index);
-    }
-
-    let find_owner = |session: &ListedSession| {
-        let owner = session.owner.as_deref()?;
-        by_path.get(owner).copied()
-    };
-    let find_named_source = |session: &ListedSession| {
-        let parent = session.parent.as_ref()?;
-        let path = parent.to_string_lossy();
-        let source = by_path.get(Path::new(&*path));
-        source.or_else(|| by_id.get(parent.as_bytes())).copied()
-    };
-    let find_copied_source = |session: &ListedSession| {
-        let source = session.copied_from.as_deref()?;
-        by_path.get(source).copied()
-    };
-
+    let sessions = SessionIndex::new(list);
     let mut parents: Vec<Option<usize>> = vec![None; list.len()];
     for (index, session) in list.iter().enumerate() {
-        let mut parent = find_owner(session);
+        let mut parent = sessions.find_owner(session);
         if parent.is_none() && fork_rows != ForkRows::Separate {
-            parent = find_named_source(session).or_else(|| find_copied_source(session));
+            parent = sessions.find_source(session);
         }
         if let Some(parent) = parent
             && !is_at_or_above(&parents, index, parent)
@@ -220,6 +200,45 @@ fn find_parents(list: &[ListedSession], fork_rows: ForkRows) -> Vec<Option<usize
         }
     }
     parents
+}
+
+/// Finds the sessions that others refer to, as indexes in a list.
+struct SessionIndex<'l> {
+    by_path: HashMap<&'l Path, usize>,
+    by_id: HashMap<&'l [u8], usize>,
+}
+
+impl<'l> SessionIndex<'l> {
+    fn new(list: &'l [ListedSession]) -> SessionIndex<'l> {
+        let mut by_path: HashMap<&Path, usize> = HashMap::default();
+        let mut by_id: HashMap<&[u8], usize> = HashMap::default();
+        for (index, session) in list.iter().enumerate() {
+            by_path.insert(&session.path, index);
+            // If several sessions have the same id, the first in the list counts.
+            by_id.entry(session.id.as_bytes()).or_insert(index);
+        }
+        SessionIndex { by_path, by_id }
+    }
+
+    /// Returns the session that owns a sub-agent; `None` for any other session.
+    fn find_owner(&self, session: &ListedSession) -> Option<usize> {
+        let owner = session.owner.as_deref()?;
+        self.by_path.get(owner).copied()
+    }
+
+    /// Returns the session from which a session was forked or copied. The header of a fork names
+    /// its source, by path or by id. That of a copied file does not.
+    fn find_source(&self, session: &ListedSession) -> Option<usize> {
+        if let Some(named) = &session.parent {
+            let path = named.to_string_lossy();
+            let source = self.by_path.get(Path::new(&*path));
+            if let Some(&source) = source.or_else(|| self.by_id.get(named.as_bytes())) {
+                return Some(source);
+            }
+        }
+        let copied_from = session.copied_from.as_deref()?;
+        self.by_path.get(copied_from).copied()
+    }
 }
 
 /// Whether `ancestor` is `session` itself or one of its ancestors. `parents` has the parent of each

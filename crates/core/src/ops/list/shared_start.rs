@@ -45,7 +45,8 @@ struct Word {
     ends_sentence: bool,
 }
 
-/// Returns, for each text, the start to drop because enough other texts share it.
+/// Returns, for each text, the start to drop because enough other texts share it: in a list of
+/// prompts that a script has begun with `You are a bot.`, this sentence.
 ///
 /// Texts are grouped by their first word. In each group that is large enough, the longest start is
 /// searched for that most texts of the group share. A group is large enough if it has at least
@@ -107,8 +108,9 @@ fn texts_with_commonest_word(texts: &[usize], position: usize, words: &[Vec<Word
     groups.into_iter().max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// Groups texts by the shape of their word at `position`, counted from 0. A text with fewer words
-/// is in no group. `texts` are indexes in `words`, and keep their order within each group.
+/// Groups texts by their word at `position`, counted from 0. Words are compared by their shapes, in
+/// which all numbers are equal. A text with fewer words is in no group. `texts` are indexes in
+/// `words`, and keep their order within each group.
 fn group_by_word(texts: &[usize], position: usize, words: &[Vec<Word>]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     // The index of each group in `groups`, which is in the order of the first texts, so that the
@@ -189,15 +191,16 @@ fn len_before_own_words(shared_words: &[Word], are_common_to_all: bool) -> usize
     }
 }
 
-/// Splits a text into words, at most `MOST_WORDS`. White space after a word is included in the
-/// `end` of the word. White space at the start of the text belongs to no word.
+/// Splits a text into words, at most `MOST_WORDS`. The `end` of a word includes the white space
+/// after it, so that a title can begin there: in `Go on`, the ends are 3 and 5. White space at the
+/// start of the text belongs to no word.
 fn split_words(text: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut end = 0;
     for piece in text.split_inclusive(char::is_whitespace) {
         end += piece.len();
-        // A piece is a word and the first white-space character after it. Each further one is a
-        // piece without a word.
+        // A piece is a word and the first white-space character after it. Each further white-space
+        // character is a piece without a word.
         let word = piece.trim_end();
         if word.is_empty() {
             if let Some(last) = words.last_mut() {
@@ -222,11 +225,13 @@ fn split_words(text: &str) -> Vec<Word> {
 /// The characters that end a sentence or a bracket.
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', ':', ']', '。', '！', '？'];
 
-/// Replaces each run of letters, digits and hyphens that contains a digit by `0`, so that all ids,
-/// numbers and times are equal: `[cron:1f6a-09` has the shape `[cron:0`.
+/// Replaces each run of letters, digits and hyphens that contains a digit by `0`, so that words
+/// which differ only in an id, a number or a time have the same shape: `[cron:1f6a-09` ->
+/// `[cron:0`.
 fn word_shape(word: &str) -> String {
     let is_run_char = |c: char| c.is_alphanumeric() || c == '-';
     let mut shape = String::new();
+    // A piece is a run, which may be empty, and the character that ends it.
     for piece in word.split_inclusive(|c| !is_run_char(c)) {
         let run = piece.trim_end_matches(|c| !is_run_char(c));
         if run.contains(|c: char| c.is_ascii_digit()) {

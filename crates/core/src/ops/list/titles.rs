@@ -44,8 +44,9 @@ pub fn display_title(title: &Text, messages: u32) -> String {
     }
 }
 
-/// Returns the cost of a session in dollars, such as `$1.20`. It begins with `~` if a part is
-/// estimated, and ends with `+` if some responses have no price. `None` if no response has a cost.
+/// Formats the cost of a session in dollars: `$1.20`. It begins with `~` if a part is estimated,
+/// and ends with `+` if some responses have no price, so that the cost was higher. `None` if no
+/// response has a cost.
 pub fn display_cost(usage: &UsageSums) -> Option<String> {
     let has_unpriced = usage.unpriced_count > 0;
     // `$0.00+` would be of no use.
@@ -84,8 +85,8 @@ pub fn distinct_titles(
     let mut messages = collect_first_messages(list, rows);
     let mut starts = find_shared_starts(&messages);
 
-    // Texts that the list has in part may differ after the part. They are completed, and then all
-    // are compared once more.
+    // If the list has only the start of a text, and all of this start is shared, the texts may
+    // differ further on. So the whole text is read, and all are compared once more.
     let mut has_longer_texts = false;
     for (message, start) in messages.iter_mut().zip(&starts) {
         let session = &list[message.session];
@@ -114,8 +115,9 @@ pub fn distinct_titles(
     titles
 }
 
-/// Returns the first message of each row whose title is taken from that message, as far as the list
-/// has its text.
+/// Returns the first message of each row whose title is taken from that message, without the
+/// envelope, which is what a program put before the words of the user. Of a long message, the list
+/// has only the start.
 fn collect_first_messages(list: &[ListedSession], rows: &[ListRow]) -> Vec<FirstMessage> {
     let mut messages = Vec::new();
     for row in rows {
