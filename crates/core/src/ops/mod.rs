@@ -79,11 +79,12 @@ impl<'a> IdSource<'a> {
         self.issue_free_id(session, |_| false)
     }
 
-    /// Returns an id that no entry of the session has, that was not issued before, and for which
-    /// `is_taken` is false. With `is_taken`, a caller excludes ids that are not in the session yet,
-    /// such as those of a batch.
+    /// Returns an id for a new entry: one that no entry of the session has, that was not issued
+    /// before, and for which `is_taken` is false. With `is_taken`, a caller excludes ids that are
+    /// not in the session yet, such as those of a batch.
     pub fn issue_free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
+            // Candidates are random and short, so one may be in use.
             let id = (self.next_candidate)();
             let is_free = session.find_entry(&Text::from(id.as_str())).is_none()
                 && !is_taken(&id)
@@ -182,10 +183,11 @@ fn find_upwards(
     found
 }
 
-/// Returns the new first kept entry of a compaction if some entries are left out of a session.
-/// `stays` returns whether an entry is not left out.
+/// Returns the new first kept entry of a compaction if some entries are left out of a session. A
+/// compaction replaces its ancestors by a summary, but keeps those from this entry on. `stays`
+/// returns whether an entry is not left out.
 ///
-/// This is the topmost entry that stays, from `old_first_kept` down to the compaction, both
+/// The new one is the topmost entry that stays, from `old_first_kept` down to the compaction, both
 /// included. `None` if no such entry stays, or if `old_first_kept` is not an ancestor of the
 /// compaction.
 fn first_remaining_kept(

@@ -40,12 +40,13 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
     navigation
 }
 
-/// Plans the move back to `target`, which was the leaf before. It becomes the leaf even if it is a
-/// user request.
+/// Plans the move back to `target`, which was the leaf before: the entry at which the conversation
+/// goes on. It becomes the leaf even if it is a user request, which other moves put into the editor
+/// again.
 ///
-/// The abandoned branch has all entries below the deepest entry on both paths. A compaction does
-/// not end the branch: the code of the agents does not stop there, although their documentation
-/// says so.
+/// The abandoned branch has the entries from the old leaf up to, but without, the nearest entry
+/// that is also on the path to `target`. A compaction does not end the branch: the code of the
+/// agents does not stop there, although their documentation says so.
 pub fn navigate_back(session: &Session, old_leaf: Position, target: Position) -> Navigation {
     let target_path: HashSet<_> = session.ancestors(target.entry()).collect();
     let mut abandoned = Vec::new();

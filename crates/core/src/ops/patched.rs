@@ -62,8 +62,9 @@ impl PieceTable {
         self.push_span(Origin::New, span);
     }
 
-    /// Appends these bytes of an origin. If they directly follow the last part in the same origin,
-    /// that part is extended, so that many small additions make one part.
+    /// Appends bytes that stay where they are: in the file or buffer `origin`, at `span`. If they
+    /// directly follow the last part in the same origin, that part is extended, so that many small
+    /// additions make one part.
     pub fn push_span(&mut self, origin: Origin, span: Span) {
         if span.len == 0 {
             return;
@@ -105,10 +106,12 @@ pub struct PatchedFile<'a> {
 }
 
 impl ReadAt for PatchedFile<'_> {
-    /// Reads from one part only, so it may read fewer bytes than fit into `buf`. At or after the
-    /// end of the file, reads 0 bytes.
+    /// Reads the bytes at an offset of the virtual file, from the part that contains the offset.
+    /// The read ends with this part, so it may have fewer bytes than fit into `buf`. At or after
+    /// the end of the file, it has none.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let pieces = &self.pieces.pieces;
+        // The last part that starts at or before the offset contains it.
         let started_count = pieces.partition_point(|piece| piece.start <= offset);
         let Some(index) = started_count.checked_sub(1) else {
             return Ok(0); // The file is empty.

@@ -35,8 +35,9 @@ use std::io;
 /// the calls in chosen messages. Labels are left out, because the user can label the copies.
 ///
 /// # Errors
-/// If a chosen entry is a leaf record, a label of an entry that is not copied, or a result without
-/// its call. If two results of the same call are chosen. If a line cannot be read.
+/// If a chosen entry is a leaf record (it only moves the leaf), a label of an entry that is not
+/// copied, or a result without its call. If two results of the same call are chosen. If a line
+/// cannot be read.
 pub fn complete_selection(
     reader: &EntryReader,
     chosen: &[EntryIx],
@@ -85,8 +86,25 @@ pub enum Destination<'a> {
     OtherSession(&'a Session, Position),
 }
 
-/// Copies the picked entries to the destination, each as a child of the one before. `reader` reads
-/// the originals. `picked` must be in tree order, which is then the order of the copies.
+impl<'a> Destination<'a> {
+    fn position(self) -> Position {
+        match self {
+            Destination::SameSession(position) | Destination::OtherSession(_, position) => position,
+        }
+    }
+
+    /// Returns the session that gets the copies. `source` is the session of the originals.
+    fn session(self, source: &'a Session) -> &'a Session {
+        match self {
+            Destination::SameSession(_) => source,
+            Destination::OtherSession(target, _) => target,
+        }
+    }
+}
+
+/// Returns the change that appends copies of the picked entries to the destination, each as a child
+/// of the one before. `reader` reads the originals. `picked` must be the result of
+/// [`complete_selection`]: in tree order, which is then the order of the copies.
 ///
 /// # Errors
 /// If a copy would refer to an entry that is not above it. If the other session is of another
@@ -98,26 +116,27 @@ pub fn copy_onto(
     id_source: &mut IdSource,
 ) -> Result<Change, Refusal> {
     let session = reader.session();
-    let (target_session, onto) = match destination {
-        Destination::SameSession(onto) => (session, onto),
-        Destination::OtherSession(target_session, onto) => {
-            require_same_agent(session, target_session)?;
-            (target_session, onto)
-        }
-    };
-    let target_path = match destination {
-        Destination::SameSession(onto) => session.path(onto.entry()),
-        Destination::OtherSession(..) => Vec::new(),
+    let target_session = destination.session(session);
+    require_same_agent(session, target_session)?;
+
+    let onto = destination.position();
+    let is_for_other_session = matches!(destination, Destination::OtherSession(..));
+    // A copy in another session cannot refer to an original.
+    let target_path = if is_for_other_session {
+        HashSet::default()
+    } else {
+        session.ancestors(onto.entry()).collect()
     };
     let mut graft = Graft {
         session,
         reader,
         ancestry: Ancestry::new(session),
-        is_for_other_session: matches!(destination, Destination::OtherSession(..)),
-        target_path: target_path.into_iter().collect(),
+        is_for_other_session,
+        target_path,
         ids: HashMap::default(),
         parent: parent_id(target_session, onto).map(Text::into_owned),
     };
+
     // The ids of all copies are issued before the first copy is made, because a copy may refer to
     // any other.
     for &ix in picked {
@@ -153,7 +172,8 @@ fn require_same_agent(source: &Session, target: &Session) -> Result<(), Refusal>
 }
 
 /// Returns the chosen entries, the messages with the calls of chosen results, and one result for
-/// each call in these messages, if there is one.
+/// each call in these messages, if there is one. A provider accepts neither a call nor a result
+/// without the other.
 ///
 /// # Errors
 /// If a chosen result answers no call above it, or if two chosen results answer the same call.
@@ -182,12 +202,11 @@ fn add_calls_and_results(
     let is_active = active_mask(session, session.leaf);
     let mut answering_results = HashSet::default();
     for &reply in &calling_messages {
-        for results in results_by_call(reader, tree, reply)?.into_values() {
+        for results in find_results_by_call(reader, tree, reply)?.into_values() {
             answering_results.extend(choose_result(session, &results, chosen, &is_active)?);
         }
     }
-    // The nearest assistant message above a chosen result may have no call with the id in the
-    // result.
+    // A chosen result must answer a call of the message above it: it may have the id of another.
     for &ix in chosen {
         if session.is_message(ix, Role::ToolResult) && !answering_results.contains(&ix) {
             return Err(refuse_lone_result(session, ix));
@@ -242,11 +261,12 @@ fn refuse_lone_result(session: &Session, result: EntryIx) -> Refusal {
     ))
 }
 
-/// Maps the id of each tool call of an assistant message to its results, in file order. A call
-/// without results has an empty list.
+/// Maps the id of each tool call of an assistant message to its results, in file order. A call has
+/// several results if it was answered again on another branch; without results, it has an empty
+/// list.
 ///
 /// Searches all branches below the message, each down to the next assistant message.
-fn results_by_call(
+fn find_results_by_call(
     reader: &EntryReader,
     tree: &Tree,
     reply: EntryIx,
@@ -262,8 +282,10 @@ fn results_by_call(
         return Ok(results_by_id);
     }
 
+    // The entries below the message that are still to be visited.
     let mut pending = tree.children(reply).to_vec();
     while let Some(ix) = pending.pop() {
+        // The results below the next assistant message answer its calls.
         if session.is_message(ix, Role::Assistant) {
             continue;
         }
@@ -316,9 +338,9 @@ struct Graft<'a> {
 }
 
 impl Graft<'_> {
-    /// Returns a copy of a picked entry as a child of `self.parent`, with its new id, this
-    /// timestamp, and its references changed to the copies of other picked entries. All other bytes
-    /// stay the same.
+    /// Returns a copy of a picked entry as a child of `self.parent`, which the caller must set to
+    /// the copy before. It has its new id, this timestamp, and references to the copies of other
+    /// picked entries. All other bytes stay the same.
     fn copy_entry(&self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
         let line = self.reader.read_line(ix)?;
         let entry = Raw::from_checked(line.trim_ascii());
@@ -350,8 +372,9 @@ impl Graft<'_> {
         }
     }
 
-    /// Returns the new reference of a context edit: to the copy of the edited entry. If that entry
-    /// is not copied, it must be on the path to the target position, and the reference stays.
+    /// Returns the new reference of a copied context edit, which changes what a model sees of
+    /// another entry (pi's `context_edit`): to the copy of that entry. If the entry is not copied,
+    /// it must be on the path to the target position, and the reference stays.
     fn edit_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
         let edited = self.find_referenced(entry, "targetId");
         if let Some(id) = self.copy_id(edited) {
@@ -399,7 +422,7 @@ impl Graft<'_> {
 
     /// Returns the references of a compaction that differ in its copy:
     ///
-    /// - to the first kept entry
+    /// - to the first kept entry, from which on it keeps what is above it
     /// - to the last entry that a snapshot of the provider covers (oh-my-pi), if that entry is
     ///   copied
     ///
@@ -439,8 +462,8 @@ impl Graft<'_> {
         self.ids.get(&original?).cloned()
     }
 
-    /// Returns the new `firstKeptEntryId` of a copied compaction; `None` if it stays the same.
-    /// `kept` is the first kept entry of the original.
+    /// Returns the new `firstKeptEntryId` of a copied compaction, which keeps the messages from
+    /// this entry on; `None` if it stays the same. `kept` is the entry in the original.
     ///
     /// - A compaction that keeps nothing refers to itself.
     /// - Labels are not copied. If the first kept entry is a label, the next entry below that is

@@ -120,7 +120,8 @@ impl Change {
         self.entries.is_empty()
     }
 
-    /// Returns the effect that a commit of the change has on the session's file.
+    /// Returns how the session's file is written if the change is committed. Most changes only
+    /// append lines.
     pub fn action(&self, session: &Session) -> Action {
         if self.is_empty() {
             return Action::Nothing;
@@ -146,8 +147,8 @@ impl Change {
         bytes
     }
 
-    /// Returns the file as it would be after the change, without writing it. `None` if the change
-    /// is not an append.
+    /// Returns the file as it would be after the change, without writing it: all bytes of `source`,
+    /// then the new lines. `None` if the change is not an append.
     pub fn file_after(&self, session: &Session, source: &dyn ReadAt) -> Option<PieceTable> {
         if self.action(session) != Action::Append {
             return None;
@@ -165,7 +166,7 @@ impl Change {
     }
 
     /// Writes the whole session after the change, in version 3: oh-my-pi's title line, the header,
-    /// the old entries (migrated if needed), then the new ones. All other bytes are copied.
+    /// the old entries (migrated if needed), then the new ones. Bytes between these are copied.
     ///
     /// # Errors
     /// If reading or writing fails, or if the source has changed since it was loaded.
@@ -213,7 +214,8 @@ impl NewSession {
         file_name(&self.timestamp, &self.id)
     }
 
-    /// Counts the lines of the new file and returns those that are new or changed, for a dry run.
+    /// Counts the lines of the new file, and returns those that are new or changed, which a dry run
+    /// prints.
     ///
     /// If the whole source is copied (`entries` is `None`), only the head lines are returned, even
     /// if entries are migrated. Malformed lines of the source are also copied then, but not
@@ -307,7 +309,8 @@ impl NewSessionEntry {
     }
 
     /// Writes the line of the entry in the new file, without a newline. A copy first gets its new
-    /// links, and is then converted.
+    /// links: its parent and, for a compaction, its first kept entry. Then it is converted to the
+    /// format of the other agent, if this is requested.
     pub fn write(&self, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
         match self {
             NewSessionEntry::New(new) => out.write_all(&new.line),
@@ -336,8 +339,9 @@ impl NewSessionEntry {
     }
 }
 
-/// Sets the parent and the first kept entry in a line. If neither changes, returns the line itself.
-/// The `\r` of a line that ended with `\r\n` is removed.
+/// Returns the line of a copied entry with its new parent and, for a compaction, its new first kept
+/// entry. If neither changes, this is the line itself. The `\r` of a line that ended with `\r\n` is
+/// removed.
 fn relink_line<'l>(
     line: &'l [u8],
     parent: &CopyParent,
@@ -363,8 +367,8 @@ fn relink_line<'l>(
 /// usually a newline, which the reader already has in its buffer.
 const SHORT_GAP_LEN: u64 = 64;
 
-/// Copies all bytes from an offset after the header to the end. Lines that a migration changes are
-/// replaced by the migrated lines.
+/// Copies all bytes from an offset after the header to the end. Lines that a migration to version 3
+/// changes are replaced; between them, blank and malformed lines stay as they are.
 fn write_migrated_from(
     session: &Session,
     source: &dyn ReadAt,
@@ -399,8 +403,8 @@ fn write_migrated_from(
 /// The number of bytes to read at a time when the end of a line is searched.
 const LINE_END_STEP: u64 = 4096;
 
-/// Returns the offset of the next line: the one after the line that contains `offset`. If there is
-/// none, returns the length of the file.
+/// Returns the offset at which the line after the one at `offset` begins. If there is none, returns
+/// the length of the file.
 pub(super) fn next_line_start(source: &dyn ReadAt, offset: u64) -> io::Result<u64> {
     let mut searched_to = offset;
     while searched_to < source.len() {
