@@ -20,12 +20,12 @@ pub struct PrunableBranch {
     pub is_removed: Vec<bool>,
 }
 
-/// Returns the branch that contains an entry; `None` if the session does not branch above the
-/// entry.
+/// Returns the branch that contains an entry, with its descendants, so that it can be pruned as a
+/// whole; `None` if the session does not branch above the entry.
 ///
-/// The branch is the first entry below the nearest branch point above `ix`, and all descendants of
-/// that first entry. Of these, labels of entries outside and the name of the session are not
-/// removed: see `find_bookkeeping_to_keep`.
+/// The branch begins with the first entry below the nearest branch point above `ix`. It has all
+/// descendants of this entry. Of these, labels of entries outside and the name of the session are
+/// not removed: see `find_bookkeeping_to_keep`.
 pub fn find_prunable_branch(session: &Session, ix: EntryIx) -> Option<PrunableBranch> {
     let tree = Tree::new(session);
     let start = find_branch_start(session, &tree, ix)?;
@@ -47,9 +47,9 @@ pub fn find_prunable_branch(session: &Session, ix: EntryIx) -> Option<PrunableBr
     })
 }
 
-/// Returns the bookkeeping entries that must stay when others are removed, because they are in
-/// effect: the last label of each entry that stays, and the last name of the session. In no
-/// particular order.
+/// Returns the entries that must stay when others are removed, because the session would lose a
+/// label or its name with them: the last label of each entry that stays, and the last name of the
+/// session. In no particular order.
 pub(super) fn find_bookkeeping_to_keep(
     session: &Session,
     is_removed: impl Fn(EntryIx) -> bool,

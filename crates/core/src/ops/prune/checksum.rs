@@ -32,11 +32,12 @@ pub fn append_checksum(line: &mut Vec<u8>) {
     line.extend_from_slice(sum.to_string().as_bytes());
 }
 
-/// Verifies the checksum at the end of a line's beginning, and returns the bytes before it. A line
-/// without a checksum passes: the caller decides whether an earlier version may have written it.
-pub fn strip_checksum(line: &[u8]) -> Result<CheckedMembers<'_>, ChecksumMismatch> {
-    // The last occurrence is the member itself: it is the last member, and a quote within a string
-    // is escaped.
+/// Verifies the checksum at the end of a line's beginning, and returns the bytes before it:
+/// `{"id":"a1",…,"frameCrc":7` -> `{"id":"a1",…`. A line without a checksum passes: the caller
+/// decides whether an earlier version may have written it.
+pub fn verify_and_strip_checksum(line: &[u8]) -> Result<CheckedMembers<'_>, ChecksumMismatch> {
+    // The last occurrence is the member itself, not a text that looks like it: it is the last
+    // member, and in a string, each quote is escaped.
     let Some(member_start) = memmem::rfind(line, CHECKSUM_MEMBER) else {
         return Ok(CheckedMembers {
             bytes: line,

@@ -23,7 +23,8 @@ use std::collections::BTreeSet;
 use std::io;
 
 /// Returns, for each entry, whether it is to be removed. An entry is removed if it is above a
-/// compaction, no branch needs it, and its kind may be pruned.
+/// compaction (an entry whose summary replaces its ancestors for the model), no branch needs it,
+/// and its kind may be pruned.
 pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
     let reader = EntryReader::new(session, source);
     let Uncompacted {
@@ -77,8 +78,8 @@ struct Uncompacted {
     compactions: BTreeSet<EntryIx>,
 }
 
-/// Finds the entries that some branch contains from its last compaction on, by a walk upwards from
-/// the tip of each branch to its last compaction.
+/// Finds the entries that some branch contains from its last compaction on: a model still sees
+/// these. Walks upwards from the tip of each branch to its last compaction.
 fn find_uncompacted_entries(session: &Session) -> Uncompacted {
     let branches = find_branches(session, &Tree::new(session));
     let mut tips: Vec<EntryIx> = branches.iter().map(|branch| branch.tip).collect();

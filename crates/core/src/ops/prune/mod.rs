@@ -139,7 +139,8 @@ impl PrunePlan {
     }
 
     /// Returns the number of bytes by which the session becomes shorter. The newlines of removed
-    /// lines and of the mark are counted, but not the replaced links.
+    /// lines and of the appended mark are counted. The replaced links are not, because they have
+    /// about the same length.
     pub fn saved_bytes(&self, session: &Session) -> usize {
         const NEWLINE_LEN: u64 = 1;
 
@@ -171,8 +172,9 @@ impl PrunePlan {
         })
     }
 
-    /// Writes the pruned file. The first line lists all operations. The records of `previous` that
-    /// are still missing in the session follow, then the records of this prune.
+    /// Writes the pruned file, which has the content that was moved out of the session. The first
+    /// line lists all operations. The records of `previous`, the earlier prunes, follow if they are
+    /// still missing in the session, then the records of this prune.
     pub fn write_pruned(
         &self,
         session: &Session,
@@ -203,8 +205,9 @@ impl PrunePlan {
         self.write_records(session, source, out)
     }
 
-    /// Writes the records of this prune in file order: for each entry, a record of the removed
-    /// entry, or of its replaced values. The record of the mark is the last.
+    /// Writes a record of each change of this prune, so that it can be undone. The records are in
+    /// file order: of each removed entry, and of each replaced value in an entry that stays. The
+    /// record of the appended mark is the last.
     fn write_records(
         &self,
         session: &Session,
@@ -212,8 +215,8 @@ impl PrunePlan {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let reader = EntryReader::new(session, source);
-        // The last line so far that stays. Each removed entry is recorded with its distance from
-        // it.
+        // The last line so far that stays. A restore puts a removed entry back at its distance from
+        // this line.
         let mut anchor = RecordAnchor {
             line: session.header.line,
             id: None,
@@ -274,8 +277,8 @@ impl PrunePlan {
         Ok(ContextTokens { before, after })
     }
 
-    /// Returns the estimate, in tokens, of a message after its values are replaced; `None` if it is
-    /// not known.
+    /// Returns the agent's estimate, in tokens, of a message after its values are replaced; `None`
+    /// if it is not known, because the session was loaded without estimates.
     fn message_tokens_after(&self, session: &Session, ix: EntryIx) -> Option<u64> {
         // The values and the estimates are in the order of their entries.
         let is_changed = self
@@ -348,9 +351,9 @@ struct RecordAnchor<'s> {
     id: Option<Text<'s>>,
 }
 
-/// Returns the members of the record of a removed entry, without the payload. The record contains
-/// the id of the anchor, and the number of lines from the anchor to the entry. `has_newline` is
-/// whether the line of the entry ends with a newline.
+/// Returns the members of the record of a removed entry, without the payload, which is its line.
+/// The record contains the id of the anchor, the last entry before it that stays, and the number of
+/// lines from there. `has_newline` is whether the line of the entry ends with a newline.
 fn entry_record(
     session: &Session,
     ix: EntryIx,

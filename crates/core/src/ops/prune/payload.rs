@@ -68,8 +68,9 @@ struct PayloadFilter<'k> {
 }
 
 impl PrunePlan {
-    /// Returns the plan to prune the payloads of these kinds that have more than `threshold` bytes
-    /// in the file. Lines are read on up to `workers` threads.
+    /// Returns the plan to prune the payloads (images, outputs of tools, details) of these kinds
+    /// that have more than `threshold` bytes in the file. Lines are read on up to `workers`
+    /// threads.
     ///
     /// The plan also has the estimated size of each message after the prune, if the session was
     /// loaded with the estimates of its messages: see `estimate_pruned_message`.
@@ -124,8 +125,8 @@ struct FoundPayloads {
     message_tokens: Vec<MessageTokens>,
 }
 
-/// Finds the payloads of several entries. Also estimates the changed messages, while their lines
-/// are in memory.
+/// Finds the payloads of several entries. Also estimates the size of each message without its
+/// payloads, in tokens, while its line is in memory.
 fn find_payloads_of(
     entries: &[EntryIx],
     reader: &EntryReader,
@@ -251,8 +252,8 @@ struct StoredMessage<'l> {
     is_custom: bool,
 }
 
-/// Returns the object of an entry that has the members of a message; `None` if the entry is neither
-/// a message nor a custom message.
+/// Returns the object of an entry that has the members of a message: `message` or, in a custom
+/// message, the entry itself. `None` if the entry is neither.
 fn find_message(line: Raw<'_>) -> Option<StoredMessage<'_>> {
     let [kind, message] = find_members(line, ["type", "message"]);
     let is_custom = kind.is_some_and(|kind| kind.is("custom_message"));
@@ -282,8 +283,8 @@ struct PayloadFinder<'a> {
 
 impl PayloadFinder<'_> {
     /// Adds the payloads in the content of a message: its images and, if a tool or command wrote
-    /// it, its texts. `writer` names this tool or command for a placeholder; `None` if there is
-    /// none. `prefix` is [`StoredMessage::prefix`].
+    /// it, its texts. `writer` names this tool or command for a placeholder; `None` if the message
+    /// is of someone else. `prefix` is the path of the message in the line, such as `message.`.
     fn add_content(&mut self, content: Raw, prefix: &str, writer: Option<&str>) {
         if let Some(writer) = writer
             && content.is_string()
@@ -303,8 +304,9 @@ impl PayloadFinder<'_> {
     }
 
     /// Adds an image block as a whole. Of a text block that a tool or command wrote, adds only the
-    /// text. `path` is the path of the block in the line. `writer` is the name of the tool or
-    /// command; `None` if the message is of someone else, whose texts are not payloads.
+    /// text. `path` is the path of the block in the line, such as `message.content[0]`. `writer` is
+    /// the name of the tool or command; `None` if the message is of someone else, whose texts are
+    /// not payloads.
     fn add_block(&mut self, block: Raw, path: String, writer: Option<&str>) {
         if let Some(placeholder) = image_placeholder(block) {
             self.try_add(ValueKind::Image, path, block, || placeholder);
@@ -371,9 +373,9 @@ pub fn find_at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     Some(value)
 }
 
-/// Names the tool or command that wrote a message with this role, for a placeholder: the name of
-/// the tool, `a tool` or `a command`. `None` if neither wrote the message. `tool` is the `toolName`
-/// of the message.
+/// Returns what a placeholder calls the tool or command that wrote a message with this role: the
+/// name of the tool, `a tool` or `a command`. `None` if neither wrote the message. `tool` is the
+/// `toolName` of the message.
 fn describe_writer(role: Role, tool: Option<Raw>) -> Option<String> {
     match role {
         Role::ToolResult => {
@@ -405,8 +407,8 @@ fn text_placeholder(writer: &str, text: Raw) -> Vec<u8> {
     )))
 }
 
-/// Returns the placeholder for an image block: a text block. `None` for any other block, and for an
-/// image without data.
+/// Returns the placeholder for an image block: a text block such as `[image removed, 12 kB png]`.
+/// `None` for any other block, and for an image without data.
 fn image_placeholder(block: Raw) -> Option<Vec<u8>> {
     if !block.get("type")?.is("image") {
         return None;

@@ -117,8 +117,8 @@ impl PrunePlan {
     }
 }
 
-/// Returns the entries that set a label of a removed entry, in file order. In a pruned session,
-/// such a label would name a missing entry, so it has to be replaced.
+/// Returns the entries that set a label of a removed entry, in file order. In the pruned session,
+/// such an entry would label one that is missing, so its label has to be cleared.
 fn find_labels_of_removed(session: &Session, is_removed: &[bool]) -> Vec<EntryIx> {
     let mut label_entries = Vec::new();
     for change in &session.collected.labels {
@@ -162,8 +162,8 @@ fn nearest_remaining(
         .find(|ix| !is_removed[ix.index()])
 }
 
-/// Plans the replacement of the member `field` of an entry by `new_value`, which is JSON and
-/// becomes the placeholder. The member is a reference to an entry, or a label.
+/// Plans the replacement of a link: a member `field` of an entry that refers to another entry or
+/// labels it. `new_value` is JSON, and becomes the placeholder of the member.
 ///
 /// # Errors
 /// If the line cannot be read, or has no such member.
@@ -188,9 +188,9 @@ fn replace_link(
     })
 }
 
-/// Returns the new `firstKeptEntryId` of a compaction whose first kept entry is removed: the id of
-/// the next entry on the path that stays, or else the compaction's own id. The compaction thus
-/// keeps the remaining entries of those that it kept.
+/// Returns the new `firstKeptEntryId` of a compaction if that entry is removed: the id of the next
+/// entry on the path that stays, or else the compaction's own id. A compaction keeps the entries
+/// from this one on, so it keeps those that remain.
 ///
 /// `None` for any other entry, if the first kept entry stays, and if it is not above the
 /// compaction. [`first_remaining_kept`] does the search.
@@ -213,9 +213,9 @@ fn replacement_for_first_kept(
     Ok(first.map(|first| session.id(first).into_owned()))
 }
 
-/// Returns the entry that an agent would take for the leaf after the removal. This is the last
-/// entry with an id that is not removed or, if that is a leaf record, its target. `None` if there
-/// is no such entry, or if the target is removed.
+/// Returns the entry that an agent would take for the leaf, where the conversation goes on, after
+/// the removal. This is the last entry with an id that is not removed or, if that is a leaf record,
+/// its target. `None` if there is no such entry, or if the target is removed.
 fn leaf_after_removal(reader: &EntryReader, is_removed: &[bool]) -> io::Result<Option<EntryIx>> {
     let session = reader.session();
     let last = session

@@ -124,7 +124,7 @@ impl Restoration {
             fates_by_operation.push(lines.undo_operation(&operation.records)?);
         }
         fates_by_operation.reverse();
-        let (restored, session_lines) = lines.build_restored()?;
+        let restored = lines.build_restored()?;
 
         let original = operations
             .first()
@@ -159,8 +159,8 @@ impl Restoration {
         }
         Ok(Restoration {
             pruned,
-            restored,
-            session_lines,
+            restored: restored.file,
+            session_lines: restored.session_lines,
             restored_records,
             unplaced,
             original,
@@ -169,8 +169,9 @@ impl Restoration {
         })
     }
 
-    /// Returns the ids of the entries from which `prune` has taken something that a model sees. A
-    /// model sees images and results, but not the `details` of a message.
+    /// Returns the ids of the entries that stay in the session, but lack something that a model
+    /// sees, because `prune` has moved it out. A model sees images and results, but not the
+    /// `details` of a message.
     pub fn ids_without_payload(&self) -> HashSet<&Text<'static>> {
         let mut ids = HashSet::default();
         for record in &self.restored_records {
@@ -227,8 +228,9 @@ impl Restoration {
     }
 }
 
-/// Returns the part of an operation that is missing in the session. `None` if no record is missing,
-/// or only the mark. `fates` has the fate of each record.
+/// Returns the part of an operation (one run of `prune`) that is missing in the session: the
+/// records whose content is not present. `None` if no record is missing, or only the mark. `fates`
+/// has the result of undoing each record.
 ///
 /// The removed branches of the operation are counted as long as at least one of its entries is
 /// missing.
@@ -284,6 +286,13 @@ enum Fate {
     Present,
     /// The content has no place in the session.
     Lost,
+}
+
+/// The session after all operations were undone.
+struct RestoredSession {
+    file: PieceTable,
+    /// See [`Restoration::session_lines`].
+    session_lines: Vec<Option<LineNo>>,
 }
 
 /// A value in the place from which a payload was pruned.
@@ -369,9 +378,9 @@ impl<'a> RestoredLines<'a> {
         })
     }
 
-    /// Undoes an operation, and returns the fate of each record, in their order. First, its mark at
-    /// the end of the file is removed. Then its entries are put back, and last its values, which
-    /// may be in these entries.
+    /// Undoes an operation, which is one run of `prune`, and returns the fate of each record: put
+    /// back, present already, or lost. First, the mark at the end of the file is removed. Then the
+    /// entries are put back, and last the values, which may be in these entries.
     ///
     /// Operations must be undone from the newest to the oldest.
     fn undo_operation(&mut self, records: &'a [PrunedRecord]) -> io::Result<Vec<Fate>> {
@@ -394,8 +403,9 @@ impl<'a> RestoredLines<'a> {
         Ok(fates)
     }
 
-    /// Removes the mark that a prune appended, because the entry at the end of the file was pruned:
-    /// the mark keeps the leaf where it was. `record` is the record of the mark.
+    /// Removes the last line, if it is the mark that a prune appended. A prune appends a mark to
+    /// keep the leaf where it was, if it removes the entry at the end of the file. `record` is the
+    /// record of the mark.
     ///
     /// If entries were appended after the mark, it stays, because they may refer to it. This counts
     /// as restored, too.
@@ -424,9 +434,9 @@ impl<'a> RestoredLines<'a> {
         Ok(Fate::Restored)
     }
 
-    /// Puts back the removed entries of an operation, and sets their fates. Entries that the
-    /// session contains are not put back. If the anchor of an entry is missing, its fate stays
-    /// [`Fate::Lost`].
+    /// Puts back the removed entries of an operation, each behind its anchor: the last line before
+    /// it that stayed. Sets their fates. Entries that the session contains are not put back. If the
+    /// anchor of an entry is missing, its fate stays [`Fate::Lost`].
     fn put_entries_back(
         &mut self,
         records: &'a [PrunedRecord],
@@ -458,9 +468,9 @@ impl<'a> RestoredLines<'a> {
         Ok(())
     }
 
-    /// Inserts the lines of removed entries behind their anchors, and sets the fates of these
-    /// entries. `waiting` has the entries of each anchor, in file order. An entry whose anchor is
-    /// missing is not inserted.
+    /// Inserts the lines of removed entries behind their anchors, the lines before them that
+    /// stayed, and sets the fates of these entries. `waiting` has the entries of each anchor, in
+    /// file order. An entry whose anchor is missing is not inserted.
     fn insert_entries(
         &mut self,
         mut waiting: HashMap<Anchor, Vec<WaitingEntry<'a>>>,
@@ -541,9 +551,9 @@ impl<'a> RestoredLines<'a> {
         Ok(stored == removed)
     }
 
-    /// Puts the value of a record back in place of its placeholder, and returns the fate of the
-    /// record. The placeholder may be in a line of the session, or in the line of a removed entry
-    /// that was put back before. `placeholder` is JSON, as [`PrunedRecord`] has it.
+    /// Finds the placeholder of a record, and notes in `edits` that the value of the record takes
+    /// its place. Returns the fate of the record. The placeholder may be in a line of the session,
+    /// or in the line of a removed entry that was put back before. `placeholder` is JSON.
     fn put_value_back(
         &mut self,
         record: &'a PrunedRecord,
@@ -575,8 +585,8 @@ impl<'a> RestoredLines<'a> {
         })
     }
 
-    /// Compares the value at the path of a record in a line with the placeholder and the payload of
-    /// the record.
+    /// Compares the value at the path `field` of a line with the placeholder of a record, and with
+    /// the payload that the placeholder has replaced.
     fn compare_in_line(
         &self,
         line: RestoredLine,
@@ -602,8 +612,8 @@ impl<'a> RestoredLines<'a> {
         }
     }
 
-    /// Compares a value with the placeholder and the payload of a record. A value that equals both
-    /// counts as the placeholder.
+    /// Compares a value with the placeholder of a record, and with the payload that it has
+    /// replaced. A value that equals both counts as the placeholder.
     fn compare_value(
         &self,
         value: Raw,
@@ -651,7 +661,8 @@ impl<'a> RestoredLines<'a> {
         candidates
     }
 
-    /// Returns the index in `lines` of the session's entry with this id.
+    /// Returns the index in `lines` of the session's entry with this id. `lines` also has lines
+    /// that were put back, so the index differs from the line number.
     fn find_entry_line(&self, id: &Text) -> Option<usize> {
         if id.is_empty() {
             return None;
@@ -680,10 +691,9 @@ impl<'a> RestoredLines<'a> {
         }
     }
 
-    /// Returns the restored session as pieces of the pruned session and of the pruned file. Also
-    /// returns, for each of its lines, the number of the line in the pruned session: see
-    /// `Restoration::session_lines`.
-    fn build_restored(self) -> io::Result<(PieceTable, Vec<Option<LineNo>>)> {
+    /// Returns the restored session as pieces of the pruned session and of the pruned file, which
+    /// are not copied.
+    fn build_restored(self) -> io::Result<RestoredSession> {
         let mut restored = PieceTable::default();
         let mut session_lines = Vec::with_capacity(self.lines.len());
         for (index, &line) in self.lines.iter().enumerate() {
@@ -710,10 +720,14 @@ impl<'a> RestoredLines<'a> {
                 restored.push_new_bytes(b"\n");
             }
         }
-        Ok((restored, session_lines))
+        Ok(RestoredSession {
+            file: restored,
+            session_lines,
+        })
     }
 
-    /// Adds a line, without its newline, in which its values are put back.
+    /// Adds a line to the restored session, without its newline: the values that were pruned are
+    /// taken from the pruned file, the bytes between them from the file of the line.
     fn push_line(&self, line: RestoredLine, restored: &mut PieceTable) -> io::Result<()> {
         let origin = line.origin();
         let mut copied_end = line.span.start;
@@ -734,7 +748,8 @@ impl<'a> RestoredLines<'a> {
         Ok(())
     }
 
-    /// Returns the splices that put back the values of a line, in the order of the line.
+    /// Returns the splices that put back the values of a line: which bytes of the line each of them
+    /// replaces. In the order of the line.
     fn find_splices(&self, line: RestoredLine) -> io::Result<Vec<Splice>> {
         let Some(edits) = self.edits.get(&line.key()) else {
             return Ok(Vec::new());

@@ -180,8 +180,8 @@ pub fn read_operations(
     Ok(parse_operations(&first_line, session_id)?.unwrap_or_default())
 }
 
-/// Checks the first line of a pruned file, and returns its operations. `None` if the line is not a
-/// list of operations, as in a file of an earlier version.
+/// Checks the first line of a pruned file, and returns its operations, which are runs of `prune`.
+/// `None` if the line is not a list of operations, as in a file of an earlier version.
 fn parse_operations(
     line: &[u8],
     session_id: &Text,
@@ -196,10 +196,10 @@ fn parse_operations(
 
     // The checksum is the last member, so it is at the end, before the brace.
     let members = line_bytes.strip_suffix(b"}").unwrap_or(line_bytes);
-    let is_damaged = match checksum::strip_checksum(members) {
+    let is_damaged = match checksum::verify_and_strip_checksum(members) {
         Ok(checked) if checked.had_checksum => false,
-        // An earlier version wrote only the members `session` and `operations`. If there are
-        // others, the name of the checksum is damaged.
+        // An earlier version wrote only the two members `session` and `operations`. If there is a
+        // third, it is a checksum whose name is damaged.
         Ok(_) => object.members().count() != 2,
         Err(checksum::ChecksumMismatch) => true,
     };
@@ -284,8 +284,8 @@ pub fn read_pruned_file(
     split_by_operation(operations, records)
 }
 
-/// Assigns the records to the operations of the first line, by the number of records that each
-/// operation has. Fails if there are more or fewer records in all.
+/// Assigns the records to the operations of the first line. Each operation has its number of
+/// records, in the order of the file. Fails if there are more or fewer records in all.
 fn split_by_operation(
     operations: Vec<Operation>,
     records: Vec<PrunedRecord>,
@@ -335,11 +335,15 @@ impl PrunedRecord {
     }
 
     /// Parses a record, and checks its two checksums. Only a record of an earlier version may lack
-    /// them.
+    /// them. The line ends with the payload, which may be large, so it is not parsed with the rest:
+    ///
+    /// ```text
+    /// {"id":"a1","line":4,"kind":"image",…,"crc":…,"frameCrc":…,"payload":…}
+    /// ```
     fn parse(line: Line, number: LineNo) -> Result<PrunedRecord, PrunedFileError> {
         let not_a_payload = || PrunedFileError::NotAPayload { line: number };
         let (beginning, payload) = split_at_payload(line.bytes).ok_or_else(not_a_payload)?;
-        let Ok(checked) = checksum::strip_checksum(beginning) else {
+        let Ok(checked) = checksum::verify_and_strip_checksum(beginning) else {
             return Err(PrunedFileError::Damaged { line: number });
         };
         let members = checked.bytes;
@@ -462,9 +466,9 @@ pub fn begin_record(id: &Text, line: LineNo) -> Object {
         .number("line", f64::from(line.0))
 }
 
-/// Writes a record: these members, the checksums of the payload (`crc`) and of the members
-/// (`frameCrc`), and this payload. The payload is written byte for byte, even if it is invalid
-/// JSON.
+/// Writes a record: `{MEMBERS,"crc":…,"frameCrc":…,"payload":PAYLOAD}`. `crc` is the checksum of
+/// the payload, `frameCrc` that of all members before it. The payload is written byte for byte,
+/// even if it is invalid JSON.
 pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut line = members
         .number("crc", f64::from(crc32fast::hash(payload)))
