@@ -51,8 +51,8 @@ pub struct RedactionReport {
 }
 
 impl RedactionReport {
-    /// Groups the occurrences by secret, in the order of the first occurrence of each. Two
-    /// occurrences are of the same secret if they have the same kind and number.
+    /// Groups the occurrences by secret, in the order of the first occurrence of each. The number
+    /// of a secret is in its placeholder, and is the same in all its occurrences.
     pub fn group_by_secret(&self) -> Vec<Vec<&FoundSecret>> {
         let mut index_by_number: HashMap<SecretNumber, usize> = HashMap::default();
         let mut secrets: Vec<Vec<&FoundSecret>> = Vec::new();
@@ -90,18 +90,18 @@ pub fn redact_session(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
     workers: usize,
-    mut out: Option<&mut dyn Write>,
+    out: Option<&mut dyn Write>,
 ) -> io::Result<RedactionReport> {
-    let searched = search_with_found_values(source, redactor, workers)?;
+    let searched = search_in_two_passes(source, redactor, workers)?;
     let mut report = RedactionReport {
         address_count: searched.addresses.len(),
         example_count: searched.examples.len(),
         ..RedactionReport::default()
     };
-    // The offset in the source up to which bytes were copied.
-    let mut copied_end = 0;
+    let mut copy = out.map(|out| RedactedCopy::new(source, out));
     for mut line in searched.lines {
-        // Both steps give numbers to secrets, in this order, and take them out of the finds.
+        // Both steps give numbers to secrets, so their order matters. What they report is no longer
+        // in the finds.
         let place = line.place.clone();
         redactor.take_irreplaceable(&mut line.finds, &mut |secret| {
             report.unreplaceable.push(place.locate_secret(secret));
@@ -116,27 +116,58 @@ pub fn redact_session(
 
         report.opaque_count += line.finds.opaque_count;
         report.changed_lines += 1;
-        if let Some(out) = &mut out {
-            let span = line.span;
-            copy_range(source, copied_end..span.start, *out)?;
-            line.write_redacted(source, *out)?;
-            copied_end = span.end();
+        if let Some(copy) = &mut copy {
+            copy.write_up_to_redacted(line)?;
         }
     }
-    if let Some(out) = out {
-        copy_range(source, copied_end..source.len(), out)?;
+    if let Some(copy) = copy {
+        copy.finish()?;
     }
     Ok(report)
 }
 
-/// Searches a session in two passes, and numbers the secrets.
+/// A copy of a session in which some lines are redacted. It is written from the start to the end.
+struct RedactedCopy<'c> {
+    source: &'c dyn ReadAt,
+    out: &'c mut dyn Write,
+    /// The offset in the source up to which bytes were copied.
+    copied_end: u64,
+}
+
+impl<'c> RedactedCopy<'c> {
+    fn new(source: &'c dyn ReadAt, out: &'c mut dyn Write) -> RedactedCopy<'c> {
+        RedactedCopy {
+            source,
+            out,
+            copied_end: 0,
+        }
+    }
+
+    /// Copies the bytes before the next line to redact, then writes this line without its secrets.
+    /// Lines must be given in file order.
+    fn write_up_to_redacted(&mut self, line: SearchedLine) -> io::Result<()> {
+        let span = line.span;
+        copy_range(self.source, self.copied_end..span.start, self.out)?;
+        line.write_redacted(self.source, self.out)?;
+        self.copied_end = span.end();
+        Ok(())
+    }
+
+    /// Copies the bytes after the last redacted line.
+    fn finish(self) -> io::Result<()> {
+        copy_range(self.source, self.copied_end..self.source.len(), self.out)
+    }
+}
+
+/// Searches a session in two passes, and numbers the secrets in `redactor`.
 ///
-/// The first pass finds what the rules recognize, and the values that `redactor` searches for. The
-/// second pass finds the same secrets in places where no rule recognizes them.
+/// The first pass finds what the rules recognize, and the values: texts that `redactor` searches
+/// for, wherever they are. The second pass has the secrets of the first as values, and so finds
+/// them in places where no rule recognizes them: `TOKEN=abc…` shows that `abc…` is a secret.
 ///
-/// Afterwards, the search of `redactor` is narrow (see `SecretSearch::narrow_with`): it has these
-/// secrets as values, and skips most lines without a value.
-fn search_with_found_values(
+/// Afterwards, the search of `redactor` is narrow: it has these secrets as values, and skips the
+/// lines without one (see `SecretSearch::narrow_with`).
+fn search_in_two_passes(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
     workers: usize,
@@ -245,10 +276,10 @@ impl LineMerge {
     }
 }
 
-/// Numbers in `redactor` the secrets that the rules find in a session. These are the numbers that
-/// the placeholders of its redacted copy have.
+/// Gives the secrets that the rules find in a session their numbers, which `redactor` keeps. These
+/// are the numbers that the placeholders of its redacted copy have.
 ///
-/// The values that `redactor` searches for besides get no number here.
+/// The values, which are texts that `redactor` searches for besides, get no number here.
 ///
 /// # Errors
 /// If reading fails.
@@ -279,22 +310,23 @@ fn lines_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = LineToNumber<
 /// the copy is correct.
 ///
 /// A text that is a secret in one place and may be ordinary in another remains on purpose. Such
-/// texts are not returned, but set as [`RedactionReport::kept_ordinary`].
+/// texts are not returned, but set in `report` as [`RedactionReport::kept_ordinary`].
 ///
-/// Afterwards, the search of `redactor` is narrow: see `SecretSearch::narrow_with`.
+/// Afterwards, the search of `redactor` is narrow: it skips the lines without one of the secrets
+/// (see `SecretSearch::narrow_with`).
 pub fn find_remaining(
     copy: &dyn ReadAt,
     redactor: &mut Redactor,
     report: &mut RedactionReport,
     workers: usize,
 ) -> io::Result<Vec<FoundSecret>> {
-    // The rules are not applied to the copy: only the values that were removed are searched for.
+    // Only lines with a value that was removed are searched: other secrets are found in the source.
     redactor.search.narrow_with(redactor.found_values());
     let second_report = redact_session(copy, redactor, workers, None)?;
     let mut remaining = Vec::new();
     report.kept_ordinary = Vec::new();
-    let still_there = second_report.found.into_iter();
-    for found in still_there.chain(second_report.unreplaceable) {
+    let replaceable = second_report.found.into_iter();
+    for found in replaceable.chain(second_report.unreplaceable) {
         if found.secret.is_ordinary {
             report.kept_ordinary.push(found);
         } else {
@@ -318,8 +350,8 @@ struct SearchedPart {
 }
 
 impl SearchedPart {
-    /// Adds a line at an offset in the file. `line_count` must be the number of lines of the part
-    /// before it.
+    /// Adds a line at an offset in the file, with what was found in it. Its number is taken from
+    /// `line_count`, which must be the number of the lines before it at this time.
     fn add_line(&mut self, line: &[u8], offset: u64, mut finds: Finds) {
         finds.shrink_to_fit();
         // The report needs the entry of a secret, so only a line with secrets is parsed.
@@ -429,7 +461,7 @@ fn search_session(
 
 /// Searches the lines that begin in a range of the file for secrets, and for other content to
 /// remove. Also collects the example keys and the e-mail addresses, which are kept but reported.
-/// Lines are counted from the start of the range.
+/// Lines are numbered from the start of the range: only the caller knows how many are before it.
 fn search_range(
     source: &dyn ReadAt,
     redactor: &Redactor,

@@ -45,7 +45,7 @@ pub fn header_changes_for_move(
             former_paths.extend(recorded.items().filter_map(Raw::text));
         }
         let newest_path = Text::from(old_path.to_string_lossy().into_owned());
-        // An interrupted run may have recorded this path already.
+        // A run that was killed before it moved the file may have recorded this path already.
         if former_paths.last() != Some(&newest_path) {
             former_paths.push(newest_path);
         }
@@ -88,7 +88,8 @@ pub fn write_with_header(
 }
 
 /// Returns the directory in which the agent looks for sessions of the new project. `None` if the
-/// session stays in its directory, because that is not in a store, or is a flat store.
+/// session stays in its directory. A store is a directory with all sessions of an agent; most have
+/// a directory for each project.
 ///
 /// `folder` is the directory of the session file. `old_stores` are the stores for the old working
 /// directory, and `new_stores` those for the new one.
@@ -98,6 +99,7 @@ pub fn find_project_folder<'a>(
     old_stores: &[Store],
     new_stores: &'a [Store],
 ) -> Option<&'a Path> {
+    // A session that is in no store stays where the user has put it.
     let agent = find_store_agent(folder, dialect, old_stores)?;
     let target = new_stores.iter().find(|store| store.agent == agent)?;
     // A flat store has the sessions of all projects in one directory.
@@ -135,7 +137,8 @@ pub fn may_hold_sessions(path: &Path, stores: &[Store]) -> bool {
     stores.iter().any(|store| may_hold_sessions_of(path, store))
 }
 
-/// Does the work of [`may_hold_sessions`] for one store.
+/// Whether sessions in this store that are of its project may be at, below or above a path: see
+/// [`may_hold_sessions`].
 fn may_hold_sessions_of(path: &Path, store: &Store) -> bool {
     let Ok(path_in_store) = path.strip_prefix(&store.root) else {
         // The path may contain the whole store.
@@ -166,8 +169,10 @@ fn is_named_after(name: &OsStr, project_folder: &Path) -> bool {
     }
 }
 
-/// Returns the new working directory of a session after the directory `old` was moved to `new`.
-/// `None` if `cwd` is neither `old` nor below it. A relative `cwd` is resolved against `here`.
+/// Returns the new working directory of a session after the directory `old` was moved to `new`:
+/// `/old/src` -> `/new/src`. `None` if `cwd` is neither `old` nor below it. A relative `cwd` is
+/// resolved against `here`. `old` may be a directory of Windows, for a session from another
+/// machine.
 pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<PathBuf> {
     if cwd.is_empty() {
         return None;

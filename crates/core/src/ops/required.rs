@@ -65,8 +65,9 @@ pub(super) fn block_fields(
     &[]
 }
 
-/// Validates a new entry of type `kind`. A type that only the other agent writes is refused. A type
-/// that neither agent writes is accepted without validation.
+/// Validates a new entry of type `kind` for a session of an agent. A type that only the other agent
+/// writes is refused. A type that neither writes, such as that of a later version, is accepted
+/// without validation.
 pub(super) fn check_new_entry(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refusal> {
     let schema = &kind.schema().fields;
     if let Some(fields) = schema.for_agent(dialect) {
@@ -109,7 +110,7 @@ pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
 }
 
 /// Validates an entry against `fields`, the fields of its type. For a message entry, also validates
-/// the message. A refusal names the type of the entry or the role of the message.
+/// the message. A refusal begins with the type of the entry or the role of the message.
 fn check_entry(
     dialect: Dialect,
     kind: Kind,
@@ -192,7 +193,8 @@ fn list_agent_roles(dialect: Dialect, is_allowed: impl Fn(Role) -> bool) -> Vec<
 }
 
 /// Prefixes a refusal with `name`, the name of the entry or message. If the refusal has no hint,
-/// adds one that lists the required `fields`.
+/// adds one that lists the required `fields`: "`fromId` is missing" becomes "branch_summary:
+/// `fromId` is missing", with the hint "pi's branch_summary requires fromId, summary".
 fn explain_refusal(
     dialect: Dialect,
     name: &str,
@@ -218,11 +220,11 @@ fn explain_refusal(
     Refusal::with_hint(what, hint)
 }
 
-/// Converts the refusal of a part of a value to the refusal of the value. `part` is the name of the
-/// part.
+/// Prefixes a refusal with the name of the part that it is about, so that nested checks give a
+/// path: "block 2: `text` is not a string".
 ///
-/// A text that begins with "is" continues the name to a sentence: "PART is not a number". Any other
-/// text follows after a colon.
+/// A refusal that begins with "is" continues the name to a sentence: "`text` is not a string". Any
+/// other follows after a colon.
 fn prefix_refusal(part: &str, refusal: Refusal) -> Refusal {
     match refusal {
         Refusal::Impossible { what, hint } => {
@@ -259,8 +261,9 @@ fn check_fields(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result
     Ok(())
 }
 
-/// Validates the value of a field of this type. The refusal begins with "is", or with the name of a
-/// part of the value: [`prefix_refusal`] puts the name of the field before it.
+/// Validates the value of a field of this type. The refusal has no subject: it begins with "is", or
+/// with the name of a part of the value. The caller puts the name of the field before it, with
+/// [`prefix_refusal`].
 fn check_value(dialect: Dialect, value: Raw, field_type: FieldType) -> Result<(), Refusal> {
     match field_type {
         FieldType::Text => require(value.is_string(), "not a string"),

@@ -133,8 +133,8 @@ impl TreeView<'_> {
         row
     }
 
-    /// Returns the text of a row for an assistant message without text: `(calls read, bash)`, or
-    /// `(no content)` if it calls no tools.
+    /// Returns the text of a row for an assistant message without text, from the tools that it
+    /// calls: `(calls read, bash)`, or `(no content)` if it calls none.
     fn list_calls(&self, ix: EntryIx) -> Text<'static> {
         let calls = self.session.collected.tool_calls_of(ix);
         if calls.is_empty() {
@@ -202,8 +202,9 @@ pub fn ungrouped_rows(view: &TreeView) -> Vec<RowGroup> {
     groups
 }
 
-/// Folds each run of at least `SHORTEST_FOLD` tool results into a group. Any other row is a group
-/// of its own. Returns all groups in order.
+/// Groups the rows of a tree for printing, each group as one row: each run of at least
+/// `SHORTEST_FOLD` tool results is folded into one group, and any other row is a group of its own.
+/// Returns all groups in order.
 pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) -> Vec<RowGroup> {
     let mut groups: Vec<RowGroup> = Vec::with_capacity(view.tree_rows.len());
     let mut index = 0;
@@ -223,8 +224,8 @@ pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) ->
     groups
 }
 
-/// Returns the index after the run of tool results that begins at `start`; `start` itself if there
-/// is no such run. The rows of a run follow each other without a branch.
+/// Returns the index after the run of tool results that begins at `start`; `start` itself if the
+/// row there is none that can be folded. The rows of a run follow each other without a branch.
 fn find_tool_run_end(
     view: &TreeView,
     edits: &HashMap<EntryIx, ContextEdit>,
@@ -249,11 +250,14 @@ fn find_tool_run_end(
 }
 
 /// Folds each branch that the conversation left on its way to the leaf, if the branch has more than
-/// `LONGEST_OPEN_BRANCH` printed rows. The view must have the layout of the trunk.
+/// `LONGEST_OPEN_BRANCH` printed rows. The view must have the layout of the trunk:
 ///
-/// In this layout, the rows on the path to the leaf have level 0. A branch that leaves the path
-/// begins with a row of level 1 with a connector. All rows up to the next such row, or the next one
-/// of level 0, belong to the branch, even if it branches again.
+/// ```text
+/// a              level 0: the trunk, which is the path to the leaf
+/// ├─ x           level 1 with a connector: a branch begins
+/// │  y           ...up to the next row of this kind, or of level 0, even if it branches again
+/// b              level 0
+/// ```
 pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGroup> {
     let mut folded: Vec<RowGroup> = Vec::with_capacity(groups.len());
     // The index in `folded` of the first group of the current branch; `None` on the trunk.
@@ -278,12 +282,12 @@ pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGrou
 }
 
 /// Folds the groups from `branch_start` to the end, which are one branch, into one group, unless
-/// they are few. Does nothing if `branch_start` is `None`, which means that the groups at the end
-/// are not a branch. `branch_start` is never greater than the number of groups.
+/// they are few. Does nothing if `branch_start` is `None`: the groups at the end are not a branch.
 fn fold_branch_at_end(groups: &mut Vec<RowGroup>, branch_start: Option<usize>) {
     let Some(branch_start) = branch_start else {
         return;
     };
+    // The start is the index of a group, so there is at least one.
     let branch = &groups[branch_start..];
     if branch.len() <= LONGEST_OPEN_BRANCH {
         return;
@@ -320,9 +324,10 @@ pub fn last_label<'a>(view: &TreeView<'a>, rows: &Range<usize>) -> Option<Text<'
         .find_map(|tree_row| view.label(tree_row.entry))
 }
 
-/// Whether the row at `index` continues the row before it in the same column: its entry is the only
-/// child, among the drawn entries, of the entry in the row before. Also requires that both entries
-/// are on the path to the leaf, or neither is.
+/// Whether the row at `index` continues the row before it in the same column, without a connector
+/// such as `├─`: its entry is the only child, among the drawn entries, of the entry in the row
+/// before. Also requires that both entries are on the path to the leaf, or neither is, because rows
+/// on this path are marked.
 fn continues_row_before(view: &TreeView, index: usize) -> bool {
     let Some(index_before) = index.checked_sub(1) else {
         return false;
@@ -358,7 +363,8 @@ pub fn count_folded_tools<'a>(view: &'a TreeView, rows: &Range<usize>) -> Vec<Fo
     tools
 }
 
-/// Returns the context edits in effect (pi's `context_edit`), by the entry that they edit.
+/// Returns the context edits in effect, by the entry that they edit. A context edit (pi's
+/// `context_edit`) replaces the content of an earlier entry for the model, or omits the entry.
 ///
 /// The last edit of an entry in the file is in effect. Exceptions: for an entry on the path to
 /// `leaf`, edits on other branches are ignored. An edit without a replacement, or with the stored
@@ -403,9 +409,9 @@ pub fn find_edits(
     Ok(edits)
 }
 
-/// Returns the effect of the context edit `ix` on the entry `target`. `replacement` is the member
-/// of that name in the edit; `null` omits the target from the context. Returns `None` if the edit
-/// restores the stored content.
+/// Returns the effect of the context edit `ix` on what the model sees of the entry `target`.
+/// `replacement` is the member of that name in the edit; `null` omits the target. Returns `None` if
+/// the edit restores the stored content.
 fn parse_edit(
     reader: &EntryReader,
     ix: EntryIx,
@@ -449,10 +455,11 @@ impl SubtreeExtent {
     }
 }
 
-/// Returns the extent of each entry's subtree, by entry.
+/// Returns the number of entries in each entry's subtree and the time of the newest one, by entry.
+/// Notes, which are labels and other bookkeeping, do not count.
 ///
-/// If the notes at the leaf are a branch of their own, their time counts for the entries above
-/// them, but their number does not.
+/// The exception: if the notes at the leaf are a branch of their own, their time counts for the
+/// entries above them.
 pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
     let mut extents: Vec<SubtreeExtent> = session
         .entries
@@ -475,9 +482,9 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
     extents
 }
 
-/// If notes (bookkeeping) at the leaf are a branch of their own, adds the time of the leaf to the
-/// extents of the entries above it: the user has moved there, and the branch is as new as the move.
-/// See [`NotesAtLeaf`] for when they are.
+/// If there are notes (bookkeeping) at the leaf, and they are a branch of their own, adds the time
+/// of the leaf to the extents of the entries above it: the user has moved there, and the branch is
+/// as new as the move.
 fn add_time_of_notes_at_leaf(session: &Session, extents: &mut [SubtreeExtent]) {
     let has_counted_entries = |ix: EntryIx| extents[ix.index()].entry_count > 0;
     let at_leaf = NotesAtLeaf::find(session, has_counted_entries);

@@ -33,7 +33,7 @@ fn decoded_members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)>
 }
 
 /// Appends a value with its name. A short string of one line, and JSON of one line, are placed
-/// beside the name; anything else below it.
+/// beside the name (`cwd: /src`); anything else below it.
 fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
     let Some(text) = value.text() else {
         push_json(name, value, parts);
@@ -74,7 +74,8 @@ pub(super) fn named_parts(object: Raw, omitted: &[&str]) -> Vec<EntryPart> {
 }
 
 /// Appends a block of a message's content. A text is appended unchanged, thinking with a title, a
-/// tool call as an outline, and an image as a description. Any other block is appended as JSON.
+/// tool call with its arguments by name, and an image as a description. Any other block is appended
+/// as JSON.
 pub(super) fn push_block(block: Raw, parts: &mut Vec<EntryPart>) {
     let kind = block.get_text("type").unwrap_or_default().into_owned();
     match kind.as_bytes() {

@@ -10,8 +10,8 @@ use crate::session::usage::Usage;
 use foldhash::HashSet;
 use std::io;
 
-/// Returns facts about a compaction that are not in its entry, as phrases such as `12k tokens in
-/// the next request`.
+/// Returns facts about a compaction that are not in its entry, each as a phrase: how many tokens
+/// the next request had, and which messages of the user only the summary has now.
 pub fn compaction_facts(reader: &EntryReader, compaction: EntryIx) -> io::Result<Vec<String>> {
     let mut facts = Vec::new();
     if let Some(tokens) = next_prompt_tokens(reader, compaction)? {
@@ -51,8 +51,8 @@ fn next_prompt_tokens(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<f6
     Ok(None)
 }
 
-/// Returns the user messages above a compaction that are no longer in the context, because the
-/// compaction has replaced them, or one before it.
+/// Returns the user messages above a compaction that the model no longer sees, because the
+/// compaction, or one before it, has replaced them by its summary.
 fn replaced_user_messages(reader: &EntryReader, compaction: EntryIx) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
     let mut path = session.path(Some(compaction));

@@ -61,7 +61,9 @@ pub enum ShownPart {
     Diff(Vec<(DiffSign, String)>),
 }
 
-/// Arranges an entry for reading. `line` is the line of the entry, migrated to version 3.
+/// Arranges an entry for reading: each member of its line goes to the heading, to the body, which
+/// is what was said or done, or to the other fields. `line` is the line of the entry, migrated to
+/// version 3.
 pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings) -> ShownEntry {
     let mut shown = ShownEntry {
         name: line.get_text("type").unwrap_or_default().into_owned(),
@@ -100,14 +102,14 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings)
 }
 
 impl ShownEntry {
-    /// Arranges a message: sets the name and the subject of the heading, and adds the members of
-    /// the message to the body or to the other fields, as its role requires.
+    /// Arranges a message: sets the name of the heading (such as `bash`) and its subject (what a
+    /// tool worked on), and adds the members of the message to the body or to the other fields.
     fn push_message(&mut self, message: Raw, role: Role, surroundings: Surroundings) {
         if let Some(name) = message.get_text("role") {
             self.name = name.into_owned();
         }
         if role == Role::ToolResult {
-            self.push_answered_call(message, surroundings);
+            self.set_heading_and_push_call(message, surroundings);
         }
         // A command that the user ran is shown like a tool call.
         if is_execution(role) {
@@ -125,7 +127,7 @@ impl ShownEntry {
     /// Adds a member of a message where it is shown:
     ///
     /// - in the body, if it is what was said or done
-    /// - nowhere, if the heading shows it; for this, the subject of the heading must be set before
+    /// - nowhere, if the heading shows it; so `subject` must be set before this is called
     /// - among the other fields, if the agents define the members of this role
     /// - in the body with its name, if they do not: it may be what was said
     fn push_message_member(&mut self, key: Text, value: Raw, role: Role) {
@@ -208,10 +210,10 @@ impl ShownEntry {
         }
     }
 
-    /// Shows the call that a tool result answers, which is in `surroundings`. The heading gets the
-    /// tool (in `name`) and what it worked on (in `subject`). The body gets the diff that the agent
-    /// stored with the result or, without one, the arguments that are not in the heading.
-    fn push_answered_call(&mut self, result: Raw, surroundings: Surroundings) {
+    /// Shows the call that a tool result answers, which is in `surroundings`. Sets `name` to the
+    /// tool and `subject` to what it worked on, for the heading. The body gets the diff that the
+    /// agent stored with the result or, without one, the arguments that are not in the heading.
+    fn set_heading_and_push_call(&mut self, result: Raw, surroundings: Surroundings) {
         let call = surroundings.call.unwrap_or(Raw::NULL);
         let [call_name, arguments] = find_members(call, ["name", "arguments"]);
         // If the tool is not known, the name stays the role of the message.
@@ -220,7 +222,7 @@ impl ShownEntry {
             self.name = tool_name.into_owned();
         }
 
-        let stored_diff = agent_diff(result);
+        let stored_diff = stored_diff_lines(result);
         if let Some(arguments) = arguments {
             self.subject = describe_call(&self.name, arguments, surroundings.folders);
             // The subject must be set: it decides which arguments are in the heading already.
@@ -233,13 +235,14 @@ impl ShownEntry {
         }
     }
 
-    /// Appends the arguments of a call to the body, each with its name. For an edit, the old and
-    /// the new text are shown as a diff. A path that the subject shows is left out.
+    /// Appends the arguments of a call to the body, each with its name. For an edit of a file, the
+    /// old and the new text are shown as a diff. A path that the heading shows is left out.
     fn push_arguments(&mut self, call: Raw) {
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);
         let replacements = read_replacements(arguments);
         // If this is not an edit, or one of its replacements cannot be read, no argument is shown
-        // as a diff.
+        // as a diff. The numbers differ in both cases: without a list of replacements, one is
+        // counted, the arguments themselves.
         if replacements.len() != count_replacements(arguments) {
             let mut parts = Vec::new();
             push_block(call, &mut parts);
@@ -442,9 +445,9 @@ fn is_single_short_argument(arguments: Raw) -> bool {
     is_single && is_short
 }
 
-/// Returns the diff that the agent stored with a result; empty if there is none. Some agents store
-/// only the headers of the hunks; such a diff without changed lines counts as none.
-fn agent_diff(result: Raw) -> Vec<(DiffSign, String)> {
+/// Returns the lines of the diff that the agent stored with a result; empty if there is none. Some
+/// agents store only the headers of the hunks; such a diff without changed lines counts as none.
+fn stored_diff_lines(result: Raw) -> Vec<(DiffSign, String)> {
     let details = result.get("details").unwrap_or(Raw::NULL);
     let Some(diff) = details.get_text("diff") else {
         return Vec::new();
