@@ -19,7 +19,7 @@ use crate::ops::navigate::{Navigation, navigate};
 use crate::ops::parent_id;
 use crate::ops::plan::Change;
 use crate::ops::summary::{Summary, append_branch_summary, details};
-use crate::ops::switch::{skip_marks_and_labels, switch};
+use crate::ops::switch::{LabelToSet, skip_marks_and_labels, switch};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
@@ -261,11 +261,14 @@ impl<'a> PlannedMove<'a> {
                 let new_leaf = find_by_id(session, &mark.new_leaf);
                 let labelled = find_by_id(session, &mark.labelled).entry();
                 current.check_label_is_free(labelled, label.as_ref())?;
-                let label_of_entry = labelled.zip(label.as_ref());
+                let label_to_set = match (labelled, label.as_ref()) {
+                    (Some(entry), Some(name)) => Some(LabelToSet { entry, name }),
+                    _ => None,
+                };
                 let change = current.input.map_read_error(switch(
                     &current.entry_reader(),
                     new_leaf,
-                    label_of_entry,
+                    label_to_set,
                     id_source,
                 ))?;
                 // A move without a summary.

@@ -13,7 +13,7 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
 use crate::load::LoadOptions;
-use crate::ops::stats::{SessionStats, collect_stats, find_copies_and_add_keys};
+use crate::ops::stats::{CountedAgents, SessionStats, collect_stats, find_copies_and_add_keys};
 use crate::session::defect::FindingKind;
 use crate::session::period::Period;
 use crate::session::usage::{PriceTable, SubAgents, built_in_prices_date};
@@ -255,9 +255,12 @@ impl StatsOfFile {
         options: &LoadOptions,
         agents: Option<&SubAgents>,
     ) -> Result<StatsOfFile, Failure> {
-        let path_and_agents = agents.map(|agents| (path, agents));
+        let counted_agents = agents.map(|agents| CountedAgents {
+            session_path: path,
+            agents,
+        });
         let (pruned, pruned_failure) = split_result(load_pruned(input));
-        let stats = collect_stats(input.source(), options, path_and_agents, pruned.as_ref())
+        let stats = collect_stats(input.source(), options, counted_agents, pruned.as_ref())
             .map_err(|error| Failure::from_load_error(&input.name, error))?;
         Ok(StatsOfFile {
             stats,

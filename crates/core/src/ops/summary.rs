@@ -42,8 +42,9 @@ pub struct Compaction {
     pub system_message: Option<Vec<u8>>,
 }
 
-/// Returns the change that appends a compaction below the leaf, with its members in the order of
-/// the session's agent.
+/// Returns the change that appends a compaction below the leaf: an entry whose summary replaces the
+/// entries above it for the model, up to the first kept one. Its members are in the order in which
+/// the agents write them.
 pub fn append_compaction(
     session: &Session,
     compaction: &Compaction,
@@ -75,8 +76,9 @@ pub fn append_compaction(
     chain.change
 }
 
-/// Returns the branch summary with this `fromId` on the path to the leaf, below `ancestor`. If
-/// there are several, returns the one nearest to the leaf.
+/// Returns the summary of an abandoned branch that is on the path to the leaf, below `ancestor`.
+/// `from_id` is its `fromId`, which names the branch. If there are several, returns the one nearest
+/// to the leaf.
 pub fn find_branch_summary(
     reader: &EntryReader,
     from_id: &Text,
@@ -100,12 +102,11 @@ pub fn find_branch_summary(
     Ok(None)
 }
 
-/// Returns the change that appends a summary of a branch below `parent` and, if `label` is given, a
-/// label on the summary.
+/// Returns the change that appends a summary of an abandoned branch below `parent` and, if `label`
+/// is given, a label on the summary.
 ///
-/// `from` is the entry that the summary refers to. Depending on the agent, this is the end of the
-/// branch, or the entry at which the branch begins (`AgentConstants::from_id_is_branch_start`). For
-/// the root, `fromId` is `"root"`.
+/// `from` names the branch in the summary: in pi by its last entry, in oh-my-pi by the entry at
+/// which it begins (`AgentConstants::from_id_is_branch_start`). For the root, `fromId` is `"root"`.
 pub fn append_branch_summary(
     session: &Session,
     from: Position,

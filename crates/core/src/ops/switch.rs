@@ -23,15 +23,25 @@ use std::io;
 /// The `customType` of a mark.
 pub const MARK_TYPE: &str = "pisess.switch";
 
-/// Plans a move of the leaf to a position. If `label` is given, it is an entry to label and the
-/// name of the label.
+/// A label that is set together with a move of the leaf.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelToSet<'t> {
+    /// The entry to label.
+    pub entry: EntryIx,
+    /// The name of the label.
+    pub name: &'t Text<'t>,
+}
+
+/// Plans a move of the leaf, where the conversation goes on, to a position. The move is recorded in
+/// a mark: an entry that becomes the leaf itself, because the agents take the last entry of the
+/// file for the leaf.
 ///
 /// A mark is added unless the leaf is already at the position, and the label unless the entry
 /// already has it. If there is nothing to do, the change is empty.
 pub fn switch(
     reader: &EntryReader,
     position: Position,
-    label: Option<(EntryIx, &Text)>,
+    label: Option<LabelToSet>,
     id_source: &mut IdSource,
 ) -> io::Result<Change> {
     let session = reader.session();
@@ -47,17 +57,19 @@ pub fn switch(
         let to = parent_id(session, position);
         chain.add_entry(new_mark(from.as_ref(), to.as_ref(), &[]));
     }
-    if let Some((target, name)) = label {
-        let old_name = Labels::new(session).get(target);
+    if let Some(LabelToSet { entry, name }) = label {
+        let old_name = Labels::new(session).get(entry);
         if old_name.as_ref() != Some(name) {
-            chain.add_label(&session.id(target), Some(name), None);
+            let current_time = None;
+            chain.add_label(&session.id(entry), Some(name), current_time);
         }
     }
     Ok(chain.change)
 }
 
-/// Whether a position is the leaf, or only marks and labels are between the position and the leaf.
-/// Then a switch to the position would change nothing that a model sees.
+/// Whether a position is the leaf, or only marks and labels, which a model does not see, are
+/// between the position and the leaf. Then a switch to the position would change nothing for the
+/// model.
 fn is_leaf_at(reader: &EntryReader, position: Position) -> io::Result<bool> {
     let session = reader.session();
     // Walks upwards from the leaf, to the position or to the first entry that is neither.
@@ -83,8 +95,8 @@ pub struct LeafMove {
     pub undone_ids: Vec<Text<'static>>,
 }
 
-/// Returns the move that an entry records; `None` if it is not a mark. Only lines of `custom`
-/// entries are read.
+/// Returns the move of the leaf that an entry records; `None` if it is not a mark, the entry in
+/// which pisess records a move. Only lines of `custom` entries are read.
 pub fn read_move(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<LeafMove>> {
     let session = reader.session();
     if session.entry(ix).kind != Kind::Custom {
@@ -181,7 +193,8 @@ fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     Ok(target.into())
 }
 
-/// Returns the leaf before its last move; `None` if it never moved.
+/// Returns the leaf before its last move; `None` if it never moved. The leaf is the entry that the
+/// conversation continues.
 ///
 /// The leaf moves if the user goes to another entry of the tree. Either pisess has recorded this in
 /// a mark, or the agent has then appended an entry elsewhere than below the leaf of that time. The
@@ -215,15 +228,17 @@ fn leaf_before_mark(
     ix: EntryIx,
     mark: &LeafMove,
 ) -> io::Result<Option<Position>> {
-    let (old_leaf, new_leaf) = match mark.from {
-        Some(recorded) => (recorded, mark.to),
+    let old_leaf;
+    let new_leaf;
+    if let Some(recorded) = mark.from {
+        old_leaf = recorded;
+        new_leaf = mark.to;
+    } else {
         // The session lacks the entry that was the leaf. So the leaf is taken from the lines before
         // the mark, and the new leaf from the parent of the mark.
-        None => {
-            let parent = reader.session().entry(ix).parent;
-            (leaf_before(reader, ix)?, Some(Position::from(parent)))
-        }
-    };
+        old_leaf = leaf_before(reader, ix)?;
+        new_leaf = Some(Position::from(reader.session().entry(ix).parent));
+    }
     // A mark of `undo` does not move the leaf if it only undoes a label, a name or an edit.
     if new_leaf == Some(old_leaf) {
         return Ok(None);
@@ -234,8 +249,8 @@ fn leaf_before_mark(
 /// Returns the leaf from which the user moved before the agent appended an entry; `None` if the
 /// user did not move, so that the entry continues from the leaf. `ix`, the entry, is not a mark.
 ///
-/// An agent records no move by itself. It shows when the next entry is not a child of the leaf of
-/// that time, or when the agent sets another leaf in a `leaf` record.
+/// An agent does not record where it moved. A move shows when the next entry is not a child of the
+/// leaf of that time, or when the agent sets another leaf in a `leaf` record.
 ///
 /// `ancestry` is a cache for all calls with the same session.
 fn leaf_before_jump(

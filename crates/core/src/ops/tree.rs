@@ -90,9 +90,9 @@ pub fn build_view<'a>(
     build_selected_view(session, leaf, options, |_| true)
 }
 
-/// Filters and lays out the entries of a range. For the layout, the end of the range is the leaf,
-/// so that the range is drawn in one column. In the view, the leaf and the active path are those of
-/// the session.
+/// Filters and lays out the entries of a range. They are laid out as if the end of the range were
+/// the leaf, so that the range is drawn in one column. Apart from this, the leaf, and the path to
+/// it that is marked, are those of the session.
 pub fn build_range_view<'a>(
     session: &'a Session,
     range: EntryRange,
@@ -109,7 +109,8 @@ pub fn build_range_view<'a>(
     }
 }
 
-/// Filters and lays out the entries that `is_selected` accepts, as if `leaf` were the leaf.
+/// Filters and lays out the entries that `is_selected` accepts, as if `leaf` were the leaf, which
+/// the layout draws in the first column together with its ancestors.
 fn build_selected_view<'a>(
     session: &'a Session,
     leaf: Option<EntryIx>,
@@ -307,9 +308,9 @@ impl<'a> TreeView<'a> {
         self.labels.get(ix)
     }
 
-    /// Returns the place where the entry or its label contains a word of the query. `None` if no
-    /// field contains one: the search of oh-my-pi is fuzzy, and that of pi also finds words that
-    /// are only in the row.
+    /// Returns the place where the entry or its label contains a word of the query. An entry may be
+    /// found without such a place, and then the result is `None`: the search of oh-my-pi is fuzzy,
+    /// and that of pi also finds words that are only in the row.
     pub fn find_hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
         if let Some(matches) = self.session.search_matches(ix)
             && let Some(hit) = &matches.hit
@@ -405,8 +406,8 @@ impl<'a> TreeView<'a> {
     }
 }
 
-/// Whether a filter shows an entry, by the rules of the session's agent. All filters but `All` hide
-/// a reply without text, unless it is `leaf`.
+/// Whether a filter shows an entry in the tree, by the rules of the session's agent. All filters
+/// but `All` hide a reply without text, such as one that only calls tools, unless it is `leaf`.
 pub fn filter_shows(
     session: &Session,
     labels: &Labels,
@@ -417,10 +418,10 @@ pub fn filter_shows(
     let entry = session.entry(ix);
     let visibility = entry.kind.tree_visibility(session.dialect);
     let is_reply_without_text = entry.flags.contains(Flags::SILENT);
-    // Both agents hide these entries in every mode. pisess shows them in the mode `all`.
     let is_silent_reply = is_reply_without_text && leaf != Some(ix);
-    let is_always_hidden = is_silent_reply || visibility == TreeVisibility::Never;
-    if is_always_hidden {
+    let is_hidden_by_agents = is_silent_reply || visibility == TreeVisibility::Never;
+    // Both agents hide these entries in every mode. pisess shows them in the mode `all`.
+    if is_hidden_by_agents {
         return filter == Filter::All;
     }
     match filter {
@@ -444,8 +445,9 @@ struct RowSearch<'s> {
 }
 
 impl<'s> RowSearch<'s> {
-    /// Parses a query as the session's agent does: into words and, for an agent with a fuzzy
-    /// search, also into the words of that search. [`is_match`](Self::is_match) tries both.
+    /// Parses a query as the session's agent does: into words and, for an agent with a fuzzy search
+    /// (oh-my-pi), also into the words of that search, which must only resemble those of the entry.
+    /// [`is_match`](Self::is_match) tries both.
     fn new(session: &'s Session, query: &str) -> Self {
         let fuzzy = if session.agent().has_fuzzy_search() {
             Some(parse_query(query))
@@ -483,7 +485,7 @@ impl<'s> RowSearch<'s> {
         let Some(query) = &self.fuzzy else {
             return false;
         };
-        // The agent searches the same text: the label before the other fields.
+        // oh-my-pi puts the label before the other fields, and the order counts in its search.
         let fields = self.session.fuzzy_text(ix);
         match label {
             Some(label) => matches_query(query, &format!("{label} {fields}")),
@@ -509,7 +511,7 @@ fn find_answered_calls(session: &Session, is_active: &[bool]) -> Vec<Option<u32>
     let mut call_indexes: Vec<u32> = (0..calls.len() as u32).collect();
     call_indexes.sort_by_key(|&index| drawing_order[calls[index as usize].entry.index()]);
 
-    // A later call replaces an earlier one with the same id.
+    // In drawing order, so that the last of several calls with the same id replaces the others.
     let mut call_by_id: HashMap<&[u8], u32> = HashMap::default();
     for index in call_indexes {
         call_by_id.insert(session.bytes(calls[index as usize].id), index);

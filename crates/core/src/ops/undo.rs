@@ -60,8 +60,9 @@ pub fn find_undoable(reader: &EntryReader) -> io::Result<UndoableOperations> {
     }
 }
 
-/// Advances a walk backwards to the nearest operation that is not undone. Returns the entries of
-/// the operation in file order, without entries that have no id; at least one.
+/// Advances a walk backwards to the nearest operation that is not undone. An operation is what one
+/// write appended to the file. Returns its entries in file order, without entries that have no id;
+/// at least one.
 ///
 /// # Errors
 /// If no operation is left, or if the nearest one is a reply of the model, which `pop` can undo.
@@ -112,10 +113,10 @@ fn reply_noun(session: &Session, ix: EntryIx) -> Option<&'static str> {
 
 /// Returns the leaf before an operation: the position to which the leaf must move to undo it.
 /// `None` if the operation only annotated the session, as with a label, so that the leaf need not
-/// move. `entries` are those of the operation; there is at least one.
+/// move. `entries` are those that the operation appended; there is at least one.
 ///
-/// A `switch` or another move of the leaf begins with a mark, which records the leaf before. If
-/// that leaf is itself a mark, the entry above the mark is returned.
+/// A `switch` or another move of the leaf begins with a mark: an entry that records the leaf
+/// before. If that leaf is itself a mark, the entry above the mark is returned.
 pub fn leaf_before_operation(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -140,9 +141,10 @@ pub fn leaf_before_operation(
     skip_marks(reader, leaf).map(Some)
 }
 
-/// Returns the entries that undo an operation; the last is the mark. `leaf_before` is the result of
-/// [`leaf_before_operation`], below which the new entries are placed. If it is `None`, they are
-/// below the current leaf.
+/// Returns the change that undoes an operation. It appends entries that restore what was changed,
+/// and then a mark, which records the ids of the undone `entries`, so that the next undo skips
+/// them. `leaf_before` is the result of [`leaf_before_operation`], below which the new entries are
+/// placed. If it is `None`, they are below the current leaf.
 ///
 /// Labels and the name are restored in both cases. Context edits are restored only if the leaf
 /// stays: after a move, the edit is no longer on the path to the leaf, so it has no effect.
@@ -169,8 +171,9 @@ pub fn undo(
     Ok(chain.change)
 }
 
-/// Returns the entries that `undo` has undone by moving the leaf. Entries that are in use again are
-/// left out: those with a descendant that is neither undone nor bookkeeping.
+/// Returns the entries that `undo` has undone by moving the leaf, as its marks record them. Entries
+/// that are in use again are left out: those with a descendant that is neither undone nor
+/// bookkeeping, such as a label.
 pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let mut undone = HashSet::default();
     for ix in session.entry_indexes() {
@@ -190,8 +193,8 @@ pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSe
     Ok(undone)
 }
 
-/// Removes from `undone` the entries that have a descendant in use: one that is not undone and not
-/// bookkeeping.
+/// Removes from `undone` the entries that are part of the conversation again, because they have a
+/// descendant in use: one that is not undone and not bookkeeping.
 fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
     // By entry: whether a descendant is in use.
     let mut has_use_below = vec![false; session.entries.len()];
@@ -213,8 +216,8 @@ fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
     }
 }
 
-/// Whether an entry may be the mark of an undo that moved the leaf. Decided without reading the
-/// line, so that few lines are read:
+/// Whether an entry may be the mark of an undo that moved the leaf: the entry in which `undo`
+/// records what it has undone. Decided without reading the line, so that few lines are read:
 ///
 /// - The first entry of such an undo is below the new leaf, and not below the last entry of the
 ///   file. If this is the mark, it is not a child of the entry before it.
@@ -281,7 +284,7 @@ impl BackwardWalk {
                 continue;
             }
 
-            let first = start_of_write(reader, last)?;
+            let first = find_start_of_write(reader, last)?;
             self.last_unvisited = first.previous();
             return Ok(Some(WriteRange { first, last }));
         }
@@ -380,12 +383,12 @@ fn is_agent_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(undo_kind(session, ix) == UndoKind::Record)
 }
 
-/// Returns the first entry of the write that ends with `last`. A write is a chain in which each
-/// entry is directly after its parent in the file, and all have the same timestamp.
+/// Returns the first entry of the write that ends with `last`. A write is recognized as a chain in
+/// which each entry is directly after its parent in the file, and all have the same timestamp.
 ///
 /// A mark that moves the leaf is the first entry of its write, so the walk upwards stops at a mark.
 /// The mark of an undo is the last entry of its write, so the walk also stops below such a mark.
-fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
+fn find_start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     let session = reader.session();
     let written_at = session.entry(last).time_ms;
     // Without a time, it is not known which entries were written together with this one.
@@ -415,7 +418,8 @@ fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
 }
 
 /// Whether a message is a copy that `pisess pick` made: an earlier entry has the same message, byte
-/// for byte. An agent never stores a message twice, because a message includes its time.
+/// for byte. An agent never writes the same bytes twice, because they include the time of the
+/// message.
 fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     /// The largest difference in length, in bytes, of two lines with the same message, whose ids
     /// and times differ. A line with a larger difference is not read.
@@ -446,43 +450,63 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 /// time.
 fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
-    let Some(&first_entry) = entries.first() else {
-        return;
-    };
-
-    // The label before the operation, and the current label, by the id of the labelled entry. Label
-    // changes are in file order, so a later one replaces an earlier one.
-    let mut labels_before = HashMap::default();
-    let mut labels_now = HashMap::default();
-    // The labelled entries whose labels the operation changed.
-    let mut targets = Vec::new();
-    for label_change in &session.collected.labels {
-        let target = session.bytes(label_change.target);
-        if label_change.entry < first_entry {
-            labels_before.insert(target, label_change.name);
-        }
-        labels_now.insert(target, label_change.name);
-        // `entries` is sorted, because it is in file order.
-        let is_of_operation = entries.binary_search(&label_change.entry).is_ok();
-        if is_of_operation {
-            targets.push(label_change.target);
-        }
-    }
-
+    let mut history = LabelHistory::read(session, entries);
     // `false` sorts first: entries that had no label before, whose label is cleared.
-    targets.sort_by_key(|&target| find_label(session, &labels_before, target).is_some());
+    history
+        .targets
+        .sort_by_key(|&target| find_label(session, &history.labels_before, target).is_some());
+
+    // The operation may have changed the label of an entry several times.
     let mut restored_targets = HashSet::default();
-    for target in targets {
+    for target in history.targets {
         let is_new = restored_targets.insert(session.bytes(target));
         if !is_new {
             continue;
         }
-        let label_before = find_label(session, &labels_before, target);
-        let label_now = find_label(session, &labels_now, target);
+        let label_before = find_label(session, &history.labels_before, target);
+        let label_now = find_label(session, &history.labels_now, target);
         if label_before != label_now {
             let current_time = None;
             chain.add_label(&session.text(target), label_before.as_ref(), current_time);
         }
+    }
+}
+
+/// The labels of a session before an operation and now. For [`find_label`].
+struct LabelHistory<'s> {
+    /// By the id of the labelled entry: its label before the operation.
+    labels_before: HashMap<&'s [u8], Slice>,
+    /// By the id of the labelled entry: its current label.
+    labels_now: HashMap<&'s [u8], Slice>,
+    /// The ids of the entries whose labels the operation changed.
+    targets: Vec<Slice>,
+}
+
+impl<'s> LabelHistory<'s> {
+    /// Reads the label changes of a session. `entries` are those of the operation, in file order.
+    fn read(session: &'s Session, entries: &[EntryIx]) -> LabelHistory<'s> {
+        let mut history = LabelHistory {
+            labels_before: HashMap::default(),
+            labels_now: HashMap::default(),
+            targets: Vec::new(),
+        };
+        // In file order, so that a later change replaces an earlier one.
+        for label_change in &session.collected.labels {
+            let target = session.bytes(label_change.target);
+            let is_before_operation = entries
+                .first()
+                .is_some_and(|&first| label_change.entry < first);
+            if is_before_operation {
+                history.labels_before.insert(target, label_change.name);
+            }
+            history.labels_now.insert(target, label_change.name);
+
+            let is_of_operation = entries.binary_search(&label_change.entry).is_ok();
+            if is_of_operation {
+                history.targets.push(label_change.target);
+            }
+        }
+        history
     }
 }
 
@@ -511,8 +535,9 @@ fn is_name_entry(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind == kind
 }
 
-/// Restores the name of the session, if the operation changed it. If the agent also keeps the name
-/// in a title line, changes that line, too. `entries` are those of the operation, in file order.
+/// Restores the name of the session, if the operation changed it: adds an entry with the name
+/// before. If the agent also keeps the name in a title line, as oh-my-pi does, changes that line,
+/// too. `entries` are those of the operation, in file order.
 fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let name_entry = entries.iter().find(|&&ix| is_name_entry(session, ix));
@@ -564,9 +589,9 @@ fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Te
     })
 }
 
-/// For each entry that the operation edited for the model, adds an edit that restores the content
-/// before: that of the edit in effect before the operation or, without one, the stored content.
-/// `entries` are those of the operation, in file order; there is at least one.
+/// For each entry whose content for the model the operation changed, adds an edit that restores the
+/// content before: that of the edit in effect before the operation or, without one, the stored
+/// content. `entries` are those of the operation, in file order; there is at least one.
 fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;

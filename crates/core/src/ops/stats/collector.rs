@@ -13,16 +13,26 @@ use std::iter::Peekable;
 use std::ops::Range;
 use std::path::Path;
 
+/// The sub-agents whose sessions are counted together with a session, so that the usage that the
+/// session reports for them must be left out.
+#[derive(Clone, Copy)]
+pub struct CountedAgents<'a> {
+    /// The path of the file of the session.
+    pub session_path: &'a Path,
+    /// The sub-agents.
+    pub agents: &'a SubAgents,
+}
+
 /// Loads a session and counts its entries. `options` must request usage and statistics.
 ///
-/// - `agents` has the path of the session file, and the sub-agents whose sessions are counted as
-///   well. The usage that tool results of this session report for these sub-agents is left out.
+/// - `counted_agents` are sub-agents whose sessions are counted as well. The usage that tool
+///   results of this session report for them is left out.
 /// - `pruned` restores the content that was pruned from the session. Only the usage of a pruned
 ///   entry is counted, because it was paid for.
 pub fn collect_stats(
     source: &dyn ReadAt,
     options: &LoadOptions,
-    agents: Option<(&Path, &SubAgents)>,
+    counted_agents: Option<CountedAgents>,
     pruned: Option<&Restoration>,
 ) -> Result<SessionStats, LoadError> {
     let mut session = match pruned {
@@ -31,7 +41,7 @@ pub fn collect_stats(
     };
 
     let billed = std::mem::take(&mut session.collected.billed);
-    let entries = count_requests_and_messages(&session, billed, agents, pruned);
+    let entries = count_requests_and_messages(&session, billed, counted_agents, pruned);
     let malformed = count_malformed(&session, pruned);
     Ok(SessionStats {
         session,
@@ -47,19 +57,20 @@ pub fn count_loaded(session: &Session) -> Vec<CountedEntry> {
     count_requests_and_messages(session, billed, None, None)
 }
 
-/// Counts the entries of a session. `billed` are the requests that the entries record, at most one
-/// for each entry and in file order. For `agents` and `pruned`, see [`collect_stats`].
+/// Counts the entries of a session. `billed` are the requests to a model that the entries record,
+/// at most one for each entry and in file order. For `counted_agents` and `pruned`, see
+/// [`collect_stats`].
 fn count_requests_and_messages(
     session: &Session,
     billed: Vec<BilledRequest>,
-    agents: Option<(&Path, &SubAgents)>,
+    counted_agents: Option<CountedAgents>,
     pruned: Option<&Restoration>,
 ) -> Vec<CountedEntry> {
     let mut counter = Counter::new(session, pruned);
     let mut requests = billed.into_iter().peekable();
     for ix in session.entry_indexes() {
         let request = requests.next_if(|request| request.entry == ix);
-        counter.count_entry(ix, Billing::of_request(request, agents));
+        counter.count_entry(ix, Billing::of_request(request, counted_agents));
     }
     debug_assert!(requests.next().is_none(), "requests are in file order");
     counter.entries
@@ -76,14 +87,17 @@ enum Billing {
 }
 
 impl Billing {
-    /// Returns the billing of an entry that records `request`. With `agents`, the usage of a
-    /// request may be counted with the sessions of sub-agents: see [`collect_stats`].
-    fn of_request(request: Option<BilledRequest>, agents: Option<(&Path, &SubAgents)>) -> Billing {
+    /// Returns the billing of an entry that records `request`. A request that a sub-agent made is
+    /// billed elsewhere if it is one of `counted_agents`.
+    fn of_request(
+        request: Option<BilledRequest>,
+        counted_agents: Option<CountedAgents>,
+    ) -> Billing {
         let Some(request) = request else {
             return Billing::NotBilled;
         };
-        if let Some((path, agents)) = agents
-            && request.is_counted_elsewhere(path, agents)
+        if let Some(counted) = counted_agents
+            && request.is_counted_elsewhere(counted.session_path, counted.agents)
         {
             return Billing::BilledElsewhere;
         }
@@ -107,16 +121,18 @@ fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<Da
         // The agents ignore lines before the header.
         if is_malformed && problem.line > session.header.line {
             count += 1;
-            if first.is_none() {
-                first = Some(problem.line);
-            }
+            first = first.or(Some(problem.line));
         }
     }
     let first = first?;
-    let current_line = pruned.and_then(|pruned| pruned.session_line(first));
+    let line_in_file = match pruned {
+        // Only entries are pruned, so a malformed line is still in the file.
+        Some(pruned) => pruned.session_line(first).unwrap_or(first),
+        None => first,
+    };
     Some(DamagedLines {
         count,
-        first: current_line.unwrap_or(first),
+        first: line_in_file,
     })
 }
 
@@ -139,8 +155,9 @@ struct Counter<'s> {
 }
 
 impl<'s> Counter<'s> {
-    /// Returns a counter that has counted nothing. Entries must be counted in file order, because
-    /// attributions and tool calls are in this order.
+    /// Returns a counter that has counted nothing. Entries must be counted in file order: their
+    /// attributions (the provider, the model and the tool of each) and their tool calls are taken
+    /// in this order.
     fn new(session: &'s Session, pruned: Option<&'s Restoration>) -> Self {
         Counter {
             session,
@@ -244,7 +261,8 @@ impl<'s> Counter<'s> {
         if is_since_last { Some(began_ms) } else { None }
     }
 
-    /// Counts the usage of a pruned entry, if the entry was billed. Nothing else of it is counted.
+    /// Counts the usage of an entry that was pruned from the session, if it was billed, because it
+    /// was paid for. Nothing else of it is counted.
     fn add_pruned(
         &mut self,
         attribution: Attribution,
@@ -329,8 +347,8 @@ impl TurnState {
     /// Advances the state past an entry. Returns the milliseconds for which the model or the tools
     /// worked before the entry; 0 if the entry does not continue a turn, or after too long a pause.
     ///
-    /// A turn lasts from a user message to the first reply that calls no tools. A copied reply also
-    /// ends a turn, because its work was counted with the original.
+    /// A turn is the work on a request: it lasts from a user message to the first reply that calls
+    /// no tools. A copied reply also ends a turn, because its work was counted with the original.
     fn advance_to(&mut self, entry: &TurnEntry) -> i64 {
         if entry.is_copy {
             *self = TurnState::Idle;
@@ -354,8 +372,9 @@ impl TurnState {
         if was_working { took_ms } else { 0 }
     }
 
-    /// Advances the state past a reply. Returns the milliseconds since the entry before it in the
-    /// turn, which are negative if the clock was set back.
+    /// Advances the state past a reply, to its tools or to the end of the turn. Returns the
+    /// milliseconds since the entry before it in the turn, which are negative if the clock was set
+    /// back.
     ///
     /// A reply that was not expected counts from the time at which it began: another program has
     /// appended it, or an extension has made the request.

@@ -13,7 +13,7 @@ mod collector;
 mod session_stats;
 mod totals;
 
-pub use collector::{collect_stats, count_loaded};
+pub use collector::{CountedAgents, collect_stats, count_loaded};
 pub use session_stats::{CountedEntry, SessionStats};
 pub use totals::{Totals, changed_file, find_copies_and_add_keys};
 

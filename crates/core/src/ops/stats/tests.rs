@@ -117,7 +117,11 @@ fn usage_is_found_wherever_an_agent_writes_it() {
         is_given: false,
     };
     let agents = SubAgents::from_files(&[child]);
-    let stats = collect_stats(&source, &options(), Some((owner, &agents)), None).unwrap();
+    let counted_agents = CountedAgents {
+        session_path: owner,
+        agents: &agents,
+    };
+    let stats = collect_stats(&source, &options(), Some(counted_agents), None).unwrap();
     assert_eq!(
         stats
             .entries

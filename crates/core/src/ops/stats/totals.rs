@@ -13,8 +13,9 @@ use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
 /// Returns, for each counted entry of a file, whether it is a copy of an entry in an earlier file.
-/// It is if an earlier file has its key or its response, or if it was copied together with such a
-/// response. Then adds the keys of this file to `earlier_keys`, for the next files.
+/// It is if an earlier file has its key, which identifies it across files, or its response, or if
+/// it was copied together with such a response. Then adds the keys of this file to `earlier_keys`,
+/// for the next files.
 ///
 /// The keys are added only after all entries of the file were looked up, because an entry that is
 /// in one file twice counts twice, as in the agents. A session that was loaded without keys has no
@@ -81,8 +82,8 @@ fn response_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
 }
 
 /// Returns a key that identifies an entry across files: the key that was collected when the session
-/// was loaded. `None` if it was loaded without keys. An entry without an id has no such key. Its
-/// key is a hash of its session, line and time.
+/// was loaded; for an entry without an id, which has no such key, a hash of its session, line and
+/// time. `None` if the session was loaded without keys.
 fn entry_key(session: &Session, entry: &CountedEntry) -> Option<u128> {
     let key = session
         .collected
@@ -184,8 +185,8 @@ impl Totals {
         self.count_file(session, call);
     }
 
-    /// Counts the file of a call as read or written, unless the call failed. A changed file is
-    /// counted only once in all.
+    /// Counts the file of a call as read or written, unless the call failed. Also adds it to the
+    /// changed files, of which each is counted only once.
     fn count_file(&mut self, session: &Session, call: &CountedCall) {
         let Some(file) = call.file else {
             return;
@@ -218,7 +219,7 @@ impl Totals {
         if entry.role.is_some() {
             self.messages += 1;
         }
-        // Only a tool result can have failed.
+        // This is set only for a tool result.
         if entry.has_failed {
             self.tool_failures += 1;
         }
