@@ -39,22 +39,27 @@ pub fn header_changes_for_move(
     if let Some(old_path) = old_path
         && dialect == Dialect::OhMyPi
     {
-        let json = Raw::from_checked(&header.bytes);
-        let mut former_paths: Vec<Text> = Vec::new();
-        if let Some(recorded) = json.get("previousSessionFiles") {
-            former_paths.extend(recorded.items().filter_map(Raw::text));
-        }
-        let newest_path = Text::from(old_path.to_string_lossy().into_owned());
-        // A run that was killed before it moved the file may have recorded this path already.
-        if former_paths.last() != Some(&newest_path) {
-            former_paths.push(newest_path);
-        }
-        changes.push(HeaderChange {
-            key: "previousSessionFiles",
-            value: text_array(&former_paths),
-        });
+        changes.push(former_path_change(header, old_path));
     }
     changes
+}
+
+/// Returns the change that adds `old_path` to the former paths in oh-my-pi's header.
+fn former_path_change(header: &Header, old_path: &Path) -> HeaderChange {
+    let json = Raw::from_checked(&header.bytes);
+    let mut former_paths: Vec<Text> = Vec::new();
+    if let Some(recorded) = json.get("previousSessionFiles") {
+        former_paths.extend(recorded.items().filter_map(Raw::text));
+    }
+    let newest_path = Text::from(old_path.to_string_lossy().into_owned());
+    // A run that was killed before it moved the file may have recorded this path already.
+    if former_paths.last() != Some(&newest_path) {
+        former_paths.push(newest_path);
+    }
+    HeaderChange {
+        key: "previousSessionFiles",
+        value: text_array(&former_paths),
+    }
 }
 
 /// Returns the change to the header of a fork whose source moved to this path.

@@ -71,7 +71,7 @@ fn walk_to_operation(
     walk: &mut BackwardWalk,
 ) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
-    let Some(WriteRange { first, last }) = walk.take_write(reader)? else {
+    let Some(WriteRange { first, last }) = walk.next_write_backwards(reader)? else {
         return Err(Refusal::with_hint(
             "there is nothing to undo",
             "`undo` cannot reverse commands that rewrite the file: see `pisess undo --help`",
@@ -259,12 +259,12 @@ impl BackwardWalk {
         }
     }
 
-    /// Moves backwards over the last write that was not visited yet, and returns it; `None` if
-    /// there is none. On the way, the walk skips:
+    /// Moves backwards over the next write, and returns its first and last entry; `None` if there
+    /// is none. A write is what one command or agent appended at once. On the way, the walk skips:
     ///
     /// - entries that an agent writes by itself, or that have no id: see [`is_agent_record`]
     /// - each undo, and the entries that it has undone
-    fn take_write(&mut self, reader: &EntryReader) -> io::Result<Option<WriteRange>> {
+    fn next_write_backwards(&mut self, reader: &EntryReader) -> io::Result<Option<WriteRange>> {
         let session = reader.session();
         while let Some(last) = self.last_unvisited {
             let is_skipped =

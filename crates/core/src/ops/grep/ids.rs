@@ -65,8 +65,9 @@ impl SessionIds {
         let Ok(record) = scan_record(&mut scanner, &mut blocks) else {
             return;
         };
+        let is_one_value = scanner.at_end();
         let is_header = record.kind.is_some_and(|kind| kind.is("session"));
-        if scanner.at_end()
+        if is_one_value
             && !is_header
             && let Some(id) = record.id
         {

@@ -71,31 +71,30 @@ pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
 ///
 /// The texts are compared word by word. After each word, the texts with the most frequent next word
 /// continue, as long as they are more than half of the group and at least [`LEAST_TEXTS`]. Each
-/// other text shares only the words up to there.
+/// other text shares only the words up to there. `go on`, `go on`, `go on now` and `go home` share
+/// `go on`, except the last, which shares `go`.
 fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
     let majority = group.len() / 2 + 1;
     let least_size = LEAST_TEXTS.max(majority);
     // The first `shared_word_count` words of these texts have the same shapes.
     let mut sharing = group;
     let mut shared_word_count = 1;
-    loop {
+    while !sharing.is_empty() {
         // Words are counted from 0, so this is the word after the shared ones.
         let next_word = shared_word_count;
-        let continuing = texts_with_commonest_word(&sharing, next_word, words);
-        let is_end = continuing.len() < least_size;
+        let mut continuing = texts_with_commonest_word(&sharing, next_word, words);
+        if continuing.len() < least_size {
+            continuing.clear();
+        }
 
         let are_common_to_all = sharing.len() == words.len();
         for &text in &sharing {
             // The search is possible because the texts are in ascending order.
-            let continues = !is_end && continuing.binary_search(&text).is_ok();
+            let continues = continuing.binary_search(&text).is_ok();
             if !continues {
                 starts[text] = droppable_start(&words[text], shared_word_count, are_common_to_all);
             }
         }
-        if is_end {
-            return;
-        }
-
         sharing = continuing;
         shared_word_count += 1;
     }

@@ -90,10 +90,8 @@ pub fn distinct_titles(
     let mut has_longer_texts = false;
     for (message, start) in messages.iter_mut().zip(&starts) {
         let session = &list[message.session];
-        if start.is_whole_text
-            && can_reread_question(session)
-            && let Some(text) = read_first_message(session)
-        {
+        let may_differ_further_on = start.is_whole_text && can_reread_question(session);
+        if may_differ_further_on && let Some(text) = read_first_message(session) {
             message.text = without_envelope(&text.to_string_lossy()).to_owned();
             has_longer_texts = true;
         }

@@ -57,7 +57,7 @@ pub fn verify_and_strip_checksum(line: &[u8]) -> Result<CheckedMembers<'_>, Chec
 
 /// Whether a record without a checksum may be of an earlier version, where `crc`, the checksum of
 /// the payload, was the last member.
-pub fn may_be_older(members: &[u8]) -> bool {
+pub fn may_lack_checksum(members: &[u8]) -> bool {
     match memmem::rfind(members, PAYLOAD_CRC) {
         Some(crc_start) => members[crc_start + PAYLOAD_CRC.len()..]
             .iter()

@@ -31,8 +31,8 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
         is_uncompacted,
         compactions,
     } = find_uncompacted_entries(session);
-    // Needed are the entries from the last compaction of a branch on, and the ancestors that a
-    // compaction uses.
+    // A branch needs the entries from its last compaction on, and those ancestors of the compaction
+    // that the agent still reads: the kept entries, and the settings in effect.
     let mut is_needed = is_uncompacted;
     let mut is_above_compaction = vec![false; session.entries.len()];
     for compaction in compactions {
@@ -52,22 +52,28 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
         is_removed.push(is_above_compaction[ix.index()] && !is_needed[ix.index()] && may_be_pruned);
     }
 
-    // The target of a context edit that stays must exist.
-    for ix in session.entry_indexes() {
-        let is_edit = session.entry(ix).kind == Kind::ContextEdit;
-        if is_edit
-            && !is_removed[ix.index()]
-            && let Some(target) = resolve_member(&reader, ix, "targetId")?
-        {
-            is_removed[target.index()] = false;
-        }
-    }
-
+    keep_targets_of_edits(&reader, &mut is_removed)?;
     // This comes last, because which labels are kept depends on which entries stay.
     for ix in find_bookkeeping_to_keep(session, |ix| is_removed[ix.index()]) {
         is_removed[ix.index()] = false;
     }
     Ok(is_removed)
+}
+
+/// Excludes from the removal the entries that a remaining context edit (pi's `context_edit`)
+/// changes: the agent refers to them by id.
+fn keep_targets_of_edits(reader: &EntryReader, is_removed: &mut [bool]) -> io::Result<()> {
+    let session = reader.session();
+    for ix in session.entry_indexes() {
+        let is_edit = session.entry(ix).kind == Kind::ContextEdit;
+        if is_edit
+            && !is_removed[ix.index()]
+            && let Some(target) = resolve_member(reader, ix, "targetId")?
+        {
+            is_removed[target.index()] = false;
+        }
+    }
+    Ok(())
 }
 
 /// The entries that some branch contains from its last compaction on.

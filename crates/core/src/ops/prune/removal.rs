@@ -87,13 +87,13 @@ impl PrunePlan {
             if is_removed[ix.index()] {
                 continue;
             }
-            values.extend(replace_parent(&reader, ix, &is_removed)?);
+            values.extend(plan_parent(&reader, ix, &is_removed)?);
             if label_entries.binary_search(&ix).is_ok() {
-                values.push(replace_link(&reader, ix, "label", b"null".to_vec())?);
+                values.push(plan_link(&reader, ix, "label", b"null".to_vec())?);
             }
-            if let Some(first_kept) = replacement_for_first_kept(&reader, ix, &is_removed)? {
+            if let Some(first_kept) = find_new_first_kept(&reader, ix, &is_removed)? {
                 let new_value = encode_to_vec(&first_kept);
-                values.push(replace_link(&reader, ix, "firstKeptEntryId", new_value)?);
+                values.push(plan_link(&reader, ix, "firstKeptEntryId", new_value)?);
             }
         }
 
@@ -132,9 +132,9 @@ fn find_labels_of_removed(session: &Session, is_removed: &[bool]) -> Vec<EntryIx
     label_entries
 }
 
-/// Returns the replacement for the `parentId` of an entry whose parent is removed: the nearest
-/// ancestor that stays, or `null`. `None` if the parent stays.
-fn replace_parent(
+/// Plans the new `parentId` of an entry whose parent is removed: the id of the nearest ancestor
+/// that stays, or `null`. Returns `None` if the parent stays.
+fn plan_parent(
     reader: &EntryReader,
     ix: EntryIx,
     is_removed: &[bool],
@@ -148,7 +148,7 @@ fn replace_parent(
         Some(ancestor) => encode_to_vec(&session.id(ancestor)),
         None => b"null".to_vec(),
     };
-    replace_link(reader, ix, "parentId", parent_id).map(Some)
+    plan_link(reader, ix, "parentId", parent_id).map(Some)
 }
 
 /// Returns the nearest entry at or above a position that is not removed.
@@ -167,7 +167,7 @@ fn nearest_remaining(
 ///
 /// # Errors
 /// If the line cannot be read, or has no such member.
-fn replace_link(
+fn plan_link(
     reader: &EntryReader,
     entry: EntryIx,
     field: &str,
@@ -194,7 +194,7 @@ fn replace_link(
 ///
 /// `None` for any other entry, if the first kept entry stays, and if it is not above the
 /// compaction. [`first_remaining_kept`] does the search.
-fn replacement_for_first_kept(
+fn find_new_first_kept(
     reader: &EntryReader,
     ix: EntryIx,
     is_removed: &[bool],

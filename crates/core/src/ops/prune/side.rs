@@ -347,7 +347,7 @@ impl PrunedRecord {
             return Err(PrunedFileError::Damaged { line: number });
         };
         let members = checked.bytes;
-        if !checked.had_checksum && !checksum::may_be_older(members) {
+        if !checked.had_checksum && !checksum::may_lack_checksum(members) {
             return Err(PrunedFileError::Damaged { line: number });
         }
 

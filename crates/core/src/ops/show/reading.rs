@@ -9,7 +9,9 @@ use crate::format::changes::{DiffSign, classify_diff_line, push_comparison};
 use crate::format::{format_dated_cost, format_tokens};
 use crate::session::content::find_members;
 use crate::session::entry::{Kind, Role};
-use crate::session::file_calls::{count_replacements, is_replacement_key, read_replacements};
+use crate::session::file_calls::{
+    TextReplacement, count_replacements, is_replacement_key, read_replacements,
+};
 use crate::session::read::record::Respondent;
 use crate::session::usage::{CostEstimator, Usage};
 use pisess_json::Raw;
@@ -252,7 +254,12 @@ impl ShownEntry {
             }
             return;
         }
+        self.push_edit(arguments, &replacements);
+    }
 
+    /// Appends the arguments of an edit of a file to the body: its `replacements` as a diff, the
+    /// others by name. A path that the heading shows is left out.
+    fn push_edit(&mut self, arguments: Raw, replacements: &[TextReplacement]) {
         for (key, value) in super::decoded_members(arguments) {
             let key_text = key.to_string_lossy();
             // The heading of a result shows the path.
@@ -263,7 +270,7 @@ impl ShownEntry {
             }
         }
         let mut lines = Vec::new();
-        for replacement in &replacements {
+        for replacement in replacements {
             push_comparison(&replacement.old, &replacement.new, &mut lines);
         }
         self.body.push(ShownPart::Diff(lines));
