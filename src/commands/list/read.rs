@@ -11,7 +11,7 @@ use crate::cli::sources::Sources;
 use crate::import::Origin;
 use crate::load::{LoadError, LoadOptions, WrongFile};
 use crate::ops::list::{
-    CountedKeys, FamilyFile, ListedSession, ReadSession, count_new_entries, first_message,
+    CountedKeys, FamilyFile, ListedSession, ReadSession, count_new_entries, read_first_question,
     read_session, sort_and_mark_related,
 };
 use crate::ops::prune::Restoration;
@@ -159,8 +159,8 @@ fn read_once(
     let mut session = read_session(path, source, modified_ms, &agents, None, options)
         .map_err(|error| Failure::from_load_error(name, error))?;
     let listed = &mut session.listed;
-    let whole_message =
-        first_message(listed, source).map_err(|error| Failure::from_read_error(name, error))?;
+    let whole_message = read_first_question(listed, source)
+        .map_err(|error| Failure::from_read_error(name, error))?;
     if let Some(question) = listed.first_question.as_mut() {
         question.text = whole_message;
         question.is_whole = true;
@@ -321,5 +321,5 @@ pub(super) fn read_first_message(session: &ListedSession) -> Option<Text<'static
     // A session that is standard output was left out of the list.
     let is_stdout = |_: &File| false;
     let input = Input::open_path(&session.path, &is_stdout).ok()?;
-    first_message(session, input.source()).ok()
+    read_first_question(session, input.source()).ok()
 }

@@ -100,7 +100,7 @@ pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alte
         Task::Branch(_) | Task::Restore => return Ok(found),
     };
     let is_compacted_already = matches!(job.task, Task::Compacted);
-    if !is_compacted_already && PruneBlocker::check(&job.open.session).is_ok() {
+    if !is_compacted_already && PruneBlocker::require_removable_entries(&job.open.session).is_ok() {
         let bytes = planned_bytes(job, Task::Compacted, ui)?;
         found.options.push(Alternative {
             option: "--compacted",

@@ -50,7 +50,8 @@ impl PruneJob<'_> {
         open: &OpenSession,
         reference: &str,
     ) -> Result<PrunableBranch, Failure> {
-        PruneBlocker::check(&open.session).map_err(|error| damaged_failure(open, error))?;
+        PruneBlocker::require_removable_entries(&open.session)
+            .map_err(|error| damaged_failure(open, error))?;
         let entry = open.require_entry(open.resolve_position(reference)?, reference)?;
         find_prunable_branch(&open.session, entry).ok_or_else(|| {
             let failure = open.input.failure(format_args!(

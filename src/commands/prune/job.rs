@@ -256,7 +256,8 @@ impl PruneJob<'_> {
                 open.input.map_read_error(plan)
             }
             Task::Compacted => {
-                PruneBlocker::check(&open.session).map_err(|error| damaged_failure(open, error))?;
+                PruneBlocker::require_removable_entries(&open.session)
+                    .map_err(|error| damaged_failure(open, error))?;
                 let is_removed = open
                     .input
                     .map_read_error(find_compacted_entries(&open.session, source))?;

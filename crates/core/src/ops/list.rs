@@ -315,13 +315,16 @@ fn labels_in_effect(session: &Session) -> Vec<Text<'static>> {
         .collect()
 }
 
-/// Returns the whole text of the first question, which is the first message of the user; `(no
-/// messages)` if there is none. The file is read only if `listed` has just the start of a long
+/// Returns the whole text of the first question, which is the first message of the user. If there
+/// is none, this is `(no messages)`. The file is read only if `listed` has just the start of a long
 /// text.
 ///
 /// # Errors
 /// If the line cannot be read, or if the file has changed and the line is no longer JSON.
-pub fn first_message(listed: &ListedSession, source: &dyn ReadAt) -> io::Result<Text<'static>> {
+pub fn read_first_question(
+    listed: &ListedSession,
+    source: &dyn ReadAt,
+) -> io::Result<Text<'static>> {
     let (Some(question), Some(span)) = (&listed.first_question, listed.question_span) else {
         return Ok(Text::from("(no messages)"));
     };

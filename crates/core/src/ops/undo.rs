@@ -331,8 +331,9 @@ enum UndoKind {
     Move,
 }
 
-/// Returns how `undo` treats an entry, by its type. Records of an agent that are `custom` entries
-/// are not recognized here: see [`is_agent_record`].
+/// Returns how `undo` treats an entry, by its type: it skips a record, restores what an annotation
+/// changed, and undoes all else by moving the leaf back. Records of an agent that are `custom`
+/// entries are not recognized here: see [`is_agent_record`].
 fn undo_kind(session: &Session, ix: EntryIx) -> UndoKind {
     match session.entry(ix).kind {
         Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => UndoKind::Record,
@@ -341,6 +342,7 @@ fn undo_kind(session: &Session, ix: EntryIx) -> UndoKind {
         Kind::ContextEdit if session.agent().constants().applies_context_edits => {
             UndoKind::Annotation
         }
+        // All other types are listed, so that a new one is not a move by accident.
         Kind::SessionInfo
         | Kind::TitleChange
         | Kind::ContextEdit

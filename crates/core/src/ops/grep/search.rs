@@ -236,6 +236,7 @@ impl<'s> FileSearch<'s> {
         // Shared by all threads. Set by the first range that needs the number of a line: ranges
         // whose search begins later count their lines while they are in memory.
         let is_counting = AtomicBool::new(false);
+        // Called on the threads, in any order; the function below it on this one, in file order.
         let search = |range| {
             buffers
                 .with(|buffer| search_range(source, query, preamble, range, &is_counting, buffer))

@@ -70,7 +70,7 @@ pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
             children.push(continuation);
         }
     }
-    stack_rows(&roots, &children_by_parent, &continuations)
+    list_rows_top_down(&roots, &children_by_parent, &continuations)
 }
 
 /// Returns, for each session, the fork in which its conversation goes on: the one with the newest
@@ -110,7 +110,7 @@ fn find_continuing_forks(
 /// Returns the rows of the roots and of all their descendants, from top to bottom: each session,
 /// then its children. A child that continues its parent is not indented, so it must be the last of
 /// the children.
-fn stack_rows(
+fn list_rows_top_down(
     roots: &[usize],
     children_by_parent: &[Vec<usize>],
     continuations: &[Option<usize>],

@@ -92,7 +92,8 @@ fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [Share
             // The search is possible because the texts are in ascending order.
             let continues = continuing.binary_search(&text).is_ok();
             if !continues {
-                starts[text] = droppable_start(&words[text], shared_word_count, are_common_to_all);
+                starts[text] =
+                    find_droppable_start(&words[text], shared_word_count, are_common_to_all);
             }
         }
         sharing = continuing;
@@ -136,7 +137,7 @@ fn group_by_word(texts: &[usize], position: usize, words: &[Vec<Word>]) -> Vec<V
 ///
 /// What is dropped depends on whether the text has words of its own: see [`first_sentence_len`] and
 /// [`len_before_own_words`]. A start shorter than [`LEAST_BYTES`] is not dropped.
-fn droppable_start(
+fn find_droppable_start(
     words: &[Word],
     shared_word_count: usize,
     are_common_to_all: bool,

@@ -296,28 +296,13 @@ impl PrunePlan {
     }
 
     /// Returns the session after the prune: lines of removed entries are left out with their
-    /// newlines, values are replaced by their placeholders, and the mark is appended.
+    /// newlines, values are replaced by their placeholders, and the mark is appended. Only new
+    /// bytes are stored; all others are read from `source`.
     pub fn build_pruned_session(&self, session: &Session, source: &dyn ReadAt) -> PieceTable {
-        let mut replacements: Vec<Replacement> = Vec::new();
-        for &ix in &self.entries {
-            let Span { start, len } = session.entry(ix).span;
-            // The line is removed with its newline, which the last line of the file may lack.
-            let len_with_newline = (len + 1).min(source.len() - start);
-            replacements.push(Replacement {
-                span: Span {
-                    start,
-                    len: len_with_newline,
-                },
-                json: &[],
-            });
-        }
-        // No value is in a removed entry, so the ranges do not overlap.
-        replacements.extend(self.values.iter().map(PrunableValue::replacement));
-        replacements.sort_by_key(|replacement| replacement.span.start);
-
         let mut pruned = PieceTable::default();
+        // Up to this offset, the source was taken over or replaced.
         let mut kept_end = 0;
-        for Replacement { span, json } in replacements {
+        for Replacement { span, json } in self.list_replacements(session, source) {
             pruned.push_source(Span {
                 start: kept_end,
                 len: span.start - kept_end,
@@ -340,6 +325,28 @@ impl PrunePlan {
             pruned.push_new_bytes(b"\n");
         }
         pruned
+    }
+
+    /// Returns the changes to the bytes of the session, in file order: a removed line is replaced
+    /// by nothing, a value by its placeholder.
+    fn list_replacements(&self, session: &Session, source: &dyn ReadAt) -> Vec<Replacement<'_>> {
+        let mut replacements: Vec<Replacement> = Vec::new();
+        for &ix in &self.entries {
+            let Span { start, len } = session.entry(ix).span;
+            // The line is removed with its newline, which the last line of the file may lack.
+            let len_with_newline = (len + 1).min(source.len() - start);
+            replacements.push(Replacement {
+                span: Span {
+                    start,
+                    len: len_with_newline,
+                },
+                json: &[],
+            });
+        }
+        // No value is in a removed entry, so the ranges do not overlap.
+        replacements.extend(self.values.iter().map(PrunableValue::replacement));
+        replacements.sort_by_key(|replacement| replacement.span.start);
+        replacements
     }
 }
 

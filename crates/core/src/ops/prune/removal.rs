@@ -41,7 +41,7 @@ impl PruneBlocker {
     /// - version 3 of the format, in which entries have ids
     /// - unique ids, because children, labels and compactions refer to an entry by its id
     /// - parents without a cycle, so that each entry has a place in the tree
-    pub fn check(session: &Session) -> Result<(), PruneBlocker> {
+    pub fn require_removable_entries(session: &Session) -> Result<(), PruneBlocker> {
         if session.format != Format::V3 {
             return Err(PruneBlocker::OldFormat);
         }

@@ -134,7 +134,7 @@ impl Restoration {
         let mut missing = Vec::new();
         for (operation_records, fates) in operations.into_iter().zip(fates_by_operation) {
             let OperationRecords { operation, records } = operation_records;
-            missing.extend(missing_part(operation, &records, &fates));
+            missing.extend(find_missing_part(operation, &records, &fates));
             for (record, fate) in records.into_iter().zip(fates) {
                 match fate {
                     Fate::Present => {}
@@ -234,14 +234,15 @@ impl Restoration {
 ///
 /// The removed branches of the operation are counted as long as at least one of its entries is
 /// missing.
-fn missing_part(
+fn find_missing_part(
     operation: Operation,
     records: &[PrunedRecord],
     fates: &[Fate],
 ) -> Option<MissingPart> {
     let mut missing_records = Vec::new();
     let mut entry_count = 0;
-    let mut is_only_mark = true;
+    // A mark is of no use without the other records of its operation, so it does not count.
+    let mut is_content_missing = false;
     for (record, fate) in records.iter().zip(fates) {
         if *fate == Fate::Present {
             continue;
@@ -250,14 +251,13 @@ fn missing_part(
         match record.kind {
             RecordKind::Entry { .. } => {
                 entry_count += 1;
-                is_only_mark = false;
+                is_content_missing = true;
             }
-            RecordKind::Value { .. } => is_only_mark = false,
-            // A mark is of no use without the other records of its operation.
+            RecordKind::Value { .. } => is_content_missing = true,
             RecordKind::Mark => {}
         }
     }
-    if is_only_mark {
+    if !is_content_missing {
         return None;
     }
     let branches = if entry_count > 0 {
@@ -330,16 +330,30 @@ struct RestoredLines<'a> {
     reader: EntryReader<'a>,
     pruned: &'a dyn ReadAt,
     lines: Vec<RestoredLine<'a>>,
-    /// The paths of all values that any operation pruned, by the id of their entry.
+    /// See [`collect_pruned_fields`]. These values are ignored when two versions of an entry are
+    /// compared.
     pruned_fields: HashMap<Text<'static>, Vec<String>>,
     /// The values to put back, by line. In the order in which they were found, so the value of the
     /// oldest operation is the last.
     edits: HashMap<LineKey, Vec<ValueEdit<'a>>>,
 }
 
+/// Returns the paths of all values that any operation pruned, by the id of their entry.
+fn collect_pruned_fields(operations: &[OperationRecords]) -> HashMap<Text<'static>, Vec<String>> {
+    let mut pruned_fields: HashMap<Text, Vec<String>> = HashMap::default();
+    for operation in operations {
+        for record in &operation.records {
+            if let RecordKind::Value { field, .. } = &record.kind {
+                let fields = pruned_fields.entry(record.id.clone()).or_default();
+                fields.push(field.clone());
+            }
+        }
+    }
+    pruned_fields
+}
+
 impl<'a> RestoredLines<'a> {
-    /// Reads the lines of the session, before anything is put back. Also collects the fields that
-    /// were pruned from each entry, which are ignored when two versions of an entry are compared.
+    /// Reads the lines of the session, before anything is put back.
     fn read(
         session: &'a Session,
         source: &'a dyn ReadAt,
@@ -358,22 +372,13 @@ impl<'a> RestoredLines<'a> {
             Ok::<(), io::Error>(())
         })?;
 
-        let mut pruned_fields: HashMap<Text<'static>, Vec<String>> = HashMap::default();
-        for operation in operations {
-            for record in &operation.records {
-                if let RecordKind::Value { field, .. } = &record.kind {
-                    let fields = pruned_fields.entry(record.id.clone()).or_default();
-                    fields.push(field.clone());
-                }
-            }
-        }
         Ok(RestoredLines {
             session,
             source,
             reader: EntryReader::new(session, source),
             pruned,
             lines,
-            pruned_fields,
+            pruned_fields: collect_pruned_fields(operations),
             edits: HashMap::default(),
         })
     }

@@ -228,7 +228,7 @@ impl<'s> Counter<'s> {
             None => Some(entry.line),
         };
         if line.is_none() {
-            self.add_pruned(attribution, entry.time_ms, request);
+            self.count_pruned_usage(attribution, entry.time_ms, request);
             return;
         }
         let mut counted = CountedEntry {
@@ -263,7 +263,7 @@ impl<'s> Counter<'s> {
 
     /// Counts the usage of an entry that was pruned from the session, if it was billed, because it
     /// was paid for. Nothing else of it is counted.
-    fn add_pruned(
+    fn count_pruned_usage(
         &mut self,
         attribution: Attribution,
         time_ms: i64,
