@@ -72,7 +72,7 @@ pub fn switch(
 /// model.
 fn is_leaf_at(reader: &EntryReader, position: Position) -> io::Result<bool> {
     let session = reader.session();
-    // Walks upwards from the leaf, to the position or to the first entry that is neither.
+    // Walks upwards from the leaf, to the position or to the first entry that a model may see.
     let mut current = session.leaf;
     while let Some(ix) = current
         && Position::Entry(ix) != position

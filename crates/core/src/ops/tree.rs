@@ -485,7 +485,7 @@ impl<'s> RowSearch<'s> {
         let Some(query) = &self.fuzzy else {
             return false;
         };
-        // oh-my-pi puts the label before the other fields, and the order counts in its search.
+        // The text that the agent searches: the label comes before the other fields.
         let fields = self.session.fuzzy_text(ix);
         match label {
             Some(label) => matches_query(query, &format!("{label} {fields}")),

@@ -372,9 +372,9 @@ impl FileSearch<'_> {
         texts
     }
 
-    /// Adds the text of a field to the texts that the query requests. If it requests the whole
-    /// text, the field is added to it, beginning on a new line. If it requests every match, those
-    /// in this field are added, except empty ones.
+    /// Adds the text of a field to the texts of an entry that the query requests, which may be both
+    /// of these: the whole text, in which each field begins on a new line, and the list of every
+    /// match that is not empty.
     fn add_field_text(&self, text: &Text, texts: &mut MatchTexts) {
         let shown = text.to_string_lossy();
         if self.query.details.texts.whole && !shown.is_empty() {

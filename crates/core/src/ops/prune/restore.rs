@@ -338,7 +338,8 @@ struct RestoredLines<'a> {
     edits: HashMap<LineKey, Vec<ValueEdit<'a>>>,
 }
 
-/// Returns the paths of all values that any operation pruned, by the id of their entry.
+/// Returns the paths of all values that any operation pruned, such as `message.content[1]`, by the
+/// id of their entry.
 fn collect_pruned_fields(operations: &[OperationRecords]) -> HashMap<Text<'static>, Vec<String>> {
     let mut pruned_fields: HashMap<Text, Vec<String>> = HashMap::default();
     for operation in operations {
@@ -649,8 +650,9 @@ impl<'a> RestoredLines<'a> {
             && value.bytes() == self.pruned.read_range(payload.range())?)
     }
 
-    /// Returns the indexes of the lines that a value may belong to: the line with the original
-    /// number, and the line of the entry with the recorded id, because lines may have moved.
+    /// Returns the indexes of the lines that a pruned value may belong to: the line with the
+    /// original number, and the line of the entry with the recorded id. They differ if lines were
+    /// added or removed since.
     fn candidate_lines(&self, record: &PrunedRecord) -> Vec<usize> {
         let mut candidates = Vec::new();
         if let Some(index) = (record.line.0 as usize).checked_sub(1)
