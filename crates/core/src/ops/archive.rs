@@ -60,8 +60,8 @@ pub fn session_folder(session: &Path) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Returns the files that are kept beside a session and move with it: the pruned file, and the
-/// files in the session's directory.
+/// Returns the files that are kept beside a session and move with it: the file with its pruned
+/// payloads, and the files in its directory.
 ///
 /// # Errors
 /// If one of them cannot be examined, or cannot be archived: it is behind a symbolic link, a FIFO
@@ -78,7 +78,7 @@ pub fn find_companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     let Some(folder) = session_folder(session) else {
         return Ok(companions);
     };
-    // The archive replaces these files, so a file that it could not restore is refused.
+    // The archive replaces these files on the disk, so a file that it could not restore is refused.
     for (path, is_regular) in pisess_store::own_files_below(&folder).map_err(refuse_unreadable)? {
         if !is_regular {
             return Err(Refusal::new(format!(
@@ -130,9 +130,9 @@ pub fn find_blob_hashes(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
     Ok(hashes)
 }
 
-/// Returns those blobs that exist in a directory of blobs. A file whose content does not have the
-/// hash in its name is left out, because it would not be restored. It is not lost: archiving leaves
-/// all blobs in their directory.
+/// Returns those blobs (payloads of oh-my-pi in files named after their hashes) that exist in a
+/// directory. A file whose content has another hash is left out, because it would not be restored.
+/// It is not lost: archiving leaves all blobs in their directory.
 pub fn find_existing_blobs(
     hashes: BTreeSet<String>,
     blob_folder: &Path,
@@ -176,12 +176,14 @@ pub fn is_blob(name: &str) -> bool {
     name.starts_with(BLOB)
 }
 
-/// Returns the path to which the file of this archive name is restored. `session` is the path of
-/// the restored session. `blobs` is the directory of blobs, if there is one.
+/// Returns the path to which a file of an archive is restored, by its name in the archive: `session`
+/// to the path of the session, `pruned` and `folder/…` beside it, and `blob/HASH` to the directory
+/// `blobs`.
 ///
-/// `None` if pisess writes no file of this name into archives. Also `None` for a blob if there is
-/// no directory of blobs. An archive may come from anywhere, so every other name is rejected.
+/// `None` for a blob if there is no such directory, and for all other names: an archive may come
+/// from anywhere, so it must not choose where files are written.
 pub fn restore_path(name: &str, session: &Path, blobs: Option<&Path>) -> Option<PathBuf> {
+    // No agent writes such a name, and it could garble the terminal on which it is printed.
     if name.contains(char::is_control) {
         return None;
     }
@@ -247,7 +249,7 @@ impl ArchiveFacts {
     }
 
     /// Returns the facts of a session as one line of JSON, followed by the lines of its file up to
-    /// and including the header.
+    /// and including the header. [`ArchiveFacts::decode`] reads the result.
     pub fn encode(
         listed: &ListedSession,
         source: &dyn ReadAt,

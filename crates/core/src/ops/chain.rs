@@ -56,8 +56,8 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
     /// `entry` has the members that its type requires. If it has no `id`, `parentId` or
     /// `timestamp`, it gets a new id, the parent of the chain, and the current time.
     pub fn add_entry(&mut self, entry: Object) {
-        let entry = entry.finish();
-        let entry = Raw::from_checked(&entry);
+        let bytes = entry.finish();
+        let entry = Raw::from_checked(&bytes);
         let id = match entry.get_text("id") {
             Some(own_id) => own_id.into_owned(),
             None => Text::from(self.id_source.issue_entry_id(self.session)),
@@ -79,11 +79,16 @@ impl<'s, 'i, 'c> Chain<'s, 'i, 'c> {
     }
 }
 
-/// Returns the line of an entry after missing members were inserted: `id`, `parentId`, `timestamp`,
+/// Returns the line of an entry with its missing members inserted: `id`, `parentId`, `timestamp`,
 /// and `timestamp` in a message. Members that the entry has are not changed.
 ///
-/// Members are inserted where the agents write them: the first three after `type`, but at the end
-/// of `custom` and `custom_message` entries; and the time of a message as its last member.
+/// Members are inserted where the agents write them: after `type`, but at the end of `custom` and
+/// `custom_message` entries; and the time of a message as its last member.
+///
+/// ```text
+/// {"type":"label","parentId":"a1"} -> {"type":"label","id":"b2","parentId":"a1","timestamp":"…"}
+/// {"type":"custom","data":{}}      -> {"type":"custom","data":{},"id":"b2","parentId":…}
+/// ```
 pub(super) fn fill_missing_members(
     entry: Raw,
     id: &Text,
@@ -98,8 +103,8 @@ pub(super) fn fill_missing_members(
         None => b"null".to_vec(),
     };
     let timestamp = encode_to_vec(&Text::from(id_source.timestamp()));
-    // The existing key after which the next missing member is inserted. Members that are inserted
-    // after the same key keep their order.
+    // The last of these members that the entry has: the next missing one is inserted after it.
+    // Members that are inserted after the same key keep their order.
     let mut previous_key = "type";
     for (key, value) in [
         ("id", encode_to_vec(id)),
@@ -119,7 +124,8 @@ pub(super) fn fill_missing_members(
         && let Some(message) = entry.get("message")
         && message.get("timestamp").is_none()
     {
-        let mut timed_message = Edit::new(message.bytes()).expect("its shape was looked at");
+        let mut timed_message =
+            Edit::new(message.bytes()).expect("the message was checked, or built as an object");
         timed_message.set("timestamp", id_source.now_ms.to_string().as_bytes());
         edit.replace(message, &timed_message.finish());
     }

@@ -51,29 +51,17 @@ impl<'s> Batch<'s> {
     }
 
     /// Validates and adds the next entry, given as JSON. A missing id, parent or time is inserted.
-    /// If the entry is refused, the batch is unchanged; an id that was generated for the entry is
-    /// not generated again.
+    /// If the entry is refused, the batch is unchanged. Only an id that was generated for the entry
+    /// is used up.
     ///
     /// # Errors
     /// If the line is not an object in UTF-8, or is not an entry that the agent would accept here.
     pub fn add_line(&mut self, line: &[u8], id_source: &mut IdSource) -> Result<(), Refusal> {
-        let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
-        let refuse = |what: &str| Refusal::with_hint(what, hint);
-        let entry = Raw::parse(line).map_err(|error| refuse(&error.to_string()))?;
-        if !entry.is_object() {
-            return Err(refuse("not a JSON object"));
-        }
-        // The parser checks only the structure. The agents would replace bytes that are not UTF-8.
-        if std::str::from_utf8(line).is_err() {
-            return Err(refuse("it contains bytes that are not UTF-8"));
-        }
-        let Some(kind) = entry.get_text("type") else {
-            return Err(refuse("`type` is missing or not a string"));
-        };
+        let TypedObject { kind, entry } = TypedObject::parse(line)?;
 
         // All checks come before the first change of the batch, so that a refusal leaves it
         // unchanged.
-        self.check_fields(&kind, entry)?;
+        self.check_type_and_fields(&kind, entry)?;
         let id = self.choose_id(entry, id_source)?;
         let parent_id = self.choose_parent(entry)?;
         check_timestamp(entry)?;
@@ -107,9 +95,9 @@ impl<'s> Batch<'s> {
     }
 
     /// Checks that a line of this type is an entry, and that it has the fields that the agent
-    /// requires. Lines that start a session, and leaf records, are refused with a hint what to do
-    /// instead.
-    fn check_fields(&self, kind: &Text, entry: Raw) -> Result<(), Refusal> {
+    /// requires. A line that starts a session, and a record that moves the leaf, are no entries:
+    /// they are refused with a hint what to do instead.
+    fn check_type_and_fields(&self, kind: &Text, entry: Raw) -> Result<(), Refusal> {
         match &*kind.to_string_lossy() {
             "session" | "title" => Err(Refusal::with_hint(
                 format!("{kind} starts a session and is not an entry"),
@@ -192,7 +180,8 @@ impl<'s> Batch<'s> {
 
     /// Checks that the entry named in `targetId`, `fromId` or `firstKeptEntryId` exists. The target
     /// of an edit and the first kept entry of a compaction must also be ancestors of the new entry,
-    /// which will be a child of `parent`. The table of the entry's type says which is required.
+    /// which will be a child of `parent`. The field, and what it may name, are in the schema of the
+    /// entry's type.
     fn check_reference(
         &self,
         entry: Raw,
@@ -206,7 +195,8 @@ impl<'s> Batch<'s> {
         let Some(id) = entry.get_text(key) else {
             return Ok(());
         };
-        // These two values are valid, but do not name an earlier entry.
+        // Two valid values name no earlier entry: `root`, where a summarized branch began at the
+        // root; and the entry's own id, with which a compaction keeps nothing before it.
         match allowed_target {
             ReferenceTarget::AnyOrRoot if id == *"root" => return Ok(()),
             ReferenceTarget::AncestorOrItself if id == *own_id => return Ok(()),
@@ -237,8 +227,8 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    /// Checks that an ancestor of a tool result makes the call that the result answers. Other
-    /// entries, and results that name no call, pass.
+    /// Checks that an ancestor of a tool result makes the call that the result answers, because
+    /// providers refuse a result without its call. Any other entry passes.
     fn check_tool_result(&self, entry: Raw, parent: Option<EntryIx>) -> Result<(), Refusal> {
         if Kind::from_member(entry.get("type")) != Kind::Message {
             return Ok(());
@@ -252,17 +242,17 @@ impl<'s> Batch<'s> {
         if !is_result {
             return Ok(());
         }
-        let Some(call) = message.get_text("toolCallId") else {
+        let Some(call_id) = message.get_text("toolCallId") else {
+            // Not expected: without this field, `check_type_and_fields` has refused the result.
             return Ok(());
         };
-        // Providers refuse a result without its call.
-        if self.upwards(parent).any(|ix| self.makes_call(ix, &call)) {
+        if self.upwards(parent).any(|ix| self.makes_call(ix, &call_id)) {
             return Ok(());
         }
         Err(Refusal::with_hint(
             format!(
                 "no entry above the new one makes the tool call {:?}",
-                call.to_string()
+                call_id.to_string()
             ),
             "append it together with its call, or below the call with --at",
         ))
@@ -270,22 +260,49 @@ impl<'s> Batch<'s> {
 
     /// Whether an entry makes the tool call with this id. The calls of the session were collected
     /// when it was loaded; those of the batch are read from its lines.
-    fn makes_call(&self, ix: EntryIx, id: &Text) -> bool {
+    fn makes_call(&self, ix: EntryIx, call_id: &Text) -> bool {
         if let Some(index) = self.batch_index(ix) {
             let entry = Raw::from_checked(&self.change.entries[index].line);
             let message = entry.get("message").unwrap_or(Raw::NULL);
-            return call_ids(message.get("content")).contains(id);
+            return call_ids(message.get("content")).contains(call_id);
         }
         // Loading stores a call without an id with an empty one, which no result answers.
-        if id.is_empty() {
+        if call_id.is_empty() {
             return false;
         }
         for call in self.session.collected.tool_calls_of(ix) {
-            if self.session.bytes(call.id) == id.as_bytes() {
+            if self.session.bytes(call.id) == call_id.as_bytes() {
                 return true;
             }
         }
         false
+    }
+}
+
+/// A JSON object with a `type`, which may be an entry.
+struct TypedObject<'l> {
+    /// Its `type`.
+    kind: Text<'l>,
+    entry: Raw<'l>,
+}
+
+impl<'l> TypedObject<'l> {
+    /// Parses a line that must be one object in UTF-8 with a `type`.
+    fn parse(line: &'l [u8]) -> Result<TypedObject<'l>, Refusal> {
+        let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
+        let refuse = |what: &str| Refusal::with_hint(what, hint);
+        let entry = Raw::parse(line).map_err(|error| refuse(&error.to_string()))?;
+        if !entry.is_object() {
+            return Err(refuse("not a JSON object"));
+        }
+        // The parser checks only the structure. The agents would replace bytes that are not UTF-8.
+        if std::str::from_utf8(line).is_err() {
+            return Err(refuse("it contains bytes that are not UTF-8"));
+        }
+        match entry.get_text("type") {
+            Some(kind) => Ok(TypedObject { kind, entry }),
+            None => Err(refuse("`type` is missing or not a string")),
+        }
     }
 }
 

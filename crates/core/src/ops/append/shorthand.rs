@@ -13,18 +13,19 @@ pub fn custom_entry(kind: &Text, data: Option<Raw>) -> Object {
     entry.with(data, |entry, data| entry.raw("data", data))
 }
 
-/// Returns a `custom_message` entry with `kind` as its `customType`. `display` decides whether the
-/// user sees it. If the agent records an attribution, its default is added.
+/// Returns a `custom_message` entry: a message of an extension to the model, with `kind` as its
+/// `customType`. `display` decides whether the user sees it, too. oh-my-pi also records who caused
+/// the message; here, this is the agent's default.
 pub fn custom_message_entry(agent: &dyn Agent, kind: &Text, text: &Text, display: bool) -> Object {
     let entry = Object::new()
         .str("type", "custom_message")
         .text("customType", kind)
-        .text("content", text);
-    entry
-        .bool("display", display)
-        .with(agent.constants().attribution, |entry, who| {
-            entry.str("attribution", who)
-        })
+        .text("content", text)
+        .bool("display", display);
+    let default_attribution = agent.constants().attribution;
+    entry.with(default_attribution, |entry, who| {
+        entry.str("attribution", who)
+    })
 }
 
 /// Returns the entry of a user message.
@@ -36,18 +37,21 @@ pub fn user_message(text: &Text) -> Object {
     )
 }
 
-/// Returns the entry of an assistant message whose tokens and costs are all 0. The members `api`,
-/// `provider` and `model` are copied from `model_source`.
+/// Returns the entry of an assistant message. Its tokens and costs are 0, because no model wrote
+/// it. The agents require a model all the same: the members `api`, `provider` and `model` are copied
+/// from `model_source`.
 pub fn assistant_message(text: &Text, model_source: Raw) -> Object {
     let cost = zero_members(&["input", "output", "cacheRead", "cacheWrite", "total"]).finish();
     let usage = zero_members(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"])
         .json("cost", &cost)
         .finish();
-    let with_content = Object::new()
+    let message = Object::new()
         .str("role", "assistant")
-        .json("content", &text_content(text));
-    let with_model = with_content.copy_members(model_source, &["api", "provider", "model"]);
-    message_entry(with_model.json("usage", &usage).str("stopReason", "stop"))
+        .json("content", &text_content(text))
+        .copy_members(model_source, &["api", "provider", "model"])
+        .json("usage", &usage)
+        .str("stopReason", "stop");
+    message_entry(message)
 }
 
 /// Returns an object that maps each of these names to 0.
