@@ -19,48 +19,50 @@ pub struct WrittenText {
     pub source: usize,
     /// The time of the tool call, in milliseconds since 1970.
     pub time_ms: i64,
-    /// A write, an edit or a recorded edit: see [`WrittenText::new`].
-    change: FileChange,
+    content: WrittenContent,
+}
+
+#[derive(Debug)]
+enum WrittenContent {
+    /// The text of the whole file.
+    WholeFile(String),
+    /// The replacements of an edit.
+    Replacements(Vec<TextReplacement>),
 }
 
 impl WrittenText {
-    /// Returns what a tool call wrote. `source` is the caller's number for the call, which
-    /// [`blame_lines`] returns for each line that the call wrote. `None` if no line can be
-    /// attributed to the call: it only read, or the text that it wrote is not stored in a known
-    /// form.
+    /// Returns the text that a tool call wrote. `source` is a number of the caller's choice for the
+    /// call: [`blame_lines`] returns it for each line that the call wrote.
+    ///
+    /// `None` if no line can be attributed to the call: it only read, or the text that it wrote is
+    /// not stored in a known form.
     pub fn new(source: usize, time_ms: i64, change: FileChange) -> Option<WrittenText> {
-        match change {
-            FileChange::Write(_) | FileChange::Edit(_) | FileChange::Recorded(_) => {
-                Some(WrittenText {
-                    source,
-                    time_ms,
-                    change,
-                })
-            }
+        let content = match change {
+            FileChange::Write(text) => WrittenContent::WholeFile(text),
+            FileChange::Edit(edits) => WrittenContent::Replacements(edits.replacements),
+            FileChange::Recorded(edit) => WrittenContent::Replacements(edit.replacements()),
             FileChange::ReadWhole(_)
             | FileChange::ReadPart(_)
             | FileChange::UnknownChange
-            | FileChange::UnknownRead => None,
-        }
+            | FileChange::UnknownRead => return None,
+        };
+        Some(WrittenText {
+            source,
+            time_ms,
+            content,
+        })
     }
 
-    /// Returns what the call replaced, as the lines of a unified diff without headings. `None` if
-    /// it wrote the whole file.
+    /// Returns the replaced and the new lines of an edit as in a unified diff, without headings.
+    /// `None` if the call wrote the whole file.
     pub fn diff(&self) -> Option<String> {
-        let recorded;
-        let replacements = match &self.change {
-            FileChange::Edit(edits) => &edits.replacements,
-            FileChange::Recorded(edit) => {
-                recorded = edit.replacements();
-                &recorded
-            }
-            // `new` admits no other change.
-            _ => return None,
+        let WrittenContent::Replacements(replacements) = &self.content else {
+            return None;
         };
         let mut lines = Vec::new();
         for replacement in replacements {
-            let old = with_line_ends(&replacement.old);
-            let new = with_line_ends(&replacement.new);
+            let old = terminate_lines(&replacement.old);
+            let new = terminate_lines(&replacement.new);
             push_comparison(&old, &new, &mut lines);
         }
         Some(lines.into_iter().map(|(_, line)| line + "\n").collect())
@@ -72,10 +74,9 @@ impl WrittenText {
     }
 }
 
-/// Returns a replaced text with `\n` at the end of each line. A text that ends within a line lacks
-/// it there, and the lines of some files end with `\r\n`: the same line would then differ between
-/// the end and the middle of a text.
-fn with_line_ends(text: &str) -> Cow<'_, str> {
+/// Ends each line of a text with `\n`: `"a\r\nb"` -> `"a\nb\n"`. Otherwise, the same line would be
+/// different in the middle of a replaced text and at its end, where it may lack the newline.
+fn terminate_lines(text: &str) -> Cow<'_, str> {
     let mut text = if text.contains("\r\n") {
         Cow::Owned(text.replace("\r\n", "\n"))
     } else {
@@ -98,8 +99,8 @@ pub struct BlamedLines {
     pub source: Option<usize>,
 }
 
-/// Attributes each line of a text to the newest operation that wrote it. Returns runs of lines with
-/// the same source, in order.
+/// Attributes each line of a text to the newest call that wrote it. Returns runs of consecutive
+/// lines with the same source, in order.
 pub fn blame_lines(text: &str, written: &[WrittenText]) -> Vec<BlamedLines> {
     // The sort is stable, so after the reversal the last of several calls with the same time counts
     // as the newest.
@@ -151,20 +152,17 @@ impl<'t> Blame<'t> {
     }
 
     /// Attributes to a call the lines that it wrote, except those already attributed to a newer
-    /// call. Nothing is attributed to a read, or to a change that is not stored in a known form.
+    /// call.
     fn attribute_call(&mut self, call: &WrittenText) {
-        match &call.change {
-            FileChange::Write(text) => self.attribute_whole_file(text, call.source),
-            FileChange::Edit(edits) => {
-                self.attribute_replacements(&edits.replacements, call.source)
+        match &call.content {
+            WrittenContent::WholeFile(text) => self.attribute_whole_file(text, call.source),
+            WrittenContent::Replacements(replacements) => {
+                // A later replacement may have changed the text of an earlier one, so the last
+                // comes first.
+                for replacement in replacements.iter().rev() {
+                    self.attribute_replacement(replacement, call.source);
+                }
             }
-            FileChange::Recorded(edit) => {
-                self.attribute_replacements(&edit.replacements(), call.source)
-            }
-            FileChange::ReadWhole(_)
-            | FileChange::ReadPart(_)
-            | FileChange::UnknownChange
-            | FileChange::UnknownRead => {}
         }
     }
 
@@ -174,8 +172,9 @@ impl<'t> Blame<'t> {
         self.sources[index].get_or_insert(source);
     }
 
-    /// Attributes the lines that remain from a text that a call wrote as the whole file. A run of
-    /// lines without a distinctive one is left out, because it may come from any text.
+    /// Attributes the lines of the file that are left of a text that a call wrote as the whole
+    /// file. A run of lines without a distinctive one, such as a lone `}`, is not attributed,
+    /// because it may come from any text.
     fn attribute_whole_file(&mut self, text: &str, source: usize) {
         let written_lines: Vec<&str> = text.lines().collect();
         let changes = diff_ranges(&written_lines, &self.lines);
@@ -190,21 +189,14 @@ impl<'t> Blame<'t> {
         }
     }
 
-    /// Attributes the lines that the replacements of one call added.
-    fn attribute_replacements(&mut self, replacements: &[TextReplacement], source: usize) {
-        // A later replacement of the same call may have changed the text of an earlier one.
-        for replacement in replacements.iter().rev() {
-            self.attribute_replacement(replacement, source);
-        }
-    }
-
-    /// Attributes the lines that are in the new text of an edit, but not in the old one. If the
-    /// whole new text occurs once in the file, all of these lines are attributed. Otherwise, only
-    /// those that are distinctive and occur once in the file.
+    /// Attributes the lines that an edit added: those of its new text that are not in the old one.
+    ///
+    /// If the whole new text occurs exactly once in the file, all of these lines are attributed.
+    /// Otherwise, each is looked for by itself, and must be distinctive and occur exactly once.
     fn attribute_replacement(&mut self, replacement: &TextReplacement, source: usize) {
         let old_lines: Vec<&str> = replacement.old.lines().collect();
         let new_lines: Vec<&str> = replacement.new.lines().collect();
-        // The indexes in the new text of the lines that are not in the old one.
+        // The indexes of the added lines in the new text.
         let mut added: Vec<usize> = Vec::new();
         for change in diff_ranges(&old_lines, &new_lines) {
             added.extend(change.added);
@@ -217,8 +209,7 @@ impl<'t> Blame<'t> {
             return;
         }
 
-        // A later edit may have changed the new text, so its remaining lines are located one by
-        // one.
+        // A later edit may have changed a part of the new text.
         for index in added {
             let line = new_lines[index];
             if !is_distinctive(line) {
@@ -232,7 +223,7 @@ impl<'t> Blame<'t> {
 
     /// Returns the index in the file at which these lines begin, if they occur there exactly once.
     /// The first and the last may be parts of a line of the file, because an edit need not replace
-    /// whole lines.
+    /// whole lines. Also `None` for lines without a distinctive one.
     fn find_only_place(&self, wanted: &[&str]) -> Option<usize> {
         let (&first, rest) = wanted.split_first()?;
         // Lines such as `}` occur once only by chance.
@@ -257,7 +248,7 @@ impl<'t> Blame<'t> {
         // Otherwise, the replaced text may begin or end within a line.
         let mut only_start = None;
         for start in 0..self.lines.len() {
-            if !self.fits_in_part(start, wanted) {
+            if !self.begins_within_line(start, wanted) {
                 continue;
             }
             if only_start.is_some() {
@@ -268,10 +259,11 @@ impl<'t> Blame<'t> {
         only_start
     }
 
-    /// Whether a text with these lines is in the file, beginning within the line at `start`. The
-    /// text may begin and end within a line: then the first of `wanted` is the end of a line of the
-    /// file, and the last is the start of one. A text of a single line may be anywhere in a line.
-    fn fits_in_part(&self, start: usize, wanted: &[&str]) -> bool {
+    /// Whether a text with these lines begins somewhere within the line of the file at `start`. Its
+    /// last line may end within a line as well. For example, `b) {`, `x`, `}` begins within the
+    /// line `fn a(b) {`, before `x` and `} else {`. A text of a single line may be anywhere in a
+    /// line.
+    fn begins_within_line(&self, start: usize, wanted: &[&str]) -> bool {
         let Some(lines) = self.lines.get(start..start + wanted.len()) else {
             return false;
         };
@@ -301,16 +293,16 @@ fn has_distinctive_line(lines: &[&str]) -> bool {
     lines.iter().any(|line| is_distinctive(line))
 }
 
-/// Returns the ranges between the changes of a list of length `len`, without empty ranges.
-/// `changes` are in the order of the list.
-fn unchanged_ranges(changes: &[ChangedRanges], len: usize) -> Vec<Range<usize>> {
+/// Returns the ranges of lines of a new text that are the same in the old one: those between the
+/// changes, and before and after them. `new_len` is the number of lines of the new text.
+fn unchanged_ranges(changes: &[ChangedRanges], new_len: usize) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;
     for change in changes {
         ranges.push(start..change.added.start);
         start = change.added.end;
     }
-    ranges.push(start..len);
+    ranges.push(start..new_len);
     ranges.retain(|range| !range.is_empty());
     ranges
 }
