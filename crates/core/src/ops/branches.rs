@@ -39,9 +39,8 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// Returns the last entry of the branch that the tree shows: the tip, or its nearest ancestor
-    /// that is not hidden. Notes such as the mark of a switch are hidden. If all entries are
-    /// hidden, the tip is returned.
+    /// Returns the last entry of the branch that `tree` shows: the tip, or its nearest ancestor that
+    /// is not hidden, as the mark of a `switch` is. If all entries are hidden, returns the tip.
     pub fn last_shown_entry(&self, session: &Session) -> EntryIx {
         for ix in session.ancestors(Some(self.tip)) {
             let kind = session.entry(ix).kind;
@@ -66,16 +65,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of a branch that ends at an entry of the conversation, given the outcome
-    /// above it.
-    fn after(above: Option<Outcome>, ix: EntryIx, session: &Session) -> Outcome {
-        let has_failed_result = if session.is_message(ix, Role::ToolResult) {
-            session.entry(ix).flags.contains(Flags::FAILED)
+    /// Returns the outcome of a branch that ends at `last`, an entry of the conversation. `above`
+    /// is the outcome if the branch ended at its parent; `None` if nothing there follows the last
+    /// user message.
+    fn at_entry(last: EntryIx, above: Option<Outcome>, session: &Session) -> Outcome {
+        let has_failed_result = if session.is_message(last, Role::ToolResult) {
+            session.entry(last).flags.contains(Flags::FAILED)
         } else {
+            // The last tool result is still the one above.
             above.is_some_and(|above| above.has_failed_result)
         };
         Outcome {
-            entry: ix,
+            entry: last,
             has_failed_result,
         }
     }
@@ -145,10 +146,11 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     branches
 }
 
-/// Returns the branch that ends at an entry, given the branch that ends at its parent. If
-/// `diverges` is set, a new branch begins with the entry: the last request and what came out after
-/// it are known from above, and all else begins anew. The caller sets `labelled_entry` if the entry
-/// itself is labelled, and `active`.
+/// Returns the branch that ends at an entry. `branch_above` is the branch that ends at its parent.
+///
+/// If `diverges` is set, a new branch begins with the entry. It has the request and the outcome of
+/// `branch_above`, because these are about the whole path; all else begins anew. `active` is left
+/// to the caller, and so is `labelled_entry` if the entry itself is labelled.
 fn extend_branch(
     session: &Session,
     branch_above: Option<Branch>,
@@ -173,7 +175,7 @@ fn extend_branch(
         branch.labelled_entry = above.labelled_entry;
     }
 
-    // Notes are part of a branch, but not conversation, so they are not counted.
+    // Labels, marks and other bookkeeping are part of a branch, but not counted.
     if !entry.kind.is_bookkeeping() {
         branch.entry_count += 1;
     }
@@ -181,7 +183,7 @@ fn extend_branch(
         branch.request = Some(ix);
         branch.outcome = None;
     } else if session.is_conversation(ix) {
-        branch.outcome = Some(Outcome::after(branch.outcome, ix, session));
+        branch.outcome = Some(Outcome::at_entry(ix, branch.outcome, session));
     }
     branch
 }
@@ -195,10 +197,9 @@ pub struct BranchStart {
     pub branch_point: Position,
 }
 
-/// Returns the start of the branch that contains an entry: the nearest entry, itself or an
-/// ancestor, at whose parent the conversation continues in several ways. `None` if no branch
-/// diverges above. For what belongs to a branch, and for the number of ways, see
-/// `find_branch_parts` and `count_continuations`.
+/// Returns the start of the branch that contains `ix`. Its first entry is `ix` or the nearest
+/// ancestor that has siblings with which the conversation continues, too. `None` if there is only
+/// one branch. Bookkeeping does not count as a sibling: see [`find_branch_parts`].
 pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
     let order: Vec<EntryIx> = tree.walk_oldest_first().collect();
     let is_part = find_branch_parts(session, &order);
@@ -229,7 +230,7 @@ pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<
 
 /// Returns, by entry, whether it is part of a branch. Such parts are:
 ///
-/// - entries that are not notes
+/// - entries that are not notes (labels, marks and other bookkeeping)
 /// - notes with such an entry below them
 /// - the notes at the leaf, if the next message begins a branch there: see [`NotesAtLeaf`]
 ///
@@ -240,8 +241,8 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
         .iter()
         .map(|entry| !entry.kind.is_bookkeeping())
         .collect();
-    // In reverse, children come before their parents. So it is final whether an entry is a part
-    // when it decides on its parent.
+    // A part makes its parent a part. In reverse order, children come before their parents, so the
+    // result for an entry is final when it is passed on to its parent.
     for &ix in order.iter().rev() {
         if is_part[ix.index()]
             && let Some(parent) = session.entry(ix).parent
@@ -265,7 +266,8 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     is_part
 }
 
-/// The notes at the end of the path to the leaf, after its last entry that is not a note.
+/// The notes (labels, marks and other bookkeeping) at the end of the path to the leaf, after its
+/// last entry that is not a note.
 ///
 /// These notes are a branch of their own in two cases: if other children of `entry_above` continue
 /// the conversation, so that the next message begins a branch at the leaf; and if `entry_above` is
@@ -278,9 +280,8 @@ pub(super) struct NotesAtLeaf {
 }
 
 impl NotesAtLeaf {
-    /// Collects the notes upwards from the leaf to the first entry for which `is_conversation` is
-    /// true: this is the entry above them. The caller decides what is conversation; any other entry
-    /// counts as a note.
+    /// Collects the notes from the leaf upwards, up to the first entry for which `is_conversation`
+    /// is true. So the caller decides which entries count as notes.
     pub fn find(session: &Session, is_conversation: impl Fn(EntryIx) -> bool) -> NotesAtLeaf {
         let mut found = NotesAtLeaf {
             notes: Vec::new(),
@@ -298,11 +299,10 @@ impl NotesAtLeaf {
 }
 
 /// Returns, by entry, in how many ways the conversation continues below it: the number of its
-/// children that are parts of branches.
+/// children that are parts of branches (see [`find_branch_parts`]).
 ///
-/// The next message will be a child of the leaf. So if the leaf already has such children, as after
-/// a move back to it, it has one continuation more. A leaf without them is the end of its branch,
-/// and has none.
+/// After a move back to an earlier entry, the leaf already has such children. The next message will
+/// be another one, which is counted here. For a leaf at the end of its branch, it is not counted.
 fn count_continuations(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut counts = vec![0; session.entries.len()];
     for ix in session.entry_indexes() {
