@@ -42,12 +42,15 @@ impl MessageEstimates {
         Ok(tokens as f64)
     }
 
+    /// Returns the estimate of one message, in tokens, and keeps that of a stored message. A
+    /// message that was built for the context is estimated each time: after an edit, for example,
+    /// it may differ from branch to branch.
     fn estimate(&mut self, message: &ContextMessage, reader: &EntryReader) -> io::Result<u64> {
-        // A message that was built may differ from branch to branch, for example after an edit.
         let is_stored = matches!(message.body, Body::Stored);
         if is_stored && let Some(&known) = self.of_stored.get(&message.entry) {
             return Ok(known);
         }
+
         let agent = reader.session().agent();
         let tokens = message.with_json(reader, |json| agent.estimate_message(json))?;
         if is_stored {
@@ -66,8 +69,9 @@ pub struct PrunedPayloads {
 }
 
 impl PrunedPayloads {
-    /// Returns the entries of a session that `pruned` lists. `None` if nothing was pruned, or if
-    /// the time of the prune is unknown: then no count is known to be older.
+    /// Finds the entries that lack a payload that `pruned`, the file beside the session, still has.
+    /// `None` if nothing was pruned, or if the time of the prune is unknown: then no token count is
+    /// known to be older.
     pub fn new(pruned: Option<&Restoration>, session: &Session) -> Option<PrunedPayloads> {
         let pruned = pruned?;
         let pruned_ms = pruned.written_ms?;
@@ -111,24 +115,28 @@ fn last_counted_reply(path: &[EntryIx], session: &Session) -> Option<EntryIx> {
 }
 
 /// Whether an edit or a compaction follows an entry of a path. pi then does not use a count of the
-/// provider from that entry, but estimates the messages.
+/// provider from that entry, but estimates the messages. False for the other agent, which always
+/// uses the count.
 fn is_changed_after(ix: EntryIx, path: &[EntryIx], session: &Session) -> bool {
     if !session.agent().constants().applies_context_edits {
         return false;
     }
-    let mut after = path.iter().rev().take_while(|&&later| later != ix);
-    after.any(|&later| {
-        matches!(
-            session.entry(later).kind,
-            Kind::ContextEdit | Kind::Compaction
-        )
-    })
+    for &later in path.iter().rev() {
+        if later == ix {
+            break;
+        }
+        let kind = session.entry(later).kind;
+        if matches!(kind, Kind::ContextEdit | Kind::Compaction) {
+            return true;
+        }
+    }
+    false
 }
 
-/// Returns the tokens of the system prompt and the tools for a path on which an edit or a
-/// compaction follows the last count of the provider. pi then estimates the messages alone, and the
-/// session usually does not record the prompt and the tools. They are what the last count had
-/// beyond the estimates of its messages.
+/// Returns the tokens of the system prompt and the tools, which pi's estimate of a context leaves
+/// out. pi estimates the messages alone if an edit or a compaction follows the provider's last
+/// count. That count included the prompt and the tools, so they are what it had beyond the estimates
+/// of its messages.
 ///
 /// `None` if the agent still uses the provider's count, or if the estimates were larger than it.
 /// Also `None` if payloads were pruned after the count: the count includes them, and the estimates
@@ -186,8 +194,9 @@ pub fn estimate_if_wrong(
     Ok(checked.estimate)
 }
 
-/// Returns the estimate of [`estimate_if_wrong`] for each tip whose count is wrong. `counted` has
-/// the counts by tip. In a session with very many branches, a budget limits the number of tips.
+/// Returns the estimate of [`estimate_if_wrong`] for each tip (last entry of a branch) whose count
+/// is wrong. `counted` has the counts by tip. In a session with very many branches, only the first
+/// tips are checked: building the context of each would take too long.
 pub fn estimate_wrong_counts(
     tips: &[EntryIx],
     counted: &HashMap<EntryIx, f64>,
@@ -197,6 +206,7 @@ pub fn estimate_wrong_counts(
     let session = reader.session();
     let mut estimates = HashMap::default();
     let mut message_estimates = MessageEstimates::default();
+    // Each context takes from the budget in proportion to its path, which may be the whole file.
     let mut budget = context_build_budget(session.entries.len());
     for &tip in tips {
         let Some(&count) = counted.get(&tip) else {
@@ -205,8 +215,6 @@ pub fn estimate_wrong_counts(
         if budget == 0 {
             break;
         }
-        // The time to build a context grows with its path, which may be the whole file for every
-        // tip: hence the budget.
         let path = session.path(Some(tip));
         let checked = check_count(count, &path, pruned, &mut message_estimates, reader)?;
         budget = budget.saturating_sub(context_build_cost(checked.built_messages, path.len()));
@@ -226,8 +234,8 @@ struct CheckedCount {
     built_messages: usize,
 }
 
-/// Does the work of [`estimate_if_wrong`]. Also returns the number of messages that were built, for
-/// callers with a budget.
+/// Compares a count with the agent's estimate, by the rules of [`estimate_if_wrong`]. Cheap checks
+/// come first: as long as the lengths of lines show that the count is plausible, no line is read.
 fn check_count(
     counted: f64,
     path: &[EntryIx],
@@ -243,14 +251,13 @@ fn check_count(
         return Ok(checked);
     }
     let session = reader.session();
-    // A count from before a prune includes the pruned payloads.
+    // A count from before a prune includes the pruned payloads, so it is wrong in any case.
     let is_too_old = pruned.is_some_and(|pruned| pruned.are_newer_than_count(path, session));
-    // If the estimate is below this, the count is plausible. The estimate of too few bytes is
-    // certainly below.
-    let least_estimate = counted * IMPLAUSIBLE_RATIO;
-    let can_be_implausible = |bytes: u64| bytes as f64 >= least_estimate * MIN_BYTES_PER_TOKEN;
+    // The count is implausible if the estimate is at least this. As each token has at least
+    // `MIN_BYTES_PER_TOKEN` bytes, too few bytes cannot have such an estimate.
+    let least_implausible = counted * IMPLAUSIBLE_RATIO;
+    let can_be_implausible = |bytes: u64| bytes as f64 >= least_implausible * MIN_BYTES_PER_TOKEN;
 
-    // The cheapest check comes first: the lengths of the lines are known.
     let path_bytes: u64 = path.iter().map(|&ix| session.entry(ix).span.len).sum();
     if !is_too_old && !can_be_implausible(path_bytes) {
         return Ok(checked);
@@ -268,7 +275,7 @@ fn check_count(
     }
 
     let estimate = message_estimates.sum(&messages, reader)?;
-    if is_too_old || estimate >= least_estimate {
+    if is_too_old || estimate >= least_implausible {
         checked.estimate = Some(estimate);
     }
     Ok(checked)

@@ -38,36 +38,25 @@ pub struct ContextPart {
     pub messages: usize,
 }
 
-/// Returns the parts of a context, the largest first. The sum of the parts is the sum of the
-/// estimates of all messages, which may differ from the provider's count. Messages are read on up
-/// to `workers` threads, each with its own reader.
-///
-/// If the parts are entries, and the session was loaded with the estimates of its messages, stored
-/// messages are not read.
+/// Groups the messages of a context by `key`, and returns the groups, the largest first. The sum of
+/// their tokens is the sum of the estimates of all messages, which may differ from the provider's
+/// count. Messages are read on up to `workers` threads, each with its own reader.
 pub fn measure_parts<'a>(
     messages: &[ContextMessage],
-    by: PartKey,
+    key: PartKey,
     reader: impl Fn() -> EntryReader<'a> + Sync,
     paths: RecordedPaths,
     workers: usize,
 ) -> io::Result<Vec<ContextPart>> {
-    let session = reader().session();
-    let reading = MessageReading {
-        by,
-        agent: session.agent(),
-        paths,
-    };
     let mut adder = PartAdder::default();
-    if by == PartKey::Entry {
-        let one_reader = reader();
-        for message in messages {
-            let tokens = match session.message_tokens(message.entry) {
-                Some(tokens) if matches!(message.body, Body::Stored) => tokens,
-                _ => message.with_json(&one_reader, |json| reading.agent.estimate_message(json))?,
-            };
-            adder.add_tokens(PartIdentity::Entry(message.entry), tokens);
-        }
+    if key == PartKey::Entry {
+        add_by_entry(messages, &reader(), &mut adder)?;
     } else {
+        let reading = MessageReading {
+            key,
+            agent: reader().session().agent(),
+            paths,
+        };
         let messages: Vec<&ContextMessage> = messages.iter().collect();
         read_in_order(
             &messages,
@@ -82,6 +71,25 @@ pub fn measure_parts<'a>(
     // The sort is stable: parts of equal size stay in the order of the context.
     parts.sort_by_key(|part| std::cmp::Reverse(part.tokens));
     Ok(parts)
+}
+
+/// Adds the estimate of each message to the part of its entry. If the session was loaded with the
+/// estimates of its messages, stored messages are not read.
+fn add_by_entry(
+    messages: &[ContextMessage],
+    reader: &EntryReader,
+    adder: &mut PartAdder,
+) -> io::Result<()> {
+    let session = reader.session();
+    let agent = session.agent();
+    for message in messages {
+        let tokens = match session.message_tokens(message.entry) {
+            Some(tokens) if matches!(message.body, Body::Stored) => tokens,
+            _ => message.with_json(reader, |json| agent.estimate_message(json))?,
+        };
+        adder.add_tokens(PartIdentity::Entry(message.entry), tokens);
+    }
+    Ok(())
 }
 
 /// A message, with the role, tools or files that its tokens are added to.
@@ -107,17 +115,17 @@ struct MeasuredCall {
 
 /// The settings for measuring messages, which all threads share.
 struct MessageReading<'a> {
-    by: PartKey,
+    key: PartKey,
     agent: &'static dyn Agent,
     paths: RecordedPaths<'a>,
 }
 
 impl MessageReading<'_> {
     /// Estimates a message, and finds the names to which its tokens belong: its role or, depending
-    /// on `by`, the tools or files of its calls. Only replies and tool results have these.
+    /// on the key, the tools or files of its calls. Only replies and tool results have these.
     fn measure_message(&self, message: Raw) -> MeasuredMessage {
         let tokens = self.agent.estimate_message(message);
-        if self.by == PartKey::Role {
+        if self.key == PartKey::Role {
             let role = message.get_text("role").unwrap_or_default();
             let name = if role.is_empty() {
                 None
@@ -152,11 +160,11 @@ impl MessageReading<'_> {
         calls
     }
 
-    /// Measures a tool result. The result contains the name of its tool. The file on which the tool
-    /// worked is known only from the call.
+    /// Finds the name to which the `tokens` of a tool result belong. The result contains the name of
+    /// its tool. Its file is known only from the call, so [`PartAdder`] looks the call up.
     fn measure_result(&self, result: Raw, tokens: u64) -> MeasuredMessage {
         let [tool, call_id] = find_members(result, ["toolName", "toolCallId"]);
-        if self.by == PartKey::Tool
+        if self.key == PartKey::Tool
             && let Some(tool) = tool.and_then(Raw::text)
         {
             let name = Some(tool.into_string_lossy());
@@ -180,14 +188,14 @@ impl MessageReading<'_> {
         self.agent.estimate_message(Raw::from_checked(&reply))
     }
 
-    /// Returns the name to which the tokens of a call belong: its tool or, depending on `by`, the
+    /// Returns the name to which the tokens of a call belong: its tool or, depending on the key, the
     /// path of the first file that the call names. `None` if there is none.
     fn name_of_call(&self, call: Raw) -> Option<String> {
-        let [name, arguments] = find_members(call, ["name", "arguments"]);
-        if self.by == PartKey::Tool {
-            return name.and_then(Raw::text).map(Text::into_string_lossy);
+        let [tool, arguments] = find_members(call, ["name", "arguments"]);
+        if self.key == PartKey::Tool {
+            return tool.and_then(Raw::text).map(Text::into_string_lossy);
         }
-        let first_file = called_files(name, arguments).into_iter().next()?;
+        let first_file = called_files(tool, arguments).into_iter().next()?;
         let path = self
             .paths
             .resolve_call(self.agent, first_file.tool, first_file.path);
@@ -214,8 +222,9 @@ enum PartIdentity {
 }
 
 impl PartAdder {
-    /// Adds the next message of the context. Its name or its calls are moved out of it, so that
-    /// they are not copied.
+    /// Adds the next message of the context. The order matters: a result gets the name of its call,
+    /// which must have been added before. Names and calls are moved out of `message`, so that they
+    /// are not copied.
     fn add_message(&mut self, message: &mut MeasuredMessage) {
         match message {
             MeasuredMessage::Whole { name, tokens } => {
@@ -227,15 +236,14 @@ impl PartAdder {
                 self.add_reply(calls, *tokens);
             }
             MeasuredMessage::Result { call_id, tokens } => {
-                // The call was added before: it precedes its result in the context.
                 let name = self.names_by_call.get(call_id).cloned().flatten();
                 self.add_tokens(PartIdentity::Name(name), *tokens);
             }
         }
     }
 
-    /// Adds the tokens of each call of a reply to its tool or file, and the remaining tokens to no
-    /// name.
+    /// Adds the tokens of each call of a reply to its tool or file, and the remaining ones to the
+    /// part without a name. Together, these are the `tokens` of the whole reply.
     fn add_reply(&mut self, calls: Vec<MeasuredCall>, tokens: u64) {
         let mut unassigned = tokens;
         for call in calls {
@@ -262,19 +270,21 @@ impl PartAdder {
         self.parts[index].messages += 1;
     }
 
-    /// Adds a part without tokens, and returns its index.
+    /// Adds a part without tokens, and returns its index in `parts`.
     fn push_empty_part(&mut self, identity: PartIdentity) -> usize {
-        let index = self.parts.len();
-        let (name, entry) = match &identity {
-            PartIdentity::Name(name) => (name.clone(), None),
-            PartIdentity::Entry(entry) => (None, Some(*entry)),
-        };
-        self.parts.push(ContextPart {
-            name,
-            entry,
+        let mut part = ContextPart {
+            name: None,
+            entry: None,
             tokens: 0,
             messages: 0,
-        });
+        };
+        match &identity {
+            PartIdentity::Name(name) => part.name = name.clone(),
+            PartIdentity::Entry(entry) => part.entry = Some(*entry),
+        }
+
+        let index = self.parts.len();
+        self.parts.push(part);
         self.index_by_identity.insert(identity, index);
         index
     }
