@@ -8,7 +8,7 @@ use crate::lines::{ReadExtent, read_line};
 use crate::record;
 use crate::survey::Survey;
 use crate::writer::{EmitEntry, EntryDraft, EntryWriter};
-use pisess_core::ops::fork::{ForkOptions, build_head_for};
+use pisess_core::ops::fork::{ForkOptions, StoredTitle, build_head_for};
 use pisess_core::session::dialect::Dialect;
 use pisess_core::session::read::line_chunks::Line;
 use pisess_json::Raw;
@@ -98,10 +98,8 @@ fn write_head(
     cwd: &Text,
     out: &mut dyn Write,
 ) -> io::Result<usize> {
-    // The name becomes the title, marked as set by the user, so that the agent does not replace it.
     let name = name.map(encode_to_vec);
-    let title = name.as_deref().map(Raw::from_checked);
-    let title_source = title.map(|_| Raw::from_checked(b"\"user\""));
+    let title = StoredTitle::set_by_user(name.as_deref().map(Raw::from_checked));
     let options = ForkOptions {
         session_id: target.id.to_owned(),
         source: None,
@@ -109,14 +107,7 @@ fn write_head(
         name: None,
     };
     let created = iso_string(created_ms);
-    let head = build_head_for(
-        target.agent.agent(),
-        title,
-        title_source,
-        Raw::NULL,
-        &options,
-        &created,
-    );
+    let head = build_head_for(target.agent.agent(), title, Raw::NULL, &options, &created);
     for line in &head {
         out.write_all(line)?;
         out.write_all(b"\n")?;

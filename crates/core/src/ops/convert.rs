@@ -12,7 +12,7 @@ use crate::agents::oh_my_pi::native;
 use crate::agents::pi::edits::ContextEdit;
 use crate::ops::IdSource;
 use crate::ops::chain::Chain;
-use crate::ops::fork::{Ancestors, ForkOptions, build_head_for, fork_subtree};
+use crate::ops::fork::{Ancestors, ForkOptions, StoredTitle, build_head_for, fork_subtree};
 use crate::ops::plan::{NewSession, NewSessionEntry};
 use crate::ops::rows::find_edits;
 use crate::session::Format;
@@ -41,28 +41,20 @@ pub fn convert_session(
 
     let name = options.name.clone().or_else(|| session.name());
     let name_json = name.as_ref().map(encode_to_vec);
-    let title = name_json.as_deref().map(Raw::from_checked);
-    let title_source = title.map(|_| Raw::from_checked(b"\"user\""));
+    let title = StoredTitle::set_by_user(name_json.as_deref().map(Raw::from_checked));
     let old_header = Raw::from_checked(&session.header.bytes);
-    let head_lines = build_head_for(
-        target.agent(),
-        title,
-        title_source,
-        old_header,
-        options,
-        &new.timestamp,
-    );
+    let head_lines = build_head_for(target.agent(), title, old_header, options, &new.timestamp);
 
     let new = list_entries(reader, new, options, id_source)?;
     let edits = find_edits(reader, session.leaf)?;
     let mut entries = Vec::new();
-    for entry in new.entries.expect("they are listed") {
-        entries.push(with_conversion(entry, reader, target, &edits)?);
+    for entry in new.entries.expect("`list_entries` lists them") {
+        entries.push(convert_on_write(entry, reader, target, &edits)?);
     }
 
     let mut leaf = new.leaf;
-    // pi reads the name from the last converted `title_change`. If that is not the current name, an
-    // entry with the name is added.
+    // pi reads the name from the last `title_change`, which the conversion makes an entry of pi. If
+    // that is not the current name, an entry with the name is added.
     if target == Dialect::Pi && name != last_title(reader, &entries)? {
         let mut chain = Chain::with_parent_id(session, leaf, id_source);
         let name_entry = target
@@ -80,11 +72,12 @@ pub fn convert_session(
     })
 }
 
-/// Returns the new session with its entries listed one by one, so that each can be converted.
+/// Lists the entries of the new session one by one, so that each can be converted. `new` may instead
+/// be a copy of the whole file, byte for byte.
 ///
-/// If they are listed already, `new` is returned unchanged. If the file has an older format, or
-/// contains leaf or head records, the whole tree is forked, as the subtree below the root: such a
-/// fork migrates entries, also head records, and leaves leaf records out.
+/// Such a copy does not suffice for a file in an older format, or with records that set the leaf.
+/// Then the tree is forked as the subtree below the root: this migrates entries, head records among
+/// them, and leaves leaf records out.
 fn list_entries(
     reader: &EntryReader,
     new: NewSession,
@@ -108,10 +101,9 @@ fn list_entries(
     })
 }
 
-/// Returns an entry of a new session that is converted for the agent of `target` when it is
-/// written. If pi has edited its content for the model (`edits`), the conversion applies the edit.
-/// An entry that is not a copy is written for `target` already, and returned unchanged.
-fn with_conversion(
+/// Returns an entry of a new session with the instruction to convert it for the agent of `target`
+/// when it is written. The conversion also applies pi's edit of the entry, if `edits` has one.
+fn convert_on_write(
     new_entry: NewSessionEntry,
     reader: &EntryReader,
     target: Dialect,
@@ -125,12 +117,13 @@ fn with_conversion(
         ..
     } = new_entry
     else {
+        // An entry that is not a copy is written for `target` already.
         return Ok(new_entry);
     };
     let is_compaction = session.entry(entry).kind == Kind::Compaction;
     if target == Dialect::Pi && first_kept.is_none() && is_compaction {
-        // A native snapshot names the last covered entry instead of the first kept one. pi does not
-        // know such snapshots, so the first kept entry is determined here.
+        // A native snapshot of oh-my-pi names the last entry that it covers, not the first one that
+        // it keeps. pi does not know such snapshots, so the first kept entry is determined here.
         let kept =
             reader.with_entry(entry, |line| native::first_kept_entry(session, entry, line))?;
         first_kept = kept.map(|kept| session.id(kept).into_owned());
@@ -145,7 +138,7 @@ fn with_conversion(
 }
 
 /// Returns the title in the last `title_change` among the copies, which becomes the session's name
-/// in pi. `None` if there is no such entry, or if the title is blank.
+/// in pi. `None` if there is no such entry, or if its title is blank, which removes the name.
 fn last_title(
     reader: &EntryReader,
     entries: &[NewSessionEntry],

@@ -39,11 +39,11 @@ pub enum EditAction<'a> {
     Undo,
 }
 
-/// Returns the edits that apply `action` to the entries, in path order. An entry that would not
-/// change gets no edit.
+/// Returns the edits (entries that change what the model sees of an earlier entry) that apply
+/// `action` to the targets, in path order. A target that would not change gets no edit.
 ///
 /// # Errors
-/// If an entry is not on the path to the leaf, is of a kind that pi cannot edit, or is not in the
+/// If a target is not on the path to the leaf, is of a kind that pi cannot edit, or is not in the
 /// context. Also if the edits would separate a tool call from its result.
 pub fn edit_entries(
     reader: &EntryReader,
@@ -54,6 +54,7 @@ pub fn edit_entries(
     let session = reader.session();
     let path = session.path(session.leaf);
     check_targets(session, &path, targets)?;
+    // The entries of the path that no compaction has replaced.
     let context: Vec<_> = indexes_in_effect(&path, reader)?
         .into_iter()
         .map(|index| path[index as usize])
@@ -61,6 +62,7 @@ pub fn edit_entries(
     check_in_context(session, &context, targets)?;
 
     let edits = collect_edits(context.iter().copied(), reader)?;
+    // By target: its content as the model is to see it.
     let mut changes = HashMap::default();
     for &target in targets {
         changes.insert(target, content_after(reader, target, action)?);
@@ -189,18 +191,25 @@ pub(super) fn content_json(content: Option<Raw>) -> SeenContent {
     }
 }
 
-/// Returns the content of an entry as the model sees it after an action. Assistant messages and
-/// tool results have arrays of blocks as their content, so for these, a text becomes a block.
+/// Returns the content of an entry as the model sees it after an action; `None` if the entry is
+/// omitted.
 fn content_after(reader: &EntryReader, ix: EntryIx, action: EditAction) -> io::Result<SeenContent> {
-    let takes_blocks = matches!(
-        reader.session().entry(ix).role,
-        Role::Assistant | Role::ToolResult
-    );
     match action {
         EditAction::Omit => Ok(None),
         EditAction::Undo => stored_content(reader, ix),
-        EditAction::Replace(text) if takes_blocks => Ok(Some(text_content(text))),
-        EditAction::Replace(text) => Ok(Some(encode_to_vec(text))),
+        EditAction::Replace(text) => {
+            // The content of these messages is always an array of blocks. That of the others may
+            // also be a string.
+            let needs_blocks = matches!(
+                reader.session().entry(ix).role,
+                Role::Assistant | Role::ToolResult
+            );
+            if needs_blocks {
+                Ok(Some(text_content(text)))
+            } else {
+                Ok(Some(encode_to_vec(text)))
+            }
+        }
     }
 }
 
@@ -217,6 +226,17 @@ struct SeparatedCalls {
 struct SeenCalls {
     before: HashSet<Text<'static>>,
     after: HashSet<Text<'static>>,
+}
+
+impl SeenCalls {
+    /// Returns the calls in the content that a message has before the change. `changed` is its
+    /// content after it; `None` if it does not change.
+    fn new(before: &SeenContent, changed: Option<&SeenContent>) -> SeenCalls {
+        SeenCalls {
+            before: seen_call_ids(before),
+            after: seen_call_ids(changed.unwrap_or(before)),
+        }
+    }
 }
 
 /// A tool call and its result, which are both in the context.
@@ -245,7 +265,7 @@ fn find_separated_calls(
     changes: &HashMap<EntryIx, SeenContent>,
 ) -> io::Result<Option<SeparatedCalls>> {
     let pairs = find_call_pairs(reader, context)?;
-    // Cached, so that a message with many results is read once.
+    // By message with calls. Cached, so that a message with many results is read once.
     let mut seen_calls: HashMap<EntryIx, SeenCalls> = HashMap::default();
     let mut separated: HashSet<EntryIx> = HashSet::default();
     for pair in &pairs {
@@ -256,20 +276,16 @@ fn find_separated_calls(
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => {
                 let before = seen_content(reader, pair.call, edits)?;
-                let after = changes.get(&pair.call).unwrap_or(&before);
-                unknown.insert(SeenCalls {
-                    before: seen_call_ids(&before),
-                    after: seen_call_ids(after),
-                })
+                unknown.insert(SeenCalls::new(&before, changes.get(&pair.call)))
             }
         };
         let result_before = seen_content(reader, pair.result, edits)?;
         let result_after = changes.get(&pair.result).unwrap_or(&result_before);
 
-        let sees_call_before = calls.before.contains(&pair.id);
-        let sees_call_after = calls.after.contains(&pair.id);
-        let is_whole_before = sees_call_before == result_before.is_some();
-        let is_whole_after = sees_call_after == result_after.is_some();
+        let sees_result_before = result_before.is_some();
+        let sees_result_after = result_after.is_some();
+        let is_whole_before = calls.before.contains(&pair.id) == sees_result_before;
+        let is_whole_after = calls.after.contains(&pair.id) == sees_result_after;
         if is_whole_before && !is_whole_after {
             separated.insert(pair.call);
         }
@@ -280,7 +296,7 @@ fn find_separated_calls(
     Ok(Some(collect_with_results(&pairs, &separated, changes)))
 }
 
-/// Returns these messages with calls and all results of their calls, which must be kept or omitted
+/// Returns `calling_messages`, and all results of their calls: they must be kept or omitted
 /// together. Those that the change edits are listed apart from the others.
 fn collect_with_results(
     pairs: &[CallPair],
@@ -314,29 +330,22 @@ fn refuse_separation(session: &Session, separated: &SeparatedCalls, action: Edit
     let only_results = changed
         .iter()
         .all(|&ix| session.is_message(ix, Role::ToolResult));
-    // The new content of a message has no calls, so a replacement removes them. The new content of
-    // a result stays a result: it separates a pair only if both halves were omitted, and the model
-    // would now see the result again. This is the same as restoring it.
-    let restores = match action {
-        EditAction::Undo => true,
-        EditAction::Replace(_) => only_results,
-        EditAction::Omit => false,
-    };
-    let (what, hint) = if restores {
-        (
-            "be restored without the other half of a tool call",
-            "restore both together",
-        )
-    } else if matches!(action, EditAction::Omit) {
-        (
+    let (what, hint) = match action {
+        EditAction::Omit => (
             "be omitted without the other half of a tool call",
             "omit them together",
-        )
-    } else {
-        (
+        ),
+        // The new content of a message is a text, so its calls are lost.
+        EditAction::Replace(_) if !only_results => (
             "be replaced without losing tool calls that have results",
             "omit them together, and append the new text",
-        )
+        ),
+        // A result with a new content is still a result. It separates a pair only if both halves
+        // were omitted, and the model would now see the result again. This is like restoring it.
+        EditAction::Replace(_) | EditAction::Undo => (
+            "be restored without the other half of a tool call",
+            "restore both together",
+        ),
     };
     let mut all = [changed.as_slice(), unchanged.as_slice()].concat();
     all.sort();
@@ -350,14 +359,14 @@ fn refuse_separation(session: &Session, separated: &SeparatedCalls, action: Edit
 /// belongs to the last call before it with the same id. A result without such a call is in no pair.
 fn find_call_pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<CallPair>> {
     let session = reader.session();
+    // By call id: the last message so far with such a call. Some models number their calls anew in
+    // each reply, so ids recur.
     let mut messages_by_call: HashMap<Text<'static>, EntryIx> = HashMap::default();
     let mut pairs = Vec::new();
     for &ix in context {
         if session.is_message(ix, Role::Assistant) {
             reader.with_message(ix, |message| {
                 for id in call_ids(message.get("content")) {
-                    // Some models start numbering their calls anew in each turn, so the last call
-                    // with an id counts.
                     messages_by_call.insert(id.into_owned(), ix);
                 }
             })?;

@@ -7,9 +7,9 @@ use foldhash::HashSet;
 use pisess_json::edit::Edit;
 use std::io::{self, Write};
 
-/// Writes the title line, the header and these entries of a session, which are in file order. An
-/// entry whose parent is not among them becomes a root. Lines in an older format are migrated,
-/// which the reader does. Any other line is written unchanged.
+/// Writes a part of a session as a session of its own: the title line, the header and `entries`,
+/// which must be in file order. An entry whose parent is not among them becomes a root. Lines in an
+/// older format are written in the current one; all others are copied unchanged.
 pub fn write_part(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -23,19 +23,20 @@ pub fn write_part(
 
     let written: HashSet<EntryIx> = entries.iter().copied().collect();
     for &ix in entries {
+        // The reader migrates lines of an older format.
         let line = reader.read_line(ix)?;
         let is_cut_off = session
             .entry(ix)
             .parent
             .is_some_and(|parent| !written.contains(&parent));
         if is_cut_off {
-            // The stored parent would be missing in the new file. White space around the object
-            // cannot be edited.
+            // The stored parent would be missing in the new file. `Edit` accepts no white space
+            // around the object.
             let mut edit = Edit::new(line.trim_ascii()).map_err(io::Error::from)?;
             edit.set("parentId", b"null");
             write_line(&edit.finish(), out)?;
         } else {
-            // Without the carriage return that the line may end with.
+            // The line may end with a carriage return.
             write_line(line.trim_ascii_end(), out)?;
         }
     }

@@ -51,8 +51,8 @@ pub enum Ancestors {
     LeftOut,
 }
 
-/// Returns a new session with the entries on the path to `end`, without labels and leaf records. At
-/// its end, the labels in effect for these entries are written again.
+/// Returns a new session with the entries on the path to `end`. Leaf records are left out, and so
+/// are labels: those in effect for these entries are written again at the end.
 pub fn fork(
     reader: &EntryReader,
     end: Position,
@@ -75,8 +75,8 @@ pub fn fork(
 /// root, it has all entries. `ancestors` decides whether the ancestors of `top` are copied, too.
 ///
 /// The new leaf is the leaf of the source if this is in the subtree, or else the last copied entry
-/// of the subtree. If the first kept entry of a compaction is left out, the compaction keeps the
-/// copied part of its path.
+/// of the subtree. If the entry from which a compaction keeps the context is not copied, the
+/// compaction keeps the copied part of its path.
 pub fn fork_subtree(
     reader: &EntryReader,
     top: Position,
@@ -113,7 +113,7 @@ pub fn fork_subtree(
         }
         Ancestors::LeftOut => copy_without_labels(reader, &subtree, is_in_subtree)?,
     };
-    // An ancestor may be after its descendants in the file, so the order is restored.
+    // In file order: an ancestor may be after its descendants in the file.
     copies.sort_by_key(|copy| copy.entry);
     Ok(finish_fork(session, copies, leaf, options, id_source))
 }
@@ -124,12 +124,13 @@ struct EntryCopy {
     piece: NewSessionEntry,
 }
 
-/// Returns a new session that consists of these copies. Its leaf is `leaf` or, if that is not
-/// copied, the nearest copied ancestor.
+/// Returns a new session that consists of these copies, the labels in effect for them, and the name
+/// in `options`. Its leaf, where the conversation continues, is `leaf` or, if that is not copied,
+/// the nearest copied ancestor.
 ///
-/// The agents take the last entry of a file for its leaf, so the last entry must be below the new
-/// leaf. The labels in effect are appended there. If there are none, and the leaf is not the last
-/// copy, a mark ([`super::switch`]) is appended there.
+/// The agents continue at the last entry of a file. So labels and name are appended below the leaf.
+/// If there are none, and the leaf is not the last copy, a mark is: the entry with which `switch`
+/// moves the leaf.
 fn finish_fork(
     session: &Session,
     copies: Vec<EntryCopy>,
@@ -143,6 +144,7 @@ fn finish_fork(
     let leaf_id = new_leaf.map(|ix| session.id(ix));
     let last_id = copies.last().map(|copy| session.id(copy.entry));
 
+    // The entries to append below the new leaf.
     let mut chain = Chain::with_parent(session, new_leaf.into(), id_source);
     add_labels_of_copies(&mut chain, session, &copied);
     if let Some(name) = &options.name {
@@ -198,11 +200,11 @@ pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) 
 }
 
 /// Returns copies of these entries, without labels and leaf records. Each copy is a child of the
-/// nearest copied ancestor. If the first kept entry of a compaction is not copied, the next copied
-/// entry on the path replaces it.
+/// nearest copied ancestor. A compaction names the first entry that it keeps: if that is not copied,
+/// the next copied entry on the path replaces it.
 ///
-/// `is_wanted` is whether an entry belongs to the part of the session to copy. `entries` must
-/// contain, for each of its entries, all ancestors for which it is true.
+/// `is_wanted` is whether an entry belongs to the part of the session to copy. If it is true for an
+/// ancestor of one of the `entries`, that ancestor must be among them, too.
 fn copy_without_labels(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -210,8 +212,8 @@ fn copy_without_labels(
 ) -> io::Result<Vec<EntryCopy>> {
     let session = reader.session();
     let is_copied = |ix: EntryIx| is_wanted(ix) && !is_left_out(session.entry(ix).kind);
-    // Whether all entries are copied, and all of their ancestors. Then every first kept entry is
-    // copied, too, and no compaction has to be read.
+    // If nothing is left out above any entry, every first kept entry is copied, and no compaction
+    // has to be read.
     let all_are_copied = entries
         .iter()
         .all(|&ix| is_copied(ix) && session.entry(ix).parent.is_none_or(&is_wanted));
@@ -227,11 +229,11 @@ fn copy_without_labels(
         let new_first_kept = if all_are_copied {
             None
         } else {
-            replace_first_kept(reader, ix, is_copied)?
+            new_first_kept_id(reader, ix, is_copied)?
         };
         let piece = NewSessionEntry::Copied {
             entry: ix,
-            parent: link_copy(session, ix, new_parent),
+            parent: parent_of_copy(session, ix, new_parent),
             first_kept: new_first_kept,
             target_dialect: None,
             edit: None,
@@ -241,13 +243,13 @@ fn copy_without_labels(
     Ok(copies)
 }
 
-/// Returns the parent of the copy of `ix`. `new_parent` is the entry of the source whose copy it
-/// is, the nearest copied ancestor of `ix`; without one, the copy is a root. Copies have the ids of
-/// their originals.
-fn link_copy(session: &Session, ix: EntryIx, new_parent: Option<EntryIx>) -> CopyParent {
+/// Returns how the copy of `ix` refers to its parent. `new_parent` is the nearest copied ancestor of
+/// `ix`; `None` makes the copy a root. Copies have the ids of their originals, so the reference only
+/// changes if an ancestor in between is left out.
+fn parent_of_copy(session: &Session, ix: EntryIx, new_parent: Option<EntryIx>) -> CopyParent {
     let Some(new_parent) = new_parent else {
-        // Written as `null`, because the stored parent of a root may be `""`, or missing in the
-        // file.
+        // Not `Unchanged`, even if `ix` is a root: its stored parent may be `""`, or an id that is
+        // missing in the file.
         return CopyParent::Root;
     };
     if session.entry(ix).parent == Some(new_parent) {
@@ -258,8 +260,9 @@ fn link_copy(session: &Session, ix: EntryIx, new_parent: Option<EntryIx>) -> Cop
 }
 
 /// Returns the new `firstKeptEntryId` of a compaction whose first kept entry is not copied: the id
-/// of the next copied entry on its path. `None` for any other entry, and if there is no such entry.
-fn replace_first_kept(
+/// of the next copied entry on its path. `None` if the stored id stays: for any other entry, and if
+/// there is no such entry on the path.
+fn new_first_kept_id(
     reader: &EntryReader,
     ix: EntryIx,
     is_copied: impl Fn(EntryIx) -> bool,
@@ -293,56 +296,82 @@ fn find_first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Entry
     })
 }
 
-/// Returns the first lines of a fork, with the title of the source: see [`build_head_for`].
-fn build_head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
-    let source_header = Raw::from_checked(&session.header.bytes);
-    // The title line takes precedence over the header, even if its title is empty.
-    let (stored_title, stored_source) = match &session.title_slot {
-        Some(slot) => {
-            let title_line = Raw::from_checked(slot.trim_ascii());
-            (title_line.get("title"), title_line.get("source"))
-        }
-        None => (source_header.get("title"), source_header.get("titleSource")),
-    };
+/// The title of a session of oh-my-pi, as JSON.
+#[derive(Clone, Copy, Default)]
+pub struct StoredTitle<'a> {
+    /// The title, a string. `None` if the session has none.
+    text: Option<Raw<'a>>,
+    /// Who set the title: `"auto"` or `"user"`.
+    source: Option<Raw<'a>>,
+}
 
-    let new_title = options.name.as_ref().map(encode_to_vec);
-    let title;
-    let mut title_source = None;
-    if let Some(new_title) = &new_title {
-        title = Some(Raw::from_checked(new_title));
-        title_source = Some(Raw::from_checked(b"\"user\""));
-    } else {
-        title = stored_title.filter(|title| title.is_truthy());
-        if title.is_some() {
-            // The agent knows only these two sources, and rejects a title line with another.
-            title_source = stored_source.filter(|source| source.is("auto") || source.is("user"));
+impl<'a> StoredTitle<'a> {
+    /// Returns a title that the user set, so that the agent does not replace it. `None` is no title.
+    pub fn set_by_user(title: Option<Raw<'a>>) -> StoredTitle<'a> {
+        StoredTitle {
+            text: title,
+            source: title.map(|_| Raw::from_checked(b"\"user\"")),
         }
     }
-    build_head_for(
-        session.agent(),
-        title,
-        title_source,
-        source_header,
-        options,
-        timestamp,
-    )
+
+    /// Returns the title that a session has: that of its title line if it has one, even if this
+    /// title is empty, and otherwise that of its header.
+    fn of_session(session: &'a Session) -> StoredTitle<'a> {
+        let stored = match &session.title_slot {
+            Some(slot) => {
+                let title_line = Raw::from_checked(slot.trim_ascii());
+                StoredTitle {
+                    text: title_line.get("title"),
+                    source: title_line.get("source"),
+                }
+            }
+            None => {
+                let header = Raw::from_checked(&session.header.bytes);
+                StoredTitle {
+                    text: header.get("title"),
+                    source: header.get("titleSource"),
+                }
+            }
+        };
+        if !stored.text.is_some_and(Raw::is_truthy) {
+            return StoredTitle::default();
+        }
+        StoredTitle {
+            text: stored.text,
+            // The agent knows only these two sources, and rejects a title line with another.
+            source: stored
+                .source
+                .filter(|source| source.is("auto") || source.is("user")),
+        }
+    }
+}
+
+/// Returns the first lines of a fork by the same agent: see [`build_head_for`]. The title is the
+/// name in `options` or, without one, that of the source.
+fn build_head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
+    let new_name = options.name.as_ref().map(encode_to_vec);
+    let title = match &new_name {
+        Some(name) => StoredTitle::set_by_user(Some(Raw::from_checked(name))),
+        None => StoredTitle::of_session(session),
+    };
+    let source_header = Raw::from_checked(&session.header.bytes);
+    build_head_for(session.agent(), title, source_header, options, timestamp)
 }
 
 /// Returns the first lines of a new session as an agent writes them: the header, with its members
 /// in the order of that agent. For oh-my-pi, a title line precedes the header: every file of that
 /// agent has one, by which it is recognized.
 ///
-/// `title_source` is `auto` or `user`, depending on who set the title. `source_header` is the
-/// header of the source session, or `null`. Its working directory is used if `options` has none,
-/// and so are oh-my-pi's additional directories.
+/// `source_header` is the header of the source session, or `null`. Its working directory is used if
+/// `options` has none, and so are oh-my-pi's additional directories.
 pub fn build_head_for(
     agent: &dyn Agent,
-    title: Option<Raw>,
-    title_source: Option<Raw>,
+    title: StoredTitle,
     source_header: Raw,
     options: &ForkOptions,
     timestamp: &str,
 ) -> Vec<Vec<u8>> {
+    let has_title_line = agent.constants().has_title_line;
     let source_cwd = source_header.get_text("cwd");
     let cwd = options.cwd.as_ref().or(source_cwd.as_ref());
     let mut header = Object::new()
@@ -351,17 +380,17 @@ pub fn build_head_for(
         .str("id", &options.session_id)
         .str("timestamp", timestamp)
         .with(cwd, |header, cwd| header.text("cwd", cwd));
-    if agent.constants().has_title_line {
+    if has_title_line {
         header = header
-            .with(title, |header, title| header.raw("title", title))
-            .with(title_source, |header, source| {
+            .with(title.text, |header, title| header.raw("title", title))
+            .with(title.source, |header, source| {
                 header.raw("titleSource", source)
             });
     }
     header = header.with(options.source.as_ref(), |header, source| {
         header.text("parentSession", source)
     });
-    if !agent.constants().has_title_line {
+    if !has_title_line {
         return vec![header.finish()];
     }
 
@@ -369,6 +398,6 @@ pub fn build_head_for(
     header = header.with(folders, |header, folders| {
         header.raw("additionalDirectories", folders)
     });
-    let title_line = title_line(title, title_source, &Text::from(timestamp));
+    let title_line = title_line(title.text, title.source, &Text::from(timestamp));
     vec![title_line, header.finish()]
 }

@@ -32,13 +32,13 @@ pub struct Hunk {
 /// The messages are read twice: first to find the different messages by digests, then to compare
 /// the lines of these.
 pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result<Vec<Hunk>> {
-    // The ranges of messages that differ, counted in messages.
+    // The changes are ranges of messages.
     let left_messages = measure_messages(left)?;
     let right_messages = measure_messages(right)?;
     let message_changes = diff_ranges(&digests(&left_messages), &digests(&right_messages));
 
     // By message: whether its text is needed. The common lines around a change are taken from the
-    // left, so the right side needs no neighbours.
+    // left, so only the left side needs the neighbours of the changed messages.
     let left_starts = line_starts(&left_messages);
     let right_starts = line_starts(&right_messages);
     let mut is_left_needed = vec![false; left_messages.len()];
@@ -66,13 +66,10 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
 }
 
 /// Returns the range of messages whose lines a hunk may show: the `changed` messages and their
-/// neighbours. `starts` is the result of [`line_starts`] for the left context: the first line of
-/// each message, and then the number of all lines.
-///
-/// Above a change, a hunk shows `CONTEXT_LINES` lines. Below it, there may be another change in the
-/// same hunk. It is at most `2 * CONTEXT_LINES` lines away, and all lines between the two are
-/// shown.
+/// neighbours. `starts` has the first line of each message, and then the number of all lines.
 fn messages_around(starts: &[usize], changed: &Range<usize>) -> Range<usize> {
+    // A hunk shows `CONTEXT_LINES` lines above a change. Below, another change may be in the same
+    // hunk, at most `2 * CONTEXT_LINES` lines away, and all lines between the two are shown.
     let first_line = starts[changed.start].saturating_sub(CONTEXT_LINES);
     let end_line = starts[changed.end] + 2 * CONTEXT_LINES;
     // The message that contains the first line is the last that begins at or before it. There is
@@ -100,17 +97,8 @@ impl Contexts<'_> {
     /// changes without a common line between them, as at the border of two messages, are merged.
     fn compare_lines(&self, message_changes: &[ChangedRanges]) -> Vec<ChangedRanges> {
         let mut line_changes: Vec<ChangedRanges> = Vec::new();
-        for ChangedRanges { removed, added } in message_changes {
-            // The lines of the messages, by their numbers in the contexts.
-            let left = self.left_starts[removed.start]..self.left_starts[removed.end];
-            let right = self.right_starts[added.start]..self.right_starts[added.end];
-            let left_lines: Vec<&str> = left.clone().map(|line| self.left_lines[&line]).collect();
-            let right_lines: Vec<&str> =
-                right.clone().map(|line| self.right_lines[&line]).collect();
-            for mut change in diff_ranges(&left_lines, &right_lines) {
-                // Converts indexes in these messages to line numbers in the contexts.
-                change.removed = left.start + change.removed.start..left.start + change.removed.end;
-                change.added = right.start + change.added.start..right.start + change.added.end;
+        for messages in message_changes {
+            for change in self.compare_lines_of(messages) {
                 if let Some(last) = line_changes.last_mut()
                     && last.removed.end == change.removed.start
                     && last.added.end == change.added.start
@@ -125,10 +113,27 @@ impl Contexts<'_> {
         line_changes
     }
 
+    /// Returns the ranges of lines in which the removed messages differ from the added ones, counted
+    /// in lines of the contexts.
+    fn compare_lines_of(&self, messages: &ChangedRanges) -> Vec<ChangedRanges> {
+        let ChangedRanges { removed, added } = messages;
+        let left = self.left_starts[removed.start]..self.left_starts[removed.end];
+        let right = self.right_starts[added.start]..self.right_starts[added.end];
+        let left_lines: Vec<&str> = left.clone().map(|line| self.left_lines[&line]).collect();
+        let right_lines: Vec<&str> = right.clone().map(|line| self.right_lines[&line]).collect();
+
+        let mut changes = diff_ranges(&left_lines, &right_lines);
+        for change in &mut changes {
+            change.removed = shift_range(&change.removed, left.start);
+            change.added = shift_range(&change.added, right.start);
+        }
+        changes
+    }
+
     /// Returns the hunk for changes that are near each other. It has the changed lines, the lines
     /// between them, and up to [`CONTEXT_LINES`] common lines before and after.
     fn build_hunk(&self, changes: &[ChangedRanges]) -> Hunk {
-        // The last element is the number of all lines: see `line_starts`.
+        // See `line_starts`: after the starts of all messages, the number of all lines.
         let line_count = *self.left_starts.last().unwrap_or(&0);
         let ChangedRanges {
             removed: left,
@@ -149,6 +154,10 @@ impl Contexts<'_> {
     }
 }
 
+fn shift_range(range: &Range<usize>, distance: usize) -> Range<usize> {
+    range.start + distance..range.end + distance
+}
+
 /// The digest and the length of a message, which are kept instead of its text.
 struct MeasuredMessage {
     digest: [u8; 32],
@@ -160,7 +169,7 @@ struct MeasuredMessage {
 /// texts are not kept: most are the same on both sides.
 fn measure_messages(side: &ComparedPath) -> io::Result<Vec<MeasuredMessage>> {
     let mut messages = Vec::new();
-    each_message(side, &mut |_, message| {
+    for_each_message(side, &mut |_, message| {
         let text = message_text(message);
         messages.push(MeasuredMessage {
             digest: Sha256::digest(&text).into(),
@@ -177,7 +186,7 @@ fn digests(messages: &[MeasuredMessage]) -> Vec<[u8; 32]> {
 /// Returns the texts of the needed messages, by their index.
 fn read_texts(side: &ComparedPath, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> {
     let mut texts = HashMap::default();
-    each_message(side, &mut |index, message| {
+    for_each_message(side, &mut |index, message| {
         if is_needed.get(index) == Some(&true) {
             texts.insert(index, message_text(message));
         }
@@ -197,14 +206,16 @@ fn line_starts(messages: &[MeasuredMessage]) -> Vec<usize> {
     starts
 }
 
-/// Returns the lines of these messages by their numbers in the context.
+/// Returns the lines of some messages by their numbers in the context. `texts` has the messages by
+/// their index, and `starts` the number of the first line of each message.
 fn number_lines<'t>(
     texts: &'t HashMap<usize, String>,
     starts: &[usize],
 ) -> HashMap<usize, &'t str> {
     let mut lines = HashMap::default();
-    for (&message, text) in texts {
-        lines.extend((starts[message]..).zip(split_lines(text)));
+    for (&index, text) in texts {
+        let numbers = starts[index]..;
+        lines.extend(numbers.zip(split_lines(text)));
     }
     lines
 }
@@ -216,7 +227,7 @@ fn split_lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// Calls `visit` for each message of a context, with its index and its JSON as it is sent to a
 /// model.
-fn each_message(side: &ComparedPath, visit: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
+fn for_each_message(side: &ComparedPath, visit: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     let agent = side.session.agent();
     let context = agent.build_context(&side.path, side.reader)?;
     let mut index = 0;
@@ -230,6 +241,11 @@ fn each_message(side: &ComparedPath, visit: &mut dyn FnMut(usize, Raw)) -> io::R
 
 /// Returns the text by which a message is compared: a line with its role, then its content,
 /// indented. For a tool result, the first line also has the tool and the id of the call.
+///
+/// ```text
+/// toolResult bash call_7 (error)
+///     no such file
+/// ```
 fn message_text(message: Raw) -> String {
     let role = message.get_text("role").unwrap_or_default();
     let mut out = role.to_string_lossy().into_owned();

@@ -84,12 +84,12 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
 
     let mut difference = Difference::default();
     // The index of the first entry on the left that is changed or has no partner.
-    let mut first_difference = left.path.len();
+    let mut first_left_difference = left.path.len();
     let mut is_only_right = vec![true; right.path.len()];
     for (index, &ix) in left.path.iter().enumerate() {
         let Some(partner) = partners[index] else {
             difference.only_left.push(ix);
-            first_difference = first_difference.min(index);
+            first_left_difference = first_left_difference.min(index);
             continue;
         };
         difference.common_count += 1;
@@ -99,7 +99,7 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
                 left: ix,
                 right: right.path[partner],
             });
-            first_difference = first_difference.min(index);
+            first_left_difference = first_left_difference.min(index);
         }
     }
 
@@ -112,7 +112,7 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
     }
 
     // The ancestor is the last entry that precedes the first difference on both sides.
-    for index in (0..first_difference).rev() {
+    for index in (0..first_left_difference).rev() {
         if partners[index].is_some_and(|partner| partner < first_only_right) {
             difference.ancestor = Some(left.path[index]);
             break;
@@ -175,16 +175,16 @@ fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<
 }
 
 /// Removes the partners of entries whose order differs between the sides: such entries are not the
-/// same. The longest increasing subsequence of partners is kept, so that as few as possible are
-/// removed. Notes keep their partners, because a fork moves labels to the end.
+/// same. As few as possible are removed. Labels and other bookkeeping keep their partners, because
+/// a fork moves them to the end.
 ///
 /// `partners` has, for each index of the left path, the index of the partner on the right path.
 fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
-    let is_note = |index: usize| left.session.entry(left.path[index]).kind.is_bookkeeping();
+    let may_move = |index: usize| left.session.entry(left.path[index]).kind.is_bookkeeping();
     let mut compared = Vec::new();
     for (index, partner) in partners.iter().enumerate() {
         if let Some(partner) = *partner
-            && !is_note(index)
+            && !may_move(index)
         {
             compared.push(PartneredEntry { index, partner });
         }
@@ -195,7 +195,7 @@ fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
         is_kept[index] = true;
     }
     for index in 0..partners.len() {
-        if !is_kept[index] && !is_note(index) {
+        if !is_kept[index] && !may_move(index) {
             partners[index] = None;
         }
     }
@@ -210,7 +210,7 @@ struct PartneredEntry {
 }
 
 /// Returns the left indexes of a longest subsequence of these entries whose partners ascend, from
-/// the last to the first.
+/// the last to the first. For example, if the partners of entries 0 to 3 are 5, 1, 2, 0: `[2, 1]`.
 fn longest_ascending(entries: &[PartneredEntry]) -> Vec<usize> {
     // Patience sorting, because comparing all pairs of entries would take quadratic time. The
     // element at index `n` is the best end of a subsequence of length `n + 1`: the position of the
