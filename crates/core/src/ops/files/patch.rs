@@ -25,7 +25,8 @@ impl Hunk {
 /// The heading of a hunk, such as `@@ -1,3 +1,4 @@`.
 #[derive(Default)]
 struct HunkHeading {
-    /// The number of the hunk's first line in the old text, from 1; 0 if the old text is empty.
+    /// The number of the hunk's first line in the old text, from 1. If the hunk has no line of the
+    /// old text, the number of the line before it; 0 if there is none.
     old_start: usize,
     /// The number of the hunk's lines in the old text.
     old_count: usize,
@@ -48,6 +49,15 @@ impl HunkHeading {
             new_count: new_count.parse().ok()?,
         })
     }
+
+    /// Returns the number of lines of the old text before the hunk.
+    fn lines_before(&self) -> usize {
+        if self.old_count == 0 {
+            self.old_start
+        } else {
+            self.old_start.saturating_sub(1)
+        }
+    }
 }
 
 /// Applies a unified diff to a text with line feeds only, and returns the new text. `None` if the
@@ -60,8 +70,7 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
     }
     // The last hunk is applied first, so that the numbers of earlier lines stay the same.
     for hunk in hunks.iter().rev() {
-        // Lines are numbered from 1. The number 0, of an empty text, is the start as well.
-        let start = hunk.heading.old_start.saturating_sub(1);
+        let start = hunk.heading.lines_before();
         let end = start + hunk.old_lines.len();
         if lines.get(start..end)? != hunk.old_lines {
             return None;
@@ -151,6 +160,19 @@ mod tests {
         );
         assert_eq!(apply_patch("one\n2\nthree\n", patch), None);
         assert_eq!(apply_patch(text, "no patch"), None);
+    }
+
+    /// A heading without old lines names the line before it.
+    #[test]
+    fn a_patch_without_context_inserts_below_a_line() {
+        let patch = "@@ -2,0 +3 @@\n+three\n";
+        assert_eq!(
+            apply_patch("one\ntwo\nfour\n", patch).unwrap(),
+            "one\ntwo\nthree\nfour\n"
+        );
+        let patch = "@@ -0,0 +1 @@\n+one\n";
+        assert_eq!(apply_patch("two\n", patch).unwrap(), "one\ntwo\n");
+        assert_eq!(apply_patch("", patch).unwrap(), "one\n");
     }
 
     #[test]
