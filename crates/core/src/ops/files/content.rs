@@ -73,14 +73,21 @@ impl KnownLines {
             return false;
         }
 
-        // Both runs can have a line only from the later start on.
-        let first_shared = self.first_line.max(other.first_line).unwrap_or(1);
-        let own_lines = self.lines_from(first_shared);
-        let other_lines = other.lines_from(first_shared);
-        // `zip` ends with the shorter run.
-        own_lines
-            .zip(other_lines)
-            .all(|(own_line, other_line)| own_line == other_line)
+        let (Some(own_first), Some(other_first)) = (self.first_line, other.first_line) else {
+            // Lines without numbers cannot be compared.
+            return true;
+        };
+        // Both runs can have a line only from the later start on. `zip` ends with the shorter run.
+        let first_shared = own_first.max(other_first);
+        let shared_lines = self
+            .lines_from(first_shared)
+            .zip(other.lines_from(first_shared));
+        for (own_line, other_line) in shared_lines {
+            if own_line != other_line {
+                return false;
+            }
+        }
+        true
     }
 }
 
@@ -115,11 +122,11 @@ impl FileContent {
         }
     }
 
-    /// Applies the next operation on the file. Operations must be applied in the order of the
-    /// conversation.
+    /// Applies the change that the tool call in `entry` made to the file, or the content that it
+    /// read. Calls must be applied in the order of the conversation.
     ///
-    /// `entry` contains the call of the operation. If the change is not stored in a form that can
-    /// be applied, the content is unknown from this entry on: see [`Self::unknown_from`].
+    /// If the change is not stored in a form that can be applied, the content is unknown from this
+    /// entry on: see [`Self::unknown_from`].
     pub fn apply(&mut self, entry: EntryIx, change: FileChange) {
         match change {
             FileChange::Write(text) | FileChange::ReadWhole(text) => self.set_whole(text),
@@ -175,7 +182,8 @@ impl FileContent {
     }
 
     /// Adds lines that a tool read from the file to the known lines. If they contradict the known
-    /// lines, something else has changed the file, and only the new lines remain known.
+    /// lines, something else has changed the file, and only the new lines remain known. This is also
+    /// so if known lines lack numbers, because those cannot be compared.
     fn add_read_lines(&mut self, part: ReadPart) {
         let read_lines = KnownLines {
             first_line: Some(part.first_line),
@@ -185,19 +193,14 @@ impl FileContent {
         };
         match &mut self.known {
             // The lines are known already, and the file has not changed.
-            Known::Whole(text) if contains_lines(text, &read_lines) => {}
-            Known::Parts(parts) if have_numbers(parts) => {
-                add_to_parts(parts, read_lines);
-                self.complete_parts();
-            }
-            // Nothing is known, the whole text is out of date, or there are lines without numbers,
-            // which cannot be compared with the lines that were read.
+            Known::Whole(text) if contains_lines(text, &read_lines) => return,
+            Known::Parts(parts) if have_numbers(parts) => add_to_parts(parts, read_lines),
             Known::Nothing | Known::Whole(_) | Known::Parts(_) => {
                 self.forget_changes();
                 self.known = Known::Parts(vec![read_lines]);
-                self.complete_parts();
             }
         }
+        self.complete_parts();
     }
 
     /// If the known lines are all lines of the file, changes `known` to the whole content.
@@ -211,18 +214,17 @@ impl FileContent {
         }
     }
 
-    /// Applies an edit, which contains the texts that it replaces but not their line numbers. If
-    /// the whole content is known and lacks these texts, something else has changed the file
-    /// before, and the edit is counted as unfit.
+    /// Applies an edit, which contains the texts that it replaces but not their line numbers.
     fn apply_edits(&mut self, edits: &TextEdits) {
         match &mut self.known {
             Known::Nothing => self.known = Known::Parts(unplaced_parts(edits)),
             Known::Whole(text) => match apply_to_whole(text, edits) {
                 Some(edited) => *text = edited,
+                // The content lacks these texts: something else has changed the file before.
                 None => self.unfit_edits += 1,
             },
             Known::Parts(parts) => {
-                let is_applied = apply_to_parts(parts, edits);
+                let is_applied = apply_to_only_part(parts, edits);
                 if !is_applied {
                     add_edit_elsewhere(parts, edits);
                 }
@@ -289,8 +291,8 @@ fn forget_numbers(parts: &mut [KnownLines]) {
     }
 }
 
-/// Adds lines that were read to the known parts, all of which have numbers. If one part contradicts
-/// the new lines, something else has changed the file, so all older parts are dropped.
+/// Adds lines that were read to the known parts, all of which must have numbers. If one part
+/// contradicts the new lines, something else has changed the file, so all older parts are dropped.
 fn add_to_parts(parts: &mut Vec<KnownLines>, read_lines: KnownLines) {
     let all_agree = parts.iter().all(|part| part.agrees_with(&read_lines));
     if !all_agree {
@@ -306,9 +308,9 @@ fn add_to_parts(parts: &mut Vec<KnownLines>, read_lines: KnownLines) {
     join_parts(parts);
 }
 
-/// Joins parts that overlap or touch. They are in the order of their lines, after those whose lines
-/// have no known numbers, which are not joined. Lines that two parts share are equal, because
-/// [`add_to_parts`] has dropped parts that contradict.
+/// Joins parts that overlap or touch, such as lines 1 to 5 and 4 to 9. The parts must be in the order
+/// of their lines, and must not contradict each other: lines that two parts share are equal. Parts
+/// without line numbers are not joined.
 fn join_parts(parts: &mut Vec<KnownLines>) {
     let mut joined: Vec<KnownLines> = Vec::new();
     for part in parts.drain(..) {
@@ -338,26 +340,26 @@ fn append_lines(part: &mut KnownLines, next: &KnownLines) {
 
 /// Applies an edit to the only part that contains all texts that it replaces. Returns false and
 /// changes nothing if no part or several parts do: then the place of the edit is not known.
-fn apply_to_parts(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
-    let mut edited = None;
+fn apply_to_only_part(parts: &mut [KnownLines], edits: &TextEdits) -> bool {
+    let mut fitting = None;
     for (index, part) in parts.iter().enumerate() {
-        let Some(text) = apply_to_lines(&part.text, edits) else {
+        let Some(edited_text) = apply_to_lines(&part.text, edits) else {
             continue;
         };
-        // A second part fits as well.
-        if edited.is_some() {
+        let is_second = fitting.is_some();
+        if is_second {
             return false;
         }
-        edited = Some((index, text));
+        fitting = Some((index, edited_text));
     }
-    let Some((index, text)) = edited else {
+    let Some((index, edited_text)) = fitting else {
         return false;
     };
 
-    // The edit has moved the lines below it by the number of lines that it added or removed.
     let count_before = parts[index].count();
-    parts[index].text = text;
+    parts[index].text = edited_text;
     let count_after = parts[index].count();
+    // The lines below the edit have moved by the number of lines that it added or removed.
     let added_lines = count_after as isize - count_before as isize;
     if added_lines != 0 {
         shift_line_numbers(parts, index, added_lines);
