@@ -28,8 +28,8 @@ pub enum FileDifference {
 }
 
 impl FileDifference {
-    /// Returns the hunks of each unified diff as one text. Each diff applies to the result of the
-    /// one before.
+    /// Returns the difference as unified diffs without file names, each a text of its hunks. Each
+    /// diff applies to the result of the one before. Empty if nothing changed or is known.
     pub fn hunks(&self) -> Vec<String> {
         match self {
             FileDifference::Contents { old, new } => {
@@ -69,8 +69,8 @@ enum ContentBefore {
 
 impl FileComparison {
     /// Applies the next call on the file, in the order of the conversation. `entry` contains the
-    /// call. If `is_in_range` is false, the call is before the range, and only shows the content at
-    /// the start.
+    /// call. If `is_in_range` is false, the call is before the compared range, and only shows the
+    /// content at its start.
     pub fn apply(&mut self, entry: EntryIx, change: FileChange, is_in_range: bool) {
         let is_read = matches!(
             change,
@@ -85,8 +85,8 @@ impl FileComparison {
         self.content.apply(entry, change);
     }
 
-    /// Keeps the diff that a change in the range recorded. For the first change, also keeps the
-    /// content before it. Must be called before the change is applied to the content.
+    /// Keeps the diff that the tool stored for a change in the range. For the first change, also
+    /// keeps the content before it. Must be called before the change is applied to the content.
     fn record_change(&mut self, change: &FileChange) {
         if self.before.is_none() {
             self.before = Some(self.content_before(change));
@@ -95,7 +95,7 @@ impl FileComparison {
             FileChange::Edit(edits) => edits.patch.as_deref().and_then(recorded_hunks),
             _ => None,
         };
-        // `None` is added, too: the diffs are of use only if every change has recorded one.
+        // `None` is kept, too: the diffs are of use only if there is one for every change.
         self.recorded.push(hunks);
     }
 
@@ -118,44 +118,37 @@ impl FileComparison {
         }
     }
 
-    /// Returns the difference that the calls of the range made.
+    /// Returns the difference that the calls of the range made: of the whole contents if both are
+    /// known, and otherwise as the tools recorded it.
     pub fn finish(self) -> FileDifference {
         let Some(before) = self.before else {
             return FileDifference::Unchanged;
         };
-        let is_before_known = !matches!(before, ContentBefore::Unknown);
-        if let Some(new) = self.content.exact_text() {
-            match before {
-                ContentBefore::Whole(old) if old == new => return FileDifference::Unchanged,
-                ContentBefore::Whole(old) => {
-                    return FileDifference::Contents {
-                        old: Some(old),
-                        new: new.to_owned(),
-                    };
-                }
-                ContentBefore::Missing => {
-                    return FileDifference::Contents {
-                        old: None,
-                        new: new.to_owned(),
-                    };
-                }
-                ContentBefore::Unknown => {}
+        let new = self.content.exact_text().map(str::to_owned);
+        let unknown_side = match (before, new) {
+            (ContentBefore::Whole(old), Some(new)) if old == new => {
+                return FileDifference::Unchanged;
             }
-        }
+            (ContentBefore::Whole(old), Some(new)) => {
+                let old = Some(old);
+                return FileDifference::Contents { old, new };
+            }
+            (ContentBefore::Missing, Some(new)) => {
+                return FileDifference::Contents { old: None, new };
+            }
+            (ContentBefore::Unknown, _) => FileDifference::UnknownBefore,
+            (ContentBefore::Whole(_) | ContentBefore::Missing, None) => {
+                FileDifference::UnknownAfter
+            }
+        };
 
-        // The recorded diffs are the second choice. They are used only if every change has one. The
-        // diffs that pi records have no carriage returns, so they are wrong for a file with
-        // carriage returns.
+        // `None` if a change recorded no diff.
         let diffs: Option<Vec<String>> = self.recorded.into_iter().collect();
-        if let Some(diffs) = diffs
-            && !self.content.has_carriage_returns()
-        {
-            return FileDifference::Recorded(diffs);
-        }
-        if is_before_known {
-            FileDifference::UnknownAfter
-        } else {
-            FileDifference::UnknownBefore
+        match diffs {
+            // The diffs that pi records have no carriage returns, so they are wrong for a file that
+            // has any.
+            Some(diffs) if !self.content.has_carriage_returns() => FileDifference::Recorded(diffs),
+            _ => unknown_side,
         }
     }
 }

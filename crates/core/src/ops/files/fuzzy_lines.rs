@@ -13,8 +13,10 @@ use crate::session::file_calls::TextReplacement;
 use pisess_json::text::is_js_space;
 use std::ops::Range;
 
-/// Returns the groups of lines that replacements touch in `text`, which has line feeds only.
-/// `edited` is `text` after the recorded diff; the new text of each group is taken from there.
+/// Finds the lines of `text` that replacements touch, and the text that replaced them. `edited` is
+/// `text` after the replacements, as the tool recorded it; both have line feeds only. Lines are
+/// grouped as in [`find_touched_lines`].
+///
 /// `None` if a replaced text is not found, or if `edited` has too few lines.
 pub fn find_rewritten_lines(
     text: &str,
@@ -24,13 +26,12 @@ pub fn find_rewritten_lines(
     let old_lines = LineRanges::new(text);
     let new_lines = LineRanges::new(edited);
     let mut found = Vec::new();
-    // The number of lines that the groups so far have added. A line of `text` is further down in
-    // `edited` by this number.
+    // How much further down a line is in `edited` than in `text`: the number of lines that the
+    // groups above it have added. Negative if they removed more than they added.
     let mut shift = 0;
     for group in find_touched_lines(text, replacements)? {
-        // The group begins in `edited` below the lines that earlier groups added, and ends below
-        // those that it added itself.
         let new_start = group.lines.start.checked_add_signed(shift)?;
+        // The end of the group is also moved by the lines that it added itself.
         shift += group.added_lines;
         let new_end = group.lines.end.checked_add_signed(shift)?;
 
@@ -76,33 +77,17 @@ struct TouchedLines {
 }
 
 /// Returns the lines that the replacements touch, in order. Replacements that touch the same line
-/// share a group. `None` if a replaced text is not found. As in pi, the first occurrence of a text
-/// is the one that is replaced.
+/// share a group. `None` if a replaced text is not found.
 fn find_touched_lines(text: &str, replacements: &[TextReplacement]) -> Option<Vec<TouchedLines>> {
-    // This form has the same lines as the text, so the indexes of lines are those of the text.
     let comparable = comparable_form(text);
-    let mut matches = Vec::new();
+    let mut touched_by_each = Vec::new();
     for replacement in replacements {
-        let old = comparable_form(&normalize_line_ends(&replacement.old));
-        let start = comparable.find(&old)?;
-        let old_feeds = count_feeds(&old);
-        let new_feeds = count_feeds(&normalize_line_ends(&replacement.new));
-
-        let first_line = count_feeds(&comparable[..start]);
-        let mut last_line = first_line + old_feeds;
-        if old.ends_with('\n') {
-            // The match ends with the line feed, so it does not touch the next line.
-            last_line -= 1;
-        }
-        matches.push(TouchedLines {
-            lines: first_line..last_line + 1,
-            added_lines: new_feeds as isize - old_feeds as isize,
-        });
+        touched_by_each.push(find_lines_of_match(&comparable, replacement)?);
     }
-    matches.sort_by_key(|touched| touched.lines.start);
+    touched_by_each.sort_by_key(|touched| touched.lines.start);
 
     let mut groups: Vec<TouchedLines> = Vec::new();
-    for touched in matches {
+    for touched in touched_by_each {
         if let Some(group) = groups.last_mut()
             && touched.lines.start < group.lines.end
         {
@@ -115,13 +100,35 @@ fn find_touched_lines(text: &str, replacements: &[TextReplacement]) -> Option<Ve
     Some(groups)
 }
 
+/// Returns the lines that one replacement touches; `None` if the replaced text is not found. As in
+/// pi, its first occurrence is the one that is replaced.
+///
+/// `comparable` is the text of the file in [`comparable_form`], which has the same lines.
+fn find_lines_of_match(comparable: &str, replacement: &TextReplacement) -> Option<TouchedLines> {
+    let old = comparable_form(&normalize_line_ends(&replacement.old));
+    let start = comparable.find(&old)?;
+    let old_feeds = count_feeds(&old);
+    let new_feeds = count_feeds(&normalize_line_ends(&replacement.new));
+
+    let first_line = count_feeds(&comparable[..start]);
+    let mut last_line = first_line + old_feeds;
+    if old.ends_with('\n') {
+        // The match ends with the line feed, so it does not touch the next line.
+        last_line -= 1;
+    }
+    Some(TouchedLines {
+        lines: first_line..last_line + 1,
+        added_lines: new_feeds as isize - old_feeds as isize,
+    })
+}
+
 fn count_feeds(text: &str) -> usize {
     text.matches('\n').count()
 }
 
-/// Returns a text without white space at line ends, and with ASCII quotes, dashes and spaces. pi
-/// compares texts in this form if an edit does not fit exactly. The number of lines stays the same,
-/// so a match shows which lines it touches.
+/// Returns a text without white space at line ends, and with ASCII quotes, dashes and spaces, such
+/// as `a - "b"` for `a – “b”  `. pi compares texts in this form if an edit does not fit exactly. The
+/// lines stay the same, so a match in this form shows which lines of the text it touches.
 fn comparable_form(text: &str) -> String {
     let mut form = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

@@ -40,14 +40,15 @@ pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
     // The number of old lines that were copied or removed so far.
     let mut used_count = 0;
     for line in parse_hunks(diff)?.iter().flatten() {
-        // Copies the unchanged lines before this one that the diff does not show. They end, in the
-        // old text, at `hidden_end`. The number of a kept or removed line is a number in the old
-        // text, so they end before that line. The number of an added line is one in the new text:
-        // as many lines are hidden as the new text still lacks before the added line.
+        // Before this line, the diff may leave out unchanged lines, which end in the old text at
+        // `hidden_end`. They are copied.
         let index = line.number - 1;
         let hidden_end = match line.change {
-            LineChange::Added => used_count + index.checked_sub(new_lines.len())?,
+            // The number is one in the old text: the hidden lines end before that line.
             LineChange::Kept | LineChange::Removed => index,
+            // The number is one in the new text, which has fewer lines so far: those that it lacks
+            // before this line are the hidden ones.
+            LineChange::Added => used_count + index.checked_sub(new_lines.len())?,
         };
         // `get` fails if the numbers do not ascend.
         new_lines.extend(old_lines.get(used_count..hidden_end)?);
@@ -65,7 +66,7 @@ pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
     }
 
     // If the text ends with a line feed, `old_lines` ends with an empty line that no diff shows. So
-    // if no line is left, the text does not end with a line feed, and the diff shows its last line.
+    // if no line is left here, the text ends without a line feed in a line that the diff shows.
     let rest = old_lines.get(used_count..)?;
     if rest.is_empty() {
         return None;
@@ -74,9 +75,9 @@ pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
     Some(new_lines.join("\n"))
 }
 
-/// Returns a replacement for each run of changed lines in a diff: the removed lines and the added
-/// ones. A run ends at an unchanged line or at the end of a hunk. Empty if the diff has another
-/// form.
+/// Returns a replacement for each run of changed lines in a diff: of the removed lines by the added
+/// ones. A run ends at an unchanged line or at the end of a hunk. Returns none if the diff has
+/// another form.
 pub fn read_replacements(diff: &str) -> Vec<TextReplacement> {
     let mut replacements = Vec::new();
     for hunk in parse_hunks(diff).unwrap_or_default() {
@@ -109,9 +110,9 @@ fn replacement_of_run(run: &[DiffLine]) -> TextReplacement {
     replacement
 }
 
-/// Parses a diff into hunks. Each heading begins a hunk, and a diff without headings is one hunk. A
-/// diff that begins with a heading has an empty hunk before it, which changes nothing. `None` if a
-/// line has another form.
+/// Splits a diff into hunks, each a list of lines. A heading such as `@@ -1,3 +1,3 @@` begins a
+/// hunk, and a diff without headings is one hunk. If the first line is a heading, there is an empty
+/// hunk before it, which changes nothing. `None` if a line has another form.
 fn parse_hunks(diff: &str) -> Option<Vec<Vec<DiffLine<'_>>>> {
     let mut complete_hunks = Vec::new();
     let mut current_hunk = Vec::new();
@@ -127,16 +128,18 @@ fn parse_hunks(diff: &str) -> Option<Vec<Vec<DiffLine<'_>>>> {
     Some(complete_hunks)
 }
 
-/// Parses a line of a diff, such as `+2|zwei`. `None` if it has another form.
+/// Parses a line of a diff, such as `+2|zwei`: sign, line number, text. `None` if it has another
+/// form.
 fn parse_line(line: &str) -> Option<DiffLine<'_>> {
-    let (numbered, text) = line.split_once('|')?;
-    let change = match numbered.bytes().next()? {
+    let (signed_number, text) = line.split_once('|')?;
+    let change = match signed_number.bytes().next()? {
         b' ' => LineChange::Kept,
         b'-' => LineChange::Removed,
         b'+' => LineChange::Added,
         _ => return None,
     };
-    let number: usize = numbered[1..].parse().ok()?;
+    let number: usize = signed_number[1..].parse().ok()?;
+    // Lines are numbered from 1.
     if number == 0 {
         return None;
     }
