@@ -128,9 +128,9 @@ impl RecordedPaths<'_> {
     }
 }
 
-/// Returns the operations on files for which `is_wanted` is true, in the order of their calls.
-/// `entries` are the entries of a path or of the whole session. The session must have been loaded
-/// with file calls and tool calls. Calls that failed or have no result are left out.
+/// Returns the operations on files for whose path `is_wanted` is true, in the order of their calls.
+/// Calls that failed or have no result are left out. `entries` are those of a path or of the whole
+/// session, which must have been loaded with file calls and tool calls.
 pub fn list_operations(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -141,7 +141,7 @@ pub fn list_operations(
     let agent = session.agent();
     let mut list = OperationList::default();
     for &ix in entries {
-        // The result first: an entry may also be a call, whose result comes later.
+        // The result comes first: if the entry also makes calls, it does not answer these.
         if let Some(call_id) = answered_call_id(session, ix) {
             let has_failed = session.entry(ix).flags.contains(Flags::FAILED);
             list.add_result(ix, call_id, has_failed);
@@ -161,11 +161,11 @@ pub fn list_operations(
 
     // A call in a tool result was made by that tool. It has no result of its own, but is known to
     // have succeeded: `read_calls` leaves out the others.
-    let mut operations = list.operations;
-    operations.retain(|operation| {
+    let mut successful = list.operations;
+    successful.retain(|operation| {
         operation.result.is_some() || session.is_message(operation.entry, Role::ToolResult)
     });
-    Ok(operations)
+    Ok(successful)
 }
 
 /// The operations in the order of their calls, to which results are assigned as they are found.
@@ -190,9 +190,9 @@ impl OperationList {
         }
     }
 
-    /// Adds the calls of one entry, which wait for their results from then on. If a call of an
-    /// earlier entry waits with the same id, it never gets a result: the next result with this id
-    /// is that of the new call.
+    /// Adds the calls of one entry, which [`Self::add_result`] may answer later. If an earlier entry
+    /// has an unanswered call with the same id, that call never gets a result: the next result with
+    /// this id is that of the new call.
     fn add_calls(&mut self, entry: EntryIx, calls: Vec<CallWithFile>) {
         // A call with several files is several operations with the same id.
         let mut indexes_by_id: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
@@ -238,8 +238,8 @@ struct CallWithFile {
     path: String,
 }
 
-/// Returns the file calls of a message in order, with one element per file. A call that a tool made
-/// itself has a `status`, and is left out unless the status is `ok`.
+/// Returns the calls of a message that read or change files, with one element per file. A call that
+/// a tool made itself (a nested call) has a `status`, and is left out unless this is `ok`.
 fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<CallWithFile> {
     let mut calls = Vec::new();
     for (index, call) in stored_calls(message).into_iter().enumerate() {
@@ -262,7 +262,8 @@ fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<Call
     calls
 }
 
-/// Returns the tool calls of a reply or, for a tool result, the calls that the tool made itself.
+/// Returns the tool calls of a reply or, for a tool result, the calls that the tool made itself. An
+/// operation refers to its call by the index in this list.
 fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
     if let Some(nested) = message.get("nestedCalls") {
         let calls = nested.get("calls").unwrap_or(Raw::NULL);
@@ -277,7 +278,8 @@ fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
     calls
 }
 
-/// Reads the change of an operation from the arguments of its call and the output of the tool.
+/// Reads what an operation wrote, replaced or read, from the arguments of its call and the output of
+/// the tool. The agents differ in both, and are told apart by the tool's name and its arguments.
 pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Result<FileChange> {
     let output = match operation.result {
         Some(result) => reader.with_message(result, ToolOutput::read)?,
@@ -290,7 +292,7 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
         let name = name.and_then(Raw::text).unwrap_or_default();
         let arguments = arguments.unwrap_or(Raw::NULL);
 
-        // Only the names of Claude Code's tools begin with a capital letter.
+        // Claude Code's tools have names such as `Edit`, and those of the others such as `edit`.
         let is_of_claude = name.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
         // OpenCode's tools have the same names as pi's, but different arguments.
         let is_of_opencode = arguments.get("filePath").is_some();
@@ -301,6 +303,7 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
                 None => FileChange::UnknownChange,
             },
             FileAction::Edit => {
+                // See `TextEdits::is_sequential`.
                 let is_sequential = is_of_claude || is_of_opencode;
                 read_edit(arguments, output, &operation.path, is_sequential)
             }
@@ -317,15 +320,15 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
     })
 }
 
-/// Returns the change of an edit: as the tool recorded it or, failing that, the replacements in its
-/// arguments.
+/// Returns the change that an edit made to the file at `path`: as the tool recorded it or, failing
+/// that, the replacements in its arguments. For `is_sequential`, see [`TextEdits`].
 fn read_edit(
     arguments: Raw,
     mut output: ToolOutput,
     path: &str,
     is_sequential: bool,
 ) -> FileChange {
-    // oh-my-pi changed the file again to repair its syntax, but did not record this change.
+    // After the edit, oh-my-pi changed the file again to repair its syntax, and did not record how.
     if output.is_repaired {
         return FileChange::UnknownChange;
     }

@@ -35,9 +35,10 @@ struct HunkHeading {
 }
 
 impl HunkHeading {
-    /// Parses the part of a heading after `@@ -`. A range without a count has one line.
+    /// Parses the part of a heading after `@@ -`, such as `12,5 +13,6 @@ fn main() {`. A range without
+    /// a count has one line.
     fn parse(ranges: &str) -> Option<HunkHeading> {
-        // An example is `12,5 +13,6 @@ fn main() {`. The part after `@@` is only for the reader.
+        // The part after `@@`, often the name of a function, is only for the reader.
         let (both_ranges, _section) = ranges.split_once(" @@")?;
         let (old_range, new_range) = both_ranges.split_once(" +")?;
         let (old_start, old_count) = old_range.split_once(',').unwrap_or((old_range, "1"));
@@ -76,8 +77,8 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
             return None;
         }
         lines.splice(start..end, hunk.new_lines.iter().cloned());
-        // Only a hunk at the end of the file can say that a newline is missing. A newline at the
-        // end of the text is an empty last line here.
+        // Only a hunk at the end of the file can say that a newline is missing. If the text ends
+        // with a newline, the last of `lines` is empty: it is added or removed with the newline.
         if hunk.old_lacks_newline && !hunk.new_lacks_newline {
             lines.push(String::new());
         } else if hunk.new_lacks_newline && !hunk.old_lacks_newline {
@@ -87,9 +88,9 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns the hunks of a recorded diff as text, without the lines with the file's name. `None` if
-/// there are no hunks, if the diff has another form, or if a hunk has other numbers of lines than
-/// its heading states.
+/// Returns the hunks of a recorded diff as text, from the first `@@ -` on, so without the lines with
+/// the file's name. `None` if there are no hunks, or if the diff is not a valid diff of one file: if
+/// it has another form, or a hunk with other numbers of lines than its heading states.
 pub fn recorded_hunks(patch: &str) -> Option<String> {
     let first_heading = if patch.starts_with("@@ -") {
         0
@@ -107,8 +108,9 @@ pub fn recorded_hunks(patch: &str) -> Option<String> {
     Some(hunks)
 }
 
-/// Parses the hunks of a diff of one file; `None` if the diff has another form. In a hunk, an empty
-/// line counts as a common line without text, whose sign (a space) was trimmed.
+/// Parses the hunks of a diff of one file; `None` if the diff has another form. Lines before the
+/// first hunk are skipped. In a hunk, an empty line counts as a common line without text, whose sign
+/// (a space) was trimmed.
 fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let mut last_sign = ' ';
@@ -133,11 +135,13 @@ fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
             }
             '-' => hunk.old_lines.push(content.to_owned()),
             '+' => hunk.new_lines.push(content.to_owned()),
-            // `\ No newline at end of file` refers to the line above it, which is of the old text,
+            // `\ No newline at end of file` is about the line above it, which is of the old text,
             // of the new text, or of both.
             '\\' => {
-                hunk.old_lacks_newline |= last_sign != '+';
-                hunk.new_lacks_newline |= last_sign != '-';
+                let is_of_old = last_sign != '+';
+                let is_of_new = last_sign != '-';
+                hunk.old_lacks_newline |= is_of_old;
+                hunk.new_lacks_newline |= is_of_new;
             }
             _ => return None,
         }

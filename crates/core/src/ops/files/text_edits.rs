@@ -9,24 +9,27 @@ use crate::format::changes::{DiffSign, diff_lines};
 use crate::session::file_calls::TextReplacement;
 use std::ops::Range;
 
-/// Applies an edit to consecutive lines of a file. `text` has no line feed after the last of these
-/// lines. `None` if a replaced text does not occur.
+/// Applies an edit to some consecutive lines of a file; `None` if a replaced text does not occur in
+/// them. `text` has no line feed after the last of these lines.
 pub fn apply_to_lines(text: &str, edits: &TextEdits) -> Option<String> {
     if edits.is_sequential {
         return replace_in_sequence(text, &edits.replacements);
     }
-    // In a file with carriage returns, the last line ends with half a line end. The other half is
+    // In a file whose lines end with `\r\n`, the text ends with half a line end. The other half is
     // added for the edit, so that both together are compared as a line end.
     if text.ends_with('\r') {
         let with_feed = format!("{text}\n");
         let edited = replace_at_once(&with_feed, &edits.replacements)?;
-        // If the edit has replaced the line end, too, the lines after these have moved up.
+        // `None` if the edit has removed the line end, too: then the line below these, which is not
+        // known, is now a part of the last.
         return edited.strip_suffix('\n').map(str::to_owned);
     }
     replace_at_once(text, &edits.replacements)
 }
 
-/// Applies an edit to the whole content of a file; `None` if the edit does not fit.
+/// Applies an edit to the whole content of a file; `None` if the edit does not fit. Where pi would
+/// accept a text that differs in white space or quotes, so does this function, as far as the tool
+/// recorded a diff.
 pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
     if edits.is_sequential {
         return replace_in_sequence(text, &edits.replacements);
@@ -37,23 +40,23 @@ pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
         return Some(format!("{mark}{edited}"));
     }
 
-    // pi also accepts old texts that differ in white space, quotes or dashes. It then rewrites
-    // whole lines, and the recorded diff shows the result.
+    // In such a case, pi rewrites whole lines, and the recorded diff shows the result. It does not
+    // show the line ends: pi gives each rewritten line the line end of the first, even if the line
+    // is otherwise the same. So the rewritten lines are searched for.
     let with_feeds = normalize_line_ends(unmarked);
     let patched = apply_patch(&with_feeds, edits.patch.as_deref()?)?;
     let rewritten = match find_rewritten_lines(&with_feeds, &patched, &edits.replacements) {
         Some(found) if replace_ranges(&with_feeds, &found) == patched => found,
-        // The lines that pi rewrote are not found. These matter only for the line ends of lines
-        // that stayed the same, so the changed lines of the diff are used instead.
+        // They are not found. The lines that the diff changes are the best guess.
         _ => changed_lines(&with_feeds, &patched),
     };
     let edited = replace_in_original(unmarked, &rewritten);
     Some(format!("{mark}{edited}"))
 }
 
-/// Applies a recorded diff to the whole content of a file; `None` if the diff does not fit. The
-/// diff contains neither the byte order mark nor carriage returns. The text keeps its own. New
-/// lines get the line end of the line where the change starts.
+/// Applies a diff that oh-my-pi recorded to the whole content of a file; `None` if the diff does not
+/// fit. The diff contains neither the byte order mark nor carriage returns, so the text keeps its
+/// own. New lines get the line end of the line where the change starts.
 pub fn apply_diff_to_whole(text: &str, diff: &str) -> Option<String> {
     let (mark, unmarked) = split_byte_order_mark(text);
     let with_feeds = normalize_line_ends(unmarked);
@@ -85,7 +88,8 @@ fn replace_at_once(text: &str, replacements: &[TextReplacement]) -> Option<Strin
     }
 }
 
-/// Applies each replacement to the result of the one before; `None` if an old text does not occur.
+/// Applies each replacement to the result of the one before; `None` if an old text is empty or does
+/// not occur. Without `replaces_all`, only its first occurrence is replaced.
 fn replace_in_sequence(text: &str, replacements: &[TextReplacement]) -> Option<String> {
     let mut edited = text.to_owned();
     for replacement in replacements {
@@ -182,9 +186,9 @@ pub fn normalize_line_ends(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Replaces ranges of the original text, given as ranges of the normalized one, which has line
-/// feeds only. The ranges are sorted, and do not overlap. Other lines keep their line ends. New
-/// lines get the line end of the line in which the replaced range starts.
+/// Replaces ranges of the original text, given as ranges of the normalized one, in which each line
+/// end is `\n`. The ranges must be sorted, and must not overlap. Other lines keep their line ends.
+/// New lines get the line end of the line in which the replaced range starts.
 fn replace_in_original(original: &str, replacements: &[RangeReplacement]) -> String {
     let offsets = OriginalOffsets::new(original);
     let mut edited = JoinedText::default();
@@ -251,9 +255,9 @@ impl JoinedText {
 /// Returns the line end of the line at an offset: `\n`, `\r\n` or `\r`. A last line without a line
 /// end gets that of the line before. A lone `\r` counts as a line end only in a text without `\n`.
 fn line_end_at(text: &str, offset: usize) -> &'static str {
-    let feed_after = text[offset..].find('\n').map(|distance| offset + distance);
-    let nearest_feed = feed_after.or_else(|| text[..offset].rfind('\n'));
-    let Some(feed) = nearest_feed else {
+    let feed_of_line = text[offset..].find('\n').map(|distance| offset + distance);
+    let feed = feed_of_line.or_else(|| text[..offset].rfind('\n'));
+    let Some(feed) = feed else {
         return if text.contains('\r') { "\r" } else { "\n" };
     };
     if text[..feed].ends_with('\r') {

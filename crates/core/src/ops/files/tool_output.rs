@@ -80,9 +80,10 @@ impl ToolOutput {
     }
 
     /// Returns the lines of a file that `read` printed, without the notice that there are more
-    /// lines. `arguments` are the arguments of the call.
+    /// lines. `arguments` are the arguments of the call: `offset` is the number of the first line,
+    /// from 1.
     pub fn read_lines(self, arguments: Raw) -> FileChange {
-        // oh-my-pi stores the printed lines also by themselves, without a notice.
+        // oh-my-pi also stores the printed lines in the details, without a notice.
         if let Some(displayed) = self.displayed {
             return displayed.into_change();
         }
@@ -159,9 +160,10 @@ impl ReadPart {
     }
 }
 
-/// Reads what was recorded of one file. `None` if members are missing, if the file was deleted, or
-/// if it was moved and its new text is not recorded.
+/// Reads what oh-my-pi's `edit` recorded of one file. `None` if members are missing, if the file was
+/// deleted, or if it was moved and its new text is not recorded.
 fn read_recorded_file(file: Raw) -> Option<RecordedFile> {
+    // In one walk, because the texts may be long.
     let [path, diff, old_text, new_text, operation, move_to] =
         find_members(file, ["path", "diff", "oldText", "newText", "op", "move"]);
     let path = path.and_then(Raw::text)?;
@@ -204,11 +206,11 @@ fn read_whole_text(value: Raw) -> Option<String> {
 }
 
 /// Reads the lines of a file that oh-my-pi's `read` printed; `None` if lines between them are
-/// missing.
+/// missing. If all lines of the file were printed, their number is set.
 ///
-/// The number of lines in the file is set only if all were printed. A line feed at the end of the
-/// file is not printed: only `fileSize`, in bytes, shows whether there is one. If so, the empty
-/// text after it counts as another line here, unlike in `totalLines`: `"a\n"` has two lines.
+/// The tool does not print a line feed at the end of the file: only `fileSize`, in bytes, shows
+/// whether there is one. If so, the empty text after it counts as another line here, unlike in
+/// `totalLines`: `"a\n"` has two lines.
 fn read_displayed(details: Raw) -> Option<ReadPart> {
     let PrintedLines {
         first_line,
@@ -253,7 +255,8 @@ fn read_printed_lines(displayed: Raw) -> Option<PrintedLines> {
     let text = displayed.get_text("text")?.into_string_lossy();
     let first_line = displayed.get("startLine")?.number()? as usize;
     let count = text.split('\n').count();
-    // There must be one number per printed line, and the numbers must be consecutive.
+    // There must be one number per printed line, and the numbers must be consecutive. Otherwise,
+    // lines between the printed ones are missing.
     let mut next_line = first_line;
     for number in displayed.get("lineNumbers")?.items() {
         if number.number() != Some(next_line as f64) {
@@ -262,6 +265,7 @@ fn read_printed_lines(displayed: Raw) -> Option<PrintedLines> {
         next_line += 1;
     }
     let number_count = next_line - first_line;
+    // Lines are numbered from 1.
     if first_line == 0 || number_count != count || text.ends_with(CUT_NOTICE) {
         return None;
     }
@@ -279,9 +283,13 @@ struct MoreNotice<'a> {
     line_count: Option<usize>,
 }
 
-/// Splits the notice from the end of a text that `read` printed. `None` if there is no notice.
-/// Notices are `[Showing lines 1-20 of 90. … to continue.]` and `[70 more lines in file. Use
-/// offset=21 to continue.]`.
+/// Splits the notice from the end of a text that `read` printed. `None` if there is no notice. It
+/// has one of these forms, both of a file of 90 lines:
+///
+/// ```text
+/// [Showing lines 1-20 of 90. … to continue.]
+/// [70 more lines in file. Use offset=21 to continue.]
+/// ```
 fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
     let (text_before, notice) = text.rsplit_once("\n\n[")?;
     if !notice.ends_with("to continue.]") {
@@ -290,17 +298,7 @@ fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
     let line_count = if notice.starts_with("Showing lines ") {
         number_after(notice, " of ")
     } else {
-        // The notice begins with the number of lines that were not printed. `next_line` is the
-        // number, from 1, of the first of these.
-        let start_of_notice = "";
-        let hidden_count = number_after(notice, start_of_notice);
-        let next_line = number_after(notice, "offset=");
-        match (hidden_count, next_line) {
-            (Some(hidden_count), Some(next_line)) => {
-                Some((next_line + hidden_count).saturating_sub(1))
-            }
-            _ => None,
-        }
+        line_count_of_offset_notice(notice)
     };
     Some(MoreNotice {
         text_before,
@@ -308,10 +306,23 @@ fn split_notice(text: &str) -> Option<MoreNotice<'_>> {
     })
 }
 
+/// Returns the number of lines of a file from a notice such as `70 more lines in file. Use
+/// offset=21 to continue.]`.
+fn line_count_of_offset_notice(notice: &str) -> Option<usize> {
+    let hidden_count = leading_number(notice)?;
+    let first_hidden_line = number_after(notice, "offset=")?;
+    Some((first_hidden_line + hidden_count).saturating_sub(1))
+}
+
 /// Returns the number directly after the first occurrence of `word` in a text.
 fn number_after(text: &str, word: &str) -> Option<usize> {
     let (_, after_word) = text.split_once(word)?;
-    let digits = after_word.split(|c: char| !c.is_ascii_digit()).next()?;
+    leading_number(after_word)
+}
+
+/// Returns the number at the start of a text, such as 70 for `70 more lines`.
+fn leading_number(text: &str) -> Option<usize> {
+    let digits = text.split(|c: char| !c.is_ascii_digit()).next()?;
     digits.parse().ok()
 }
 
