@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 /// Finds the entries that are to become children of the last entry of a fused line. Returns them by
 /// this last entry.
 ///
-/// A fused line is one of a file of version 1 on which there were several entries; the repair has
-/// separated them. In version 1, entries have no ids, and each is the child of the one before.
-/// Migration could not read the fused line, and linked the entries around it:
+/// A fused line had several entries of version 1, which the repair has separated. In version 1,
+/// entries have no ids, and each is the child of the one before. But this file was migrated to
+/// another version, which could not read the fused line, and linked the entries around it:
 ///
 /// ```text
 /// file         a    b c (fused)    d
@@ -30,8 +30,7 @@ pub(super) fn find_continuations(
     }
 
     let mut continuations = BTreeMap::new();
-    // A run has the entries of one fused line, or of several adjacent ones: each entry is directly
-    // after the one before.
+    // A run has the entries of one fused line, or of several adjacent ones: `b c` in the picture.
     for run in fused.chunk_by(|one, next| next.previous() == Some(*one)) {
         let entry_before_run = run[0].previous();
         let last = run[run.len() - 1];
@@ -53,8 +52,9 @@ pub(super) fn find_continuations(
     continuations
 }
 
-/// Maps the id of each lost entry to the new parent of its children. This is the parent of the lost
-/// entry or, if it is unknown or missing, the entry before the lost one in the file.
+/// Maps the id of each lost entry (one whose line the repair removed) to the new parent of its
+/// children. This is the parent of the lost entry or, if it is unknown or missing, the entry before
+/// the lost one in the file.
 pub(super) fn find_replacement_parents(
     session: &Session,
     repair: &LineRepair,
@@ -74,37 +74,28 @@ pub(super) fn find_replacement_parents(
             .entries
             .partition_point(|entry| entry.line.0 <= lost.lines_before);
         let next_entry = EntryIx::new(next_index);
-        let entry_before = next_entry.previous();
         let Some(id) = id_of_lost_entry(session, lost, next_entry, &lost_ids) else {
             continue;
         };
         let parent = match &lost.parent {
-            LostParent::Root => Position::Root,
-            LostParent::Unknown => entry_before.into(),
-            LostParent::Id(parent_id) => {
-                if let Some(parent) = session.find_entry(parent_id) {
-                    Position::Entry(parent)
-                } else if let Some(Position::Entry(replacement)) =
-                    replacements.get(parent_id.as_bytes())
-                {
-                    // The parent is lost as well. It is earlier in the file, so its replacement is
-                    // known already.
-                    Position::Entry(*replacement)
-                } else {
-                    entry_before.into()
-                }
-            }
+            LostParent::Root => Some(Position::Root),
+            LostParent::Unknown => None,
+            LostParent::Id(parent_id) => match session.find_entry(parent_id) {
+                Some(parent) => Some(Position::Entry(parent)),
+                // If the parent is lost as well, it is earlier in the file, so its replacement is
+                // known already.
+                None => replacements.get(parent_id.as_bytes()).copied(),
+            },
         };
-        replacements.insert(id, parent);
+        let entry_before = Position::from(next_entry.previous());
+        replacements.insert(id, parent.unwrap_or(entry_before));
     }
     replacements
 }
 
-/// Returns the id of a lost entry, read from its line or inferred from the entry after it; `None`
-/// if both fail.
-///
-/// If the parent of the next entry is not in the file, and is not another lost entry, it must be
-/// the lost entry: each entry is usually a child of the one before.
+/// Returns the id of a lost entry. If it could not be read from the line, it is inferred from the
+/// next entry: that is usually a child of the lost one, so the lost entry has the id that the next
+/// one names as its parent. `None` if that parent is in the file, or is another lost entry.
 fn id_of_lost_entry(
     session: &Session,
     lost: &LostEntry,

@@ -614,6 +614,10 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
     // Several unreadable lines in a row.
     let next = &message("y", "x")[..70];
     assert_eq!(tree(&file(&[&a, torn, next, &message("c", "y")])), "a< c<a");
+    // The first of them began another conversation, so the child of the second does, too.
+    let root = &message("x", "")[..70];
+    assert_eq!(tree(&file(&[&a, root, next, &message("c", "y")])), "a< c<");
+    assert_eq!(tree(&file(&[&a, root, &message("c", "x")])), "a< c<");
 }
 
 #[test]
