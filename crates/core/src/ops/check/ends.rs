@@ -32,8 +32,9 @@ pub(super) struct Ends<'s> {
 }
 
 impl<'s> Ends<'s> {
-    /// Prepares the ends of a session, before any entry is added: there are none. The owner of each
-    /// tool result is found here, because a result may be added before the results above it.
+    /// Prepares for adding the entries of a session: there are no ends yet. Finds the owner of each
+    /// tool result (the entry that it is a part of) now, because a result may be added before the
+    /// results above it.
     ///
     /// `links` has the repaired parents of all entries except orphans.
     pub fn new(session: &'s Session, links: &LinkRepair) -> Ends<'s> {
@@ -60,9 +61,9 @@ impl<'s> Ends<'s> {
     /// If there is none, returns the uppermost tool result.
     fn find_owner(&self, ix: EntryIx) -> EntryIx {
         let mut current = ix;
-        // An owner links to itself. Usually, the first link leads to it. There are two if a result
-        // at the top got its parent from `add_entry`: the results below link to that result, which
-        // links to its new owner.
+        // An owner links to itself. Usually, the first link leads to it. There are two if a tool
+        // result was a root until `add_entry` gave it a parent: the results below link to that
+        // result, which now links to its new owner.
         loop {
             let next = self.owner_links[current.index()];
             if next == current {
@@ -72,9 +73,8 @@ impl<'s> Ends<'s> {
         }
     }
 
-    /// Whether the owner of `ix`, an added entry, is the only end. An owner that comes later in the
-    /// file counts as that end until a child of it is added, if it continues the end: if the end is
-    /// one of its ancestors.
+    /// Whether the conversation has only one end so far (an entry without a child), and `ix`, an
+    /// added entry, is that end. A tool result is if its owner, the entry that it is a part of, is.
     ///
     /// `links` has the repaired parents so far.
     pub fn is_only_end(&self, ix: EntryIx, links: &LinkRepair) -> bool {
@@ -83,6 +83,8 @@ impl<'s> Ends<'s> {
             return false;
         }
 
+        // Usually, the owner itself is the end. But the owner of a tool result may come later in the
+        // file, and is then no end yet. Being a descendant of the end is enough for it.
         let mut above = Some(owner);
         while let Some(entry) = above {
             let part_of = self.find_owner(entry);
@@ -94,11 +96,11 @@ impl<'s> Ends<'s> {
         false
     }
 
-    /// Adds the next entry in file order. `parent` is its parent after the repair, which may come
-    /// later in the file.
+    /// Adds the next entry in file order, and updates the ends (the entries without a child).
+    /// `parent` is its parent after the repair, which may come later in the file.
     pub fn add_entry(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let parent_owner = parent.map(|parent| self.find_owner(parent));
-        // A tool result changes no end: it becomes a part of its owner.
+        // A tool result is neither an end nor a child, but a part of its owner.
         if self.session.is_message(ix, Role::ToolResult)
             && let Some(owner) = parent_owner
         {

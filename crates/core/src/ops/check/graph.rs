@@ -84,14 +84,10 @@ pub(super) fn plan_link_repair(
         return LinkRepair::default();
     }
 
-    // A root is its own parent in the union-find forest.
-    let mut union_parents: Vec<EntryIx> = session
-        .entry_indexes()
-        .map(|ix| session.entry(ix).parent.unwrap_or(ix))
-        .collect();
-    let mut original_roots = Vec::with_capacity(union_parents.len());
+    let mut trees = GrowingTrees::new(session);
+    let mut original_roots = Vec::with_capacity(session.entries.len());
     for ix in session.entry_indexes() {
-        original_roots.push(find_root(&mut union_parents, ix));
+        original_roots.push(trees.find_root(ix));
     }
     let mut odd_ids_by_line = HashMap::default();
     for odd in &repair.odd_ids {
@@ -108,14 +104,14 @@ pub(super) fn plan_link_repair(
         findings,
         odd_ids_by_line,
         original_roots,
-        union_parents,
+        trees,
         links: LinkRepair::default(),
         continuations: find_continuations(session, repair),
         dangling_ids,
     };
     // Ids first: a finding about a parent names the parent by its new id.
-    graph.check_ids();
-    graph.check_parents(repair);
+    graph.repair_ids();
+    graph.repair_parents(repair);
     graph.links
 }
 
@@ -145,9 +141,8 @@ struct Graph<'s, 'f> {
     odd_ids_by_line: HashMap<LineNo, &'s OddIds>,
     /// By entry: the root of its tree before any repair.
     original_roots: Vec<EntryIx>,
-    /// By entry: an ancestor in its tree, or itself if it is a root (a union-find forest). Two
-    /// trees are joined when a root gets a parent.
-    union_parents: Vec<EntryIx>,
+    /// The trees after the repair as planned so far.
+    trees: GrowingTrees,
     /// The repair as planned so far.
     links: LinkRepair,
     /// Maps the last of several entries that shared a line to the entry that becomes its child: see
@@ -159,9 +154,9 @@ struct Graph<'s, 'f> {
 }
 
 impl<'s> Graph<'s, '_> {
-    /// Reports entries without an id, and entries whose id a later entry has as well. Gives each of
-    /// these a new id.
-    fn check_ids(&mut self) {
+    /// Reports entries without an id, and entries whose id a later entry has as well. Plans a new id
+    /// for each of these.
+    fn repair_ids(&mut self) {
         let session = self.session;
         for ix in session.entry_indexes() {
             let entry = session.entry(ix);
@@ -233,8 +228,8 @@ impl<'s> Graph<'s, '_> {
         id
     }
 
-    /// Reports entries with a wrong parent, and gives an entry another parent if this is certain.
-    fn check_parents(&mut self, repair: &LineRepair) {
+    /// Reports entries with a wrong parent, and plans another one for each for which it is certain.
+    fn repair_parents(&mut self, repair: &LineRepair) {
         let session = self.session;
         let replacements = find_replacement_parents(session, repair);
         let entries_by_odd_id = self.entries_by_odd_id();
@@ -248,7 +243,7 @@ impl<'s> Graph<'s, '_> {
         for ix in session.entry_indexes() {
             match self.classify_parent(ix) {
                 ParentState::Ordinary => {}
-                ParentState::InCycle => self.check_cycle(ix),
+                ParentState::InCycle => self.repair_cycle(ix),
                 ParentState::Forward(parent) => self.report_forward_parent(ix, parent),
                 ParentState::Missing(missing_id) => {
                     let replacement = replacements.get(missing_id.as_bytes()).copied();
@@ -268,10 +263,10 @@ impl<'s> Graph<'s, '_> {
                 }
                 ParentState::Odd(odd_id) => {
                     let parent = entries_by_odd_id.get(odd_id).copied();
-                    self.check_odd_parent(ix, parent);
+                    self.repair_odd_parent(ix, parent);
                 }
                 ParentState::Unlinked => {
-                    // `check_ids` has reported the missing id, which is the same defect.
+                    // `repair_ids` has reported the missing id, which is the same defect.
                     self.try_attach(ix, ix.previous().into());
                 }
             }
@@ -327,7 +322,7 @@ impl<'s> Graph<'s, '_> {
 
     /// Reports a `parentId` that is neither a string nor null, such as `7`. `parent` is the entry
     /// whose `id` has the same value: if there is one, the entry becomes its child.
-    fn check_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
+    fn repair_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
         let finding = finding_in_entry(self.session, ix, FindingKind::OddParent, message)
             .with_worst_case(self.is_active[ix.index()]);
@@ -341,8 +336,8 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Where several entries shared a line, makes the entry after the line a child of the last of
-    /// them: see [`find_continuations`]. Must be called once, when nothing needs the continuations
-    /// any more.
+    /// them: see [`find_continuations`]. Empties `continuations`, so it must be called after
+    /// [`repair_ids`](Self::repair_ids), which reads them.
     fn attach_continuations(&mut self) {
         // Taken out of `self`, which the loop changes.
         let continuations = std::mem::take(&mut self.continuations);
@@ -365,8 +360,8 @@ impl<'s> Graph<'s, '_> {
     ///
     /// An orphan stays a root if neither exists, or if both would close a cycle.
     ///
-    /// Must be called last: the ends are counted with the repaired parents of all other entries, so
-    /// that a second repair changes nothing.
+    /// Must be called when all other entries have their repaired parents, with which the ends are
+    /// counted. Otherwise, a second repair might find other ends, and attach more orphans.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
         // The ends among the entries before `ix`, the entry of the loop below.
@@ -380,7 +375,7 @@ impl<'s> Graph<'s, '_> {
                     .previous()
                     .filter(|&before| ends.is_only_end(before, &self.links));
                 // The sibling's parent is tried first, because the end may be the sibling itself.
-                let candidates = [parent_of_sibling, end_before];
+                let candidates = [parent_of_sibling, end_before].into_iter().flatten();
                 let finding = match self.attach_to_first(ix, candidates) {
                     Some(parent) => {
                         new_parents_by_missing_id.insert(orphan.missing_id, parent);
@@ -396,9 +391,9 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Reports an entry of a cycle. Loading has cut the cycle at the entry that now has no parent;
-    /// the repair cuts it there, too.
-    fn check_cycle(&mut self, ix: EntryIx) {
+    /// Reports an entry of a cycle. Loading has cut the cycle by taking the parent away from one of
+    /// its entries; the repair cuts it there, too.
+    fn repair_cycle(&mut self, ix: EntryIx) {
         let session = self.session;
         // A cycle is the worst case if the agent runs into it on the way from the leaf to the root.
         let root = self.original_roots[ix.index()];
@@ -406,7 +401,7 @@ impl<'s> Graph<'s, '_> {
             .leaf
             .is_some_and(|leaf| self.original_roots[leaf.index()] == root);
 
-        // Of the entry at which the cycle was cut, the id of the parent is dangling since then.
+        // Of the entry at which it cut the cycle, loading keeps the stored parent as a dangling id.
         let stored_parent = session
             .dangling_id(ix)
             .and_then(|id| session.find_entry(&id));
@@ -515,16 +510,13 @@ impl<'s> Graph<'s, '_> {
     /// root.
     ///
     /// Returns false and changes nothing if this would close a cycle: if `ix` is `parent` or one of
-    /// its ancestors. As `ix` is a root, this is so if it is the root of the tree of `parent`.
+    /// its ancestors.
     fn try_attach(&mut self, ix: EntryIx, parent: Position) -> bool {
         if let Position::Entry(above) = parent {
-            let root = find_root(&mut self.union_parents, above);
-            let would_close_cycle = root == ix;
-            if would_close_cycle {
+            let is_joined = self.trees.try_join(ix, above);
+            if !is_joined {
                 return false;
             }
-            // The tree of `ix` becomes a part of the other.
-            self.union_parents[ix.index()] = root;
         }
         self.links.new_parents.insert(ix, parent);
         true
@@ -545,13 +537,12 @@ impl<'s> Graph<'s, '_> {
     fn attach_to_first(
         &mut self,
         ix: EntryIx,
-        candidates: [Option<EntryIx>; 2],
+        candidates: impl Iterator<Item = EntryIx>,
     ) -> Option<EntryIx> {
-        for candidate in candidates {
-            if let Some(parent) = candidate
-                && self.try_attach(ix, Position::Entry(parent))
-            {
-                return candidate;
+        for parent in candidates {
+            let is_attached = self.try_attach(ix, Position::Entry(parent));
+            if is_attached {
+                return Some(parent);
             }
         }
         None
@@ -623,16 +614,46 @@ struct Orphan<'s> {
     finding: Finding,
 }
 
-/// Returns the root of an entry's tree in a union-find forest. Shortens the path to the root on the
-/// way, so that later calls are fast.
-fn find_root(union_parents: &mut [EntryIx], ix: EntryIx) -> EntryIx {
-    let mut current = ix;
-    loop {
-        let next = union_parents[current.index()];
-        if next == current {
-            return current;
+/// The trees of a session while roots get parents, which joins trees. This is a union-find forest:
+/// it finds the root of an entry without a walk through all ancestors.
+struct GrowingTrees {
+    /// By entry: an ancestor in its tree; itself if it is a root.
+    ancestors: Vec<EntryIx>,
+}
+
+impl GrowingTrees {
+    /// Returns the trees as they are in a session.
+    fn new(session: &Session) -> GrowingTrees {
+        let mut ancestors = Vec::with_capacity(session.entries.len());
+        for ix in session.entry_indexes() {
+            ancestors.push(session.entry(ix).parent.unwrap_or(ix));
         }
-        union_parents[current.index()] = union_parents[next.index()];
-        current = union_parents[current.index()];
+        GrowingTrees { ancestors }
+    }
+
+    /// Returns the root of an entry's tree. On the way, links each entry to a higher ancestor, so
+    /// that later calls are fast.
+    fn find_root(&mut self, ix: EntryIx) -> EntryIx {
+        let mut current = ix;
+        loop {
+            let above = self.ancestors[current.index()];
+            if above == current {
+                return current;
+            }
+            let higher = self.ancestors[above.index()];
+            self.ancestors[current.index()] = higher;
+            current = higher;
+        }
+    }
+
+    /// Makes the tree of `root` a part of the tree of `other`. Returns false and changes nothing if
+    /// it is the same tree.
+    fn try_join(&mut self, root: EntryIx, other: EntryIx) -> bool {
+        let other_root = self.find_root(other);
+        if other_root == root {
+            return false;
+        }
+        self.ancestors[root.index()] = other_root;
+        true
     }
 }

@@ -119,10 +119,12 @@ pub(super) struct OddIds {
 impl LineRepair {
     /// Returns the line of the source that a line of the repaired file comes from.
     pub fn source_line(&self, line: LineNo) -> LineNo {
-        let following = self
+        // The last mapped line at or before this one. From there on, both files number their lines
+        // with the same offset.
+        let mapped_before = self
             .line_map
             .partition_point(|mapped| mapped.repaired <= line.0);
-        let nearest = match following.checked_sub(1) {
+        let nearest = match mapped_before.checked_sub(1) {
             Some(index) => self.line_map[index],
             None => MappedLine::FIRST,
         };
@@ -167,8 +169,8 @@ impl LineRepair {
         }
     }
 
-    /// Adds a value, unchanged, as a line of its own. The bytes are not copied: the repaired file
-    /// refers to the source.
+    /// Adds a value, unchanged, as a line of its own to the repaired file, which refers to the bytes
+    /// in the source. If the value has no newline of its own in the source, it gets one.
     pub fn keep_value(&mut self, located: &LocatedValue) {
         self.count_repaired_line(located.number);
         self.report_missing_newline(located);
@@ -204,10 +206,7 @@ impl LineRepair {
     }
 
     /// Reports that the file does not begin with a header, and adds `header` to the repaired file.
-    /// `first_entry` is the value before which it is added.
-    ///
-    /// Must be called before any entry is added, because the version of the header decides how
-    /// entries are checked.
+    /// Must be called before the first entry is checked: the version of the header decides how.
     pub fn add_header(&mut self, first_entry: &LocatedValue, header: NewHeader) {
         let message = match header.source_line {
             Some(line) => format!(
@@ -230,16 +229,16 @@ impl LineRepair {
         self.file.push_new_bytes(b"\n");
     }
 
-    /// Counts the next line of the repaired file. Records `source_line`, from which the line comes,
-    /// unless this follows from the lines before.
+    /// Counts the next line of the repaired file, which comes from `source_line`. The line map gets
+    /// an element only where source and repaired file number their lines with another offset than
+    /// before: one for a long run of unchanged lines.
     pub fn count_repaired_line(&mut self, source_line: LineNo) {
         self.repaired_lines += 1;
         let previous = self.line_map.last().copied().unwrap_or(MappedLine::FIRST);
-        // As long as the two numbers differ by the same amount, the last element of the map is
-        // enough. Lines may be added and removed, so the amount has a sign.
-        let shift = i64::from(source_line.0) - i64::from(self.repaired_lines);
-        let known_shift = i64::from(previous.source) - i64::from(previous.repaired);
-        if shift != known_shift {
+        // Lines may be added and removed, so the offset has a sign.
+        let offset = i64::from(source_line.0) - i64::from(self.repaired_lines);
+        let previous_offset = i64::from(previous.source) - i64::from(previous.repaired);
+        if offset != previous_offset {
             self.line_map.push(MappedLine {
                 repaired: self.repaired_lines,
                 source: source_line.0,

@@ -60,19 +60,7 @@ pub(super) fn repair_lines(
         _ => repair.check_all_lines(source)?,
     }
 
-    // The last value of the file decides the leaf, so a value that is not an entry does most harm
-    // as the last.
-    for finding in &mut repair.findings {
-        let is_last_value = Some(finding.line) == repair.last_line;
-        if is_last_value
-            && matches!(
-                finding.kind,
-                FindingKind::NotAnEntry | FindingKind::SecondHeader
-            )
-        {
-            finding.is_worst_case = true;
-        }
-    }
+    repair.raise_severity_of_last_line();
     if repair.has_lf && repair.has_crlf {
         // A finding on the file as a whole is reported with its first line.
         repair.findings.push(Finding::new(
@@ -85,7 +73,7 @@ pub(super) fn repair_lines(
 }
 
 /// Whether a record that was parsed without an error is an entry in which nothing is to be repaired
-/// or reported.
+/// or reported. `blocks` are the blocks of its message.
 pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
     let has_valid_parent = match record.get(Member::ParentId) {
         Some(parent) => parent.is_string() || parent.is_null(),
@@ -94,7 +82,7 @@ pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
     if record.id.is_none() || !has_valid_parent {
         return false;
     }
-    // A second header or title is reported, and so is a message without its `message`.
+    // A header or a title line after the beginning of the file is reported.
     let is_head = is_of_kind(record, "session") || is_of_kind(record, "title");
     let lacks_message = is_of_kind(record, "message") && record.message.is_none();
     if is_head || lacks_message {
@@ -202,7 +190,6 @@ impl LineRepair {
             bytes = without_mark;
             start += BYTE_ORDER_MARK.len() as u64;
         }
-
         if line.has_newline && bytes.ends_with(b"\r") {
             self.has_crlf = true;
         } else if line.has_newline {
@@ -212,16 +199,9 @@ impl LineRepair {
         let mut scanner = Scanner::new(bytes);
         let is_blank = scanner.at_end();
         if is_blank {
-            // A blank last line without a newline does not get one, and is not counted.
-            let newline_len = u64::from(line.has_newline);
-            self.repaired_lines += u32::from(line.has_newline);
-            self.file.push_source(Span {
-                start,
-                len: bytes.len() as u64 + newline_len,
-            });
+            self.keep_blank_line(start, bytes.len() as u64, line.has_newline);
             return;
         }
-
         self.last_line = Some(number);
         let mut blocks = Vec::new();
         let scanned = scan_record(&mut scanner, &mut blocks);
@@ -240,6 +220,32 @@ impl LineRepair {
         }
     }
 
+    /// Keeps a line with nothing but white space: `len` bytes at the offset `start`, and its
+    /// newline. Without a newline, it is the end of the file. It gets no newline then, and does not
+    /// count as a line.
+    fn keep_blank_line(&mut self, start: u64, len: u64, has_newline: bool) {
+        let newline_len = u64::from(has_newline);
+        self.file.push_source(Span {
+            start,
+            len: len + newline_len,
+        });
+        self.repaired_lines += u32::from(has_newline);
+    }
+
+    /// Marks the finding on the last line as the worst case if that line is a value that is not an
+    /// entry: the agents continue the conversation at the last line.
+    fn raise_severity_of_last_line(&mut self) {
+        for finding in &mut self.findings {
+            let is_other_value = matches!(
+                finding.kind,
+                FindingKind::NotAnEntry | FindingKind::SecondHeader
+            );
+            if is_other_value && Some(finding.line) == self.last_line {
+                finding.is_worst_case = true;
+            }
+        }
+    }
+
     /// Reports a byte order mark at this offset before the first line, and removes it.
     fn remove_byte_order_mark(&mut self, start: u64) {
         let finding = Finding::new(
@@ -254,8 +260,8 @@ impl LineRepair {
         });
     }
 
-    /// Checks a line that is not exactly one value. Entries and headers on the line are put on
-    /// separate lines, and the gaps (the bytes between these values, before and after them) are
+    /// Checks a line that is not exactly one value. The entries and headers that it contains are put
+    /// on separate lines, and the gaps (the bytes between these values, before and after them) are
     /// removed. Without any such value, the whole line is removed.
     fn check_broken_line(&mut self, located: &LocatedValue) {
         let expected = Expected {
@@ -271,9 +277,8 @@ impl LineRepair {
         let gaps = resync::find_gaps(located.bytes, &values);
         self.report_fused_line(located, &values, &gaps);
 
-        // Gaps and values are passed in the order of the line: a removed gap is recorded with the
-        // number of repaired lines before it. A gap may be the rest of an entry that was torn, so
-        // it is rejected as one.
+        // In the order of the line, because a removed gap is recorded with the number of repaired
+        // lines before it. A gap may be the rest of a torn entry, so it is rejected as an entry.
         let mut gaps = gaps.into_iter().peekable();
         for value in values {
             while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
@@ -286,8 +291,8 @@ impl LineRepair {
         }
     }
 
-    /// Reports a line with several values, or with a value and other bytes. `gaps` are the ranges
-    /// of the other bytes.
+    /// Reports a fused line: one with several values, or with a value and other bytes. `gaps` are
+    /// the ranges of the other bytes.
     fn report_fused_line(
         &mut self,
         located: &LocatedValue,
@@ -297,13 +302,13 @@ impl LineRepair {
         let count = values.len();
         let junk_len: usize = gaps.iter().map(|gap| gap.len()).sum();
         // If lines end with carriage returns only, the whole file is one line: the first.
-        let ends_with_returns = located.number.0 == 1 && located.bytes.contains(&b'\r');
-        // With one value, there are other bytes: the line would not be broken without them.
+        let has_returns_as_ends = located.number.0 == 1 && located.bytes.contains(&b'\r');
         let message = if count == 1 {
+            // There are other bytes, because a line with one value alone is not fused.
             format!("an entry and {junk_len} other bytes are on one line")
         } else if junk_len > 0 {
             format!("{count} values and {junk_len} other bytes are on one line")
-        } else if ends_with_returns {
+        } else if has_returns_as_ends {
             format!("lines end with carriage returns only: {count} values are on one line")
         } else {
             format!("{count} values are on one line")
@@ -317,11 +322,11 @@ impl LineRepair {
         self.findings.push(finding.with_fix(fix));
     }
 
-    /// Checks a value that was recovered from `range` of a broken line, like the value of a line of
-    /// its own. `broken_line` is that line.
+    /// Checks a value in `range` of a broken line as if it had a line of its own, which it gets if it
+    /// is kept.
     ///
-    /// If the value is kept although it has neither an id nor a parent, its line in the repaired
-    /// file is recorded as unlinked: its place alone shows which entry it follows.
+    /// If it is kept although it has neither an id nor a parent, its new line is recorded as
+    /// unlinked: its place alone shows which entry it follows.
     fn check_fused_value(&mut self, broken_line: &LocatedValue, range: Range<usize>) {
         let start = broken_line.start + range.start as u64;
         let bytes = &broken_line.bytes[range];
@@ -339,7 +344,7 @@ impl LineRepair {
             ..*broken_line
         };
 
-        // The check adds the value to the repaired file as its next line, or removes it.
+        // If the check keeps the value, it adds one line to the repaired file.
         let lines_before = self.repaired_lines;
         self.check_value(&value, &record, &blocks);
         let is_kept = self.repaired_lines == lines_before + 1;
@@ -408,10 +413,15 @@ impl LineRepair {
         {
             self.add_header(located, header);
         }
+        self.check_entry(located, record, blocks);
+    }
 
+    /// Checks an entry, and adds it to the repaired file. A message entry without a message is
+    /// removed instead, because every agent fails on it.
+    fn check_entry(&mut self, located: &LocatedValue, record: &Record, blocks: &[Block]) {
+        let value = Raw::from_checked(record.bytes);
         let is_message = is_of_kind(record, "message");
         if is_message && record.message.is_none() && value.get_some("message").is_none() {
-            // Every agent fails on such an entry.
             let finding = finding_in_record(
                 located,
                 record,
@@ -424,8 +434,8 @@ impl LineRepair {
         }
 
         self.report_blobs_and_nesting(located, record);
-        // Which of these are reported depends on the session's agent, which is known only once the
-        // repaired file is loaded.
+        // Which of these findings are reported depends on the session's agent, which is known only
+        // once the repaired file is loaded.
         for missing in find_missing_fields(record, blocks) {
             let finding =
                 finding_in_record(located, record, FindingKind::MissingField, missing.message);
@@ -437,8 +447,8 @@ impl LineRepair {
 
     /// Reports a value that is not an entry, and removes it.
     ///
-    /// In version 1, entries refer to each other by their numbers. The agents count every value
-    /// that is not falsy in JavaScript (as `null` is), so such a value stays.
+    /// In version 1, entries refer to each other by their numbers, so a value that counts stays: in
+    /// the agents, each that is truthy in JavaScript, which `null` is not.
     fn check_other_value(&mut self, located: &LocatedValue, value: Raw) {
         let finding = if value.is_null() {
             Finding::new(located.number, FindingKind::NullLine, "the line is null")
@@ -449,8 +459,8 @@ impl LineRepair {
                 "the line is a value that is not an entry",
             )
         };
-        let is_numbered = self.refers_by_number && value.is_truthy();
-        if is_numbered {
+        let counts_as_entry = self.refers_by_number && value.is_truthy();
+        if counts_as_entry {
             self.findings.push(finding);
             self.keep_value(located);
             return;
@@ -482,11 +492,11 @@ impl LineRepair {
         self.check_version(located, record);
     }
 
-    /// Checks the version of the first header, and keeps the header. The version also decides how
-    /// the entries after it are checked.
+    /// Checks the version of the first header, and keeps the header. Also sets the format that the
+    /// version stands for, which decides how the entries after it are checked.
     ///
-    /// If the version is not a number, but the agents read it as 3, it becomes the number 3; an
-    /// example is `"3"`.
+    /// If the version is not a number, but the agents read it as 3, such as `"3"`, it becomes the
+    /// number 3.
     fn check_version(&mut self, located: &LocatedValue, record: &Record) {
         let header = Raw::from_checked(record.bytes);
         let version = version_number(header);
@@ -523,8 +533,8 @@ impl LineRepair {
     }
 
     /// Checks oh-my-pi's title line. The agent overwrites the line in place, so it must have
-    /// exactly 256 bytes including its newline. A line of another width is padded, unless it is too
-    /// long.
+    /// exactly 256 bytes including its newline. A shorter line is padded. A longer one is only
+    /// reported.
     fn check_title(&mut self, located: &LocatedValue, record: &Record) {
         let line = self.report_and_convert_to_utf8(located, record);
         let width_with_newline = line.len() + 1;
