@@ -10,6 +10,7 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 use std::io;
 
 /// Adds a finding for each defect in the content of the entries. `reader` reads the file with its
@@ -45,9 +46,9 @@ pub(super) fn is_of_version_1(entry: &Entry) -> bool {
     entry.flags.contains(Flags::NO_ID_KEY) && entry.flags.contains(Flags::NO_PARENT_KEY)
 }
 
-/// Checks what an entry has of its own: that a message has content, that type and role are known,
-/// and that the time is valid. These facts were collected when the session was loaded, so no line
-/// is read.
+/// Reports a message without content, an unknown type or role, and an invalid time. These facts were
+/// collected when the session was loaded, so no line is read. `is_active` is whether the entry is on
+/// the path to the leaf, where a defect does the most harm.
 fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     let lacks_content = entry.kind == Kind::Message
@@ -60,7 +61,7 @@ fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut V
             FindingKind::NoContent,
             "the message has no content",
         );
-        // Only for this message, both agents have a content that a repair can add.
+        // For the other messages, there is no content that both agents would accept.
         if stops_oh_my_pi(entry) {
             finding = finding
                 .with_worst_case(is_active)
@@ -76,37 +77,41 @@ fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut V
 /// known role.
 fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding> {
     let entry = session.entry(ix);
+    let kind;
+    let message;
     match entry.kind {
-        Kind::Leaf => check_leaf_record(session, ix),
+        Kind::Leaf => return check_leaf_record(session, ix),
         Kind::Missing => {
-            let message = "the entry has no type";
-            let finding = finding_in_entry(session, ix, FindingKind::UnknownType, message);
-            Some(finding.with_worst_case(is_active))
+            kind = FindingKind::UnknownType;
+            message = "the entry has no type".to_owned();
         }
         Kind::Other => {
-            let name = session.kind_name(ix).to_string();
-            let message = format!("unknown type {name:?}");
-            let finding = finding_in_entry(session, ix, FindingKind::UnknownType, message);
-            Some(finding.with_worst_case(is_active))
+            kind = FindingKind::UnknownType;
+            message = format!("unknown type {:?}", session.kind_name(ix).to_string());
         }
         Kind::Message => {
-            let message = match session.role_name(ix) {
-                None => "the message has no role".to_owned(),
-                Some(name) if entry.role == Role::Other => {
-                    let name = name.to_string();
-                    format!("the role {name:?} is not known")
-                }
-                Some(_) => return None,
-            };
-            let finding = finding_in_entry(session, ix, FindingKind::UnknownRole, message);
-            Some(finding.with_worst_case(is_active))
+            kind = FindingKind::UnknownRole;
+            message = describe_unknown_role(session, ix)?;
         }
-        _ => None,
+        _ => return None,
     }
+    Some(finding_in_entry(session, ix, kind, message).with_worst_case(is_active))
 }
 
-/// Returns the finding for a leaf record. `None` if the record has no id: then only the missing id
-/// is reported, with the other missing ids.
+/// Returns the message for a message entry whose role is missing or not known; `None` if it is
+/// known.
+fn describe_unknown_role(session: &Session, ix: EntryIx) -> Option<String> {
+    let Some(name) = session.role_name(ix) else {
+        return Some("the message has no role".to_owned());
+    };
+    if session.entry(ix).role != Role::Other {
+        return None;
+    }
+    Some(format!("the role {:?} is not known", name.to_string()))
+}
+
+/// Returns the finding for a leaf record, which moves the leaf. `None` if the record has no id: then
+/// only this is reported, with the other missing ids.
 fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
     if session.entry(ix).id.is_empty() {
         return None;
@@ -121,7 +126,8 @@ fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
     Some(finding.with_worst_case(is_last))
 }
 
-/// Reports an entry that has no valid time, or that is older than its parent.
+/// Reports an entry that has no valid time, or that is older than its parent. Some types of entries
+/// may be older, because an agent or a fork writes them with an earlier time.
 fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     if entry.time_ms == Entry::NO_TIME {
@@ -174,8 +180,8 @@ fn check_labels(session: &Session, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Checks the lines of compactions and branch summaries: whether each has text, and whether the
-/// entry that a compaction keeps first is on its path.
+/// Reports compactions and branch summaries without text, and compactions that name an entry which
+/// is not on their path as the first that they keep. Reads the lines of these entries.
 fn check_summaries(
     reader: &EntryReader,
     is_active: &[bool],
@@ -203,7 +209,7 @@ fn check_summaries(
             );
         }
         if kind == Kind::Compaction
-            && let Some(message) = kept_entry_defect(session, ix, entry, &ancestry)
+            && let Some(message) = find_kept_entry_defect(session, ix, entry, &ancestry)
         {
             findings.push(finding_in_entry(
                 session,
@@ -241,10 +247,12 @@ fn marks_discarded_branch(entry: Raw) -> bool {
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-/// Returns a message if the entry that a compaction names is not in the file, or not an ancestor.
-/// This is the first kept entry, which must be named. A compaction with a native snapshot of
-/// oh-my-pi names the last entry that the snapshot covers instead, or no entry.
-fn kept_entry_defect(
+/// Returns a message if a compaction names an entry that is not in the file, or not an ancestor.
+///
+/// A compaction must name the first entry that it keeps. One with a native snapshot of oh-my-pi (the
+/// provider's own form of the summary) names the last entry that the snapshot covers instead, or
+/// none.
+fn find_kept_entry_defect(
     session: &Session,
     ix: EntryIx,
     entry: Raw,
@@ -255,11 +263,15 @@ fn kept_entry_defect(
         return None;
     }
     let is_snapshot = native::is_snapshot(entry);
-    let (description, named_id) = if is_snapshot {
-        ("last covered entry", native::last_covered_id(entry))
+    let named_id;
+    let description;
+    if is_snapshot {
+        named_id = native::last_covered_id(entry);
+        description = "last covered entry";
     } else {
-        ("first kept entry", entry.get_text("firstKeptEntryId"))
-    };
+        named_id = entry.get_text("firstKeptEntryId");
+        description = "first kept entry";
+    }
 
     let Some(named_id) = named_id else {
         if is_snapshot {
@@ -312,7 +324,7 @@ fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
         if session.is_message(ix, Role::ToolResult) {
             let id = answered_call_id(session, ix);
             open_calls.remove(&id);
-            // A call may have several results, and the first one removed it from `open_calls`.
+            // `called_ids` decides, and not `open_calls`, because a call may have several results.
             if !called_ids.contains(&id) {
                 let caller = messages_by_call.get(&id).copied();
                 findings.push(result_without_call(session, ix, &id, caller));
@@ -336,8 +348,8 @@ fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
     report_unanswered_calls(session, open_calls, findings);
 }
 
-/// Returns the finding for a tool result whose call is not on the path. `caller` is the message
-/// with this call on another branch, if there is one.
+/// Returns the finding for a tool result whose call is not on the path to it. `caller` is the
+/// message with this call on another branch, if there is one.
 fn result_without_call(
     session: &Session,
     result: EntryIx,
@@ -362,20 +374,17 @@ fn report_unanswered_calls(
     open_calls: HashMap<Text, OpenCall>,
     findings: &mut Vec<Finding>,
 ) {
-    let mut unanswered = Vec::new();
-    for (id, call) in open_calls {
+    // By entry and id, so that the order of the findings is that of the file. A hash map has none.
+    let mut unanswered = BTreeSet::new();
+    for (id, call) in &open_calls {
         if !call.is_omitted {
-            unanswered.push((call.entry, id));
+            unanswered.insert((call.entry, id.as_bytes()));
         }
     }
-    // A hash map has no order: without the sort, equal runs could print findings in another order.
-    unanswered.sort_by(|(a_entry, a_id), (b_entry, b_id)| {
-        (a_entry, a_id.as_bytes()).cmp(&(b_entry, b_id.as_bytes()))
-    });
     for (entry, id) in unanswered {
         let message = format!(
             "the tool call {:?} has no result on the active path",
-            id.to_string()
+            Text::from_wtf8(id).to_string()
         );
         findings.push(finding_in_entry(
             session,

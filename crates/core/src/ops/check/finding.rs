@@ -42,7 +42,8 @@ pub(super) fn finding_in_entry(
 }
 
 impl Finding {
-    /// Returns a finding without an entry, a fix or a consequence, which the methods below set.
+    /// Returns a finding on a line, without an entry, a fix or a consequence. The methods below set
+    /// these. The severity stays [`Severity::Note`] until `set_severity` is called.
     pub(super) fn new(line: LineNo, kind: FindingKind, message: impl Into<String>) -> Finding {
         Finding {
             line,
@@ -72,7 +73,8 @@ impl Finding {
         self
     }
 
-    /// Sets whether the defect is where it does the most harm.
+    /// Sets whether the defect is where it does the most harm, which raises the severity of some
+    /// kinds.
     pub(super) fn with_worst_case(mut self, is_worst_case: bool) -> Finding {
         self.is_worst_case = is_worst_case;
         self

@@ -10,8 +10,8 @@ const MIN_GROUP: usize = 3;
 const MAX_RANGES: usize = 8;
 
 /// Groups equal findings: those that differ only in line, entry and fix text. Fewer than
-/// `MIN_GROUP` equal findings stay separate, in groups of one. Groups are ordered by the line and
-/// kind of their first finding.
+/// `MIN_GROUP` equal findings are not worth a group, so each gets a group of its own. The groups are
+/// ordered by the line and kind of their first finding.
 pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut equal_findings: Vec<Vec<&Finding>> = Vec::new();
     // The index in `equal_findings` of the findings with each key.
@@ -58,8 +58,7 @@ pub fn describe_lines(findings: &[&Finding]) -> Option<String> {
         return None;
     }
 
-    // A run is a series of findings on the same or on adjacent lines. Each run is printed as a
-    // range.
+    // A run of findings on the same or adjacent lines is printed as a range.
     let runs: Vec<_> = findings
         .chunk_by(|one, next| next.line.0 <= one.line.0 + 1)
         .collect();

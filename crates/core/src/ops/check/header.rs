@@ -42,14 +42,14 @@ pub(super) struct SessionFileName<'n> {
 }
 
 impl<'n> SessionFileName<'n> {
-    /// Parses a file name without `.jsonl`. `None` if the name does not have the agents' form.
+    /// Parses a file name without `.jsonl`, such as `2026-01-31T12-00-00-000Z_0196…`: the time, with
+    /// `-` for `:` and `.`, and the id. `None` if the name does not have this form of the agents.
     pub fn parse(name: &'n str) -> Option<Self> {
         let (time, id) = name.split_once('_')?;
         if !is_time_in_name(time) || id.is_empty() {
             return None;
         }
-        // A file name has `-` for the `:` and `.` of a time. All of `time` is ASCII, so slices
-        // cannot fail.
+        // The time has a fixed length, and is ASCII, so slices cannot fail: `12-00-00-000Z`.
         let (date, clock) = time.split_at("0000-00-00T".len());
         let hours = &clock[..2];
         let minutes = &clock[3..5];
@@ -93,8 +93,8 @@ pub(super) struct NewHeader {
     pub is_version_1: bool,
 }
 
-/// Whether a file that failed to load may be a session that only lacks its header: the file begins
-/// with another value, or has none after its title line.
+/// Whether a file may be a session that only lacks its header, given why it failed to load: it begins
+/// with another value than a header, or has none after its title line.
 pub(super) fn may_lack_header(error: &LoadError) -> bool {
     matches!(
         error,
@@ -109,8 +109,8 @@ pub(super) fn may_lack_header(error: &LoadError) -> bool {
 }
 
 /// Returns the header for a file that does not begin with one: that of a later line, or else a new
-/// one. `None` if the file is not a session, if its name is not known, or if no header may be
-/// added.
+/// one. `None` if the file is not a session, if its name is not known, or if no header may be added
+/// ([`SessionLocation::find_cwd`]).
 pub(super) fn find_header(
     source: &dyn ReadAt,
     location: &SessionLocation,
@@ -177,8 +177,9 @@ impl HeaderlessFile {
         self.first_value == FirstValue::Entry
     }
 
-    /// Collects the facts of the next line. Blank lines and oh-my-pi's title line are skipped. Once
-    /// the file is known not to be a session ([`FirstValue::Other`]), nothing more is collected.
+    /// Collects what the header needs from the next line: see [`Self::add_record`]. Blank lines and
+    /// oh-my-pi's title line are skipped. Once the file is known not to be a session
+    /// ([`FirstValue::Other`]), nothing more is collected.
     ///
     /// If the first line is not exactly one value, the file is not a session. The exception is a
     /// header whose write was interrupted: the lines after it may be entries.
@@ -202,8 +203,9 @@ impl HeaderlessFile {
         self.add_record(number, &record);
     }
 
-    /// Collects the facts of a value that is alone on its line. The first such value also shows
-    /// whether the file is a session, and whether its entries have ids.
+    /// Collects a later header, old roles and the first time from a value that is alone on its line.
+    /// The first such value also shows whether the file is a session, and whether its entries have
+    /// ids.
     fn add_record(&mut self, number: LineNo, record: &Record) {
         if self.first_value == FirstValue::NotReadYet {
             self.first_value = if is_entry(record) {
@@ -233,15 +235,16 @@ impl HeaderlessFile {
         }
     }
 
-    /// Returns a new header. The id is from the file's name, or is that name. The time is from the
-    /// name as well, or else from the first entry. The version follows from the ids and roles of
-    /// the entries.
+    /// Returns a new header for a file with this name. The id and the time are those in the name. If
+    /// it does not have the agents' form, the whole name is the id, and the time is that of the
+    /// first entry. The version follows from the ids and roles of the entries.
     fn build_header(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
         let file_name = SessionFileName::parse(name);
         let id = match &file_name {
             Some(parts) => parts.id,
             None => name,
         };
+        // What the header has from where, for the text of the fix.
         let mut sources = vec![format!("the id {id:?} from the file's name")];
 
         let mut time = self.time;

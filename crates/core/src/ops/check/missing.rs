@@ -23,9 +23,8 @@ pub(super) struct MissingField {
     pub message: String,
 }
 
-/// Returns the first missing field of an entry, for each agent that writes such entries. If the
-/// entry is complete for one of the agents, returns nothing, because that agent may have written
-/// it.
+/// Returns the first missing field of an entry, for each agent that writes such entries. Empty if
+/// the entry is complete for one of the agents, because that agent may have written it.
 pub(super) fn find_missing_fields(record: &Record, blocks: &[Block]) -> Vec<MissingField> {
     let mut missing = Vec::new();
     for dialect in Dialect::ALL {
@@ -47,8 +46,8 @@ enum AgentFields {
     Missing(String),
 }
 
-/// Checks the fields that one agent reads without checking that they exist. For a message entry,
-/// these are the fields of its message; for any other entry, its own.
+/// Checks that an entry has the fields without which one agent would fail. For a message entry, these
+/// are fields of its message; for any other entry, its own.
 fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) -> AgentFields {
     let kind = Kind::from_string(record.kind);
     if kind == Kind::Message
@@ -59,6 +58,7 @@ fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) ->
         let Some(fields) = schema.fields.for_agent(dialect) else {
             return AgentFields::NotWritten;
         };
+        // No session file contains such a message: only the context of a model does.
         if !schema.is_stored {
             return AgentFields::NotWritten;
         }
@@ -83,8 +83,9 @@ fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) ->
     }
 }
 
-/// Returns the first missing field of a message, in the order of `fields`. `message` and `blocks`
-/// were collected when the line was scanned.
+/// Returns what a message lacks first, in the order of `fields`: a field, or one inside a field, such
+/// as `` `content`: block 2: `text` is missing ``. `message` and `blocks` were collected when the
+/// line was scanned.
 fn find_missing_in_message(
     dialect: Dialect,
     fields: &[FieldSchema],
@@ -101,8 +102,8 @@ fn find_missing_in_message(
     find_first_missing(fields, has_field, find_inside)
 }
 
-/// Returns the first missing field of an entry that is not a message, or of an object in it.
-/// `fields` are the fields of the entry's type, in whose order they are checked.
+/// Returns what an entry that is not a message lacks first, in the order of `fields`, which are those
+/// of its type: a field, or one inside a field.
 fn find_missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<String> {
     let has_field = |name: &str| entry.get(name).is_some();
     // Called only for a field that exists. `None`: nothing is missing inside it.
@@ -127,7 +128,8 @@ fn find_missing_in_blocks_of(dialect: Dialect, object: Raw) -> Option<String> {
     find_missing_in_blocks(dialect, &facts, &blocks)
 }
 
-/// Returns the first missing field in the blocks of a message, with the number of the block from 1.
+/// Returns the first missing field in the blocks of a message, such as `` block 2: `text` is missing
+/// ``: blocks are counted from 1.
 fn find_missing_in_blocks(
     dialect: Dialect,
     message: &MessageFacts,
@@ -144,7 +146,7 @@ fn find_missing_in_blocks(
     None
 }
 
-/// Returns the first missing field of a block, by the table of the block's type.
+/// Returns the first missing field of a block. Which fields it must have depends on its type.
 fn find_missing_in_block(dialect: Dialect, block: &Block) -> Option<String> {
     if !has_member(block.members, "type") {
         return Some("`type` is missing".to_owned());
@@ -156,8 +158,8 @@ fn find_missing_in_block(dialect: Dialect, block: &Block) -> Option<String> {
     )
 }
 
-/// Returns the first missing field of a turn's usage or of the cost in it. `None` if the usage is
-/// not an object.
+/// Returns the first missing field of the usage of a reply (its numbers of tokens), or of the cost in
+/// it. `None` if the usage is not an object.
 fn find_missing_in_usage(usage: Raw) -> Option<String> {
     if !usage.is_object() {
         return None;
@@ -183,11 +185,11 @@ fn has_member(members: MemberSet, name: &str) -> bool {
     members.contains(Member::named(name.as_bytes()))
 }
 
-/// Returns the first field of a table that is missing in an object, or inside one of its fields.
-/// Optional fields may be missing, and fields in [`REPORTED`] are left to other checks.
+/// Returns the first required field that an object lacks, or what one of its fields lacks, as a text
+/// such as `` `usage`: `cost` is missing ``. Fields in [`REPORTED`] are left to other checks.
 ///
-/// `has_field` returns whether the object has a field. `find_inside` returns what is missing inside
-/// an existing field of this type.
+/// `fields` is the table for the object. `has_field` returns whether the object has a field.
+/// `find_inside` returns what is missing inside an existing field of this type.
 fn find_first_missing(
     fields: &[FieldSchema],
     has_field: impl Fn(&str) -> bool,

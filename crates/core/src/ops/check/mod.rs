@@ -115,8 +115,8 @@ pub fn check_session<'a>(
     })
 }
 
-/// Loads a file and repairs its lines. Returns the repair, and the session as loaded after the
-/// repair.
+/// Loads a file and repairs its lines. Returns the repair, and the session as loaded from the file
+/// with repaired lines.
 fn load_with_repaired_lines(
     source: &dyn ReadAt,
     options: &LoadOptions,
@@ -137,13 +137,10 @@ fn load_with_repaired_lines(
     };
 
     let repair = lines::repair_lines(source, loaded.as_ref(), new_header)?;
-    if repair.file.is_unchanged(source) {
-        if let Some(session) = loaded {
-            return Ok((repair, session));
-        }
-    } else {
-        // Frees the memory of the original session, before the repaired one is loaded.
-        drop(loaded);
+    match loaded {
+        Some(session) if repair.file.is_unchanged(source) => return Ok((repair, session)),
+        // Frees the memory of the original session before the repaired one is loaded.
+        original => drop(original),
     }
     let file = repair.file.with_source(source);
     match load(&file, options) {
@@ -198,7 +195,8 @@ impl Checkup<'_> {
     }
 
     /// Writes the repaired file: its lines repaired, and the lines of some entries edited. If the
-    /// last entry of the result would not be the right leaf, a mark that sets the leaf is appended.
+    /// agents would then continue at the wrong entry, the last, a mark that sets the right leaf is
+    /// appended.
     pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
@@ -238,8 +236,8 @@ impl Checkup<'_> {
         copy_all(&repaired.with_source(&file), out)
     }
 
-    /// Returns the line, with its newline, of a mark that makes `leaf` the leaf although it is not
-    /// the last entry of the file. The mark is a child of `leaf`.
+    /// Returns the line, with its newline, of a mark: an entry that makes `leaf`, its parent, the
+    /// leaf, although `leaf` is not the last entry of the file.
     fn mark_line(&self, leaf: EntryIx) -> Vec<u8> {
         let session = &self.session;
         let from = session
@@ -247,8 +245,8 @@ impl Checkup<'_> {
             .map(|from| self.links.repaired_id(session, from));
         // The mark is read after the repair, which may have given entries new ids.
         let to = self.links.repaired_id(session, leaf);
-        // Ids are derived from record numbers. The mark gets the number after that of the last
-        // record, and no id is taken but those that `free_id` knows itself.
+        // Ids are derived from record numbers, and the mark will be the next record. `free_id` itself
+        // excludes the ids of all entries.
         let next_record = session.record_count;
         let id = self.links.free_id(session, next_record, |_| false);
         let undone_ids = [];

@@ -32,12 +32,13 @@ enum Beginning {
     BehindGap,
 }
 
-/// Returns the values of a broken line that are entries or headers beyond doubt, in order.
+/// Returns the ranges of the values of a broken line that are entries or headers beyond doubt, in
+/// order.
 ///
 /// An entry has a type, an id and a parent, unlike a block of a message, which has no parent. A
 /// header has a type and an id. An entry without an id, as in version 1, is recognized by its type
-/// and its place: see [`is_numbered`]. A value is ignored if the byte after it, such as `,` or `}`,
-/// shows that it is part of another value.
+/// and its place: see [`is_entry_without_id`]. A value is ignored if the byte after it, such as `,`
+/// or `}`, shows that it is part of another value.
 ///
 /// When the budget of [`BudgetedScan`] is used up, no more values are recovered.
 pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize>> {
@@ -58,9 +59,9 @@ pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize
         };
         // Values that were written onto one line follow each other directly. If there is something
         // else at `position`, the next recoverable value after it is searched for.
-        let mut value = scan.scan_entry(position, Beginning::OfRecord, expected_here);
+        let mut value = scan.recover_value_at(position, Beginning::OfRecord, expected_here);
         if value.is_none() {
-            value = scan.find_entry_after(position, &start_finder, expected.without_ids);
+            value = scan.recover_value_after(position, &start_finder, expected.without_ids);
         }
         let Some(value) = value else {
             return values;
@@ -106,9 +107,10 @@ impl<'l> BudgetedScan<'l> {
         }
     }
 
-    /// Returns the first recoverable entry or header that begins after `position`. `start_finder`
-    /// finds [`START`].
-    fn find_entry_after(
+    /// Returns the range of the first entry or header beyond doubt that begins after `position`, as
+    /// far as the budget suffices. `start_finder` finds [`START`], with which these begin.
+    /// `without_ids` is as in [`Expected`].
+    fn recover_value_after(
         &mut self,
         position: usize,
         start_finder: &memmem::Finder,
@@ -123,7 +125,7 @@ impl<'l> BudgetedScan<'l> {
         let search_start = position + 1;
         for offset in start_finder.find_iter(&line[search_start..]) {
             let start = search_start + offset;
-            let value = self.scan_entry(start, Beginning::BehindGap, expected);
+            let value = self.recover_value_at(start, Beginning::BehindGap, expected);
             if value.is_some() {
                 return value;
             }
@@ -132,11 +134,11 @@ impl<'l> BudgetedScan<'l> {
     }
 
     /// Returns the range of the value that begins at `start`, if it is an entry, a header or, where
-    /// one is expected, a title line. `None` for any other value, if the byte after the value shows
-    /// that it is inside of another value, and if the budget is used up.
+    /// one is expected, oh-my-pi's title line. `None` if it is another value, is not complete, or is
+    /// inside of another value; and if the budget is used up.
     ///
-    /// Takes the scanned bytes from the budget.
-    fn scan_entry(
+    /// Takes the scanned bytes from the budget. `beginning` is what comes before `start`.
+    fn recover_value_at(
         &mut self,
         start: usize,
         beginning: Beginning,
@@ -153,15 +155,17 @@ impl<'l> BudgetedScan<'l> {
         self.budget = self.budget.saturating_sub(end - start);
         let record = scanned.ok()?;
 
-        if let Some(&next_byte) = self.line.get(end)
-            && follows_inner_value(next_byte)
-        {
+        let is_inside_another = self
+            .line
+            .get(end)
+            .is_some_and(|&next_byte| follows_inner_value(next_byte));
+        if is_inside_another {
             return None;
         }
         let is_title = expected.may_be_title && is_title_slot(Raw::from_checked(record.bytes));
-        // An entry refers to its parent by id or, in older formats, by number.
-        let is_entry = is_linked(&record) || is_numbered(&record, beginning, expected);
-        if is_entry || is_title {
+        let is_entry_or_header =
+            has_id_and_parent(&record) || is_entry_without_id(&record, beginning, expected);
+        if is_entry_or_header || is_title {
             Some(start..end)
         } else {
             None
@@ -169,9 +173,9 @@ impl<'l> BudgetedScan<'l> {
     }
 }
 
-/// Whether the byte after a value shows that the value is inside of another. `,`, `]` and `}`
-/// follow a member or an item. `"` and `:` follow a value in the text of a string, or one that is a
-/// part of a key; the outer value is damaged then.
+/// Whether the byte after a value shows that the value is inside of another: of an object or array
+/// if it is `,`, `]` or `}`, as in `{"a":{…},`. After `"` and `:`, the value was in a string or in a
+/// key of a damaged value, as in `{"text":"see {…}"`.
 fn follows_inner_value(next_byte: u8) -> bool {
     matches!(next_byte, b',' | b']' | b'}' | b':' | b'"')
 }
@@ -184,11 +188,13 @@ pub(super) fn is_entry(record: &Record) -> bool {
         without_ids: false,
     };
     let is_header = record.kind.is_some_and(|kind| kind.is("session"));
-    !is_header && (is_linked(record) || is_numbered(record, Beginning::OfRecord, expected))
+    let is_record_of_session =
+        has_id_and_parent(record) || is_entry_without_id(record, Beginning::OfRecord, expected);
+    is_record_of_session && !is_header
 }
 
 /// Whether a record has a type, an id and, unless it is a header, a parent.
-fn is_linked(record: &Record) -> bool {
+fn has_id_and_parent(record: &Record) -> bool {
     let has_parent = record
         .get(Member::ParentId)
         .is_some_and(|parent| parent.is_string() || parent.is_null());
@@ -197,18 +203,18 @@ fn is_linked(record: &Record) -> bool {
 }
 
 /// Whether a record is an entry of version 1 or of the draft tree (`Format::Draft`), where entries
-/// refer to each other by number. Its type must be known, and a `message` entry must have a
-/// message.
+/// have no ids and refer to each other by number. Its type must be known, and a `message` entry must
+/// have a message.
 ///
-/// Two signs show that the record is an entry, and not a value inside of one, which may have such a
-/// type, too: the file is of these formats, and the record is at the beginning of a line or
-/// directly behind another value.
+/// A value inside of an entry may look the same. Two signs show that the record is an entry: the
+/// file is of one of these formats, and the record is at the beginning of a line or directly behind
+/// another value.
 ///
 /// - With both signs, it is certainly an entry.
 /// - With one, it must also have a time or the number of a parent. A file of a later format has
 ///   such an entry if a migration copied the line unchanged.
 /// - With none, it is not taken for an entry.
-fn is_numbered(record: &Record, beginning: Beginning, expected: Expected) -> bool {
+fn is_entry_without_id(record: &Record, beginning: Beginning, expected: Expected) -> bool {
     let kind = Kind::from_string(record.kind);
     if matches!(kind, Kind::Other | Kind::Missing) {
         return false;
@@ -264,9 +270,10 @@ pub(super) enum LostParent {
     Id(Text<'static>),
 }
 
-/// Reads the id and the parent of a lost entry from its readable members: those before the place
-/// where it breaks. If they have no id, both are read from the place where the agents write them
-/// side by side. `lines_before` is the number of lines of the repaired file before the entry.
+/// Reads the id and the parent of a lost entry (one that the repair removes) from its readable
+/// members: those before the place where it breaks. If they have no id, both are read from the first
+/// `"id":"…","parentId":…` in the bytes. `lines_before` is the number of lines of the repaired file
+/// before the entry.
 pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
     let mut lost = LostEntry {
         lines_before,
@@ -287,7 +294,7 @@ pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
         Ok(())
     });
 
-    // A header has no parent, so ids side by side are not those of a header.
+    // A header has no parent, so the two ids would be those of another entry.
     if lost.id.is_none()
         && !is_header
         && let Some(ids) = find_adjacent_ids(bytes)
@@ -295,6 +302,7 @@ pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
         lost.id = Some(ids.id);
         lost.parent = ids.parent;
     }
+    // To the agents, an empty id is none.
     lost.id = lost.id.filter(|id| !id.is_empty());
     lost
 }
@@ -315,12 +323,14 @@ struct AdjacentIds {
     parent: LostParent,
 }
 
-/// Reads the ids from the first `"id":"…","parentId":…` in the bytes. `None` if there is none, or
-/// if the id contains an escape or a control character.
+/// Reads the ids from the first `"id":"…","parentId":…` in the bytes, as the agents write them.
+/// `None` if there is none, or if the id contains a quote, an escape or a control character, as no
+/// id of the agents does.
 fn find_adjacent_ids(bytes: &[u8]) -> Option<AdjacentIds> {
     const BEFORE_ID: &[u8] = b"\"id\":\"";
     const BETWEEN_IDS: &[u8] = b"\",\"parentId\":";
-    /// The longest distance, in bytes, from the start of `"id":` to the end of the id.
+    /// The longest distance, in bytes, from the start of `"id":` to the end of the id. Ids of the
+    /// agents are far shorter.
     const MAX_KEY_DISTANCE: usize = 256;
 
     let id_end = memmem::find(bytes, BETWEEN_IDS)?;
@@ -345,19 +355,19 @@ fn find_adjacent_ids(bytes: &[u8]) -> Option<AdjacentIds> {
     })
 }
 
-/// Returns the maximum number of nested arrays and objects in a value that was validated.
+/// Returns the maximum number of nested arrays and objects in a valid value, such as 2 for `[{}]`.
 pub(super) fn nesting_depth(bytes: &[u8]) -> usize {
-    let mut open = 0_usize;
-    let mut deepest = 0;
+    let mut depth = 0_usize;
+    let mut max_depth = 0;
     for (token, _) in tokens(bytes) {
         match token {
-            b'{' | b'[' => open += 1,
-            b'}' | b']' => open = open.saturating_sub(1),
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        deepest = deepest.max(open);
+        max_depth = max_depth.max(depth);
     }
-    deepest
+    max_depth
 }
 
 #[cfg(test)]
