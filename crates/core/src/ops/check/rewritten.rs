@@ -10,9 +10,9 @@ use foldhash::HashMap;
 use pisess_store::ReadAt;
 use std::io;
 
-/// Changes the finding about each broken line that is the beginning of another line: the line is
-/// cut short. Unless the broken line is the last of the file, nothing is lost. `reader` reads the
-/// session after the repair of its lines.
+/// Rewords the finding about each broken line that is the beginning of another line: a write was cut
+/// short, and the entry was written again. Nothing is lost then, unless the broken line is the last
+/// of the file. `reader` reads the session after the repair of its lines.
 pub(super) fn report_rewritten_lines(
     repair: &LineRepair,
     source: &dyn ReadAt,
@@ -20,7 +20,7 @@ pub(super) fn report_rewritten_lines(
     findings: &mut [Finding],
 ) -> io::Result<()> {
     let session = reader.session();
-    let finding_indexes = index_broken_lines(findings);
+    let finding_indexes = index_findings_by_broken_line(findings);
     for broken in &repair.broken_lines {
         let Some(&finding_index) = finding_indexes.get(&broken.number) else {
             continue;
@@ -45,7 +45,7 @@ pub(super) fn report_rewritten_lines(
 }
 
 /// Returns the index of the finding about each broken line, by the number of the line.
-fn index_broken_lines(findings: &[Finding]) -> HashMap<LineNo, usize> {
+fn index_findings_by_broken_line(findings: &[Finding]) -> HashMap<LineNo, usize> {
     let mut indexes = HashMap::default();
     for (index, finding) in findings.iter().enumerate() {
         let is_broken_line = matches!(
@@ -59,8 +59,9 @@ fn index_broken_lines(findings: &[Finding]) -> HashMap<LineNo, usize> {
     indexes
 }
 
-/// Returns the entry of whose line `cut_line` is the beginning: the next entry after the broken
-/// line, or the last one with its id. `None` if neither is.
+/// Returns the entry whose line begins with `cut_line`, the part that was written of the broken
+/// line. Only two entries are compared: the next one after the broken line, and the last one with
+/// its id.
 fn find_whole_entry(
     broken: &BrokenLine,
     cut_line: &[u8],
@@ -71,10 +72,12 @@ fn find_whole_entry(
     let next_index = session
         .entries
         .partition_point(|entry| repair.source_line(entry.line) <= broken.number);
-    let has_next = next_index < session.entries.len();
-    let next_entry = has_next.then(|| EntryIx::new(next_index));
-    let last_entry = session.find_entry(&broken.id);
-    for candidate in [next_entry, last_entry].into_iter().flatten() {
+    let mut candidates = Vec::new();
+    if next_index < session.entries.len() {
+        candidates.push(EntryIx::new(next_index));
+    }
+    candidates.extend(session.find_entry(&broken.id));
+    for candidate in candidates {
         if reader.read_line(candidate)?.starts_with(cut_line) {
             return Ok(Some(candidate));
         }

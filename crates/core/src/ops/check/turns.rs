@@ -6,8 +6,8 @@
 //! message, and what follows the last result.
 //!
 //! ```text
-//!   before    turn: calls a, b ── result a ── message ── result b ── reply
-//!   after     turn: calls a, b ── result a ── result b ── message ── reply
+//!   before    calls a, b ── result a ── message ── result b ── reply
+//!   after     calls a, b ── result a ── result b ── message ── reply
 //! ```
 //!
 //! Some results would be moved by oh-my-pi when it builds the context. They are moved in the file
@@ -24,9 +24,9 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::io;
 
-/// Reports messages between a tool call and its result, on all branches of a file with repaired
-/// lines and links. Such messages are a gap. `links` has the parents as repaired so far: the moves
-/// that close the gaps are added to it.
+/// Reports messages between a tool call and its result (a gap), on all branches of a file with
+/// repaired lines and links. `links` has the parents as repaired so far. The moves that close the
+/// gaps are added to it.
 pub(super) fn check_result_order(
     reader: &EntryReader,
     links: &mut LinkRepair,
@@ -53,8 +53,8 @@ pub(super) fn check_result_order(
     Ok(())
 }
 
-/// Plans the moves of the late results of all certain gaps. In a file whose entries have no
-/// `parentId` to change, nothing is moved.
+/// Plans to move the results below each gap to the place above it. Nothing is moved if it is not
+/// certain which result belongs there, or if the entries of the file have no `parentId` to change.
 fn plan_moves<'s, 'p>(
     session: &'s Session,
     parents: &'p [Option<EntryIx>],
@@ -68,7 +68,6 @@ fn plan_moves<'s, 'p>(
             }
         }
     }
-
     moves
 }
 
@@ -77,8 +76,9 @@ fn has_parent_ids(session: &Session) -> bool {
     matches!(session.format, Format::V2 | Format::V3)
 }
 
-/// Reports each gap, with the new parents of the entries around it. `moves` must have the moves of
-/// all gaps, because that of a later gap may change the parent of an entry around an earlier one.
+/// Reports each gap (the messages between a call and its result), with the new parents of the
+/// entries around it. `moves` must have the moves of all gaps, because that of a later gap may change
+/// the parent of an entry around an earlier one.
 fn report_gaps(
     reader: &EntryReader,
     gaps: &[Gap],
@@ -93,8 +93,7 @@ fn report_gaps(
             .results
             .iter()
             .any(|result| sent_entries.contains(result));
-        // If the gap is in the context that is sent to the model, the next request fails. The
-        // finding then has the severity of the worst case.
+        // Worst case: the gap is in the context that is sent to the model, so the next request fails.
         let finding = gap.to_finding(session).with_worst_case(is_sent);
         let changed = moves.changed_entries(gap);
         if changed.is_empty() {
@@ -191,8 +190,7 @@ struct Call<'s> {
 /// Returns the results that do not directly follow their call: the nearest message above such a
 /// result does not make its call, or there is none.
 fn find_separated_answers<'s>(session: &'s Session, messages: &MessageTree) -> Vec<Answer<'s>> {
-    // Calls are compared with their messages, because a call on another branch may have the same
-    // id.
+    // Not only the ids, because a call on another branch may have the same id.
     let mut calls: HashSet<Call> = HashSet::default();
     for call in &session.collected.tool_calls {
         calls.insert(Call {
@@ -242,12 +240,12 @@ struct Gap<'s> {
 /// Returns the gaps in front of separated results. Gaps nearer to a root come first.
 ///
 /// A separated result belongs to no gap if its call is not above it, or if another result directly
-/// follows the call on the path to it. Results of one turn that are below the same first message
-/// share a gap, except that results whose call has several are in a gap of their own:
+/// follows the call on the path to it. Results of the same calling message that are below the same
+/// first message share a gap, except that results whose call has several are in a gap of their own:
 ///
 /// ```text
-///   turn: calls a, b ── message ── result a ── reply ── result b
-///                       └ the first message of the gap of both results
+///   calls a, b ── message ── result a ── reply ── result b
+///                 └ the first message of the gap of both results
 /// ```
 fn find_gaps<'s>(
     session: &'s Session,
@@ -267,18 +265,16 @@ fn find_gaps<'s>(
     // The last gap of each group, by its index in `gaps`.
     let mut last_gaps: HashMap<GapGroup, usize> = HashMap::default();
     for LateResult { call, result } in late_results {
-        let is_answered_above = match direct_results.get(&call) {
-            Some(direct) => direct
-                .iter()
-                .any(|&earlier| ancestry.is_ancestor_or_self(earlier, result)),
-            None => false,
-        };
+        let is_answered_above = direct_results.get(&call).is_some_and(|direct| {
+            let mut direct = direct.iter();
+            direct.any(|&earlier| ancestry.is_ancestor_or_self(earlier, result))
+        });
         if is_answered_above {
             continue;
         }
 
         let group = GapGroup {
-            turn: call.message,
+            caller: call.message,
             is_certain: late_counts[&call] == 1,
         };
         // Late results are in drawing order, which visits one branch after the other. So only the
@@ -301,12 +297,12 @@ fn find_gaps<'s>(
     gaps
 }
 
-/// The gaps of a turn that are certain, or those that are not. There is one for each branch below
-/// the turn that has such results.
+/// The gaps below a message with calls that are certain, or those that are not. There is one for
+/// each branch below the message that has such results.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct GapGroup {
     /// The message with the calls.
-    turn: EntryIx,
+    caller: EntryIx,
     /// See [`Gap::is_certain`].
     is_certain: bool,
 }
@@ -317,19 +313,19 @@ struct LateResult<'s> {
     result: EntryIx,
 }
 
-/// Returns the separated results that have their call above them, each with the nearest such call.
-/// They are in drawing order: an ancestor comes before its descendants.
+/// Returns the late results: those that are separated from their call, but have it above them. Each
+/// comes with the nearest such call. They are in drawing order: ancestors come before descendants.
 fn find_late_results<'s>(
     session: &Session,
     separated: &[Answer<'s>],
     ancestry: &Ancestry,
 ) -> Vec<LateResult<'s>> {
-    let turn_by_result = find_callers(session, separated, ancestry);
+    let caller_by_result = find_callers(session, separated, ancestry);
     let mut late_results = Vec::new();
     for answer in separated {
-        if let Some(&turn) = turn_by_result.get(&answer.result) {
+        if let Some(&caller) = caller_by_result.get(&answer.result) {
             let call = Call {
-                message: turn,
+                message: caller,
                 id: answer.call_id,
             };
             late_results.push(LateResult {
@@ -342,8 +338,9 @@ fn find_late_results<'s>(
     late_results
 }
 
-/// Returns the direct results of the calls that also have late results, by call. Between a direct
-/// result and the message with its call, there are no messages, except other results:
+/// Returns, by call, the direct results of the calls that also have late ones. Between a direct
+/// result and the message with its call, there are only other results; before a late one, there are
+/// messages:
 ///
 /// ```text
 ///   calls a, b ── result a (direct) ── message ── result b (late) ── result a (late)
@@ -366,7 +363,8 @@ fn find_direct_results<'s>(
         let Some(message) = messages.message_above(answer.result) else {
             continue;
         };
-        // If this message does not make the call, the pair is no call, so the set lacks it.
+        // The call that the result has if it is direct. If it is not, the message makes no such
+        // call, so the set lacks it.
         let call = Call {
             message,
             id: answer.call_id,
@@ -378,7 +376,7 @@ fn find_direct_results<'s>(
     direct_results
 }
 
-/// Returns, for each separated result, the nearest message above it that makes its call: its turn.
+/// Returns, for each separated result, the nearest message above it that makes its call: its caller.
 /// A result whose call is not above it has none. Messages that the agents omit from the context are
 /// ignored.
 fn find_callers(
@@ -387,31 +385,31 @@ fn find_callers(
     ancestry: &Ancestry,
 ) -> HashMap<EntryIx, EntryIx> {
     let call_ids: HashSet<_> = separated.iter().map(|answer| answer.call_id).collect();
-    let mut turns_by_call_id: HashMap<&[u8], Vec<EntryIx>> = HashMap::default();
+    let mut callers_by_call_id: HashMap<&[u8], Vec<EntryIx>> = HashMap::default();
     for call in &session.collected.tool_calls {
         let id = session.bytes(call.id);
         if call_ids.contains(id) && !is_omitted(session, call.entry) {
-            turns_by_call_id.entry(id).or_default().push(call.entry);
+            callers_by_call_id.entry(id).or_default().push(call.entry);
         }
     }
 
-    let mut turn_by_result = HashMap::default();
+    let mut caller_by_result = HashMap::default();
     for answer in separated {
-        let Some(turns) = turns_by_call_id.get(answer.call_id) else {
+        let Some(callers) = callers_by_call_id.get(answer.call_id) else {
             continue;
         };
-        let turns_above = turns
+        let callers_above = callers
             .iter()
             .copied()
-            .filter(|&turn| ancestry.is_ancestor_or_self(turn, answer.result));
-        // In drawing order, an entry comes after its ancestors. So the last of several turns above
+            .filter(|&caller| ancestry.is_ancestor_or_self(caller, answer.result));
+        // In drawing order, an entry comes after its ancestors. So the last of several callers above
         // the result is the nearest.
-        let nearest = turns_above.max_by_key(|&turn| ancestry.drawing_index(turn));
-        if let Some(turn) = nearest {
-            turn_by_result.insert(answer.result, turn);
+        let nearest = callers_above.max_by_key(|&caller| ancestry.drawing_index(caller));
+        if let Some(caller) = nearest {
+            caller_by_result.insert(answer.result, caller);
         }
     }
-    turn_by_result
+    caller_by_result
 }
 
 /// Whether the agents leave a message of the model out of the context.
@@ -420,13 +418,14 @@ fn is_omitted(session: &Session, ix: EntryIx) -> bool {
     flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED)
 }
 
-/// Returns the topmost message that the model sees between a turn and a result below it. The result
-/// has to move directly above this message. If there is no such message, returns `result`.
-fn find_first_message(turn: EntryIx, result: EntryIx, messages: &MessageTree) -> EntryIx {
+/// Returns the topmost message that the model sees between a result and `caller`, the message above
+/// it that makes its call. The result has to move directly above this message. If there is no such
+/// message, returns `result`.
+fn find_first_message(caller: EntryIx, result: EntryIx, messages: &MessageTree) -> EntryIx {
     let mut first = result;
     let mut above = messages.message_above(result);
     while let Some(message) = above
-        && message != turn
+        && message != caller
     {
         first = message;
         above = messages.message_above(message);
@@ -491,8 +490,8 @@ struct ResultMoves<'s, 'p> {
 }
 
 impl<'s, 'p> ResultMoves<'s, 'p> {
-    /// Returns a state in which nothing was moved. `gaps` has the results that may be moved. If one
-    /// is, its children get another parent, so they are collected here.
+    /// Returns a state in which nothing was moved yet. `gaps` has the results that may be moved.
+    /// Their children are collected here, because they get another parent if the result is moved.
     fn new(session: &'s Session, old_parents: &'p [Option<EntryIx>], gaps: &[Gap]) -> Self {
         let mut children: HashMap<EntryIx, Vec<EntryIx>> = HashMap::default();
         for gap in gaps {
@@ -516,8 +515,13 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
         }
     }
 
-    /// Moves a result up, between the message `first` and the parent of `first`. The children of
-    /// the result become children of its parent before this move.
+    /// Moves a result up, between the message `first` and the parent of `first`. Where it was, its
+    /// children take its place:
+    ///
+    /// ```text
+    ///   before    calls ── first ── result ── child
+    ///   after     calls ── result ── first ── child
+    /// ```
     ///
     /// `result` must be one of the results that were passed to [`ResultMoves::new`].
     fn move_up(&mut self, result: EntryIx, first: EntryIx) {
@@ -551,7 +555,8 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
     }
 
     /// Returns the text of the fix for a gap, with the new parents of the `changed` entries around
-    /// it. At most [`MOST_NAMED`] of these are listed.
+    /// it, such as `the result moves before it: r1 becomes a child of a1, …`. At most [`MOST_NAMED`]
+    /// of these are listed.
     fn describe_fix(&self, gap: &Gap, changed: &[EntryIx], links: &LinkRepair) -> String {
         let id = |ix| links.repaired_id(self.session, ix).to_string();
         let mut new_links = Vec::new();
@@ -576,8 +581,8 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
     }
 
     /// Adds the new parents to the links. If the leaf is a moved result, the conversation now ends
-    /// at another entry. This entry becomes the new leaf: the nearest one above the leaf, before
-    /// the moves, that was not moved.
+    /// at another entry, which becomes the new leaf: the nearest ancestor of the leaf before the
+    /// moves that was not moved itself.
     fn apply_to(self, links: &mut LinkRepair) {
         for ix in self.session.entry_indexes() {
             let new_parent = self.new_parents[ix.index()];
