@@ -176,9 +176,9 @@ pub fn is_blob(name: &str) -> bool {
     name.starts_with(BLOB)
 }
 
-/// Returns the path to which a file of an archive is restored, by its name in the archive: `session`
-/// to the path of the session, `pruned` and `folder/…` beside it, and `blob/HASH` to the directory
-/// `blobs`.
+/// Returns the path to which a file of an archive is restored, by its name in the archive:
+/// `session` to the path of the session, `pruned` and `folder/…` beside it, and `blob/HASH` to the
+/// directory `blobs`.
 ///
 /// `None` for a blob if there is no such directory, and for all other names: an archive may come
 /// from anywhere, so it must not choose where files are written.

@@ -172,13 +172,12 @@ impl<'t> Blame<'t> {
         self.sources[index].get_or_insert(source);
     }
 
-    /// Attributes the lines of the file that are left of a text that a call wrote as the whole
+    /// Attributes the lines that the file still has of `text`, which a call wrote as the whole
     /// file. A run of lines without a distinctive one, such as a lone `}`, is not attributed,
     /// because it may come from any text.
     fn attribute_whole_file(&mut self, text: &str, source: usize) {
         let written_lines: Vec<&str> = text.lines().collect();
         let changes = diff_ranges(&written_lines, &self.lines);
-        // The ranges are indexes of lines of the file.
         for unchanged in unchanged_ranges(&changes, self.lines.len()) {
             if !has_distinctive_line(&self.lines[unchanged.clone()]) {
                 continue;

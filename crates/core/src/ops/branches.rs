@@ -39,8 +39,9 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// Returns the last entry of the branch that `tree` shows: the tip, or its nearest ancestor that
-    /// is not hidden, as the mark of a `switch` is. If all entries are hidden, returns the tip.
+    /// Returns the last entry of the branch that `tree` shows: the tip, or its nearest ancestor
+    /// that is not hidden, as the mark of a `switch` is. If all entries are hidden, returns the
+    /// tip.
     pub fn last_shown_entry(&self, session: &Session) -> EntryIx {
         for ix in session.ancestors(Some(self.tip)) {
             let kind = session.entry(ix).kind;
@@ -198,8 +199,8 @@ pub struct BranchStart {
 }
 
 /// Returns the start of the branch that contains `ix`. Its first entry is `ix` or the nearest
-/// ancestor that has siblings with which the conversation continues, too. `None` if there is only
-/// one branch. Bookkeeping does not count as a sibling: see [`find_branch_parts`].
+/// ancestor that has siblings with which the conversation continues, too. `None` if there is no
+/// such entry. Bookkeeping does not count as a sibling: see [`find_branch_parts`].
 pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
     let order: Vec<EntryIx> = tree.walk_oldest_first().collect();
     let is_part = find_branch_parts(session, &order);

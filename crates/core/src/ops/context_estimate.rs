@@ -135,8 +135,8 @@ fn is_changed_after(ix: EntryIx, path: &[EntryIx], session: &Session) -> bool {
 
 /// Returns the tokens of the system prompt and the tools, which pi's estimate of a context leaves
 /// out. pi estimates the messages alone if an edit or a compaction follows the provider's last
-/// count. That count included the prompt and the tools, so they are what it had beyond the estimates
-/// of its messages.
+/// count. That count included the prompt and the tools, so they are what it had beyond the
+/// estimates of its messages.
 ///
 /// `None` if the agent still uses the provider's count, or if the estimates were larger than it.
 /// Also `None` if payloads were pruned after the count: the count includes them, and the estimates

@@ -160,8 +160,8 @@ impl MessageReading<'_> {
         calls
     }
 
-    /// Finds the name to which the `tokens` of a tool result belong. The result contains the name of
-    /// its tool. Its file is known only from the call, so [`PartAdder`] looks the call up.
+    /// Finds the name to which the `tokens` of a tool result belong. The result contains the name
+    /// of its tool. Its file is known only from the call, so [`PartAdder`] looks the call up.
     fn measure_result(&self, result: Raw, tokens: u64) -> MeasuredMessage {
         let [tool, call_id] = find_members(result, ["toolName", "toolCallId"]);
         if self.key == PartKey::Tool
@@ -188,8 +188,8 @@ impl MessageReading<'_> {
         self.agent.estimate_message(Raw::from_checked(&reply))
     }
 
-    /// Returns the name to which the tokens of a call belong: its tool or, depending on the key, the
-    /// path of the first file that the call names. `None` if there is none.
+    /// Returns the name to which the tokens of a call belong: its tool or, depending on the key,
+    /// the path of the first file that the call names. `None` if there is none.
     fn name_of_call(&self, call: Raw) -> Option<String> {
         let [tool, arguments] = find_members(call, ["name", "arguments"]);
         if self.key == PartKey::Tool {

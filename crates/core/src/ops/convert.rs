@@ -72,8 +72,8 @@ pub fn convert_session(
     })
 }
 
-/// Lists the entries of the new session one by one, so that each can be converted. `new` may instead
-/// be a copy of the whole file, byte for byte.
+/// Lists the entries of the new session one by one, so that each can be converted. `new` may
+/// instead be a copy of the whole file, byte for byte.
 ///
 /// Such a copy does not suffice for a file in an older format, or with records that set the leaf.
 /// Then the tree is forked as the subtree below the root: this migrates entries, head records among

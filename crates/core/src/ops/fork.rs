@@ -200,8 +200,8 @@ pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) 
 }
 
 /// Returns copies of these entries, without labels and leaf records. Each copy is a child of the
-/// nearest copied ancestor. A compaction names the first entry that it keeps: if that is not copied,
-/// the next copied entry on the path replaces it.
+/// nearest copied ancestor. A compaction names the first entry that it keeps: if that is not
+/// copied, the next copied entry on the path replaces it.
 ///
 /// `is_wanted` is whether an entry belongs to the part of the session to copy. If it is true for an
 /// ancestor of one of the `entries`, that ancestor must be among them, too.
@@ -243,9 +243,9 @@ fn copy_without_labels(
     Ok(copies)
 }
 
-/// Returns how the copy of `ix` refers to its parent. `new_parent` is the nearest copied ancestor of
-/// `ix`; `None` makes the copy a root. Copies have the ids of their originals, so the reference only
-/// changes if an ancestor in between is left out.
+/// Returns how the copy of `ix` refers to its parent. `new_parent` is the nearest copied ancestor
+/// of `ix`; `None` makes the copy a root. Copies have the ids of their originals, so the reference
+/// only changes if an ancestor in between is left out.
 fn parent_of_copy(session: &Session, ix: EntryIx, new_parent: Option<EntryIx>) -> CopyParent {
     let Some(new_parent) = new_parent else {
         // Not `Unchanged`, even if `ix` is a root: its stored parent may be `""`, or an id that is
@@ -306,7 +306,8 @@ pub struct StoredTitle<'a> {
 }
 
 impl<'a> StoredTitle<'a> {
-    /// Returns a title that the user set, so that the agent does not replace it. `None` is no title.
+    /// Returns a title that the user set, so that the agent does not replace it. `None` is no
+    /// title.
     pub fn set_by_user(title: Option<Raw<'a>>) -> StoredTitle<'a> {
         StoredTitle {
             text: title,

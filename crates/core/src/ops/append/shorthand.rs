@@ -38,8 +38,8 @@ pub fn user_message(text: &Text) -> Object {
 }
 
 /// Returns the entry of an assistant message. Its tokens and costs are 0, because no model wrote
-/// it. The agents require a model all the same: the members `api`, `provider` and `model` are copied
-/// from `model_source`.
+/// it. The agents require a model all the same: the members `api`, `provider` and `model` are
+/// copied from `model_source`.
 pub fn assistant_message(text: &Text, model_source: Raw) -> Object {
     let cost = zero_members(&["input", "output", "cacheRead", "cacheWrite", "total"]).finish();
     let usage = zero_members(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"])

@@ -46,9 +46,9 @@ pub(super) fn is_of_version_1(entry: &Entry) -> bool {
     entry.flags.contains(Flags::NO_ID_KEY) && entry.flags.contains(Flags::NO_PARENT_KEY)
 }
 
-/// Reports a message without content, an unknown type or role, and an invalid time. These facts were
-/// collected when the session was loaded, so no line is read. `is_active` is whether the entry is on
-/// the path to the leaf, where a defect does the most harm.
+/// Reports a message without content, an unknown type or role, and an invalid time. These facts
+/// were collected when the session was loaded, so no line is read. `is_active` is whether the entry
+/// is on the path to the leaf, where a defect does the most harm.
 fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     let lacks_content = entry.kind == Kind::Message
@@ -110,8 +110,8 @@ fn describe_unknown_role(session: &Session, ix: EntryIx) -> Option<String> {
     Some(format!("the role {:?} is not known", name.to_string()))
 }
 
-/// Returns the finding for a leaf record, which moves the leaf. `None` if the record has no id: then
-/// only this is reported, with the other missing ids.
+/// Returns the finding for a leaf record, which moves the leaf. `None` if the record has no id:
+/// then only this is reported, with the other missing ids.
 fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
     if session.entry(ix).id.is_empty() {
         return None;
@@ -249,9 +249,9 @@ fn marks_discarded_branch(entry: Raw) -> bool {
 
 /// Returns a message if a compaction names an entry that is not in the file, or not an ancestor.
 ///
-/// A compaction must name the first entry that it keeps. One with a native snapshot of oh-my-pi (the
-/// provider's own form of the summary) names the last entry that the snapshot covers instead, or
-/// none.
+/// A compaction must name the first entry that it keeps. One with a native snapshot of oh-my-pi
+/// (the provider's own form of the summary) names the last entry that the snapshot covers instead,
+/// or none.
 fn find_kept_entry_defect(
     session: &Session,
     ix: EntryIx,

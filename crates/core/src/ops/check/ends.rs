@@ -83,8 +83,8 @@ impl<'s> Ends<'s> {
             return false;
         }
 
-        // Usually, the owner itself is the end. But the owner of a tool result may come later in the
-        // file, and is then no end yet. Being a descendant of the end is enough for it.
+        // Usually, the owner itself is the end. But the owner of a tool result may come later in
+        // the file, and is then no end yet. Being a descendant of the end is enough for it.
         let mut above = Some(owner);
         while let Some(entry) = above {
             let part_of = self.find_owner(entry);

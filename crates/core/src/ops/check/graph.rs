@@ -154,8 +154,8 @@ struct Graph<'s, 'f> {
 }
 
 impl<'s> Graph<'s, '_> {
-    /// Reports entries without an id, and entries whose id a later entry has as well. Plans a new id
-    /// for each of these.
+    /// Reports entries without an id, and entries whose id a later entry has as well. Plans a new
+    /// id for each of these.
     fn repair_ids(&mut self) {
         let session = self.session;
         for ix in session.entry_indexes() {
@@ -247,8 +247,10 @@ impl<'s> Graph<'s, '_> {
                 ParentState::Forward(parent) => self.report_forward_parent(ix, parent),
                 ParentState::Missing(missing_id) => {
                     let replacement = replacements.get(missing_id.as_bytes()).copied();
+                    let is_on_removed_line = replacement.is_some();
+                    let cut_off = self.count_cut_off(ix, &tree_sizes);
                     let finding =
-                        self.missing_parent_finding(ix, &missing_id, replacement, &tree_sizes);
+                        self.missing_parent_finding(ix, &missing_id, is_on_removed_line, cut_off);
                     if let Some(parent) = replacement
                         && let Some(fix) = self.attach_and_describe(ix, parent)
                     {
@@ -436,24 +438,23 @@ impl<'s> Graph<'s, '_> {
         self.describe_parent(Position::Root)
     }
 
-    /// Returns the finding for an entry whose parent is missing, with the number of entries that
-    /// are cut off.
-    ///
-    /// `replacement` is the new parent if the parent was on a line that is not an entry; `None` if
-    /// the file has no such line. For `tree_sizes`, see [`count_cut_off`](Self::count_cut_off).
+    /// Returns the finding, without a fix, for an entry whose parent is missing.
+    /// `is_on_removed_line` is whether a line that is not an entry had the id of the parent.
+    /// `cut_off` is the number of entries that the conversation lost with it.
     fn missing_parent_finding(
         &self,
         ix: EntryIx,
         missing_id: &Text,
-        replacement: Option<Position>,
-        tree_sizes: &[usize],
+        is_on_removed_line: bool,
+        cut_off: usize,
     ) -> Finding {
         let id = missing_id.to_string();
-        let mut message = match replacement {
-            Some(_) => format!("its parent {id:?} is on a line that is not an entry"),
-            None => format!("its parent {id:?} is not in the file"),
+        let mut message = if is_on_removed_line {
+            format!("its parent {id:?} is on a line that is not an entry")
+        } else {
+            format!("its parent {id:?} is not in the file")
         };
-        match self.count_cut_off(ix, tree_sizes) {
+        match cut_off {
             0 => {}
             1 => message += "; 1 entry is cut off",
             many => message += &format!("; {many} entries are cut off"),

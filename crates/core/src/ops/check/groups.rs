@@ -10,8 +10,8 @@ const MIN_GROUP: usize = 3;
 const MAX_RANGES: usize = 8;
 
 /// Groups equal findings: those that differ only in line, entry and fix text. Fewer than
-/// `MIN_GROUP` equal findings are not worth a group, so each gets a group of its own. The groups are
-/// ordered by the line and kind of their first finding.
+/// `MIN_GROUP` equal findings are not worth a group, so each gets a group of its own. The groups
+/// are ordered by the line and kind of their first finding.
 pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut equal_findings: Vec<Vec<&Finding>> = Vec::new();
     // The index in `equal_findings` of the findings with each key.

@@ -42,7 +42,8 @@ pub(super) struct SessionFileName<'n> {
 }
 
 impl<'n> SessionFileName<'n> {
-    /// Parses a file name without `.jsonl`, such as `2026-01-31T12-00-00-000Z_0196…`: the time, with
+    /// Parses a file name without `.jsonl`, such as `2026-01-31T12-00-00-000Z_0196…`: the time,
+    /// with
     /// `-` for `:` and `.`, and the id. `None` if the name does not have this form of the agents.
     pub fn parse(name: &'n str) -> Option<Self> {
         let (time, id) = name.split_once('_')?;
@@ -93,8 +94,8 @@ pub(super) struct NewHeader {
     pub is_version_1: bool,
 }
 
-/// Whether a file may be a session that only lacks its header, given why it failed to load: it begins
-/// with another value than a header, or has none after its title line.
+/// Whether a file may be a session that only lacks its header, given why it failed to load: it
+/// begins with another value than a header, or has none after its title line.
 pub(super) fn may_lack_header(error: &LoadError) -> bool {
     matches!(
         error,
@@ -203,9 +204,9 @@ impl HeaderlessFile {
         self.add_record(number, &record);
     }
 
-    /// Collects a later header, old roles and the first time from a value that is alone on its line.
-    /// The first such value also shows whether the file is a session, and whether its entries have
-    /// ids.
+    /// Collects a later header, old roles and the first time from a value that is alone on its
+    /// line. The first such value also shows whether the file is a session, and whether its entries
+    /// have ids.
     fn add_record(&mut self, number: LineNo, record: &Record) {
         if self.first_value == FirstValue::NotReadYet {
             self.first_value = if is_entry(record) {
@@ -235,8 +236,8 @@ impl HeaderlessFile {
         }
     }
 
-    /// Returns a new header for a file with this name. The id and the time are those in the name. If
-    /// it does not have the agents' form, the whole name is the id, and the time is that of the
+    /// Returns a new header for a file with this name. The id and the time are those in the name.
+    /// If it does not have the agents' form, the whole name is the id, and the time is that of the
     /// first entry. The version follows from the ids and roles of the entries.
     fn build_header(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
         let file_name = SessionFileName::parse(name);

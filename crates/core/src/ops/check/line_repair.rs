@@ -169,8 +169,8 @@ impl LineRepair {
         }
     }
 
-    /// Adds a value, unchanged, as a line of its own to the repaired file, which refers to the bytes
-    /// in the source. If the value has no newline of its own in the source, it gets one.
+    /// Adds a value, unchanged, as a line of its own to the repaired file, which refers to the
+    /// bytes in the source. If the value has no newline of its own in the source, it gets one.
     pub fn keep_value(&mut self, located: &LocatedValue) {
         self.count_repaired_line(located.number);
         self.report_missing_newline(located);

@@ -260,9 +260,9 @@ impl LineRepair {
         });
     }
 
-    /// Checks a line that is not exactly one value. The entries and headers that it contains are put
-    /// on separate lines, and the gaps (the bytes between these values, before and after them) are
-    /// removed. Without any such value, the whole line is removed.
+    /// Checks a line that is not exactly one value. The entries and headers that it contains are
+    /// put on separate lines, and the gaps (the bytes between these values, before and after them)
+    /// are removed. Without any such value, the whole line is removed.
     fn check_broken_line(&mut self, located: &LocatedValue) {
         let expected = Expected {
             may_be_title: located.number.0 == 1,
@@ -322,8 +322,8 @@ impl LineRepair {
         self.findings.push(finding.with_fix(fix));
     }
 
-    /// Checks a value in `range` of a broken line as if it had a line of its own, which it gets if it
-    /// is kept.
+    /// Checks a value in `range` of a broken line as if it had a line of its own, which it gets if
+    /// it is kept.
     ///
     /// If it is kept although it has neither an id nor a parent, its new line is recorded as
     /// unlinked: its place alone shows which entry it follows.

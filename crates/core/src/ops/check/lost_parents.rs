@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 /// this last entry.
 ///
 /// A fused line had several entries of version 1, which the repair has separated. In version 1,
-/// entries have no ids, and each is the child of the one before. But this file was migrated to
-/// another version, which could not read the fused line, and linked the entries around it:
+/// entries have no ids, and each is the child of the one before. But the file was migrated before
+/// the repair: the migration could not read the fused line, and linked the entries around it:
 ///
 /// ```text
 /// file         a    b c (fused)    d

@@ -46,8 +46,8 @@ enum AgentFields {
     Missing(String),
 }
 
-/// Checks that an entry has the fields without which one agent would fail. For a message entry, these
-/// are fields of its message; for any other entry, its own.
+/// Checks that an entry has the fields without which one agent would fail. For a message entry,
+/// these are fields of its message; for any other entry, its own.
 fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) -> AgentFields {
     let kind = Kind::from_string(record.kind);
     if kind == Kind::Message
@@ -83,9 +83,9 @@ fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) ->
     }
 }
 
-/// Returns what a message lacks first, in the order of `fields`: a field, or one inside a field, such
-/// as `` `content`: block 2: `text` is missing ``. `message` and `blocks` were collected when the
-/// line was scanned.
+/// Returns what a message lacks first, in the order of `fields`: a field, or one inside a field,
+/// such as `` `content`: block 2: `text` is missing ``. `message` and `blocks` were collected when
+/// the line was scanned.
 fn find_missing_in_message(
     dialect: Dialect,
     fields: &[FieldSchema],
@@ -102,8 +102,8 @@ fn find_missing_in_message(
     find_first_missing(fields, has_field, find_inside)
 }
 
-/// Returns what an entry that is not a message lacks first, in the order of `fields`, which are those
-/// of its type: a field, or one inside a field.
+/// Returns what an entry that is not a message lacks first, in the order of `fields`, which are
+/// those of its type: a field, or one inside a field.
 fn find_missing_in_entry(dialect: Dialect, fields: &[FieldSchema], entry: Raw) -> Option<String> {
     let has_field = |name: &str| entry.get(name).is_some();
     // Called only for a field that exists. `None`: nothing is missing inside it.
@@ -128,7 +128,8 @@ fn find_missing_in_blocks_of(dialect: Dialect, object: Raw) -> Option<String> {
     find_missing_in_blocks(dialect, &facts, &blocks)
 }
 
-/// Returns the first missing field in the blocks of a message, such as `` block 2: `text` is missing
+/// Returns the first missing field in the blocks of a message, such as `` block 2: `text` is
+/// missing
 /// ``: blocks are counted from 1.
 fn find_missing_in_blocks(
     dialect: Dialect,
@@ -158,8 +159,8 @@ fn find_missing_in_block(dialect: Dialect, block: &Block) -> Option<String> {
     )
 }
 
-/// Returns the first missing field of the usage of a reply (its numbers of tokens), or of the cost in
-/// it. `None` if the usage is not an object.
+/// Returns the first missing field of the usage of a reply (its numbers of tokens), or of the cost
+/// in it. `None` if the usage is not an object.
 fn find_missing_in_usage(usage: Raw) -> Option<String> {
     if !usage.is_object() {
         return None;
@@ -185,8 +186,8 @@ fn has_member(members: MemberSet, name: &str) -> bool {
     members.contains(Member::named(name.as_bytes()))
 }
 
-/// Returns the first required field that an object lacks, or what one of its fields lacks, as a text
-/// such as `` `usage`: `cost` is missing ``. Fields in [`REPORTED`] are left to other checks.
+/// Returns the first required field that an object lacks, or what one of its fields lacks, as a
+/// text such as `` `usage`: `cost` is missing ``. Fields in [`REPORTED`] are left to other checks.
 ///
 /// `fields` is the table for the object. `has_field` returns whether the object has a field.
 /// `find_inside` returns what is missing inside an existing field of this type.

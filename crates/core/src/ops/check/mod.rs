@@ -245,8 +245,8 @@ impl Checkup<'_> {
             .map(|from| self.links.repaired_id(session, from));
         // The mark is read after the repair, which may have given entries new ids.
         let to = self.links.repaired_id(session, leaf);
-        // Ids are derived from record numbers, and the mark will be the next record. `free_id` itself
-        // excludes the ids of all entries.
+        // Ids are derived from record numbers, and the mark will be the next record. `free_id`
+        // itself excludes the ids of all entries.
         let next_record = session.record_count;
         let id = self.links.free_id(session, next_record, |_| false);
         let undone_ids = [];

@@ -134,8 +134,8 @@ impl<'l> BudgetedScan<'l> {
     }
 
     /// Returns the range of the value that begins at `start`, if it is an entry, a header or, where
-    /// one is expected, oh-my-pi's title line. `None` if it is another value, is not complete, or is
-    /// inside of another value; and if the budget is used up.
+    /// one is expected, oh-my-pi's title line. `None` if it is another value, is not complete, or
+    /// is inside of another value; and if the budget is used up.
     ///
     /// Takes the scanned bytes from the budget. `beginning` is what comes before `start`.
     fn recover_value_at(
@@ -174,8 +174,8 @@ impl<'l> BudgetedScan<'l> {
 }
 
 /// Whether the byte after a value shows that the value is inside of another: of an object or array
-/// if it is `,`, `]` or `}`, as in `{"a":{…},`. After `"` and `:`, the value was in a string or in a
-/// key of a damaged value, as in `{"text":"see {…}"`.
+/// if it is `,`, `]` or `}`, as in `{"a":{…},`. After `"` and `:`, the value was in a string or in
+/// a key of a damaged value, as in `{"text":"see {…}"`.
 fn follows_inner_value(next_byte: u8) -> bool {
     matches!(next_byte, b',' | b']' | b'}' | b':' | b'"')
 }
@@ -203,8 +203,8 @@ fn has_id_and_parent(record: &Record) -> bool {
 }
 
 /// Whether a record is an entry of version 1 or of the draft tree (`Format::Draft`), where entries
-/// have no ids and refer to each other by number. Its type must be known, and a `message` entry must
-/// have a message.
+/// have no ids and refer to each other by number. Its type must be known, and a `message` entry
+/// must have a message.
 ///
 /// A value inside of an entry may look the same. Two signs show that the record is an entry: the
 /// file is of one of these formats, and the record is at the beginning of a line or directly behind
@@ -271,9 +271,9 @@ pub(super) enum LostParent {
 }
 
 /// Reads the id and the parent of a lost entry (one that the repair removes) from its readable
-/// members: those before the place where it breaks. If they have no id, both are read from the first
-/// `"id":"…","parentId":…` in the bytes. `lines_before` is the number of lines of the repaired file
-/// before the entry.
+/// members: those before the place where it breaks. If they have no id, both are read from the
+/// first `"id":"…","parentId":…` in the bytes. `lines_before` is the number of lines of the
+/// repaired file before the entry.
 pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
     let mut lost = LostEntry {
         lines_before,

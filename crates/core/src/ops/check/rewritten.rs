@@ -10,9 +10,9 @@ use foldhash::HashMap;
 use pisess_store::ReadAt;
 use std::io;
 
-/// Rewords the finding about each broken line that is the beginning of another line: a write was cut
-/// short, and the entry was written again. Nothing is lost then, unless the broken line is the last
-/// of the file. `reader` reads the session after the repair of its lines.
+/// Rewords the finding about each broken line that is the beginning of another line: a write was
+/// cut short, and the entry was written again. Nothing is lost then, unless the broken line is the
+/// last of the file. `reader` reads the session after the repair of its lines.
 pub(super) fn report_rewritten_lines(
     repair: &LineRepair,
     source: &dyn ReadAt,

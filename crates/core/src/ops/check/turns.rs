@@ -77,8 +77,8 @@ fn has_parent_ids(session: &Session) -> bool {
 }
 
 /// Reports each gap (the messages between a call and its result), with the new parents of the
-/// entries around it. `moves` must have the moves of all gaps, because that of a later gap may change
-/// the parent of an entry around an earlier one.
+/// entries around it. `moves` must have the moves of all gaps, because that of a later gap may
+/// change the parent of an entry around an earlier one.
 fn report_gaps(
     reader: &EntryReader,
     gaps: &[Gap],
@@ -93,7 +93,8 @@ fn report_gaps(
             .results
             .iter()
             .any(|result| sent_entries.contains(result));
-        // Worst case: the gap is in the context that is sent to the model, so the next request fails.
+        // Worst case: the gap is in the context that is sent to the model, so the next request
+        // fails.
         let finding = gap.to_finding(session).with_worst_case(is_sent);
         let changed = moves.changed_entries(gap);
         if changed.is_empty() {
@@ -376,9 +377,9 @@ fn find_direct_results<'s>(
     direct_results
 }
 
-/// Returns, for each separated result, the nearest message above it that makes its call: its caller.
-/// A result whose call is not above it has none. Messages that the agents omit from the context are
-/// ignored.
+/// Returns, for each separated result, the nearest message above it that makes its call: its
+/// caller. A result whose call is not above it has none. Messages that the agents omit from the
+/// context are ignored.
 fn find_callers(
     session: &Session,
     separated: &[Answer],
@@ -402,8 +403,8 @@ fn find_callers(
             .iter()
             .copied()
             .filter(|&caller| ancestry.is_ancestor_or_self(caller, answer.result));
-        // In drawing order, an entry comes after its ancestors. So the last of several callers above
-        // the result is the nearest.
+        // In drawing order, an entry comes after its ancestors. So the last of several callers
+        // above the result is the nearest.
         let nearest = callers_above.max_by_key(|&caller| ancestry.drawing_index(caller));
         if let Some(caller) = nearest {
             caller_by_result.insert(answer.result, caller);
@@ -555,8 +556,8 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
     }
 
     /// Returns the text of the fix for a gap, with the new parents of the `changed` entries around
-    /// it, such as `the result moves before it: r1 becomes a child of a1, …`. At most [`MOST_NAMED`]
-    /// of these are listed.
+    /// it, such as `the result moves before it: r1 becomes a child of a1, …`. At most
+    /// [`MOST_NAMED`] of these are listed.
     fn describe_fix(&self, gap: &Gap, changed: &[EntryIx], links: &LinkRepair) -> String {
         let id = |ix| links.repaired_id(self.session, ix).to_string();
         let mut new_links = Vec::new();

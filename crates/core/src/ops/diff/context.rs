@@ -113,8 +113,8 @@ impl Contexts<'_> {
         line_changes
     }
 
-    /// Returns the ranges of lines in which the removed messages differ from the added ones, counted
-    /// in lines of the contexts.
+    /// Returns the ranges of lines in which the removed messages differ from the added ones,
+    /// counted in lines of the contexts.
     fn compare_lines_of(&self, messages: &ChangedRanges) -> Vec<ChangedRanges> {
         let ChangedRanges { removed, added } = messages;
         let left = self.left_starts[removed.start]..self.left_starts[removed.end];

@@ -182,8 +182,8 @@ impl FileContent {
     }
 
     /// Adds lines that a tool read from the file to the known lines. If they contradict the known
-    /// lines, something else has changed the file, and only the new lines remain known. This is also
-    /// so if known lines lack numbers, because those cannot be compared.
+    /// lines, something else has changed the file, and only the new lines remain known. This is
+    /// also so if known lines lack numbers, because those cannot be compared.
     fn add_read_lines(&mut self, part: ReadPart) {
         let read_lines = KnownLines {
             first_line: Some(part.first_line),
@@ -308,9 +308,9 @@ fn add_to_parts(parts: &mut Vec<KnownLines>, read_lines: KnownLines) {
     join_parts(parts);
 }
 
-/// Joins parts that overlap or touch, such as lines 1 to 5 and 4 to 9. The parts must be in the order
-/// of their lines, and must not contradict each other: lines that two parts share are equal. Parts
-/// without line numbers are not joined.
+/// Joins parts that overlap or touch, such as lines 1 to 5 and 4 to 9. The parts must be in the
+/// order of their lines, and must not contradict each other: lines that two parts share are equal.
+/// Parts without line numbers are not joined.
 fn join_parts(parts: &mut Vec<KnownLines>) {
     let mut joined: Vec<KnownLines> = Vec::new();
     for part in parts.drain(..) {

@@ -127,8 +127,8 @@ fn count_feeds(text: &str) -> usize {
 }
 
 /// Returns a text without white space at line ends, and with ASCII quotes, dashes and spaces, such
-/// as `a - "b"` for `a – “b”  `. pi compares texts in this form if an edit does not fit exactly. The
-/// lines stay the same, so a match in this form shows which lines of the text it touches.
+/// as `a - "b"` for `a – “b”  `. pi compares texts in this form if an edit does not fit exactly.
+/// The lines stay the same, so a match in this form shows which lines of the text it touches.
 fn comparable_form(text: &str) -> String {
     let mut form = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {

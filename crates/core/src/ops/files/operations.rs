@@ -190,9 +190,9 @@ impl OperationList {
         }
     }
 
-    /// Adds the calls of one entry, which [`Self::add_result`] may answer later. If an earlier entry
-    /// has an unanswered call with the same id, that call never gets a result: the next result with
-    /// this id is that of the new call.
+    /// Adds the calls of one entry, which [`Self::add_result`] may answer later. If an earlier
+    /// entry has an unanswered call with the same id, that call never gets a result: the next
+    /// result with this id is that of the new call.
     fn add_calls(&mut self, entry: EntryIx, calls: Vec<CallWithFile>) {
         // A call with several files is several operations with the same id.
         let mut indexes_by_id: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
@@ -278,8 +278,8 @@ fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
     calls
 }
 
-/// Reads what an operation wrote, replaced or read, from the arguments of its call and the output of
-/// the tool. The agents differ in both, and are told apart by the tool's name and its arguments.
+/// Reads what an operation wrote, replaced or read, from the arguments of its call and the output
+/// of the tool. The agents differ in both, and are told apart by the tool's name and its arguments.
 pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Result<FileChange> {
     let output = match operation.result {
         Some(result) => reader.with_message(result, ToolOutput::read)?,

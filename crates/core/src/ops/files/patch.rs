@@ -35,8 +35,8 @@ struct HunkHeading {
 }
 
 impl HunkHeading {
-    /// Parses the part of a heading after `@@ -`, such as `12,5 +13,6 @@ fn main() {`. A range without
-    /// a count has one line.
+    /// Parses the part of a heading after `@@ -`, such as `12,5 +13,6 @@ fn main() {`. A range
+    /// without a count has one line.
     fn parse(ranges: &str) -> Option<HunkHeading> {
         // The part after `@@`, often the name of a function, is only for the reader.
         let (both_ranges, _section) = ranges.split_once(" @@")?;
@@ -88,9 +88,9 @@ pub fn apply_patch(text: &str, patch: &str) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns the hunks of a recorded diff as text, from the first `@@ -` on, so without the lines with
-/// the file's name. `None` if there are no hunks, or if the diff is not a valid diff of one file: if
-/// it has another form, or a hunk with other numbers of lines than its heading states.
+/// Returns the hunks of a recorded diff as text, from the first `@@ -` on, so without the lines
+/// with the file's name. `None` if there are no hunks, or if the diff is not a valid diff of one
+/// file: if it has another form, or a hunk with other numbers of lines than its heading states.
 pub fn recorded_hunks(patch: &str) -> Option<String> {
     let first_heading = if patch.starts_with("@@ -") {
         0
@@ -109,8 +109,8 @@ pub fn recorded_hunks(patch: &str) -> Option<String> {
 }
 
 /// Parses the hunks of a diff of one file; `None` if the diff has another form. Lines before the
-/// first hunk are skipped. In a hunk, an empty line counts as a common line without text, whose sign
-/// (a space) was trimmed.
+/// first hunk are skipped. In a hunk, an empty line counts as a common line without text, whose
+/// sign (a space) was trimmed.
 fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let mut last_sign = ' ';

@@ -54,9 +54,9 @@ pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
     Some(format!("{mark}{edited}"))
 }
 
-/// Applies a diff that oh-my-pi recorded to the whole content of a file; `None` if the diff does not
-/// fit. The diff contains neither the byte order mark nor carriage returns, so the text keeps its
-/// own. New lines get the line end of the line where the change starts.
+/// Applies a diff that oh-my-pi recorded to the whole content of a file; `None` if the diff does
+/// not fit. The diff contains neither the byte order mark nor carriage returns, so the text keeps
+/// its own. New lines get the line end of the line where the change starts.
 pub fn apply_diff_to_whole(text: &str, diff: &str) -> Option<String> {
     let (mark, unmarked) = split_byte_order_mark(text);
     let with_feeds = normalize_line_ends(unmarked);

@@ -160,8 +160,8 @@ impl ReadPart {
     }
 }
 
-/// Reads what oh-my-pi's `edit` recorded of one file. `None` if members are missing, if the file was
-/// deleted, or if it was moved and its new text is not recorded.
+/// Reads what oh-my-pi's `edit` recorded of one file. `None` if members are missing, if the file
+/// was deleted, or if it was moved and its new text is not recorded.
 fn read_recorded_file(file: Raw) -> Option<RecordedFile> {
     // In one walk, because the texts may be long.
     let [path, diff, old_text, new_text, operation, move_to] =
