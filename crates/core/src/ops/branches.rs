@@ -159,22 +159,19 @@ fn extend_branch(
     diverges: bool,
 ) -> Branch {
     let entry = session.entry(ix);
-    let mut branch = Branch {
-        tip: ix,
-        branch_point: None,
-        entry_count: 0,
-        request: branch_above.and_then(|above| above.request),
-        outcome: branch_above.and_then(|above| above.outcome),
-        labelled_entry: None,
-        active: false,
+    let mut branch = match branch_above {
+        Some(above) if !diverges => Branch { tip: ix, ..above },
+        // Without a branch above, the entry is a root, so `branch_point` is `None`.
+        _ => Branch {
+            tip: ix,
+            branch_point: entry.parent,
+            entry_count: 0,
+            request: branch_above.and_then(|above| above.request),
+            outcome: branch_above.and_then(|above| above.outcome),
+            labelled_entry: None,
+            active: false,
+        },
     };
-    if diverges {
-        branch.branch_point = entry.parent;
-    } else if let Some(above) = branch_above {
-        branch.branch_point = above.branch_point;
-        branch.entry_count = above.entry_count;
-        branch.labelled_entry = above.labelled_entry;
-    }
 
     // Labels, marks and other bookkeeping are part of a branch, but not counted.
     if !entry.kind.is_bookkeeping() {

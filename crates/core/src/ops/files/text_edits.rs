@@ -109,28 +109,29 @@ fn replace_in_sequence(text: &str, replacements: &[TextReplacement]) -> Option<S
 /// consecutive removed and added lines.
 fn changed_lines(old: &str, new: &str) -> Vec<RangeReplacement> {
     let mut changed = Vec::new();
-    let mut run: Option<RangeReplacement> = None;
+    // The run of changed lines that the line before belongs to, if it does to one.
+    let mut open_run: Option<RangeReplacement> = None;
     // The offset of the next line of `old`.
     let mut offset = 0;
     for (sign, line) in diff_lines(old, new) {
         if sign == DiffSign::Common {
-            changed.extend(run.take());
+            changed.extend(open_run.take());
             offset += line.len();
             continue;
         }
 
-        let current = run.get_or_insert_with(|| RangeReplacement {
+        let run = open_run.get_or_insert_with(|| RangeReplacement {
             range: offset..offset,
             new: String::new(),
         });
         if sign == DiffSign::Added {
-            current.new.push_str(line);
+            run.new.push_str(line);
         } else {
             offset += line.len();
-            current.range.end = offset;
+            run.range.end = offset;
         }
     }
-    changed.extend(run);
+    changed.extend(open_run);
     changed
 }
 
