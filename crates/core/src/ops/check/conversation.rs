@@ -64,7 +64,7 @@ fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut V
         // For the other messages, there is no content that both agents would accept.
         if stops_oh_my_pi(entry) {
             finding = finding
-                .with_worst_case(is_active)
+                .worst_case_if(is_active)
                 .with_fix("it gets an empty one, which is how pi reads it");
         }
         findings.push(finding);
@@ -95,7 +95,7 @@ fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding
         }
         _ => return None,
     }
-    Some(finding_in_entry(session, ix, kind, message).with_worst_case(is_active))
+    Some(finding_in_entry(session, ix, kind, message).worst_case_if(is_active))
 }
 
 /// Returns the message for a message entry whose role is missing or not known; `None` if it is
@@ -123,7 +123,7 @@ fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
         FindingKind::LeafRecord,
         "the record marks the leaf",
     );
-    Some(finding.with_worst_case(is_last))
+    Some(finding.worst_case_if(is_last))
 }
 
 /// Reports an entry that has no valid time, or that is older than its parent. Some types of entries
@@ -135,7 +135,7 @@ fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Ve
         if session.format != Format::Draft {
             let message = "its timestamp is missing or invalid";
             let finding = finding_in_entry(session, ix, FindingKind::BadTimestamp, message);
-            findings.push(finding.with_worst_case(is_active));
+            findings.push(finding.worst_case_if(is_active));
         }
         return;
     }
@@ -148,7 +148,7 @@ fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Ve
     if is_older && !may_be_older {
         let message = "it is older than its parent";
         let finding = finding_in_entry(session, ix, FindingKind::TimeRunsBackwards, message);
-        findings.push(finding.with_worst_case(is_active));
+        findings.push(finding.worst_case_if(is_active));
     }
 }
 
@@ -205,7 +205,7 @@ fn check_summaries(
             };
             findings.push(
                 finding_in_entry(session, ix, FindingKind::EmptySummary, message)
-                    .with_worst_case(is_active[ix.index()]),
+                    .worst_case_if(is_active[ix.index()]),
             );
         }
         if kind == Kind::Compaction

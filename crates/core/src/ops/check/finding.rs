@@ -73,9 +73,9 @@ impl Finding {
         self
     }
 
-    /// Sets whether the defect is where it does the most harm, which raises the severity of some
-    /// kinds.
-    pub(super) fn with_worst_case(mut self, is_worst_case: bool) -> Finding {
+    /// Marks the defect as the worst case of its kind if it is where it does the most harm. Some
+    /// kinds then have a higher severity.
+    pub(super) fn worst_case_if(mut self, is_worst_case: bool) -> Finding {
         self.is_worst_case = is_worst_case;
         self
     }

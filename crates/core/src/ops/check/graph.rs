@@ -195,7 +195,7 @@ impl<'s> Graph<'s, '_> {
             (FindingKind::MissingId, "the entry has no id")
         };
         let is_last = ix.index() + 1 == session.entries.len();
-        finding_in_entry(session, ix, kind, message).with_worst_case(is_last)
+        finding_in_entry(session, ix, kind, message).worst_case_if(is_last)
     }
 
     /// Returns the finding, without a fix, for an entry whose id a later entry has as well. The
@@ -210,7 +210,7 @@ impl<'s> Graph<'s, '_> {
         let is_in_cycle = |ix: EntryIx| session.entry(ix).flags.contains(Flags::IN_CYCLE);
         let is_worst_case = is_in_cycle(ix) || is_in_cycle(twin);
         finding_in_entry(session, ix, FindingKind::DuplicateId, message)
-            .with_worst_case(is_worst_case)
+            .worst_case_if(is_worst_case)
     }
 
     /// Gives an entry a new id, which neither an entry nor a missing parent has, and returns the
@@ -319,7 +319,7 @@ impl<'s> Graph<'s, '_> {
         let message = format!("its parent is after it, on line {line}");
         let finding = finding_in_entry(self.session, ix, FindingKind::ForwardParent, message);
         self.findings
-            .push(finding.with_worst_case(self.is_active[ix.index()]));
+            .push(finding.worst_case_if(self.is_active[ix.index()]));
     }
 
     /// Reports a `parentId` that is neither a string nor null, such as `7`. `parent` is the entry
@@ -327,7 +327,7 @@ impl<'s> Graph<'s, '_> {
     fn repair_odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
         let finding = finding_in_entry(self.session, ix, FindingKind::OddParent, message)
-            .with_worst_case(self.is_active[ix.index()]);
+            .worst_case_if(self.is_active[ix.index()]);
         if let Some(parent) = parent
             && let Some(fix) = self.attach_and_describe(ix, Position::Entry(parent))
         {
@@ -421,7 +421,7 @@ impl<'s> Graph<'s, '_> {
         };
         self.findings.push(
             finding_in_entry(session, ix, kind, message)
-                .with_worst_case(has_leaf_in_tree)
+                .worst_case_if(has_leaf_in_tree)
                 .with_fix(fix),
         );
     }
@@ -461,7 +461,7 @@ impl<'s> Graph<'s, '_> {
         }
         let is_active = self.is_active[ix.index()];
         finding_in_entry(self.session, ix, FindingKind::MissingParent, message)
-            .with_worst_case(is_active)
+            .worst_case_if(is_active)
     }
 
     /// Counts the entries that are cut off from the conversation because the parent of `ix` is
@@ -569,11 +569,14 @@ impl<'s> Graph<'s, '_> {
             .entry_indexes()
             .filter(|&ix| self.is_unreported_root(ix))
             .collect();
-        let [_, second, ..] = roots[..] else { return };
+        let [_, second, ..] = roots[..] else {
+            // One root, or none, is no defect.
+            return;
+        };
 
         let message = format!("the conversation has {} root entries", roots.len());
         let finding = finding_in_entry(session, second, FindingKind::SeveralRoots, message)
-            .with_worst_case(self.has_unlinked_roots(&roots));
+            .worst_case_if(self.has_unlinked_roots(&roots));
         self.findings.push(finding);
     }
 

@@ -513,7 +513,7 @@ impl LineRepair {
         // In the worst case, an agent converts the file from an old version that it does not have.
         let message = "the header's version is not a number";
         let finding = Finding::new(located.number, FindingKind::OddVersion, message)
-            .with_worst_case(self.is_old_format);
+            .worst_case_if(self.is_old_format);
         if version != 3.0 {
             self.findings.push(finding);
             self.keep_as_utf8(located, record);

@@ -95,7 +95,7 @@ fn report_gaps(
             .any(|result| sent_entries.contains(result));
         // Worst case: the gap is in the context that is sent to the model, so the next request
         // fails.
-        let finding = gap.to_finding(session).with_worst_case(is_sent);
+        let finding = gap.to_finding(session).worst_case_if(is_sent);
         let changed = moves.changed_entries(gap);
         if changed.is_empty() {
             findings.push(finding);
