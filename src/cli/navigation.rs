@@ -422,7 +422,7 @@ impl<'a> PlannedMove<'a> {
         let summary = self.extract_summary(SummaryExtent::Whole, reader)?;
         let text = concat_texts(&[preamble, &summary.text]);
         let is_removed = |path: &str| summary.removals.contain(path);
-        Ok(file_ops.append_short_list(text, session, is_removed))
+        Ok(file_ops.append_short_file_list(text, session, is_removed))
     }
 
     /// Makes a summary of the abandoned branch without a model, from its messages.

@@ -538,7 +538,7 @@ impl Compactor<'_> {
         }
         let summary = self.summarize_without_model(preparation)?;
         let is_removed = |path: &str| summary.removals.contain(path);
-        Ok(file_ops.append_short_list(Text::from(summary.text), session, is_removed))
+        Ok(file_ops.append_short_file_list(Text::from(summary.text), session, is_removed))
     }
 
     /// Makes the text of a new summary with the summarizer, which runs once for each prompt.

@@ -99,11 +99,11 @@ impl Preparation {
         self.previous_compactions.first().copied()
     }
 
-    /// Completes a preparation whose messages and first kept entry are set: adds the files that the
-    /// messages name to those of earlier summaries, and lists the compactions on the path.
+    /// Completes the input of a compaction, whose messages and first kept entry must be set:
+    /// collects the files that the messages name, and lists the compactions on `path`.
     ///
-    /// Returns the completed preparation. `None` if there is nothing to summarize, or if the first
-    /// kept entry has no id by which the compaction could name it.
+    /// `None` if there is nothing to summarize, or if the first kept entry has no id by which the
+    /// compaction could name it.
     pub fn finish(mut self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Self>> {
         let session = reader.session();
         if let Some(first_kept) = self.first_kept
@@ -193,9 +193,12 @@ impl FileOps {
         })
     }
 
-    /// Adds the path of a call, if the agent lists such paths. Paths of calls that the agents leave
-    /// out of their lists (`is_unlisted`) are kept apart. In oh-my-pi, the path of a read may end
-    /// with a selection of lines. It is removed, because the lists name files.
+    /// Adds the path of a tool call, unless the agent never lists it. In oh-my-pi, the path of a
+    /// read may end with a selection of lines, as in `a.rs:5-9`, which is removed.
+    ///
+    /// The agents overlook some calls (`is_unlisted`), such as those of Claude Code's tools. Their
+    /// paths are kept apart: they are missing in the `details` of a summary, as in the agent, but
+    /// not in its text.
     fn add_call_path(&mut self, tool: FileTool, path: Text, session: &Session) {
         let agent = session.agent();
         if !agent.lists_path(&path) {
@@ -229,9 +232,9 @@ impl FileOps {
         }
     }
 
-    /// Adds the files in the `details` of a summary entry. As in the agents, its modified files
-    /// count as edited. The details of a summary by a hook are ignored, because hooks define
-    /// `details` of their own.
+    /// Adds the files that an earlier summary lists in its `details`. Those that it lists as
+    /// modified count as edited, as in the agents. If a hook wrote the summary, its `details` are
+    /// ignored, because hooks define their own.
     pub fn add_summary_details(&mut self, line: Raw, session: &Session) {
         let agent = session.agent();
         if content::has_truthy(line, agent.constants().hook_key) {
@@ -269,11 +272,10 @@ impl FileOps {
             .finish()
     }
 
-    /// Returns the files for the `details` of a compaction or branch summary (`computeFileLists`,
-    /// which is the same in both agents). Files that the agent does not list are left out.
+    /// Returns the files for the `details` of a compaction or branch summary (`computeFileLists` in
+    /// both agents), without those that the agent does not list.
     ///
-    /// A file that was also edited or written is not listed as read. A file that was edited and
-    /// written is listed once.
+    /// Each file is listed once: as modified if it was edited or written, even if it was also read.
     pub fn file_lists(&self, session: &Session) -> FileLists {
         let agent = session.agent();
         let mut lists = FileLists::default();
@@ -310,13 +312,13 @@ impl FileOps {
             .append_file_list(summary, &all.file_lists(session), &all.read)
     }
 
-    /// Appends a shorter list of files to a built-in summary: the files that were changed, and
-    /// those of the files only read that were read last, at most `MAX_LISTED_READS`, the newest
-    /// first. The `details` of the entry list all files.
+    /// Appends a list of files to a summary that was made without a model. It names all files that
+    /// were changed but, of the files that were only read, the `MAX_LISTED_READS` that were read
+    /// last, newest first. The `details` of the entry list all files.
     ///
-    /// Files for which `is_removed` is true are left out. So are installed packages and temporary
-    /// files, unless they were changed.
-    pub fn append_short_list(
+    /// Left out are files that were deleted (`is_removed`) and, unless they were changed, installed
+    /// packages and temporary files.
+    pub fn append_short_file_list(
         &self,
         summary: Text<'static>,
         session: &Session,
@@ -350,6 +352,7 @@ impl FileOps {
             read_files: read_last,
             modified_files,
         };
+        // oh-my-pi marks changed files that were read, too, so it needs all files that were read.
         session
             .agent()
             .append_file_list(summary, &short_lists, &all.read)

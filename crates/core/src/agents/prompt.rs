@@ -25,9 +25,11 @@ fn needs_history_summary(preparation: &Preparation) -> bool {
     !preparation.messages_to_summarize.is_empty() || preparation.turn_prefix_messages.is_empty()
 }
 
-/// Returns the prompts of a compaction, in the order in which they are sent: one, or two if a turn
-/// is split. [`merge_summaries`] joins the responses. `facts` are quotations from the history,
-/// which were found without a model.
+/// Returns the prompts of a compaction, in the order in which they are sent: one for the history
+/// and, if the compaction splits a turn, one for the beginning of that turn. If nothing precedes a
+/// split turn, only the second. [`merge_summaries`] joins the responses.
+///
+/// `facts` are quotations from the history, which were found without a model.
 pub fn compaction_prompts(
     preparation: &Preparation,
     instructions: &Instructions,
@@ -79,8 +81,8 @@ pub fn branch_prompt(
     build_prompt(messages, reader, &request)
 }
 
-/// Returns the part of the instructions that quotes the facts; empty if there are none. It follows
-/// the built-in instructions, where the agents add instructions of the user.
+/// Returns the facts in a tag, with instructions for the model; empty if there are none. Their
+/// place is after the built-in instructions, where the agents add instructions of the user.
 fn quote_facts(facts: &str) -> String {
     if facts.is_empty() {
         return String::new();
@@ -94,7 +96,7 @@ fn quote_facts(facts: &str) -> String {
     )
 }
 
-/// Returns a prompt in the form in which both agents send it: the transcript of the messages in a
+/// Returns a prompt in the form in which both agents send it: the messages as a transcript in a
 /// tag, then the request.
 fn build_prompt(
     messages: &[ContextMessage],
@@ -112,11 +114,10 @@ fn build_prompt(
 
 /// Joins the responses to [`compaction_prompts`], as both agents do: the summary of the history, a
 /// separator, and the summary of the beginning of the split turn. Without a split turn, the result
-/// is only the summary of the history. If that was not requested, the previous summary takes its
-/// place.
+/// is the summary of the history alone.
 ///
-/// `responses` are in the order of the prompts: first that for the history, if it was requested,
-/// then that for the turn, if one is split.
+/// `responses` are in the order of the prompts. If the history needed no prompt, the only response
+/// is that for the turn, and the previous summary takes the place of the first.
 pub fn merge_summaries(preparation: &Preparation, responses: Vec<Text<'static>>) -> Text<'static> {
     let mut responses = responses.into_iter();
     let new_history = if needs_history_summary(preparation) {
@@ -159,9 +160,8 @@ pub struct SummaryRequests {
 }
 
 impl SummaryRequests {
-    /// Returns the request for a summary of the history, which the prompt has after the transcript.
-    /// If there is a previous summary, it is quoted before the request, and the request is to
-    /// update it.
+    /// Returns the request for a summary of the history. In the prompt, it follows the transcript.
+    /// If there is a previous summary, it is quoted, and the model is asked to update it.
     fn history_request(
         &self,
         previous: Option<&Text>,

@@ -135,8 +135,8 @@ fn summary_head(entry: Raw) -> Text<'static> {
     normalize_spaces(Text::from(first_section(&text))).head(ROW_UNITS)
 }
 
-/// Returns the first section of a summary: the text after the agent's preamble and the first
-/// headings, up to the next heading.
+/// Returns the first section of a summary: the text below its first headings, up to the next
+/// heading. The preamble that an agent puts before a summary is skipped.
 pub fn first_section(summary: &str) -> &str {
     // The title of a summary, which is a heading, may be followed by another heading.
     let mut section = strip_preamble(summary).trim_start();
@@ -151,7 +151,8 @@ pub fn first_section(summary: &str) -> &str {
         section = above_next_heading;
     }
 
-    // In a built-in summary, the line above the quoted request only introduces it.
+    // A summary that was made without a model begins with a quotation: "The last request was:" and
+    // a line `> fix the test`. The line above the quotation says nothing.
     if let Some((introduction, quoted_request)) = section.split_once(":\n> ")
         && introduction.starts_with("The last request")
         && !introduction.contains('\n')
@@ -176,9 +177,9 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
     describe_call_within(name, arguments, folders, ROW_UNITS)
 }
 
-/// Describes a tool call in at most `units` UTF-16 units. The description is the first of these
-/// that the arguments have: a command, a pattern, a path or a patch. Without any of them, all
-/// arguments are listed.
+/// Describes a tool call in at most `units` UTF-16 units, for people: by the first of these that
+/// its arguments have: a command, a pattern, a path, or the file that a patch names. Without any of
+/// them, all arguments are listed.
 pub fn describe_call_within(
     name: &Text,
     arguments: Raw,
@@ -187,10 +188,12 @@ pub fn describe_call_within(
 ) -> CallDescription {
     let known = KnownArguments::read(arguments);
 
+    // More is read than is shown, because `shorten_cd` may remove the start of the command.
+    let units_read = LENGTHS_READ * units;
     if let Some(command_line) = known.command
-        && let Some(command) = command_head(command_line, LENGTHS_READ * units)
+        && let Some(command) = command_head(command_line, units_read)
     {
-        let is_cut = may_be_cut(&command, LENGTHS_READ * units);
+        let is_cut = may_be_cut(&command, units_read);
         let text = normalize_spaces(shorten_cd(command, folders));
         let command_end = text.as_bytes().len();
         let mut description = CallDescription::from_text(text, units);
@@ -211,7 +214,7 @@ pub fn describe_call_within(
     match path {
         Some(path) => {
             let lines = format_line_range(known.offset, known.limit);
-            CallDescription::with_path(Text::default(), &path, &lines, units)
+            CallDescription::from_path(Text::default(), &path, &lines, units)
         }
         None => list_arguments(arguments, units),
     }
@@ -245,9 +248,9 @@ pub fn describe_execution(message: Raw, folders: Folders) -> CallDescription {
     CallDescription::from_text(Text::from(first_line.to_owned()), ROW_UNITS)
 }
 
-/// Describes a search by the head of its pattern, which has at most `units` UTF-16 units, and the
-/// path that is searched. Slashes surround a regular expression. The path is left out if it is the
-/// session's directory.
+/// Describes a search as `PATTERN in PATH`, or as `/REGEX/ in PATH`, cut to `units` UTF-16 units. A
+/// path that is the session's directory is left out. `pattern_head` is the pattern, already cut to
+/// `units`.
 fn describe_search(
     tool: &Text,
     pattern_head: Text,
@@ -263,7 +266,7 @@ fn describe_search(
     let mut description = match path {
         Some(path) if path != "." => {
             text.push_str(" in ");
-            CallDescription::with_path(text, &path, "", units)
+            CallDescription::from_path(text, &path, "", units)
         }
         _ => CallDescription::from_text(text, units),
     };
@@ -359,12 +362,12 @@ fn first_truthy<'a, const N: usize>(values: [Option<Raw<'a>>; N]) -> Option<Raw<
 impl CallDescription {
     /// Describes a call by a text that contains no path, cut to `units` UTF-16 units.
     fn from_text(text: Text<'static>, units: usize) -> Self {
-        Self::with_path(text, &Text::default(), "", units)
+        Self::from_path(text, &Text::default(), "", units)
     }
 
-    /// Describes a call by a path, with a text before and after it. The description is cut to
-    /// `units` UTF-16 units. The range of the path is empty if the path is, or if it was cut.
-    fn with_path(before: Text<'static>, path: &Text, after: &str, units: usize) -> Self {
+    /// Describes a call by a path, with the texts `before` and `after` it, cut to `units` UTF-16
+    /// units. If the path is cut, or is empty, the description has an empty range for it.
+    fn from_path(before: Text<'static>, path: &Text, after: &str, units: usize) -> Self {
         let mut text = before;
         let path_start = text.as_bytes().len();
         text.push(path);
@@ -401,12 +404,11 @@ impl CallDescription {
     }
 }
 
-/// Returns the first `units` UTF-16 units of a command line. The line is a string, or an array of
-/// words as in Codex. If the words are a shell, `-lc` or `-c`, and a command, only the command is
-/// returned.
+/// Returns the first `units` UTF-16 units of a command line. The line is a string or, as in Codex,
+/// an array of words. Of the words `["bash", "-lc", "make"]`, only the command counts: `make`.
 ///
-/// `None` if the line has no words and is not a string, or if the command after `-c` is not a
-/// string.
+/// `None` if the line is neither a string nor a list with words, or if the command after `-c` is
+/// not a string.
 pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
     let words: Vec<Raw> = line.items().take(MAX_COMMAND_WORDS).collect();
     match *words {
@@ -424,8 +426,8 @@ pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
     }
 }
 
-/// Returns the first file that a patch names in a line such as `*** Update File: src/a.rs`, within
-/// its first `units` UTF-16 units.
+/// Returns the first file that a patch names, as in `*** Update File: src/a.rs`. Only the first
+/// `units` UTF-16 units of the patch are searched.
 fn first_patched_file(patch: Raw, units: usize) -> Option<Text<'static>> {
     let start = string_head(patch, units)?;
     let text = start.to_string_lossy();
@@ -482,9 +484,9 @@ fn relative_path<'p>(folder: Option<&Text>, path: &'p Text) -> Option<&'p [u8]> 
     Some(below.trim_ascii())
 }
 
-/// Formats the lines that are read from a file as `:from` or `:from-to`; empty if neither number is
-/// given. `offset` is the first line, 1 by default; `limit` is the number of lines. A number below
-/// 1 counts as missing.
+/// Formats the lines that a call reads from a file: as `:5-14` for an offset of 5 and a limit of
+/// 10, or as `:5` without a limit; empty without both. `offset` is the first line, 1 by default;
+/// `limit` is the number of lines. A number below 1 counts as missing.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     let given_first = positive_number(offset);
     if let Some(count) = positive_number(limit) {
@@ -508,8 +510,8 @@ fn positive_number(value: Option<Raw>) -> Option<f64> {
     if number >= 1.0 { Some(number) } else { None }
 }
 
-/// Shortens the `cd` at the start of a command. A `cd` to the session's directory is removed. The
-/// path of any other directory is shortened.
+/// Shortens the `cd` at the start of a command: `cd /home/me/other && make` becomes `cd ~/other &&
+/// make`. A `cd` to the session's own directory is removed, because the command runs there anyway.
 fn shorten_cd<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     let trimmed = command.trim();
     let Some(cd) = CdCommand::parse(trimmed.as_bytes()) else {
@@ -518,7 +520,6 @@ fn shorten_cd<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
 
     let short_folder = shorten_path(&Text::from_wtf8(cd.folder), folders);
     if short_folder == "." {
-        // The command runs in this directory without the `cd`, too.
         return Text::from_wtf8(cd.next_command.to_vec());
     }
     if short_folder.as_bytes() == cd.folder {
@@ -568,13 +569,14 @@ impl<'c> CdCommand<'c> {
     }
 }
 
-/// Describes a call by its arguments: the value of a single argument, or `key=value` for each of
-/// several. Arguments are added only until the text is longer than `units`, to which it is cut.
+/// Describes a call by its arguments, cut to `units` UTF-16 units: by the value of a single
+/// argument, or by `key=value` for each of several.
 fn list_arguments(arguments: Raw, units: usize) -> CallDescription {
     let has_several = arguments.members().nth(1).is_some();
     let mut text = Text::default().into_owned();
     let mut first_cut_end = None;
     for (key, value) in arguments.members() {
+        // The rest would be cut off.
         if text.utf16_len() > units {
             break;
         }

@@ -107,11 +107,12 @@ pub fn locate_blob_store(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf
     Some(omp_session_dir(store_env, disk)?.with_file_name("blobs"))
 }
 
-/// Locates pi's store. It is flat if a variable or a setting names its root, and else nested in the
-/// agent directory. `flat_root` is the root that the variable names; settings are read only without
-/// it.
+/// Locates pi's store. If a variable or a setting names its root, it is flat: the root has the
+/// sessions of all projects. Otherwise, it is nested: the agent directory has a directory for each
+/// project.
 ///
-/// `None` if neither a root nor an agent directory is known.
+/// `flat_root` is the root that the variable names. It overrides the settings. `None` if neither a
+/// root nor an agent directory is known.
 fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     let base_dirs = store_env.base_dirs;
     let agent_folder = match store_env.non_empty_var("PI_CODING_AGENT_DIR") {
@@ -138,7 +139,7 @@ fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) ->
 }
 
 /// Returns the directory that `sessionDir` in pi's settings names. The settings of the project
-/// count more than those of the user.
+/// override those of the user.
 fn pi_session_dir(
     store_env: StoreEnv,
     agent_folder: Option<&Path>,
@@ -174,9 +175,9 @@ fn session_dir_setting(file: &Path, disk: &dyn Disk) -> Option<String> {
     Some(folder.to_string_lossy().into_owned())
 }
 
-/// Locates oh-my-pi's store. It is flat if `flat_root` is given, the root that a variable names,
-/// and else nested. In a nested store, the project's directory may have its current name, or a name
-/// of older versions.
+/// Locates oh-my-pi's store. With `flat_root`, the root that a variable names, it is flat: the root
+/// has the sessions of all projects. Otherwise, it is nested: each project has a directory, under
+/// its current name or a name that older versions gave it.
 fn omp_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     if let Some(root) = flat_root {
         return Some(Store::new_flat(Dialect::OhMyPi, root));
@@ -199,9 +200,8 @@ fn omp_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) -
     })
 }
 
-/// Returns the root of oh-my-pi's nested store: `sessions` in the agent directory. If the agent
-/// directory is the default one, a data directory (`$XDG_DATA_HOME`) that exists is used instead,
-/// except on Windows.
+/// Returns the root of oh-my-pi's nested store: `sessions` in the agent directory. As in oh-my-pi,
+/// the default agent directory yields to one in `$XDG_DATA_HOME` if that exists, except on Windows.
 fn omp_session_dir(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf> {
     // `OMP_PROFILE` applies even if it is empty.
     let profile = (store_env.env)("OMP_PROFILE").or_else(|| (store_env.env)("PI_PROFILE"));
@@ -243,8 +243,8 @@ fn omp_default_agent_folder(store_env: StoreEnv, profile: Option<&str>) -> Optio
     Some(folder.join("agent"))
 }
 
-/// Returns the agent directory that `$PI_CODING_AGENT_DIR` names for oh-my-pi. Unlike in pi, `~`
-/// has no special meaning there.
+/// Returns the agent directory that the user has set for oh-my-pi in `$PI_CODING_AGENT_DIR`. Unlike
+/// in pi, `~` has no special meaning there.
 fn omp_configured_agent_folder(store_env: StoreEnv) -> Option<PathBuf> {
     let path = store_env.non_empty_var("PI_CODING_AGENT_DIR")?;
     let folder = normalize_path(&store_env.base_dirs.cwd.join(path));
@@ -259,8 +259,8 @@ fn omp_configured_agent_folder(store_env: StoreEnv) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Returns the name of a profile, trimmed. `None` for `default`, and for a name that oh-my-pi does
-/// not accept: then no profile is used.
+/// Trims the name of a profile of oh-my-pi. `None`, for no profile, if the name is `default` or one
+/// that oh-my-pi refuses.
 fn parse_profile(name: Option<String>) -> Option<String> {
     const MAX_PROFILE_LEN: usize = 64;
 
@@ -286,9 +286,9 @@ struct OmpProjectName {
     name: String,
 }
 
-/// Returns the name that oh-my-pi gives to the directory of the current project. `real_cwd` is the
-/// project with symbolic links resolved. If the project is below the home directory or the
-/// directory of temporary files, the name is relative to that.
+/// Returns the name that oh-my-pi gives to a project's directory in its store. Below the home
+/// directory, `/home/me/a/b` becomes `-a-b`, and `/tmp/a` becomes `-tmp-a`; any other path is
+/// encoded as a whole. `real_cwd` is the project's path with symbolic links resolved.
 fn omp_project_name(store_env: StoreEnv, real_cwd: &Path, disk: &dyn Disk) -> OmpProjectName {
     if let Some(home) = store_env.base_dirs.home
         && let Some(name) = relative_project_name(real_cwd, &disk.resolve_links(home), "-")
