@@ -79,8 +79,8 @@ struct SelectedFrame<'a> {
 }
 
 impl<'a> SnapcompactArchive<'a> {
-    /// Reads the archive in a compaction's `preserveData`; `None` if it has neither text nor
-    /// pictures.
+    /// Reads the archive in a compaction's `preserveData`: old history as text, and as pictures of
+    /// text. `None` if it has neither.
     fn read(preserve_data: Raw<'a>) -> Option<Self> {
         let slot = preserve_data.get("snapcompact")?;
         let frames = slot.get("frames").unwrap_or(Raw::NULL).items();
@@ -101,9 +101,10 @@ impl<'a> SnapcompactArchive<'a> {
         Some(archive)
     }
 
-    /// If a picture was truncated while saving, replaces all pictures, and the texts before and
-    /// after them, by the whole text of the archive (`repairTruncatedSnapcompactFrames`). If that
-    /// text was not kept, only removes the truncated pictures, which providers refuse.
+    /// Repairs an archive of which a picture was truncated while saving
+    /// (`repairTruncatedSnapcompactFrames`): its whole text replaces all pictures, and the texts
+    /// before and after them. If that text was not kept, only the truncated pictures are removed,
+    /// because providers refuse them.
     fn replace_cut_frames(&mut self) {
         if !self.frames.iter().any(|frame| frame.is_cut) {
             return;
@@ -118,12 +119,12 @@ impl<'a> SnapcompactArchive<'a> {
         }
     }
 
-    /// Whether this is an old archive of a size that made requests fail. The pictures of such an
-    /// archive are left out.
+    /// Whether this is an old archive of a size that made requests fail, so that its pictures are
+    /// left out. The rules are the agent's:
     ///
-    /// An archive is old if a picture has neither a font nor a variant. It is too large if it has
-    /// [`RISKY_FRAMES`] pictures. It is also too large if its pictures reach the limit of a
-    /// request, and its text is long or much of the text was truncated.
+    /// - It is old if a picture has neither a font nor a variant.
+    /// - It is too large if it has [`RISKY_FRAMES`] pictures, or if its pictures reach the limit of
+    ///   a request, and its text is long or much of the text was truncated.
     fn is_risky(&self) -> bool {
         let is_old = self
             .frames
@@ -153,12 +154,12 @@ impl<'a> SnapcompactArchive<'a> {
         decode_archived_text(&join_with(ends, NEWLINE_GLYPH))
     }
 
-    /// Returns the blocks for a model: the text before the pictures, the pictures that are shown, a
-    /// note in place of each gap, and the text after the pictures.
+    /// Returns the archive as blocks for a model, oldest first: the text before the pictures, the
+    /// pictures that fit into a request, a note in place of each gap between them, and the text
+    /// after the pictures.
     ///
-    /// The text after the pictures has a block of its own if it follows a picture, or if it is the
-    /// first block. Otherwise, it is appended to the block before it, which is a note or the text
-    /// before the pictures.
+    /// Consecutive texts become one block: the text after the pictures is appended to a note, or to
+    /// the text before the pictures, if one of these is directly before it.
     fn render_blocks(&self) -> Vec<Vec<u8>> {
         let budget = if self.is_risky() { 0 } else { FRAME_BYTES };
         let frames = self.select_frames(budget);
@@ -203,8 +204,9 @@ impl<'a> SnapcompactArchive<'a> {
         blocks
     }
 
-    /// Decides which pictures are shown: from the newest to the oldest, each that still fits into
-    /// the budget in bytes. Pictures in the blob store are not shown.
+    /// Decides which pictures the model receives: from the newest to the oldest, each that still
+    /// fits into the budget in bytes. A picture in the agent's blob store, which is not read, is
+    /// never shown.
     fn select_frames(&self, budget: usize) -> Vec<SelectedFrame<'a>> {
         let mut used_bytes = 0;
         let mut selected = Vec::with_capacity(self.frames.len());
@@ -261,12 +263,12 @@ fn is_one_gap(selected: &SelectedFrame, next: &SelectedFrame) -> bool {
     !selected.is_shown && !next.is_shown && selected.frame.is_blob == next.frame.is_blob
 }
 
-/// Returns the note in place of a gap: one or more consecutive pictures. All of them are left out
-/// for the same reason: they are in the blob store, or exceed the budget.
+/// Returns the note that replaces a gap, which is a run of pictures that are left out for the same
+/// reason: they are in the blob store, or they exceed the budget.
 fn gap_note(gap: &[SelectedFrame]) -> String {
     let plural_suffix = if gap.len() == 1 { "" } else { "s" };
     let count = js::group_digits(gap.len() as f64);
-    // A gap has at least one picture, and all have the same reason.
+    // A gap has at least one picture, and all have the reason of the first.
     let is_in_blob_store = gap[0].frame.is_blob;
     if is_in_blob_store {
         return format!(

@@ -24,8 +24,8 @@ pub fn prepare_branch_summary(
     )
 }
 
-/// Returns the message of an entry of the branch; `None` for an entry without a message, and for a
-/// tool result that the agent has marked as useless ([`is_useless_result`]).
+/// Returns the message of an entry for a branch summary; `None` for an entry without a message, and
+/// for a tool result that the agent has marked as useless.
 fn branch_message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<ContextMessage>> {
     let entry = reader.session().entry(ix);
     if !matches!(

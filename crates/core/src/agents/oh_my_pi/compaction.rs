@@ -75,10 +75,11 @@ pub fn prepare_compaction(
     preparation.finish(path, reader)
 }
 
-/// Finds the cut that `from` asks for. `None` if the entry that it names is not on the path, or if
-/// recent messages are to be kept and there is no message.
+/// Finds the cut that `from` asks for. `candidates` are the messages that may be summarized or
+/// kept, in the order of `path`.
 ///
-/// `candidates` are in the order of the path.
+/// `None` if the entry that `from` names is not on the path, or if recent messages are to be kept
+/// and there is no message.
 fn find_cut(
     candidates: &[Candidate],
     path: &[EntryIx],
@@ -124,8 +125,9 @@ fn ends_in_compaction(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool
     })
 }
 
-/// Returns how many tokens the provider counted for each estimated token: 1 if there is no count or
-/// no message. The result is never below 1, because the agent corrects an estimate only upwards.
+/// Returns by which factor the provider counted more tokens for the context than the estimates of
+/// its messages add up to. At least 1, because the agent corrects an estimate only upwards; also 1
+/// if there is no count or no message.
 fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candidate]) -> f64 {
     let Some(usage) = usage else {
         return 1.0;
@@ -166,18 +168,18 @@ fn find_previous_compaction(
     if is_in_effect { Some(compaction) } else { None }
 }
 
-/// Finds where the next compaction starts, if that is before the previous one: at the first entry
-/// that is not in the summary of the previous compaction. Returns the index on the path. `None` if
-/// the summary covers all of `above`, the path before that compaction.
+/// Finds the first entry that the previous compaction kept, which the next one may summarize.
+/// Returns its index on the path; `None` if the previous summary covers all of `above`, the path
+/// before that compaction.
 ///
 /// `line` is the line of the previous compaction, and `after_reset` the index of the entry after
-/// the last reset. There are three kinds of compactions:
+/// the last reset, which clears the context. There are three kinds of compactions:
 ///
 /// - One with the history that OpenAI returned covers the entries up to
 ///   `providerReplayThroughEntryId`, also those that it keeps. Entries after that, but before the
 ///   reset, are cleared.
-/// - A native snapshot covers the entries up to `providerReplayThroughEntryId`. Its
-///   `firstKeptEntryId` is empty.
+/// - A native snapshot, which Anthropic wrote, covers the entries up to
+///   `providerReplayThroughEntryId`. Its `firstKeptEntryId` is empty.
 /// - Any other compaction covers the entries before `firstKeptEntryId`. If that entry is before the
 ///   reset, nothing that it keeps is in effect.
 fn find_kept_start(
@@ -205,8 +207,9 @@ fn find_kept_start(
     }
 }
 
-/// Whether a compaction contains the history that OpenAI returned for it. `preserved` is its
-/// `preserveData`. Beside the list `replacementHistory`, one of these must be stored:
+/// Whether a compaction contains the history that OpenAI returned for it, which later requests
+/// replay. `preserved` is its `preserveData`. Beside the list `replacementHistory`, one of these
+/// must be stored:
 ///
 /// - the name of the provider;
 /// - an item of the type `compaction` with encrypted content;
@@ -239,7 +242,8 @@ struct Candidate {
     path_index: usize,
 }
 
-/// Reads the messages of a path from the index `start` on, except those of compactions.
+/// Reads the messages that the next compaction may summarize or keep: those of the path from the
+/// index `start` on, except summaries of compactions.
 fn read_candidates(
     path: &[EntryIx],
     start: usize,
@@ -249,7 +253,7 @@ fn read_candidates(
     let mut candidates = Vec::new();
     for (path_index, &ix) in path.iter().enumerate().skip(start) {
         let entry = session.entry(ix);
-        // The summary of the last compaction is passed on as a summary, not as a message.
+        // The previous summary is not summarized again: the new one is asked to continue it.
         if entry.kind == Kind::Compaction {
             continue;
         }
@@ -268,9 +272,11 @@ fn read_candidates(
     Ok(candidates)
 }
 
-/// Returns the index of the first message to keep: the start of the longest run of groups at the
-/// end that fits into the budget, in estimated tokens. The last group is kept even if it does not
-/// fit. Without any group, everything is kept, and the index is 0.
+/// Returns the index of the first message to keep, so that as many messages as possible are kept
+/// within the budget, in estimated tokens. A cut is only possible between groups: a message before
+/// which [`can_cut_before`] allows a cut, and the messages after it up to the next such message.
+///
+/// The last group is kept even if it does not fit. Without any group, everything is kept.
 fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize {
     let mut chosen_cut = None;
     let mut kept_tokens = 0;
@@ -278,7 +284,8 @@ fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize
     for (index, candidate) in candidates.iter().enumerate().rev() {
         kept_tokens += candidate.tokens;
         if !can_cut_before(session.entry(candidate.message.entry)) {
-            // Its group begins with an earlier message.
+            // A cut here would separate, for example, a result from its call. The group begins
+            // earlier.
             continue;
         }
         let fits = kept_tokens as f64 <= budget;

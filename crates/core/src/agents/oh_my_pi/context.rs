@@ -18,8 +18,8 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
 
-/// Builds the context for the leaf at the end of `path`, which begins at a root. An empty path is
-/// the empty conversation.
+/// Builds what the model sees at the end of `path`, the entries from a root to the leaf. An empty
+/// path is the empty conversation.
 pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
     let settings = settings::read_settings(path, reader)?;
     let mut builder = ContextBuilder {
@@ -27,7 +27,7 @@ pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Conte
         reader,
         items: Vec::new(),
     };
-    // In the agent's order: the notes come before the summary and all other messages.
+    // The agent places the model's notebook before the summary and all other messages.
     if let Some(notes) = notes::notes_message(path, reader)? {
         builder.push_item(notes, MessageKind::Other);
     }
@@ -43,8 +43,8 @@ pub fn build_context(path: &[EntryIx], reader: &EntryReader) -> io::Result<Conte
 ///
 /// - the entries that the compaction keeps, or that a provider replays;
 /// - the entries that determine the settings;
-/// - the turn with the last count of a provider;
-/// - the last request, which a rollover repeats.
+/// - the turn (assistant message) with the last count of tokens by a provider;
+/// - the last request of the user, which some compactions repeat after their summary.
 ///
 /// An entry that is used for several reasons may be listed several times.
 pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
@@ -91,8 +91,9 @@ struct ContextBuilder<'a> {
 }
 
 impl ContextBuilder<'_> {
-    /// Adds the messages of the path that are in effect: those after the last reset. If a
-    /// compaction follows the reset, [`append_compacted`](Self::append_compacted) decides.
+    /// Adds the messages of the path that are in effect: those after the last reset, with which the
+    /// user clears the context. If a compaction follows the reset,
+    /// [`append_compacted`](Self::append_compacted) decides.
     fn append_context(&mut self) -> io::Result<()> {
         let session = self.reader.session();
         let reset = session.last_index_of_kind(self.path, Kind::ResetBoundary);
@@ -109,8 +110,8 @@ impl ContextBuilder<'_> {
     }
 
     /// Adds the messages in effect after a compaction: its summary, the last request if it is a
-    /// rollover, the messages of the entries that it keeps, and those after it. `reset` is the
-    /// index of the last reset, which precedes the compaction.
+    /// rollover (a compaction that repeats the request), the messages of the entries that it keeps,
+    /// and those after it. `reset` is the index of the last reset, which precedes the compaction.
     fn append_compacted(
         &mut self,
         compaction_index: usize,
@@ -168,12 +169,13 @@ impl ContextBuilder<'_> {
         self.append_entries(&self.path[compaction_index + 1..])
     }
 
-    /// Adds the newest user request before a rollover, so that the model knows what it is working
-    /// on even if the rollover keeps only later entries.
+    /// Adds the newest user request before a compaction that keeps only later entries (a rollover),
+    /// so that the model knows what it is working on. Requests before the last reset are no longer
+    /// in effect.
     ///
-    /// `first_kept` is the first entry that the rollover keeps. Adds nothing if the request is not
-    /// before that entry, because it is kept then. Also adds nothing if `first_kept` is `None`, as
-    /// in the agent. `reset` is the last reset: requests before it are no longer in effect.
+    /// Adds nothing if the request is at or after `first_kept`, the first entry that the compaction
+    /// keeps: then it is in the context anyway. Without `first_kept`, adds nothing either, as in
+    /// the agent.
     fn repeat_request(
         &mut self,
         rollover_index: usize,
@@ -227,7 +229,8 @@ impl ContextBuilder<'_> {
         Ok(None)
     }
 
-    /// Whether an entry is a user request. The line is read only if type and role do not decide.
+    /// Whether an entry is a user request. Its line is read only if the type and the role leave
+    /// that open: an extension may have written the message for the user.
     fn is_user_request(&self, ix: EntryIx) -> io::Result<bool> {
         let entry = self.reader.session().entry(ix);
         match (entry.kind, entry.role) {
@@ -296,7 +299,7 @@ impl ContextBuilder<'_> {
     }
 
     /// Adds the message of a `custom_message` entry, unless its content cannot be sent, or it was
-    /// for one request only.
+    /// transient: a note for one request only.
     fn append_custom(&mut self, ix: EntryIx) -> io::Result<()> {
         let entry = self.reader.session().entry(ix);
         let json = self.reader.with_entry(ix, |line| {
@@ -341,9 +344,9 @@ impl ContextBuilder<'_> {
     }
 }
 
-/// Builds the payload with the history that OpenAI's compaction returned. `preserved` is the
-/// `preserveData` of a compaction. The provider replays this history in place of the kept messages.
-/// `None` if the compaction has no complete history.
+/// Builds the `providerPayload` of a compaction whose history OpenAI returned. OpenAI replays this
+/// history in place of the messages before the compaction. `preserved` is the `preserveData` of the
+/// compaction; `None` if it has no complete history.
 fn build_openai_payload(preserved: Raw) -> Option<Vec<u8>> {
     let remote = preserved.get("openaiRemoteCompaction")?;
     if !remote.is_object() {

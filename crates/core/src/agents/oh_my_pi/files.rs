@@ -22,9 +22,9 @@ static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?is-u)^(?<path>.+?):(?:{selector})$")).expect("a constant")
 });
 
-/// Returns a summary followed by its list of files, in the form of the agent's
-/// `upsertFileOperations`. Any list that the summary had is removed. `files` are those to list;
-/// `read` are all files that were read, which shows which of the changed files were read, too.
+/// Returns a summary followed by a list of files, in place of any list that it had (the agent's
+/// `upsertFileOperations`). `files` are those to list. `read` are all files that were read, which
+/// decides how changed files are marked.
 pub fn append_file_list(
     summary: Text<'static>,
     files: &FileLists,
@@ -41,9 +41,9 @@ pub fn append_file_list(
     }
 }
 
-/// Returns the files as an outline in a tag; empty if there are none. A mark after each file shows
-/// how it was used. Only the first [`MAX_LISTED_FILES`] are listed, in the order of their UTF-16
-/// units.
+/// Returns the files as an outline of directories in a tag; empty if there are none. A mark after
+/// each file shows how it was used. At most [`MAX_LISTED_FILES`] are listed, the first ones when
+/// sorted as JavaScript sorts strings; a last line counts the rest.
 fn format_file_list(files: &FileLists, read: &OrderedMap<Text>) -> Text<'static> {
     let mut paths: Vec<&Text> = files
         .read_files
@@ -88,8 +88,8 @@ fn access_mark(file: &Text, files: &FileLists, read: &OrderedMap<Text>) -> &'sta
     }
 }
 
-/// Returns the text without lists that this agent or an older version added, and without trailing
-/// white space.
+/// Returns a summary without lists of files, which are in a tag: `<files>` or, from an older
+/// version, `<read-files>` and `<modified-files>`. White space at the end is removed, too.
 fn strip_file_lists(summary: &Text) -> Text<'static> {
     static LISTS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         ["files", "read-files", "modified-files"].map(|tag| {
@@ -109,7 +109,7 @@ pub fn contains_url(path: &Text) -> bool {
     URL.is_match(path.as_bytes())
 }
 
-/// Returns a path without a selection of lines at its end, such as `:50-200`.
+/// Returns a path without a selection of lines at its end: `a.rs` for `a.rs:50-200`.
 pub fn strip_selector(path: Text) -> Text {
     // Most paths have no colon. To look for one is faster than to try the expression.
     if !path.as_bytes().contains(&b':') {

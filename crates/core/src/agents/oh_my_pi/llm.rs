@@ -18,7 +18,8 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string as json_string};
 use std::io;
 
-/// Calls `emit` with each message for the model, in order, as a JSON object.
+/// Converts the messages of a context to those that the model receives, and calls `emit` with the
+/// JSON of each, in order. A message may become none, one or two.
 pub fn convert_messages(
     messages: &[ContextMessage],
     reader: &EntryReader,
@@ -99,9 +100,11 @@ fn is_interrupted_by_user(turn: Raw) -> bool {
         && message::is_user_interrupt(error_id, error)
 }
 
-/// Returns the blocks of a turn without the unsigned thinking at its end, and without blank text
-/// after that thinking. `None` if the turn does not end in such thinking, except for a turn without
-/// content, of which an empty list is returned.
+/// Returns the blocks of a turn without the thinking at its end that has no signature, as when the
+/// user interrupted it. Blank text after that thinking is left out, too.
+///
+/// `None` if the turn does not end in such thinking. A turn without content counts as if it did,
+/// with an empty list.
 fn blocks_before_unsigned_thinking(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
     if blocks.is_empty() {
@@ -132,8 +135,8 @@ fn is_unsigned_thinking(block: Raw) -> bool {
         && !content::has_truthy(block, "thinkingSignature")
 }
 
-/// Converts a message other than a turn to none, one or two messages for the model. A message in an
-/// unknown role becomes none, and so does what the user ran outside of the context.
+/// Converts a message other than a turn (an assistant message) to none, one or two messages for the
+/// model. None is sent for what the user ran outside of the context, and for an unknown role.
 pub fn convert_non_turn(message: Raw) -> Vec<Vec<u8>> {
     let role = message.get_text("role").unwrap_or_default();
     match role.as_bytes() {
@@ -182,9 +185,9 @@ fn convert_tool_result(message: Raw) -> Vec<u8> {
     with_attribution(message, "agent")
 }
 
-/// Returns the content of a result that the agent has pruned: its blocks, with all text in one
-/// block. That block is in the place of the first text block or, if there is none, before all
-/// others.
+/// Returns the content of a tool result whose output the agent has shortened, with all text in one
+/// block, as the agent sends it. That block is in the place of the first text block or, if there is
+/// none, before all others.
 fn pruned_content(content: Raw) -> Vec<u8> {
     let mut text = content::join_text(Some(content), "");
     // Providers refuse an empty text.
@@ -229,11 +232,9 @@ fn convert_python_execution(message: Raw) -> Vec<u8> {
     build_execution_message(message, start, &PYTHON_WORDS, None)
 }
 
-/// Builds the message of the user for a command or code that the user ran.
-///
-/// Its text is `quoted_command`, then the output that `execution` has stored, then a notice if a
-/// part of the output was cut off (which `meta` describes). `words` are the words around the
-/// output. The `images` of the output follow as blocks.
+/// Builds the user message for a command or code that the user ran. Its text is `quoted_command`,
+/// then the stored output, introduced by `words`, then a notice if a part of the output was cut
+/// off. The `images` of the output follow as blocks.
 fn build_execution_message(
     execution: Raw,
     quoted_command: Text,
@@ -245,12 +246,11 @@ fn build_execution_message(
     text.push(&format_notice(execution.get("meta")));
 
     let content = text_and_blocks(&text, images.into_iter().flat_map(Raw::items));
-    build_message("user", &content, "user", execution)
+    build_message_by_user("user", &content, execution)
 }
 
-/// Converts mentioned files to one message for the files that are text, and one for the files that
-/// are images. A model accepts images only from the user. Both are attributed to the user, who
-/// mentioned the files.
+/// Converts the files that the user mentioned to at most two messages: a developer message for text
+/// files, and a user message for images, which a model accepts only from the user.
 fn convert_file_mention(message: Raw) -> Vec<Vec<u8>> {
     let mut with_image = Vec::new();
     let mut text_only = Vec::new();
@@ -265,12 +265,12 @@ fn convert_file_mention(message: Raw) -> Vec<Vec<u8>> {
     let mut out = Vec::new();
     if !text_only.is_empty() {
         let content = content::text_content(&quote_files(&text_only));
-        out.push(build_message("developer", &content, "user", message));
+        out.push(build_message_by_user("developer", &content, message));
     }
     if !with_image.is_empty() {
         let images = with_image.iter().filter_map(|file| file.get("image"));
         let content = text_and_blocks(&quote_files(&with_image), images);
-        out.push(build_message("user", &content, "user", message));
+        out.push(build_message_by_user("user", &content, message));
     }
     out
 }
@@ -290,8 +290,9 @@ fn quote_file(file: Raw) -> Text<'static> {
     concat_texts(&[&"<file path=\"", &path, &"\">\n", &lines, &"</file>"])
 }
 
-/// Converts a message of an extension. A skill, or a prompt of a person, that is attributed to the
-/// user becomes a user message. Any other becomes a developer message.
+/// Converts a message of an extension. A user message is made of the prompt that another person
+/// typed into the session, and of a skill that the user called. Any other becomes a developer
+/// message.
 fn convert_custom(message: Raw) -> Vec<Vec<u8>> {
     let Some(content) = message::sendable_content(message) else {
         return Vec::new();
@@ -303,7 +304,7 @@ fn convert_custom(message: Raw) -> Vec<Vec<u8>> {
     } else {
         return convert_to_developer(message);
     };
-    vec![build_message("user", &sent_content, "user", message)]
+    vec![build_message_by_user("user", &sent_content, message)]
 }
 
 /// Returns the content of a prompt that arrived while the model was working: its text with a
@@ -360,11 +361,11 @@ fn convert_branch_summary(message: Raw) -> Vec<u8> {
     build_summary_message(message, &content, message.get("timestamp"), None)
 }
 
-/// Converts the summary of a compaction to a message of the user. Its first block is the summary,
-/// in a template for the method of compaction.
+/// Converts the summary of a compaction to a user message: the summary in a template, then the
+/// `images` of the message.
 ///
-/// If the message has `blocks`, the summary is sent without a template. These blocks are the
-/// archived history, and follow the summary. Without them, the `images` of the message follow.
+/// If the message has `blocks`, which are the archived history, these follow in place of the
+/// images, and the summary has no template.
 fn convert_compaction_summary(message: Raw) -> Vec<u8> {
     let names = [
         "method",
@@ -399,7 +400,8 @@ fn summary_text(message: Raw) -> Text<'static> {
 }
 
 /// Builds the user message of a summary. `rewritten_at` is the time at which the summary replaced
-/// the history. `provider_payload` is what a provider replays in place of that history.
+/// the history: older signatures are not valid any more. `provider_payload` is what the provider
+/// replays in place of that history.
 fn build_summary_message(
     message: Raw,
     content: &[u8],
@@ -429,13 +431,13 @@ fn text_and_blocks<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Ve
     array(all)
 }
 
-/// Builds a message in a role. `attribution` is `user` or `agent`: on whose behalf it was written.
-/// The time is that of `message`.
-fn build_message(role: &str, content: &[u8], attribution: &str, message: Raw) -> Vec<u8> {
+/// Builds a message in a role, attributed to the user: it was written on the user's behalf. Its time
+/// is that of `message`.
+fn build_message_by_user(role: &str, content: &[u8], message: Raw) -> Vec<u8> {
     Object::new()
         .str("role", role)
         .json("content", content)
-        .str("attribution", attribution)
+        .str("attribution", "user")
         .copy_members(message, &["timestamp"])
         .finish()
 }

@@ -35,8 +35,8 @@ pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
 /// Returns the message of a `message` entry as the agent loads it
 /// (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
 ///
-/// A turn of GitHub Copilot with a replayed history loses what was valid only for one connection:
-/// the provider's payload and the signatures of thinking. Any other message is as stored.
+/// An assistant message of GitHub Copilot with a replayed history loses what was valid for one
+/// connection only: that history and the signatures of thinking. Any other message is as stored.
 pub fn load_body(message: Raw, role: Role) -> Body {
     if role != Role::Assistant {
         return Body::Stored;
@@ -72,12 +72,12 @@ pub fn load_body(message: Raw, role: Role) -> Body {
     Body::from_json(unbound_message)
 }
 
-/// Converts a `custom_message` entry to a message, with defaults for missing members; `None` if its
-/// content cannot be sent.
+/// Converts a `custom_message` entry to a message, as the agent does for a context: missing members
+/// get defaults. `None` if its content cannot be sent.
 pub fn build_custom_message(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
     let content = sendable_content(line)?;
     let display = line.get("display").and_then(Raw::bool).unwrap_or(false);
-    // The agent knows no other attribution than these two.
+    // As in the agent, anything but `user` counts as the agent.
     let attribution = match line.get("attribution") {
         None => None,
         Some(stored) if stored.is("user") => Some("user"),
@@ -142,12 +142,12 @@ pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
     Some(Body::from_json(message.finish()))
 }
 
-/// Converts a `compaction` entry to a message. Its members have the order in which the agent writes
-/// them, because commands print the message byte for byte.
+/// Converts a `compaction` entry to a message. Commands print it byte for byte, so its members have
+/// the order in which the agent writes them.
 ///
 /// `provider_payload` is the history that a provider replays. `blocks` are the texts and pictures
-/// of the archived history, oldest first. `rewrite_ms` is the time in milliseconds at which the
-/// history before the summary was rewritten, if that is not the time of the entry.
+/// of the archived history, oldest first. `rewrite_ms` is the time in milliseconds before which
+/// signatures are not valid any more, if that is not the time of the entry.
 pub fn build_compaction_message(
     line: Raw,
     entry: &Entry,
@@ -237,8 +237,9 @@ pub fn is_empty_turn(content: Raw) -> bool {
     !content.items().any(is_output)
 }
 
-/// Whether a block of a turn has output: it has text or encrypted data, or is of another type, such
-/// as a call.
+/// Whether a block of a turn contains something that the model wrote: text, thinking or encrypted
+/// data that is not blank, or a block of another type, such as a call. A block `fallback` only
+/// records a change of the model.
 fn is_output(block: Raw) -> bool {
     let kind = block.get_text("type").unwrap_or_default();
     match kind.as_bytes() {
@@ -262,9 +263,12 @@ pub fn draft_text(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>
     })
 }
 
-/// Returns the text for the editor of a user request, or of a custom message other than a skill
-/// prompt; `None` for any other entry. For a skill that the user called, it is what the user typed,
-/// if that is known, rather than the text of the skill.
+/// Returns the text that the agent puts into its editor when the user navigates to an entry: the
+/// text of a user request, or of a custom message other than a skill prompt. `None` for any other
+/// entry.
+///
+/// For a skill that the user called, it is what the user typed, if that is known, rather than the
+/// text of the skill.
 fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     let message = if kind == Kind::Message {
         line.get("message")?
@@ -287,9 +291,9 @@ fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     None
 }
 
-/// Returns what the user typed to call a skill; the content of the message is the skill itself.
-/// This is the stored text. If there is none, it is `/skill:name` with the arguments, or only the
-/// arguments if the name is missing, too.
+/// Returns what the user typed to call a skill, whose own text is the content of the message: the
+/// stored text or, without one, `/skill:name arguments`. If the name is missing, too, only the
+/// arguments.
 pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
     let details = message.get("details").unwrap_or(Raw::NULL);
     for key in ["__queueChipText", "prompt"] {

@@ -15,8 +15,9 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// Returns the summary for Anthropic to replay, from a compaction's `preserveData`; `None` if its
-/// provider or its content is missing or empty.
+/// Returns the summary that Anthropic wrote for a compaction, in the form in which requests give it
+/// back. `preserved` is the `preserveData` of the compaction. `None` if its provider or its content
+/// is missing or empty.
 pub fn anthropic_payload(preserved: Raw) -> Option<Vec<u8>> {
     let native = preserved
         .get("anthropicCompaction")
@@ -51,8 +52,9 @@ pub fn last_covered_id(line: Raw) -> Option<Text> {
     non_empty_text(line, "providerReplayThroughEntryId")
 }
 
-/// Returns the first entry that a native snapshot keeps, labels not counted. This is an entry after
-/// the last one that the snapshot covers, or the snapshot itself if it covers everything.
+/// Returns the first entry that a native snapshot keeps, labels not counted. A native snapshot is a
+/// compaction that Anthropic wrote while the agent worked on: it keeps what came after the last
+/// entry that it covers. If that is nothing, the result is the snapshot itself.
 ///
 /// `None` if the compaction is not a native snapshot, or names no entry of its path.
 pub fn first_kept_entry(session: &Session, compaction: EntryIx, line: Raw) -> Option<EntryIx> {

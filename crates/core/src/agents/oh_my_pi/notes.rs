@@ -15,8 +15,8 @@ const NOTES_TYPE: &str = "experimental_context_notes";
 /// The maximum length of a revision's text in bytes.
 const MAX_NOTES_BYTES: usize = 16_384;
 
-/// Returns the newest valid revision of the notebook as a message. `None` if the path has none
-/// since its last reset, or the newest one is empty.
+/// Returns the newest valid revision of the model's notebook as a message. `None` if there is none
+/// after the last reset, which clears the context, or if the newest one is empty.
 pub fn notes_message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<ContextMessage>> {
     let session = reader.session();
     for &ix in path.iter().rev() {
@@ -50,9 +50,9 @@ pub fn notes_message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Optio
     Ok(None)
 }
 
-/// Returns the text of a valid revision; `None` for any other entry. A valid revision has the
-/// notebook's type, and the data `{version: 1, text}` and nothing else. Its text has at most
-/// [`MAX_NOTES_BYTES`].
+/// Returns the text that an entry gives to the model's notebook; `None` for any other entry. As in
+/// the agent, a valid entry has the data `{version: 1, text}` and nothing else, and at most
+/// [`MAX_NOTES_BYTES`] of text.
 fn revision_text(line: Raw<'_>) -> Option<Text<'_>> {
     if !content::member_is(line, "customType", NOTES_TYPE) {
         return None;

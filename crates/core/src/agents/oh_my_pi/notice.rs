@@ -11,11 +11,12 @@ use pisess_json::text::{JS_SPACE, Text, concat_texts, join_with};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 
-/// Returns the notice for the `meta` of an execution; empty if there is nothing to note.
+/// Returns the notice below the output of an execution, from its `meta`; empty if there is nothing
+/// to note.
 ///
-/// After a blank line, sentences in one pair of brackets describe what was truncated, a failure to
-/// save the output, and the limits: `[Showing 3 of 9 lines. 100 matches limit reached]`. The
-/// messages of a language server follow.
+/// After a blank line, sentences in one pair of brackets report what was truncated, a failure to
+/// save the output, and limits: `[Showing 3 of 9 lines. 100 matches limit reached]`. The messages
+/// of a language server follow.
 pub fn format_notice(meta: Option<Raw>) -> Text<'static> {
     let names = [
         "truncation",
@@ -49,8 +50,9 @@ pub fn format_notice(meta: Option<Raw>) -> Text<'static> {
     concat_texts(&[&"\n\n[", &join_with(sentences, ". "), &"]", &diagnostics])
 }
 
-/// Returns a sentence for each limit that was reached, in the words of the agent: first the limits
-/// of counts, then the limit of the width of lines. Two of the counts are called results.
+/// Returns a sentence for each limit that was reached, in the words of the agent: first for limits
+/// of counts, as in `100 matches limit reached. Use limit=200 for more`, then for the limit of the
+/// width of lines.
 fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
     let mut sentences = Vec::new();
     for (key, counted_things) in [
@@ -75,8 +77,8 @@ fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
     sentences
 }
 
-/// Returns the sentence for the limit of the width of lines. It also explains how to read the full
-/// output, if that was saved.
+/// Returns the sentence for lines that were cut to a maximum width: `Some lines truncated to 500
+/// chars`. If the full output was saved, a hint at where it is follows.
 fn column_limit_sentence(limit: Raw) -> Text<'static> {
     let [column, unit, artifact] =
         content::find_members(limit, ["maxColumn", "unit", "artifactId"]);
@@ -93,8 +95,9 @@ fn column_limit_sentence(limit: Raw) -> Text<'static> {
     sentence
 }
 
-/// Returns the sentence for a truncated output (`formatTruncationMetaNotice`): how much is shown,
-/// and how to read more, from an offset or from the artifact with the whole output.
+/// Returns the sentences for a truncated output (`formatTruncationMetaNotice`): how much is shown,
+/// and how to read more, from an offset or from the artifact, which is a file with the whole
+/// output.
 fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
     let [direction, next_offset, artifact] =
         content::find_members(truncation, ["direction", "nextOffset", "artifactId"]);
@@ -109,7 +112,7 @@ fn truncation_sentence(truncation: Raw, source: Option<Raw>) -> Text<'static> {
         line_range_sentence(truncation)
     };
 
-    // If only a part of a line is shown, the offset at which to continue is omitted.
+    // An offset counts lines, so it cannot continue within one.
     if !is_partial_line && let Some(next_offset) = non_null(next_offset) {
         sentence.push_all(&[&". Use :", &js::to_js_string(next_offset), &" to continue"]);
     }
@@ -191,8 +194,8 @@ fn plural_suffix(count: f64) -> &'static str {
     if count == 1.0 { "" } else { "s" }
 }
 
-/// Returns the sentence for an output of which only a part of one line is shown:
-/// `Showing line 3 (partial, 1.0KB of 2.0KB) of 90`. If the line is not known, it is line 1.
+/// Returns the sentence for an output of which only a part of one line is shown: `Showing line 3
+/// (partial, 1.0KB of 2.0KB) of 90`. A line number that is missing counts as 1.
 ///
 /// Other values that are missing appear as JavaScript would write them: `undefined` lines, `NaN`
 /// bytes.
@@ -295,8 +298,8 @@ fn full_report_hint(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>>
     ]))
 }
 
-/// Returns the messages of a language server: an outline of the files that they name, then the
-/// messages that name no file. `None` if there are no messages.
+/// Returns the messages of a language server below a heading: first those that name a file, in an
+/// outline of these files, then the others. `None` if there are no messages.
 fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
     let [summary, messages] = content::find_members(diagnostics, ["summary", "messages"]);
     let messages: Vec<_> = messages?
@@ -331,8 +334,8 @@ fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
     ]))
 }
 
-/// Returns the lines of an outline of files. Each file is a heading, with its messages below it. A
-/// blank line precedes each directory, and each file at the top level.
+/// Returns the lines of an outline of files. Each file is a heading, with its messages indented
+/// below it. A blank line precedes each directory, and each file outside of any directory.
 fn outline_diagnostics(by_file: &OrderedMap<Text, Vec<Text>>) -> Vec<Text<'static>> {
     let mut lines = Vec::new();
     outline_paths(by_file.keys(), |OutlineLine { depth, name, file }| {

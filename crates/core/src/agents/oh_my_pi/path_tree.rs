@@ -37,9 +37,10 @@ pub struct OutlineLine<'l, 'a> {
     pub file: Option<&'a Text<'a>>,
 }
 
-/// Calls `write_line` with each line of the outline of paths. In each directory, its files come
-/// first, then its subdirectories, both in order of first occurrence. A path that ends in a slash
-/// is a directory. A URL is a file at the top.
+/// Calls `write_line` with each line of an outline of paths: a heading for each directory, and a
+/// line for each file. In a directory, its files come before its subdirectories, both in order of
+/// first occurrence. A path that ends in a slash is a directory. A URL is a file outside of any
+/// directory.
 pub fn outline_paths<'a>(
     paths: impl IntoIterator<Item = &'a Text<'a>>,
     mut write_line: impl FnMut(OutlineLine<'_, 'a>),
@@ -79,8 +80,9 @@ pub fn outline_paths<'a>(
     }
 }
 
-/// Returns the section of a directory. If the directory contains only a subdirectory, which may
-/// again contain only a subdirectory, these are one section with the content of the innermost.
+/// Returns the section for a directory and all that is in it. A chain of directories in which each
+/// contains only the next becomes one section: `a`, with nothing but `b`, is under the heading
+/// `a/b`.
 fn subsection(nodes: &[FolderNode], name: &[u8], outermost: usize, depth: usize) -> OutlineSection {
     let mut heading = name.to_vec();
     let mut innermost = outermost;
@@ -96,8 +98,9 @@ fn subsection(nodes: &[FolderNode], name: &[u8], outermost: usize, depth: usize)
     }
 }
 
-/// Adds a path to the tree: its directories and, unless it ends in a slash, its file. Of equal
-/// paths, the first is kept. A URL is a file of the root, which is the first node.
+/// Adds a path to the tree, whose root is the first node: a node for each directory that is new,
+/// and the file unless the path ends in a slash. If a path occurs twice, the first is kept. A URL
+/// is a file of the root.
 fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
     let slashed = with_slashes(path.as_bytes());
     let is_url = URL.find(&slashed).is_some_and(|url| url.start() == 0);

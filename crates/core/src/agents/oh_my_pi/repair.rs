@@ -37,7 +37,7 @@ pub enum MessageKind {
 }
 
 impl MessageKind {
-    /// Reads the kind of a message from its JSON.
+    /// Returns what the repairs must know of a message, from its JSON.
     pub fn read(message: Raw) -> Self {
         let names = [
             "role",
@@ -73,8 +73,8 @@ impl MessageKind {
         }
     }
 
-    /// Returns the kind of a turn. A turn is discarded if a retry repeated its request, so that a
-    /// later turn has the answer, or if it ended in an error before any output.
+    /// Returns the kind of a turn (an assistant message). It is discarded if it was retried, so
+    /// that a later turn has the answer, or if it ended in an error before any output.
     fn from_turn(blocks: Raw, stop_reason: Option<Raw>, retry_recovery: Option<Raw>) -> Self {
         let is_error = stop_reason.is_some_and(|reason| reason.is("error"));
         let is_aborted = stop_reason.is_some_and(|reason| reason.is("aborted"));
@@ -99,9 +99,9 @@ pub fn remove_unsendable(
     Ok(remove_failed_turns(remove_dangling_calls(items, reader)?))
 }
 
-/// Removes tool calls whose result is not in the list. A turn that loses a call also loses the
-/// provider's signatures, because they would no longer match. A turn of which nothing remains is
-/// removed.
+/// Removes tool calls whose result is not in the list, because providers refuse them. A turn that
+/// loses a call also loses its signatures, which would no longer match. A turn of which nothing
+/// remains is removed.
 fn remove_dangling_calls(
     items: Vec<ContextItem>,
     reader: &EntryReader,
@@ -135,8 +135,9 @@ fn remove_dangling_calls(
     Ok(kept)
 }
 
-/// Returns a turn without the calls whose ids are not in `answered`, without redacted thinking, and
-/// without the signatures of thinking. `None` if no block remains.
+/// Returns a turn without the calls whose ids are not in `answered`. What the provider signed would
+/// no longer match, so redacted thinking and the signatures of thinking are removed, too. `None` if
+/// no block remains.
 fn strip_unanswered_calls(turn: Raw, answered: &HashSet<Option<Text<'static>>>) -> Option<Vec<u8>> {
     let mut blocks = Vec::new();
     for block in turn.get("content").unwrap_or(Raw::NULL).items() {

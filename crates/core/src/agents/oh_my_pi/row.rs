@@ -25,7 +25,8 @@ const ERROR_UNITS: usize = 80;
 /// The maximum width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
 
-/// Returns the row of an entry that is not a message. For most types, it is `[name: value]`.
+/// Returns the row of an entry in the agent's tree, if the entry is not a message. For most types,
+/// it is `[name: value]`.
 pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::from_checked(record.bytes);
     match kind {
@@ -71,8 +72,8 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
     bracketed_row("compaction", &Text::from(format!("{thousands}k tokens")))
 }
 
-/// Returns the row of an entry whose type has no row of its own: its type, with spaces in place of
-/// `_`.
+/// Returns the row of an entry whose type has no row of its own: its type in brackets, with spaces
+/// in place of `_`.
 fn unnamed_row(record: &Record) -> RowText<'static> {
     let name = record
         .kind
@@ -87,7 +88,8 @@ fn unnamed_row(record: &Record) -> RowText<'static> {
     bracketed_text(&Text::from_wtf8(spaced))
 }
 
-/// Appends the row of a message to a buffer of rows, and returns its shape.
+/// Appends the row of a message to a buffer of rows. Returns its shape: where its role ends, and
+/// how it is separated from the text.
 ///
 /// A tool result gets a row with the name of its tool. When a tree is drawn, this row is shown only
 /// if the call of the result is not found. Otherwise, the row of the call is shown in its place.
@@ -120,9 +122,9 @@ pub fn push_message_row(
     }
 }
 
-/// Appends the row of an assistant message to a buffer of rows. If a retry recovered the turn, the
-/// row is the note on the retry. Otherwise, it is the turn's text or, without a text, the reason
-/// why the turn ended.
+/// Appends the row of an assistant message to a buffer of rows, and returns its shape. The row
+/// shows the first of these: the note on a retry that recovered the turn, the turn's text, the
+/// reason why it failed, `(aborted)`, `(no content)`.
 fn push_assistant(message: &MessageFacts, blocks: &[Block], rows: &mut Vec<u8>) -> RowShape {
     const ROLE: &str = "assistant";
 
@@ -151,15 +153,15 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], rows: &mut Vec<u8>) 
     })
 }
 
-/// Returns the text that is shown for a turn which failed or was aborted
-/// (`resolveAssistantErrorPresentation`); `None` if there is none. The first of these rules that
-/// applies to the turn decides:
+/// Returns the text that the agent shows for a turn that failed or was aborted
+/// (`resolveAssistantErrorPresentation`); `None` if it shows none. The first of these rules that
+/// applies decides:
 ///
-/// 1. It ended in an error: its error message, or "Error" if it has none.
-/// 2. Its error id or its error message marks an abort that was silent, or by the user: no text.
-/// 3. It was aborted, and has no error message, or its id or message marks a plain abort:
+/// 1. A turn that ended in an error: its error message, or "Error" without one.
+/// 2. An abort that was silent, or by the user, by its error id or error message: no text.
+/// 3. A turn that was aborted without an error message, or whose id or message marks a plain abort:
 ///    "Operation aborted".
-/// 4. Otherwise: its error message, if it has one.
+/// 4. Any other: its error message, if it has one.
 fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
     let error_id = message.get(Member::ErrorId);
     let stop_reason = message.get(Member::StopReason);
@@ -192,8 +194,8 @@ fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
     error.map(|error| display_value(Some(error)))
 }
 
-/// Returns the row of a `custom_message` entry: the notes of an advisor or, for any other message,
-/// its type and its content.
+/// Returns the row of a `custom_message` entry: for an advisor, which is a second model that
+/// comments on the work, its notes; for any other message, its type and its content.
 fn custom_message_row(entry: Raw) -> RowText<'static> {
     if content::member_is(entry, "customType", "advisor") {
         let notes = row_note::advisor_notes(entry);
@@ -234,26 +236,36 @@ fn format_service_tier(entry: Raw) -> Text<'static> {
     };
     let pairs = tiers_by_family(tier)
         .into_iter()
-        .map(|(family, tier)| concat_texts(&[&family, &":", &tier]));
+        .map(|FamilyTier { family, tier }| concat_texts(&[&family, &":", &tier]));
     join_with(pairs, " ")
 }
 
-/// Returns pairs of a family of providers and its tier, as oh-my-pi's tree shows them.
+/// The service tier that is set for a family of providers, such as OpenAI's.
+struct FamilyTier {
+    family: Text<'static>,
+    tier: Text<'static>,
+}
+
+/// Returns the service tier of each family of providers, as oh-my-pi's tree shows them.
 ///
-/// Older entries store one word for all families. oh-my-pi treats the word as an object, so it
-/// shows each letter with its index, as if the index were a family. So does this function.
-fn tiers_by_family(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
+/// Older entries store one word for all families. oh-my-pi treats the word as an object, and so
+/// shows each letter with its index, as if the index were a family: `0:p 1:r 2:i …`. So does this
+/// function.
+fn tiers_by_family(tier: Raw) -> Vec<FamilyTier> {
     let mut tiers = Vec::new();
     if let Some(word) = tier.text() {
         for (index, letter) in word.to_string_lossy().chars().enumerate() {
-            tiers.push((
-                Text::from(index.to_string()),
-                Text::from(letter.to_string()),
-            ));
+            tiers.push(FamilyTier {
+                family: Text::from(index.to_string()),
+                tier: Text::from(letter.to_string()),
+            });
         }
     } else {
         for (family, tier) in js::object_entries(tier) {
-            tiers.push((family.into_owned(), js::to_js_string(tier).into_owned()));
+            tiers.push(FamilyTier {
+                family: family.into_owned(),
+                tier: js::to_js_string(tier).into_owned(),
+            });
         }
     }
     tiers
@@ -309,11 +321,11 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     join_with(parts, " ")
 }
 
-/// Returns the parts of a message in which the search looks, in the order of the agent: the role,
-/// the start of the text, and the command if the message is a `bashExecution`.
+/// Returns the texts of a message in which the agent's search looks, in its order: the role, the
+/// start of the text, and the command if the message is a `bashExecution`.
 ///
-/// For any other role, the third part is empty, but is there: the joined text then ends in a space,
-/// as in the agent. A message that is missing has no parts.
+/// For any other role, the third text is empty, but is there: the parts are joined with spaces, so
+/// that the agent's text ends in a space then. A message that is missing has no parts.
 fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     let Some(message) = parsed.record.message else {
         return Vec::new();
@@ -329,9 +341,9 @@ fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     vec![role_name(parsed.role, &message), head, command]
 }
 
-/// Returns the parts of a custom message in which the search looks: for an advisor's message, the
-/// word `advisor`, the summary of its notes that the row shows, and all notes; for any other, its
-/// type and the start of its content, at most a row of it.
+/// Returns the texts of a custom message in which the agent's search looks. For an advisor's
+/// message, these are the word `advisor`, the names in its row, and all notes. For any other, these
+/// are the type and the start of the content, at most a row of it.
 fn custom_search_parts(entry: Raw<'_>) -> Vec<Text<'_>> {
     if content::member_is(entry, "customType", "advisor") {
         let notes = row_note::advisor_notes(entry);
@@ -356,7 +368,7 @@ fn custom_search_parts(entry: Raw<'_>) -> Vec<Text<'_>> {
 fn service_tier_search_parts(entry: Raw) -> Vec<Text<'static>> {
     let mut parts = vec![Text::from("service tier")];
     let tiers = entry.get("serviceTier").map(tiers_by_family);
-    for (family, tier) in tiers.unwrap_or_default() {
+    for FamilyTier { family, tier } in tiers.unwrap_or_default() {
         if !tier.is_empty() {
             parts.push(family);
             parts.push(tier);

@@ -6,8 +6,9 @@ use crate::session::paths::with_slashes;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 
-/// Returns the row of a tool result whose call is known: the tool and its main arguments. For a
-/// tool that has no row of its own in oh-my-pi, all arguments are shown as JSON.
+/// Returns the row of a tool result whose call is known: the tool and its main arguments, as in
+/// `[read: ~/a.rs:5-14]`. For a tool that has no row of its own in oh-my-pi, all arguments are
+/// shown as JSON.
 pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
     /// The arguments that may have the path of a file. The first that is truthy counts.
     const PATH_KEYS: [&str; 2] = ["path", "file_path"];
@@ -65,11 +66,9 @@ fn first_argument<'a>(arguments: Raw<'a>, keys: &[&str]) -> Text<'a> {
     Text::default()
 }
 
-/// Formats the lines that a `read` returns, as `:start` or `:start-end`. `offset` is the first
-/// line, 1 by default; `limit` is the number of lines. Empty if neither is given. As in oh-my-pi,
-/// an end that is 0 or not a number is left out.
-///
-/// Example: `:5-14` for an offset of 5 and a limit of 10.
+/// Formats the lines that a `read` returns: as `:5-14` for an offset of 5 and a limit of 10, or as
+/// `:5` without a limit; empty without both. `offset` is the first line, 1 by default; `limit` is
+/// the number of lines. As in oh-my-pi, an end that is 0 or not a number is left out.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     if offset.is_none() && limit.is_none() {
         return String::new();
@@ -91,8 +90,8 @@ fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
     range
 }
 
-/// Computes `(offset ?? 1) + limit - 1` as JavaScript does, where `+` concatenates if one side is a
-/// string: `"5" + 10 - 1` is 509. The result may be NaN.
+/// Computes the last line of a `read`, `(offset ?? 1) + limit - 1`, as JavaScript does: its `+`
+/// concatenates if one side is a string, so that `"5" + 10 - 1` is 509. The result may be NaN.
 fn js_end_line(offset: Option<Raw>, limit: Raw) -> f64 {
     let is_concatenated = offset.is_some_and(Raw::is_string) || limit.is_string();
     if is_concatenated {
@@ -112,8 +111,8 @@ fn js_end_line(offset: Option<Raw>, limit: Raw) -> f64 {
     first_line + js::to_operand(Some(limit)) - 1.0
 }
 
-/// Returns the directories of a search, joined by commas; `.` if there are none. They are in the
-/// first of two arguments that has a usable form (see [`scope_argument`]).
+/// Returns the directories of a search, joined by commas; `.` if there are none. Of the two
+/// arguments that may name them, the first counts that has a usable form (see [`scope_argument`]).
 fn search_scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
     let scope = scope_argument(arguments, first).or_else(|| scope_argument(arguments, second));
     let Some(scope) = scope else {
@@ -123,7 +122,7 @@ fn search_scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
         return join_directories(scope);
     }
 
-    // A string can contain a JSON array of strings.
+    // Some models write a list as a string: `"[\"src\"]"`.
     let text = scope.text().unwrap_or_default();
     let trimmed = text.trim();
     match Raw::parse(trimmed.as_bytes()) {

@@ -26,7 +26,8 @@ pub fn is_visible_text(raw: &[u8]) -> bool {
         return true;
     }
 
-    // If the text has fewer units than the head may have, the head is all of it.
+    // Units are only missing if the text has fewer than the head may have. Then the head is all of
+    // it.
     let is_whole_text_in_head = missing_units > 0;
     if is_whole_text_in_head {
         return false;
@@ -41,8 +42,8 @@ fn is_dots_only(text: &Text) -> bool {
         .all(|c| matches!(c, 0x2e | 0x2026 | 0x20 | 0x09 | 0x0a | 0x0d))
 }
 
-/// Returns the note on a retried turn on one line; "retried" if the note is empty. A note of more
-/// than `columns` terminal columns is cut, with an ellipsis in the last column.
+/// Returns the note on a turn that was retried, on one line; "retried" if the note is empty. A note
+/// that is wider than `columns` in a terminal is cut, with an ellipsis in the last column.
 pub fn format_retry_note(note: &Text, columns: usize) -> Text<'static> {
     let stored = note.to_string_lossy();
     let words: Vec<_> = stored
@@ -105,7 +106,7 @@ fn distinct_fields(notes: &[Raw], key: &str) -> Vec<Text<'static>> {
     values
 }
 
-/// Returns a text on one line, without terminal sequences and control characters
+/// Returns a text on one line, without terminal sequences and control characters, as in the agent
 /// (`sanitizeTreeField`).
 ///
 /// Lone surrogates are removed. If there are any, each U+FFFD is removed, too, as in the agent.
@@ -162,8 +163,8 @@ pub fn unwrap_system_tag(content: &Text) -> Text<'static> {
     }
 }
 
-/// Returns the text between an opening `<system-…>` tag at the start and its closing tag at the
-/// end; `None` if one of them is missing. Case makes no difference in tags.
+/// Returns the text between `<system-NAME>` at the start and `</system-NAME>` at the end; `None` if
+/// one of them is missing. Case makes no difference in tags.
 fn inside_system_tag(text: &[u8]) -> Option<&[u8]> {
     static OPENING: LazyLock<Regex> = LazyLock::new(|| {
         let attributes = format!(r#"{JS_SPACE}(?:[^<>"']|"[^"]*"|'[^']*')*"#);

@@ -92,8 +92,8 @@ fn to_vec(value: Raw) -> Vec<u8> {
     value.bytes().to_vec()
 }
 
-/// Returns the rules of all `ttsr_injection` entries on the path as JSON. Each rule occurs once, in
-/// the order in which they were first injected.
+/// Returns the rules that the `ttsr_injection` entries on the path have injected, as JSON. Each
+/// occurs once, at the position of its first injection.
 fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<OrderedMap<Vec<u8>>> {
     let session = reader.session();
     let mut rules = OrderedMap::default();
@@ -110,8 +110,8 @@ fn injected_rules(path: &[EntryIx], reader: &EntryReader) -> io::Result<OrderedM
     Ok(rules)
 }
 
-/// Returns the entries that determine the settings at the end of the path: the last entry of each
-/// type listed here, and the entries that assign models.
+/// Returns the entries that determine the settings at the end of the path: for each setting, the
+/// last entry that changes it; for the models, all entries that assign one.
 pub fn settings_entries(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let kinds = [
         Kind::ThinkingLevelChange,
@@ -158,8 +158,9 @@ struct ModelAssignments {
 }
 
 impl ModelAssignments {
-    /// Collects the assignments on the path. Reads the lines of the `model_change` entries, and of
-    /// at most one assistant message: the last before an entry that assigns the role `default`.
+    /// Collects the assignments on the path. A `model_change` assigns a model to a role. Until the
+    /// role `default` has one, assistant messages assign their model to it. Of these messages, only
+    /// the last is read.
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let mut models = ModelAssignments::default();
@@ -187,9 +188,9 @@ impl ModelAssignments {
             }
         }
 
-        // Each of these messages assigns its model to the role `default`. The first gives the role
-        // its position and the last its model, so one assignment stands for all of them. It is
-        // inserted among those of the entries, as if it were made at the first message.
+        // One assignment suffices for all of these messages: as when the same role is assigned
+        // repeatedly, the first message determines the position, and the last the model. It is
+        // inserted where the first message is among the other assignments.
         if let Some(turns) = default_turns {
             let default_model = reader.with_message(turns.last, turn_model)?;
             models
@@ -227,14 +228,15 @@ fn parse_model_change(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
     Some((role, model.bytes().to_vec()))
 }
 
-/// Returns the tier of each family of providers as a JSON object; `None` if no family has a known
-/// tier.
+/// Returns the service tier of each family of providers as a JSON object; `None` if no family has a
+/// known tier.
 ///
 /// Older entries store one word. `priority` sets this tier for all families, `openai-only` and
 /// `claude-only` set it for one family, and any other word is the tier of OpenAI.
 fn service_tiers_json(value: Raw) -> Option<Vec<u8>> {
     const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
 
+    // In the order of `FAMILIES`.
     let tiers = match value.text() {
         // An object with a member for each family.
         None => FAMILIES.map(|family| known_tier(value.get(family)?)),

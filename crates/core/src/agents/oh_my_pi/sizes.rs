@@ -31,18 +31,18 @@ fn estimate_messages(messages: &[ContextMessage], reader: &EntryReader) -> io::R
     Ok(tokens.sum::<io::Result<u64>>()? as f64)
 }
 
-/// Returns the size of the context, in tokens, at each of `tips`. The result also has the sizes at
-/// the entries between a tip and the nearest count above it. Each entry is read once for the counts
-/// of all tips.
+/// Returns the size of the context, in tokens, at each of `tips`, the ends of branches: the last
+/// count by a provider above the tip. The result also has the sizes at the entries between a tip
+/// and that count. For all tips together, each entry is read once.
 ///
 /// If a compaction is nearer to a tip than any count, the tip's context is built and estimated,
-/// which takes long. So all builds of a session share a budget. Once it is used up, such tips are
+/// which takes long. So all such tips of a session share a budget. Once it is used up, they are
 /// missing in the result.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut sizes: HashMap<EntryIx, f64> = HashMap::default();
-    // An estimate is the size at its tip only, because each message below the tip adds to it. So it
-    // is kept apart from the counted sizes, which the walks of other tips reuse.
+    // An estimate is the size at its tip only, and not at the entries above it. So it is kept apart
+    // from the counted sizes, which the walks of other tips reuse.
     let mut estimates: HashMap<EntryIx, f64> = HashMap::default();
     let mut budget = context_build_budget(session.entries.len());
     for &tip in tips {
@@ -63,8 +63,8 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
     Ok(sizes)
 }
 
-/// Adds the size at `tip` to `sizes`: the nearest count above `tip`, or 0 if there is none up to
-/// the root. The entries between the two have the same size, and are added, too.
+/// Adds the size of the context at `tip` to `sizes`: the nearest count by a provider above `tip`,
+/// or 0 if there is none up to the root. The entries between the two get the same size.
 ///
 /// Returns `false`, and adds nothing, if a compaction is nearer than any count.
 fn insert_counted_sizes(

@@ -15,8 +15,9 @@ pub fn wrap_compaction_summary(summary: &Text) -> Text<'static> {
     )
 }
 
-/// Wraps the summary of a compaction that is a handoff document. As for all templates here, the
-/// words are the agent's, byte for byte, because they are part of the context that a model sees.
+/// Wraps the summary of a compaction that is a handoff: a document that the model wrote for its
+/// successor. As for all templates here, the words are the agent's, byte for byte, because they are
+/// part of the context that a model sees.
 pub fn wrap_handoff_summary(summary: &Text) -> Text<'static> {
     fill_template(
         "Context replaced. The <handoff> below is a handoff document a prior instance of you wrote \
@@ -50,8 +51,8 @@ pub fn wrap_interjection(message: &Text) -> Text<'static> {
     )
 }
 
-/// Wraps the notebook (see [`super::notes`]) in the words of the agent, byte for byte. White space
-/// around the result is removed, as in the agent.
+/// Wraps the notebook that a model keeps in its session, in the words of the agent, byte for byte.
+/// White space around the result is removed, as in the agent.
 pub fn wrap_context_notes(notes: &Text) -> Text<'static> {
     let text = fill_template(
         "<experimental-context-notes>\n\
@@ -88,13 +89,14 @@ fn fill_template(before: &str, text: &Text, after: &str) -> Text<'static> {
     tidy_text(&concat_texts(&[&before, text, &after]))
 }
 
-/// Formats a text as the agent does after filling a template. Trailing spaces and the padding of
-/// table cells are removed.
+/// Formats a text as the agent does after filling a template. Spaces at the ends of lines and the
+/// padding of table cells are removed, and so are blank lines:
 ///
-/// A single blank line is kept, except at the start, at the end, before a closing tag and after
-/// another blank line of the result. Several blank lines in a row are removed. Fenced code keeps
-/// all its blank lines. As in the agent, any line with a fence begins or ends code: `~~~` also ends
-/// what `` ``` `` began.
+/// - several in a row;
+/// - one at the start, at the end, before a closing tag, or after another that was kept.
+///
+/// Fenced code keeps all its lines. As in the agent, any line with a fence begins or ends code:
+/// `~~~` also ends what `` ``` `` began.
 pub fn tidy_text(text: &Text) -> Text<'static> {
     let lines: Vec<&[u8]> = text
         .as_bytes()
@@ -113,7 +115,7 @@ pub fn tidy_text(text: &Text) -> Text<'static> {
 
         let is_blank = unindented.is_empty();
         let follows_text = out.last().is_some_and(|line| !line.is_empty());
-        // A fence that ends code is no longer in it.
+        // With the fence that ends code, `in_code` is false already.
         if in_code || is_fence {
             for &line in run {
                 out.push(Cow::from(line));

@@ -24,9 +24,9 @@ pub fn estimate_message(message: Raw) -> u64 {
     estimate_scanned(&facts, &blocks)
 }
 
-/// Estimates the tokens of a message (`Tokenizer.countMessage` for an unknown model). The role
-/// decides which members count. A message in an unknown role has 0 tokens. `blocks` are those of
-/// the message's content.
+/// Estimates the tokens of a message as the agent does for an unknown model
+/// (`Tokenizer.countMessage`). The role decides which members count; in an unknown role, none does.
+/// `blocks` are those of the message's content.
 pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
     match Role::from_string(message.role) {
         Role::BashExecution => {
@@ -88,8 +88,8 @@ pub fn estimate_branch_message(message: Raw) -> u64 {
     byte_tokens(super::transcript::truncate_result(text).as_bytes().len())
 }
 
-/// Estimates the tokens of a block of a turn; 0 for a block of an unknown type. Signatures count,
-/// because they are sent again.
+/// Estimates the tokens of a block of an assistant message; 0 for an unknown type. Signatures
+/// count, because requests contain them again.
 fn turn_block_tokens(block: &Block) -> u64 {
     let Some(kind) = block.kind else {
         return 0;
@@ -141,7 +141,8 @@ pub struct LastCount {
     pub usage: ContextUsage,
 }
 
-/// Finds the last count by a provider on the path. Turns that failed or were aborted have no count.
+/// Finds the last assistant message on the path that has a provider's count of tokens. A turn that
+/// failed or was aborted has none.
 pub fn find_last_count(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<LastCount>> {
     for &ix in path.iter().rev() {
         if !reader.session().is_message(ix, Role::Assistant) {
@@ -169,11 +170,11 @@ impl ContextUsage {
         Some(ContextUsage::from_usage(usage))
     }
 
-    /// Reads the count from a turn's `usage`.
+    /// Reads a provider's count from the `usage` of a turn.
     ///
-    /// If it has `contextTokens`, both numbers are that, but at least 0. Otherwise, the context is
-    /// the total without the tokens of `orchestration`. The prompt is the input with the cached
-    /// parts or, if that is 0, the context.
+    /// A `contextTokens` is both the context and the prompt, but at least 0. Otherwise, the context
+    /// is the total without the tokens of `orchestration`, and the prompt is the input with its
+    /// cached parts. If that is 0, the context counts as the prompt.
     fn from_usage(usage: Raw) -> Self {
         let names = [
             "contextTokens",

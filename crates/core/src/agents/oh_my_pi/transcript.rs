@@ -32,7 +32,8 @@ pub fn write_transcript(
     })
 }
 
-/// Returns the ids of the calls whose results were marked useless.
+/// Returns the ids of the calls whose results the agent has marked as useless. Transcripts contain
+/// neither.
 fn find_useless_calls(
     messages: &[ContextMessage],
     reader: &EntryReader,
@@ -82,8 +83,8 @@ pub fn escape_boundary_tags(text: &Text) -> Text<'static> {
     Text::from_wtf8(TAG.replace_all(text.as_bytes(), b"&lt;$1").into_owned())
 }
 
-/// Writes a message as one part; a turn as up to three. A useless result, and a message in another
-/// role, is left out.
+/// Writes a message as one part of the transcript, or an assistant message as up to three. Left out
+/// are useless results and messages in other roles.
 fn write_message(
     out: &mut TranscriptWriter,
     message: Raw,
@@ -112,8 +113,8 @@ fn write_message(
     }
 }
 
-/// Writes the thinking, the texts and the tool calls of a turn, each kind as one part. Calls with a
-/// useless result are left out.
+/// Writes an assistant message: one part for its thinking, one for its texts, one for its calls.
+/// Calls with a useless result are left out.
 fn write_turn(
     out: &mut TranscriptWriter,
     content: Raw,
