@@ -42,8 +42,8 @@ const DROP_BOUND_THINKING: &[u8] = br#"{"type":"adaptive","display":"summarized"
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
 impl<'a> AnthropicWriter<'a> {
-    /// Begins the body with the model and the list of messages. Nothing is held back yet. The
-    /// system text and the tools come after the list: see `finish`.
+    /// Begins the body with the model and the list of messages. The system text and the tools come
+    /// after the list: see `finish`.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new().text("model", &target.model.id), "messages");
         AnthropicWriter {
@@ -74,8 +74,9 @@ impl<'a> AnthropicWriter<'a> {
         self.flush_results()
     }
 
-    /// Writes the answer that is held back, if there is one. If it is the first message, a user
-    /// message is written before it, because the API refuses a body that begins with an answer.
+    /// Writes the answer of the model that is held back, if there is one. If it would be the first
+    /// message, a user message is written before it, because the API refuses a body that begins
+    /// with an answer.
     fn flush_answer(&mut self) -> io::Result<()> {
         let blocks = take(&mut self.answer);
         if blocks.is_empty() {
@@ -99,8 +100,9 @@ impl<'a> AnthropicWriter<'a> {
         self.sink.write_item(&build_message("user", &array(blocks)))
     }
 
-    /// Returns the definitions of the tools. If there are none, defines the tools that were called,
-    /// in the order of their first call, because the API refuses calls if no tool is defined.
+    /// Returns the definitions of the session's tools. If there are none, defines the tools that
+    /// were called, in the order of their first call, because the API refuses calls if no tool is
+    /// defined.
     fn tool_definitions(&self) -> Vec<Vec<u8>> {
         let tools = &self.target.tools;
         if !tools.is_empty() {
@@ -136,8 +138,9 @@ impl BodyWriter for AnthropicWriter<'_> {
         self.sink.write_item(&build_message("user", &json))
     }
 
-    /// Holds an answer back until it is known whether it is the last message, which may not end
-    /// with white space: see `trim_answer_end`. What was held back before is written.
+    /// Writes the message that was held back, and holds this answer back. The API refuses white
+    /// space at the end of the last message, so whether this is the last must be known first: see
+    /// `trim_answer_end`.
     ///
     /// An answer cannot end with thinking, so thinking at its end is left out. If nothing else
     /// remains, the whole answer is left out.
@@ -174,8 +177,8 @@ impl BodyWriter for AnthropicWriter<'_> {
         Ok(())
     }
 
-    /// Holds a result back until all results of the turn are there. A result that is an error can
-    /// contain only text, so its images come after all results.
+    /// Holds a result back, because all results of a turn become one message. If the result is an
+    /// error, it can contain only text, so its images come after all results.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         // The answer with the calls comes before their results. It is not the last message, so its
         // end does not change.
@@ -214,8 +217,8 @@ impl BodyWriter for AnthropicWriter<'_> {
         Ok(())
     }
 
-    /// Writes what is held back, then the limit of the answer, the system text, the tools, and how
-    /// the API should treat signed thinking.
+    /// Writes what is held back, and ends the list. Then come the limit of the answer, the system
+    /// text, the tools, and how the API should treat signed thinking.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         // An answer that is still held back is the last message.
         self.trim_answer_end();
@@ -231,16 +234,17 @@ impl BodyWriter for AnthropicWriter<'_> {
                 trailing_members.json("system", &content::text_content(&self.target.system));
         }
         trailing_members = trailing_members.json_array("tools", &self.tool_definitions());
-        if self.has_signed_thinking && has_bound_blocks(&self.target.model.id) {
+        if self.has_signed_thinking && binds_thinking(&self.target.model.id) {
             trailing_members = trailing_members.json("thinking", DROP_BOUND_THINKING);
         }
         self.sink.end_list(trailing_members)
     }
 }
 
-/// Whether a model binds its thinking to the messages before it. Opus does from version 5, Fable
-/// from 5.1, Haiku and Sonnet from 5.5.
-fn has_bound_blocks(id: &Text) -> bool {
+/// Whether a model accepts its own thinking only after the same messages as before. Opus requires
+/// that from version 5 on, Fable from 5.1, Haiku and Sonnet from 5.5. `claude-opus-5-1-20260101`
+/// has version 5.1.
+fn binds_thinking(id: &Text) -> bool {
     let id = id.to_string_lossy();
     let name = id.rsplit('/').next().unwrap_or_default();
     let Some((family, version)) = name
@@ -250,8 +254,7 @@ fn has_bound_blocks(id: &Text) -> bool {
         return false;
     };
 
-    // The major and the minor version; 0 if missing. They have at most two digits. What follows
-    // them, such as a date, is longer.
+    // The major and the minor version; 0 if missing. A number of more than two digits is a date.
     let mut numbers = [0; 2];
     for (number, part) in numbers.iter_mut().zip(version.split(['-', '.'])) {
         match part.parse() {
@@ -259,13 +262,13 @@ fn has_bound_blocks(id: &Text) -> bool {
             _ => break,
         }
     }
-    let first_with_bound_blocks = match family {
+    let first_that_binds = match family {
         "opus" => [5, 0],
         "fable" => [5, 1],
         "haiku" | "sonnet" => [5, 5],
         _ => return false,
     };
-    numbers >= first_with_bound_blocks
+    numbers >= first_that_binds
 }
 
 /// Returns thinking as a block. Thinking without a signature becomes text; `None` if it has no
@@ -277,8 +280,8 @@ fn thinking_block(text: &Text, signature: Option<Text>, is_redacted: bool) -> Op
     Some(signed_thinking_block(text, &signature, is_redacted))
 }
 
-/// Returns thinking with a signature as a block, as the API sent it. The data of redacted thinking
-/// is its signature.
+/// Returns signed thinking as a block, in the form in which the API sent it. Redacted thinking has
+/// no text: its signature is the encrypted thinking.
 pub fn signed_thinking_block(text: &Text, signature: &Text, is_redacted: bool) -> Vec<u8> {
     let block = if is_redacted {
         Object::new()
@@ -329,7 +332,7 @@ fn image_block(image: &ImageData) -> Vec<u8> {
 }
 
 /// Returns the content of a user message: a string, or a list of blocks without those whose text is
-/// blank. `None` if the string is blank, or no block remains: the API refuses empty content.
+/// blank. `None` if nothing remains, because the API refuses empty content.
 fn user_content(content: UserContent) -> Option<Vec<u8>> {
     match content {
         UserContent::Plain(text) if text.is_blank() => None,
@@ -355,7 +358,8 @@ fn failure_content(parts: &[ContentPart], text_if_empty: Option<&'static str>) -
     }
 }
 
-/// Returns the parts of a result, with [`IMAGE_FOLLOWS`] in place of each run of images.
+/// Returns the parts of a result that is an error, which can contain only text: each run of images
+/// becomes the note [`IMAGE_FOLLOWS`].
 fn replace_images<'a>(parts: &[ContentPart<'a>]) -> Vec<ContentPart<'a>> {
     let mut out: Vec<ContentPart> = Vec::new();
     for part in parts {
@@ -418,7 +422,7 @@ mod tests {
             "anthropic/claude-fable-5.2",
             "claude-sonnet-6",
         ] {
-            assert!(has_bound_blocks(&Text::from(id)), "{id}");
+            assert!(binds_thinking(&Text::from(id)), "{id}");
         }
         for id in [
             "claude-sonnet-4-5",
@@ -431,7 +435,7 @@ mod tests {
             "gpt-6",
             "",
         ] {
-            assert!(!has_bound_blocks(&Text::from(id)), "{id}");
+            assert!(!binds_thinking(&Text::from(id)), "{id}");
         }
     }
 }

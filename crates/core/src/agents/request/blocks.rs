@@ -60,7 +60,8 @@ impl<'a> UserContent<'a> {
 /// The text in place of an image whose data is not in the session.
 const IMAGE_PLACEHOLDER: &str = "(image omitted: its data is not in the session)";
 
-/// Returns a block as a part; `None` if the block is neither a text nor an image.
+/// Reads a block of content as a part of a message for an API; `None` if it is neither a text nor
+/// an image.
 fn read_part<'a>(block: Raw<'a>, surrogate_replacement: &str) -> Option<ContentPart<'a>> {
     if content::is_block(block, "text") {
         let text = block.get_text("text")?;
@@ -94,8 +95,9 @@ fn may_be_base64(data: &Text) -> bool {
     !data.is_empty() && data.as_bytes().iter().all(is_allowed)
 }
 
-/// Returns parts in the form of an API, as `render_text` and `render_image` render them. A text for
-/// which `render_text` returns `None` is left out, because an API may refuse blank texts.
+/// Converts parts of a message to the JSON of an API, with its functions for a text and for an
+/// image. A text for which `render_text` returns `None` is left out, because some APIs refuse blank
+/// texts.
 pub fn render_parts(
     parts: &[ContentPart],
     render_text: impl Fn(&Text) -> Option<Vec<u8>>,

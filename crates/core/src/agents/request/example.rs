@@ -84,9 +84,9 @@ pub fn write_example<'r>(
     Ok(last_message.is_some())
 }
 
-/// Divides messages into batches of about the same length. Each batch but the first begins with a
-/// request or a reply, so that no batch separates calls from results directly after them. Without
-/// messages, there is one empty batch.
+/// Divides messages into batches of about the same length, which several threads render. A batch
+/// begins with a request or a reply, so that results directly after their calls are in the same
+/// batch. Without messages, there is one empty batch.
 fn split_before_turns(messages: &[ContextMessage], session: &Session) -> Vec<Range<usize>> {
     let limits = BatchSize::default();
     let mut batches = Vec::new();
@@ -114,19 +114,22 @@ struct ExampleBatch {
 }
 
 impl ExampleBatch {
-    /// Renders messages, without thinking, which an example does not have. The calls in them get
-    /// ids that are not in `used_ids`, the ids of the calls before this batch.
+    /// Renders the messages of a batch as items of a list, without thinking, which an example does
+    /// not have. `used_ids` are the ids of calls in earlier batches, which calls of this batch must
+    /// not get.
     fn render(
         messages: &[ContextMessage],
         target: &RequestTarget,
         used_ids: UsedIds,
         reader: &EntryReader,
     ) -> io::Result<ExampleBatch> {
-        // Filled through the sink, until `finish_batch` ends the replay.
+        // `finish_batch` writes what the writer still holds back, so `items` is complete only after
+        // it.
         let mut items = Vec::new();
         let sink = BodySink::for_items(&mut items, target.constants().surrogate_replacement);
         let writer = Box::new(OpenAiWriter::new(target, sink));
-        // Only agents that do not move late results render examples in batches.
+        // A result may be in another batch than its call. Agents that move late results to their
+        // calls render an example as a whole, so there are none here.
         let mut replay = Replay::new(target, used_ids, LateResults::default(), writer);
         target
             .agent
@@ -138,7 +141,7 @@ impl ExampleBatch {
     }
 }
 
-/// Returns a message without its blocks of thinking. `json` must be valid.
+/// Returns the JSON of a message without its blocks of thinking.
 pub fn without_thinking(json: &[u8]) -> Cow<'_, [u8]> {
     let message = Raw::from_checked(json);
     let content = message.get("content").unwrap_or(Raw::NULL);

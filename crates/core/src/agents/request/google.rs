@@ -56,8 +56,8 @@ impl<'a> GoogleWriter<'a> {
         self.sink.write_item(&build_content(&results, "user"))
     }
 
-    /// Returns a block of an answer as a part. The part has a signature if Google accepts the one
-    /// of the block. `None` if the block has neither text nor such a signature.
+    /// Converts a block of an answer to a part. The signature of the block is only sent if Google
+    /// accepts it. `None` if the block has neither text nor such a signature.
     fn answer_part(&self, block: &TurnBlock, authorship: Authorship) -> Option<Vec<u8>> {
         match block {
             TurnBlock::Text { text, signature } => {
@@ -84,9 +84,9 @@ impl<'a> GoogleWriter<'a> {
         }
     }
 
-    /// Returns a call as a part. The part has the call's id if the model accepts ids. `signature`
-    /// is the signature of the call if Google accepts it. If there is none, the part has
-    /// [`NO_SIGNATURE`] for Gemini 3 and later, which refuse a call without a signature.
+    /// Converts a call to a part. It has the call's id if the model takes ids, and its signature,
+    /// if Google accepts that. Gemini from 3 on refuses a call without a signature, but accepts
+    /// [`NO_SIGNATURE`] in its place.
     fn call_part(&self, call: &TurnCall, signature: Option<&Text>) -> Vec<u8> {
         let mut function_call = Object::new()
             .text("name", &call.name)
@@ -115,8 +115,9 @@ impl BodyWriter for GoogleWriter<'_> {
         self.write_user_parts(&parts)
     }
 
-    /// Writes an answer, unless no part of it remains. If it is the first content, a user message
-    /// is written before it, because the conversation may not begin with the model.
+    /// Writes an answer of the model, unless no part of it remains. If it would be the first
+    /// content, a user message is written before it, because the conversation may not begin with
+    /// the model.
     fn write_turn(&mut self, authorship: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         let parts: Vec<_> = blocks
             .iter()
@@ -135,11 +136,11 @@ impl BodyWriter for GoogleWriter<'_> {
         self.sink.write_answer(&build_content(&parts, "model"))
     }
 
-    /// Holds a result back, so that consecutive results become one content. Its images are in the
-    /// result.
+    /// Holds a result back, because consecutive results become one content. Its images are a part
+    /// of the result.
     ///
-    /// Gemini before 3 does not accept images there. Then the results that are held back, with this
-    /// one, are written now, and a user message with the images after them.
+    /// Gemini before 3 does not accept images there. Then all results that are held back are
+    /// written now, followed by a user message with the images.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let images: Vec<_> = images_in(&result.parts).map(image_part).collect();
         // A model that is not named like Gemini is assumed to be as capable as a new one.
@@ -165,12 +166,12 @@ impl BodyWriter for GoogleWriter<'_> {
         }
         let mut parts = vec![text_part(&Text::from("Tool result image:"))];
         parts.extend(images);
-        // This writes the results first.
+        // It first writes the results that are held back, this one included.
         self.write_user_parts(&parts)
     }
 
-    /// Writes the results that are held back, then the system text, the tools, the strict mode of
-    /// their schemas, and the limit of the answer.
+    /// Writes the results that are held back, and ends the list. Then come the system text, the
+    /// tools, the strict mode of their schemas, and the limit of the answer.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_results()?;
 

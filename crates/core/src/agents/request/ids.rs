@@ -32,17 +32,16 @@ pub struct UsedIds {
 }
 
 impl UsedIds {
-    /// Takes an id that is not taken, and returns it: the wanted one or, if that is taken, the
-    /// wanted one with the first free of the suffixes `_2`, `_3`, … The wanted id is cut as far as
-    /// needed for the suffix to fit into `max_units` UTF-16 units.
-    fn take_free_id(&mut self, wanted: &Text<'static>, max_units: usize) -> Text<'static> {
+    /// Reserves an id that no call has, and returns it: `wanted` or, if that is reserved, the first
+    /// that is free of `wanted_2`, `wanted_3` and so on. To fit into `max_units` UTF-16 units with
+    /// its number, `wanted` is cut.
+    fn reserve_id(&mut self, wanted: &Text<'static>, max_units: usize) -> Text<'static> {
         let Some(&next_number) = self.next_numbers.get(wanted) else {
             self.next_numbers.insert(wanted.clone(), FIRST_SUFFIX);
             return wanted.clone();
         };
 
-        // Different numbers give different ids, also if the wanted one is cut. So a free one is
-        // found.
+        // The loop ends: different numbers give different ids, even if `wanted` is cut.
         let mut number = next_number;
         let mut id = append_number(wanted, number, max_units);
         while self.next_numbers.contains_key(&id) {
@@ -50,7 +49,7 @@ impl UsedIds {
             id = append_number(wanted, number, max_units);
         }
         self.next_numbers.insert(wanted.clone(), number + 1);
-        // The new id is taken, too, and may be wanted again.
+        // A later call may want the numbered id itself.
         self.next_numbers.insert(id.clone(), FIRST_SUFFIX);
         id
     }
@@ -68,8 +67,8 @@ impl UsedIds {
     }
 }
 
-/// Returns an id in the body for a call whose id in the session is `session_id`. It is none of
-/// `used_ids`, to which it is added.
+/// Returns an id for a call in the body, and adds it to `used_ids`, so that each call has another
+/// one. `session_id` is the id of the call in the session.
 pub fn assign_id(
     used_ids: &mut UsedIds,
     session_id: &Text,
@@ -80,11 +79,12 @@ pub fn assign_id(
     if wanted.call_id.is_empty() {
         wanted.call_id = Text::from("call");
     }
-    let call_id = used_ids.take_free_id(&wanted.call_id, max_id_units(target));
+    let call_id = used_ids.reserve_id(&wanted.call_id, max_id_units(target));
     let item_id = if call_id == wanted.call_id {
         wanted.item_id
     } else {
-        // The item was not received with the numbered id, so it gets no id of its own.
+        // The provider knows the item under the unnumbered id only, so the item is sent without an
+        // id.
         None
     };
     WireId { call_id, item_id }
@@ -107,8 +107,9 @@ fn max_id_units(target: &RequestTarget) -> usize {
     }
 }
 
-/// Returns the id of a call in the body, if no other call has it: the id in the session, in the
-/// form that the API accepts. An id that is not sent, as for some models of Google, stays the same.
+/// Converts the id of a call in the session to a form that the API accepts. Two calls may get the
+/// same id: see [`assign_id`]. An id that is not sent, as for some models of Google, stays the
+/// same.
 fn derive_wire_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
     let call_id = match target.api {
         Api::Anthropic => sanitize_id(own_id).head(MAX_ID_UNITS),
@@ -123,12 +124,12 @@ fn derive_wire_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     }
 }
 
-/// Returns an id for the Chat Completions API.
+/// Converts an id for the Chat Completions API.
 ///
-/// If another model wrote the call, and its id is from the Responses API (`CALL|ITEM`), the two
-/// halves are joined. If that is too long, the first half is cut, and a hash of the whole id
-/// replaces the second half. OpenAI gets any other id cut to its limit; other providers get it
-/// without lone surrogates.
+/// If another model wrote the call, and its id is from the Responses API, the halves of `CALL|ITEM`
+/// become `CALL_ITEM`. If that is too long, `CALL` is cut, and a hash of the whole id replaces
+/// `ITEM`. OpenAI gets any other id cut to its limit; other providers get it without lone
+/// surrogates.
 fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> Text<'static> {
     /// The maximum length of the hash, in UTF-16 units.
     const HASH_UNITS: usize = 8;
@@ -158,11 +159,12 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     concat_texts(&[&call.head(call_units), &hash_end])
 }
 
-/// Returns an id for the Responses API, in which the call and its item have an id each.
+/// Converts an id for the Responses API, in which a call and the item that contains it have an id
+/// each. The agents store both as `CALL|ITEM`.
 ///
-/// If the same model wrote the call, both ids are kept, if the API accepts them. If another model
-/// did, OpenAI gets a new id for the item (see [`foreign_item_id`]). Any other provider gets only
-/// an id for the call, made from the whole id.
+/// If the same model wrote the call, both are sent, if the API accepts them. If another model did,
+/// OpenAI gets a new id for the item (see [`foreign_item_id`]), and other providers get one id for
+/// the call, made from the whole id.
 fn responses_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
     let halves = split_responses_id(own_id);
     if authorship.is_same_model() {
@@ -252,8 +254,8 @@ fn sanitize_id(id: &Text) -> Text<'static> {
     Text::from(out)
 }
 
-/// Returns the name of a tool in a form that the API accepts: cut to the maximum length, with `_`
-/// in place of each refused code point. `None` if the name is empty.
+/// Converts the name of a tool to a form that the API accepts: cut to its maximum length, with `_`
+/// in place of each character that it refuses. `None` if the name is empty.
 pub fn sanitize_tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     if name.is_empty() {
         return None;
@@ -289,8 +291,8 @@ pub fn takes_ids(id: &Text) -> bool {
         || gemini_version(id).is_some_and(|version| version >= 3)
 }
 
-/// Returns pi's short hash of a text: two numbers in base 36, not padded. The constants are pi's,
-/// so that ids are the same as those that pi sends.
+/// Returns pi's short hash of a text: two numbers in base 36, not padded. Its steps and constants
+/// are pi's, because ids that contain the hash must be those that pi sends.
 pub fn short_hash(text: &Text) -> String {
     let mut low: u32 = 0xdead_beef;
     let mut high: u32 = 0x41c6_ce57;

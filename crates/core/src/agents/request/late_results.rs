@@ -25,8 +25,9 @@ struct LateResult {
 }
 
 impl LateResults {
-    /// Reads the next message of the context, and collects the calls of a turn, or a late result.
-    /// `message_number` is the number of the message, from 1.
+    /// Reads the next message of the context, and collects the calls of a turn, or a late result:
+    /// one that another message than a result separates from its call. `message_number` is the
+    /// number of the message, from 1.
     ///
     /// A result closes one call. If several calls of a turn have the same id, further results with
     /// this id close the others.
@@ -42,7 +43,7 @@ impl LateResults {
                 let open_call = self.open_call_ids.iter().position(|open| *open == id);
                 match open_call {
                     Some(index) => {
-                        // Not late.
+                        // The result is in time, and nothing of it is kept.
                         self.open_call_ids.remove(index);
                     }
                     None => self.results.entry(id).or_default().push_back(LateResult {

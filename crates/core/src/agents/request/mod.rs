@@ -161,8 +161,9 @@ pub fn write_body(
     write_body_for(&target, first_pass.late_results, messages, reader, out)
 }
 
-/// Writes the body for a target. `late_results` are the tool results that come too late after their
-/// calls, as [`FirstPass`] found them. An example for fine-tuning has no thinking.
+/// Writes the body for a target, the model and the API that receive it. `late_results` are the tool
+/// results that [`FirstPass`] found too far behind their calls. An example for fine-tuning has no
+/// thinking.
 fn write_body_for(
     target: &RequestTarget,
     late_results: LateResults,
@@ -202,9 +203,9 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    /// Reads messages, converted for the model. If the agent moves late results to their calls, all
-    /// messages are read. Otherwise, only the messages are read that determine the system text and
-    /// the model.
+    /// Reads the messages of a context in the form in which the model receives them, for what must
+    /// be known before the first is written. Only the messages are read that determine the system
+    /// text and the model. If the agent moves late results to their calls, all messages are.
     ///
     /// [`Replay`] is the second pass. It gets all messages in the same form, and numbers them in
     /// the same way.
@@ -217,8 +218,7 @@ impl FirstPass {
             Cow::Owned(system_messages_and_last_reply(messages, reader.session()))
         };
         let mut first_pass = FirstPass::default();
-        // The first message has the number 1, as in `Replay`, which compares these numbers with
-        // those of the turns.
+        // Numbers start at 1, as in `Replay`, which compares its own with those of late results.
         let mut message_number = 0;
         agent.convert_for_model(&needed_messages, reader, &mut |json| {
             let message = Raw::from_checked(json);
@@ -231,8 +231,8 @@ impl FirstPass {
             let role = message.get_text("role").unwrap_or_default();
             match role.as_bytes() {
                 b"system" => first_pass.system.apply_message(message),
-                // Each reply replaces the model of the one before, even by `None`: only the last
-                // reply counts.
+                // The last reply counts. If it came through another API, its model is `None`, and
+                // an earlier reply does not replace it.
                 b"assistant" => first_pass.last_model = author_model(message, api),
                 _ => {}
             }
@@ -243,10 +243,8 @@ impl FirstPass {
 }
 
 /// Returns the messages that determine the system text and the model of a request, in order: all
-/// system messages, and the last reply, whose model is the one to continue with.
-///
-/// [`FirstPass::read`] needs only these, unless it looks for late results. For most sessions, this
-/// saves reading nearly all lines twice.
+/// system messages, and the last reply, whose model is to continue. For most sessions, this saves
+/// reading nearly all lines twice.
 fn system_messages_and_last_reply(
     messages: &[ContextMessage],
     session: &Session,
@@ -286,8 +284,9 @@ fn non_empty_text(value: Option<Raw>) -> Option<Text<'static>> {
 }
 
 impl RequestTarget {
-    /// Completes a request with what the first pass found: the system text, the tools and, if none
-    /// is requested, the model.
+    /// Determines what a body is written for: the request, completed with what the first pass found
+    /// in the messages. The model is the requested one, else that of the last reply, else the API's
+    /// default.
     fn new(request: &Request, agent: &'static dyn Agent, first_pass: &FirstPass) -> Self {
         let api = request.api;
         let model = request
@@ -321,7 +320,8 @@ impl RequestTarget {
     }
 }
 
-/// Reads the tools of a system prompt. If several have one name, the first counts.
+/// Reads the tools of a system prompt, in the form that the model supports. If several have one
+/// name, the first counts.
 fn read_tools(system: &SystemPrompt, support: ToolSupport) -> Vec<Tool> {
     let mut tools = Vec::new();
     let mut names = HashSet::default();

@@ -40,11 +40,11 @@ const MAX_TOKENS_PROVIDERS: [&str; 9] = [
 ];
 
 impl<'a> OpenAiWriter<'a> {
-    /// Begins the body with the model and the list of messages, which starts with the system text.
+    /// Begins the body with the model and the list of messages, of which the first is the system
+    /// text. An example for fine-tuning names no model.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         let is_openai = target.model.provider == "openai";
         let mut members = Object::new();
-        // An example is for fine-tuning any model.
         if !target.is_example {
             members = members.text("model", &target.model.id);
         }
@@ -89,8 +89,8 @@ impl<'a> OpenAiWriter<'a> {
         self.sink.write_item(&build_message("user", &array(blocks)))
     }
 
-    /// Returns a call in the form of the API: of a function with arguments or, if the tool has a
-    /// grammar, of a custom tool with a text.
+    /// Converts a call to the form of the API: a call of a function with JSON arguments or, if the
+    /// tool has a grammar, of a custom tool with one text.
     fn render_call(&self, call: &TurnCall) -> Vec<u8> {
         let object = Object::new().text("id", &call.id);
         if let Some(grammar) = self.target.grammars.get(&call.name) {
@@ -111,8 +111,8 @@ impl<'a> OpenAiWriter<'a> {
             .finish()
     }
 
-    /// Returns the definition of a tool: a function or, if the tool has a grammar, a custom tool.
-    /// The member `strict` is sent only to OpenAI itself.
+    /// Returns the definition of a tool: of a function or, if the tool has a grammar, of a custom
+    /// tool. Only OpenAI itself gets the member `strict`, which other providers may not know.
     fn render_tool(&self, tool: &Tool) -> Vec<u8> {
         if let Some(grammar) = &tool.grammar {
             let format = Object::new()
@@ -149,12 +149,13 @@ pub const NO_OUTPUT: &str = "(no tool output)";
 
 impl BodyWriter for OpenAiWriter<'_> {
     /// Writes a user message, unless it has no parts. The role `developer` is sent only to OpenAI
-    /// itself.
+    /// itself; other providers get such a message as one of the user.
     fn write_user(&mut self, role: Role, content: UserContent) -> io::Result<()> {
         self.flush_images()?;
         let json = match content {
             UserContent::Plain(text) => string::encode_to_vec(&text),
-            // In a column of examples, texts and lists cannot be mixed.
+            // A file of examples is read as a table, in whose columns texts and lists cannot be
+            // mixed.
             UserContent::Parts(parts)
                 if self.target.is_example && images_in(&parts).next().is_none() =>
             {
@@ -173,11 +174,10 @@ impl BodyWriter for OpenAiWriter<'_> {
         self.sink.write_item(&build_message(role, &json))
     }
 
-    /// Writes an assistant message: all its texts as one, its calls, and its reasoning in the form
-    /// in which the provider sent it. A message without text and calls is left out.
+    /// Writes an assistant message: its texts as one, its calls, and its reasoning in the form in
+    /// which the provider sent it. A message without text and calls is left out.
     ///
-    /// The texts are joined without a separator, as in the agents. Older versions of pi stored a
-    /// part of the reasoning in the signatures of calls, so it is also read from these.
+    /// The texts are joined without a separator, as in the agents.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
         self.flush_images()?;
 
@@ -189,6 +189,7 @@ impl BodyWriter for OpenAiWriter<'_> {
                 TurnBlock::Text { text: part, .. } if part.is_blank() => {}
                 TurnBlock::Text { text: part, .. } => text.push(&part),
                 TurnBlock::Call(call) => {
+                    // Older versions of pi stored a part of the reasoning there.
                     reasoning.read_call(call.signature.as_ref());
                     calls.push(self.render_call(&call));
                 }
@@ -224,11 +225,11 @@ impl BodyWriter for OpenAiWriter<'_> {
         self.sink.write_item(&message.finish())
     }
 
-    /// Writes the images that are held back, then, after the list, the limit of the answer in
-    /// tokens and the tools. The provider decides under which key it expects the limit.
+    /// Writes the images that are held back, and ends the list. Then come the limit of the answer
+    /// in tokens, under the key that the provider expects, and the tools.
     ///
-    /// A request without tools has no member `tools`. In an example, the member is an empty list
-    /// then: a file of examples is read as a table, in which all rows need the same columns.
+    /// A request without tools has no member `tools`. In an example, it is an empty list then: a
+    /// file of examples is read as a table, in which all rows need the same columns.
     fn finish(mut self: Box<Self>) -> io::Result<Option<LastMessage>> {
         self.flush_images()?;
 
@@ -273,9 +274,9 @@ struct Reasoning<'a> {
 }
 
 impl<'a> Reasoning<'a> {
-    /// Reads a block of thinking. Its signature is a list of reasoning details, or the name of the
-    /// member in which the thought was received. In a turn, the first such list counts, and the
-    /// member of the first thought.
+    /// Collects a block of thinking. Its signature is a list of reasoning details, or the name of
+    /// the member in which the provider sent the thought. Of a turn, the first such list counts,
+    /// and the member of the first thought.
     fn read_thinking(&mut self, thought: Text<'a>, signature: Option<&Text>) {
         if self.details.is_none() {
             self.details = signature.and_then(reasoning_details);
@@ -300,11 +301,11 @@ impl<'a> Reasoning<'a> {
     ///
     /// 1. the list of details from a thought, as `reasoning_details`;
     /// 2. the details from calls, as `reasoning_details`;
-    /// 3. the thoughts, in the member in which they were received. This member comes before the
-    ///    calls, as in the agents.
+    /// 3. the thoughts, in the member in which they were received. As in the agents, this member
+    ///    comes before the calls.
     ///
-    /// If the provider needs reasoning in each answer, an empty `reasoning_content` is added,
-    /// unless the thoughts were received in this member.
+    /// If the provider requires reasoning in each answer, an empty `reasoning_content` is added,
+    /// unless the thoughts are in this member.
     fn add_to_answer(self, mut answer: Object, calls: &[Vec<u8>], needs_reasoning: bool) -> Object {
         let details = if self.details.is_some() {
             self.details

@@ -79,9 +79,9 @@ struct PendingCall {
 }
 
 impl<'t> Replay<'t> {
-    /// Begins a replay for a target. `late_results` are written as the results of calls that would
-    /// otherwise lack one. `used_ids` are the ids that no call may get, because calls in earlier
-    /// batches have them.
+    /// Begins a replay, which passes messages to `writer`. `late_results` become the results of
+    /// calls that would otherwise lack one. `used_ids` are ids of calls in earlier batches, which
+    /// no call may get.
     pub fn new(
         target: &'t RequestTarget,
         used_ids: UsedIds,
@@ -101,8 +101,8 @@ impl<'t> Replay<'t> {
         }
     }
 
-    /// Writes the next message of the context. `json` is in the form that the agent sends to a
-    /// model. What the API would refuse is left out, moved or quoted.
+    /// Writes the next message of the context, in the form that the agent sends to a model. What
+    /// the API would refuse is left out, moved or quoted.
     pub fn replay_message(&mut self, json: &[u8]) -> io::Result<()> {
         let message = Raw::from_checked(json);
         let role = message.get_text("role").unwrap_or_default();
@@ -148,9 +148,9 @@ impl<'t> Replay<'t> {
         self.writer.write_user(role, content)
     }
 
-    /// Writes an assistant message, unless the agent leaves it out. Its calls wait for their
-    /// results from then on. The calls of the turn before it no longer do, even if this one is left
-    /// out.
+    /// Writes an assistant message, unless the agent leaves it out. Before it, the calls of the
+    /// turn before get the results that they still lack, even if this message is left out. Its own
+    /// calls then wait for their results.
     fn replay_turn(&mut self, message: Raw) -> io::Result<()> {
         self.close_calls()?;
         let [stop_reason, content] = content::find_members(message, ["stopReason", "content"]);
@@ -160,7 +160,7 @@ impl<'t> Replay<'t> {
             return Ok(());
         }
 
-        // A late result is one of this turn's calls only if its message comes after this one.
+        // A late result answers a call of this turn only if its message comes after this one.
         self.turn_number = self.message_number;
         let authorship = compare_author(message, self.target);
         let mut blocks = Vec::new();
@@ -183,14 +183,11 @@ impl<'t> Replay<'t> {
         self.writer.write_turn(authorship, blocks)
     }
 
-    /// Returns a call as a block of the body, with an id that no other call of the body has. The
-    /// call is added to those that wait for a result.
+    /// Converts a call to a block of the body, with an id that no other call of the body has, and
+    /// adds it to the calls that wait for a result.
     ///
-    /// As in the agents, a signature and a namespace are sent only to the model that wrote the
-    /// call, which `authorship` shows.
-    ///
-    /// `None` if the name of the tool is missing: then the call is not sent, and no result is sent
-    /// for it.
+    /// `None` if the name of the tool is missing: neither the call nor a result is sent then. As in
+    /// the agents, only the model that wrote the call gets its signature and namespace.
     fn add_pending_call<'a>(
         &mut self,
         block: Raw<'a>,
@@ -228,12 +225,12 @@ impl<'t> Replay<'t> {
         })
     }
 
-    /// Writes a result if it answers a pending call. The APIs refuse any other result, and the
-    /// agents treat it differently:
+    /// Writes a result if it answers a pending call: one of the last turn that has no result yet.
+    /// The APIs refuse any other result, and the agents treat it differently:
     ///
     /// - oh-my-pi (`moves_late_results`) quotes it if no call in the context has its id. If one
-    ///   has, nothing is written here: [`close_calls`](Self::close_calls) gave the result to that
-    ///   call.
+    ///   has, [`close_calls`](Self::close_calls) gave the result to that call, and nothing is
+    ///   written here.
     /// - pi leaves it out, and it is counted as skipped.
     fn replay_result(&mut self, message: Raw) -> io::Result<()> {
         let id = message.get_text("toolCallId");
@@ -264,7 +261,7 @@ impl<'t> Replay<'t> {
     }
 
     /// Writes the result of a call, with the id that the call has in the body. The tool's name is
-    /// taken from the result or, if it has none, from the call.
+    /// that in the result or, without one, that in the call.
     fn write_call_result(&mut self, call: &PendingCall, message: Raw) -> io::Result<()> {
         let [name, content, is_error] =
             content::find_members(message, ["toolName", "content", "isError"]);
@@ -280,8 +277,9 @@ impl<'t> Replay<'t> {
         })
     }
 
-    /// Writes the text of a result that belongs to no call as a user message, as oh-my-pi does.
-    /// Images are left out. A result without text is left out as a whole.
+    /// Writes the text of a result that belongs to no call as a user message, as oh-my-pi does:
+    /// `<stale-tool-result tool="read" id="c1">`, the text, and the closing tag. Images are left
+    /// out. A result without text is left out as a whole.
     fn quote_result(&mut self, message: Raw) -> io::Result<()> {
         let names = ["toolCallId", "toolName", "content", "isError"];
         let [id, name, content, is_error] = content::find_members(message, names);
@@ -313,9 +311,9 @@ impl<'t> Replay<'t> {
         self.writer.write_user(Role::User, UserContent::Plain(text))
     }
 
-    /// Writes a result for each call that still waits for one: a late result if there is one, else
-    /// [`NO_RESULT`]. This is done before every message that is not a result, because the APIs
-    /// require results directly after their calls.
+    /// Writes a result for each call that still waits for one: a late result, else [`NO_RESULT`].
+    /// This comes before every message that is not a result, because the APIs require results
+    /// directly after their calls.
     fn close_calls(&mut self) -> io::Result<()> {
         for call in std::mem::take(&mut self.pending_calls) {
             let late_result = self

@@ -34,7 +34,7 @@ pub struct ResponsesWriter<'a> {
 const MIN_TOKENS: u64 = 16;
 
 impl<'a> ResponsesWriter<'a> {
-    /// Begins the body with the model and the list of items, which starts with the system text.
+    /// Begins the body with the model and the list of items, of which the first is the system text.
     pub fn new(target: &'a RequestTarget, mut sink: BodySink<'a>) -> Self {
         sink.begin_list(Object::new().text("model", &target.model.id), "input");
         if !target.system.is_empty() {
@@ -52,14 +52,15 @@ impl<'a> ResponsesWriter<'a> {
         }
     }
 
-    /// Marks the id of an item as used. Returns `false` if it was used before.
-    fn claim_id(&mut self, id: &[u8]) -> bool {
+    /// Reserves the id of an item, which may occur only once in a body. Returns `false` if an
+    /// earlier item has it.
+    fn reserve_id(&mut self, id: &[u8]) -> bool {
         self.item_ids.insert(id.to_vec())
     }
 
-    /// Renders the blocks of an assistant message as items, and marks their ids as used. The API
-    /// requires an item of another kind after reasoning, so reasoning at the end is left out.
-    fn render_items(&mut self, blocks: &[TurnBlock]) -> Vec<Vec<u8>> {
+    /// Converts an assistant message to items of the body, and reserves their ids. The API requires
+    /// an item of another kind after reasoning, so reasoning at the end of the message is left out.
+    fn render_turn(&mut self, blocks: &[TurnBlock]) -> Vec<Vec<u8>> {
         let mut items = Vec::new();
         // The signatures of thinking after which no item of another kind has come so far.
         let mut held_reasoning = Vec::new();
@@ -69,12 +70,12 @@ impl<'a> ResponsesWriter<'a> {
                 TurnBlock::Thinking { signature, .. } => held_reasoning.extend(signature),
                 TurnBlock::Text { text, signature } => {
                     self.push_reasoning(&mut held_reasoning, &mut items);
-                    items.push(self.text_item(text, signature.as_ref(), text_count));
+                    items.push(self.render_text(text, signature.as_ref(), text_count));
                     text_count += 1;
                 }
                 TurnBlock::Call(call) => {
                     self.push_reasoning(&mut held_reasoning, &mut items);
-                    items.push(self.call_item(call));
+                    items.push(self.render_call(call));
                 }
             }
         }
@@ -86,19 +87,19 @@ impl<'a> ResponsesWriter<'a> {
     /// its id.
     fn push_reasoning(&mut self, signatures: &mut Vec<&Text>, items: &mut Vec<Vec<u8>>) {
         for signature in signatures.drain(..) {
-            items.extend(self.reasoning_item(signature));
+            items.extend(self.render_reasoning(signature));
         }
     }
 
-    /// Returns the reasoning item that a signature of thinking contains, and marks its id as used.
-    /// `None` if the signature contains none, or an item with the same id was sent before.
-    fn reasoning_item(&mut self, signature: &Text) -> Option<Vec<u8>> {
+    /// Returns the reasoning item that a signature of thinking contains, and reserves its id.
+    /// `None` if the signature contains none, or an earlier item has the same id.
+    fn render_reasoning(&mut self, signature: &Text) -> Option<Vec<u8>> {
         let item = Raw::parse(signature.as_bytes()).ok()?;
         if !content::is_block(item, "reasoning") {
             return None;
         }
         if let Some(id) = item.get_text("id") {
-            let is_new = self.claim_id(id.as_bytes());
+            let is_new = self.reserve_id(id.as_bytes());
             if !is_new {
                 return None;
             }
@@ -106,14 +107,14 @@ impl<'a> ResponsesWriter<'a> {
         Some(js::stringify(item).into_bytes())
     }
 
-    /// Returns a text of the model as an item, and marks the id of the item as used. The signature
-    /// has the id and the phase with which the text was received. `text_index` is the index of the
-    /// text among the texts of its message, for a new id.
-    fn text_item(&mut self, text: &Text, signature: Option<&Text>, text_index: usize) -> Vec<u8> {
+    /// Converts a text of the model to an item, and reserves the id of the item. The signature has
+    /// the id and the phase with which the text was received. `text_index` is the index of the text
+    /// among those of its message, for a new id.
+    fn render_text(&mut self, text: &Text, signature: Option<&Text>, text_index: usize) -> Vec<u8> {
         let signature = signature.map(TextSignature::read).unwrap_or_default();
         let id = match signature.id {
-            Some(stored_id) => self.claim_text_id(&stored_id, text_index),
-            None => self.new_text_id(text_index),
+            Some(stored_id) => self.reserve_text_id(&stored_id, text_index),
+            None => self.reserve_new_text_id(text_index),
         };
         let part = Object::new()
             .str("type", "output_text")
@@ -131,27 +132,27 @@ impl<'a> ResponsesWriter<'a> {
         item.finish()
     }
 
-    /// Returns the id for a text that was received with `stored_id`, and marks it as used. It is
-    /// `stored_id` or, if that is too long for the API, a hash of it. If `stored_id` is empty, or
-    /// the id is used by another item already, a new id is made.
-    fn claim_text_id(&mut self, stored_id: &Text, text_index: usize) -> String {
+    /// Reserves an id for a text, and returns it: the id with which the text was received or, if
+    /// that is too long for the API, a hash of it. If that is empty, or an earlier item has it, a
+    /// new id is made.
+    fn reserve_text_id(&mut self, stored_id: &Text, text_index: usize) -> String {
         let id = if stored_id.utf16_len() > MAX_ID_UNITS {
             format!("msg_{}", short_hash(stored_id))
         } else {
             stored_id.to_string()
         };
         if !id.is_empty() {
-            let is_new = self.claim_id(id.as_bytes());
+            let is_new = self.reserve_id(id.as_bytes());
             if is_new {
                 return id;
             }
         }
-        self.new_text_id(text_index)
+        self.reserve_new_text_id(text_index)
     }
 
-    /// Makes a new id for the text with the index `text_index` in its message, and marks it as
-    /// used. If an item has this id already, a number is appended.
-    fn new_text_id(&mut self, text_index: usize) -> String {
+    /// Makes and reserves an id for a text: `msg_pi_4` for the first text of the fourth message,
+    /// `msg_pi_4_1` for its second. If an earlier item has this id, a number is appended.
+    fn reserve_new_text_id(&mut self, text_index: usize) -> String {
         let base = match text_index {
             0 => format!("msg_pi_{}", self.message_count),
             _ => format!("msg_pi_{}_{text_index}", self.message_count),
@@ -159,7 +160,7 @@ impl<'a> ResponsesWriter<'a> {
         let mut id = base.clone();
         let mut suffix = 0;
         loop {
-            let is_new = self.claim_id(id.as_bytes());
+            let is_new = self.reserve_id(id.as_bytes());
             if is_new {
                 return id;
             }
@@ -168,12 +169,11 @@ impl<'a> ResponsesWriter<'a> {
         }
     }
 
-    /// Returns a call as an item: of a function with arguments or, if the tool has a grammar, of a
-    /// custom tool with a text.
+    /// Converts a call to an item, and reserves the id of the item: a call of a function with JSON
+    /// arguments or, if the tool has a grammar, of a custom tool with one text.
     ///
-    /// The item of a function has its own id, unless the id was used before. A custom call is
-    /// remembered, because its result has another type.
-    fn call_item(&mut self, call: &TurnCall) -> Vec<u8> {
+    /// The item of a function has its own id, unless an earlier item has that.
+    fn render_call(&mut self, call: &TurnCall) -> Vec<u8> {
         let grammar = self.target.grammars.get(&call.name);
         let kind = match grammar {
             Some(_) => "custom_tool_call",
@@ -183,7 +183,7 @@ impl<'a> ResponsesWriter<'a> {
         if grammar.is_none()
             && let Some(id) = &call.item_id
         {
-            let is_new = self.claim_id(id.as_bytes());
+            let is_new = self.reserve_id(id.as_bytes());
             if is_new {
                 item = item.text("id", id);
             }
@@ -193,6 +193,7 @@ impl<'a> ResponsesWriter<'a> {
         match grammar {
             // A custom tool has one text as its input, in place of arguments.
             Some(grammar) => {
+                // Its result has another type, too.
                 self.custom_calls.insert(call.id.clone());
                 item = item.text("input", &grammar.call_input(call.arguments));
             }
@@ -235,13 +236,12 @@ impl BodyWriter for ResponsesWriter<'_> {
         self.sink.write_item(&build_message("user", &array(items)))
     }
 
-    /// Writes an assistant message as several items, unless no item remains. The authorship does
-    /// not matter: the blocks have only signatures that the model accepts.
+    /// Writes an assistant message as several items, unless no item remains. Who wrote it does not
+    /// matter here: the blocks only have signatures that the model accepts.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
-        // Results follow directly after the turn with their calls. So those of earlier turns have
-        // been written, and only calls of this turn, which `render_items` adds, are still needed.
+        // Results come directly after their turn, so the calls of earlier turns have theirs.
         self.custom_calls.clear();
-        let items = self.render_items(&blocks);
+        let items = self.render_turn(&blocks);
         if items.is_empty() {
             return Ok(());
         }
@@ -252,7 +252,7 @@ impl BodyWriter for ResponsesWriter<'_> {
         Ok(())
     }
 
-    /// Writes a result. Its type depends on that of its call.
+    /// Writes the result of a call, in the type that matches that of the call.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let is_custom = self.custom_calls.contains(result.id);
         let kind = if is_custom {
@@ -297,7 +297,8 @@ fn input_image(image: &ImageData) -> Vec<u8> {
 }
 
 /// Adds the output of a call to its item: a text or, if there are images, a list of the text and
-/// the images. The API does not accept a blank text.
+/// the images. The API refuses a blank text: [`NO_OUTPUT`] replaces it, but in a list it is left
+/// out.
 fn add_output(item: Object, parts: &[ContentPart]) -> Object {
     if images_in(parts).next().is_none() {
         return item.text("output", &result_text(parts, NO_OUTPUT));
@@ -321,8 +322,9 @@ struct TextSignature {
 }
 
 impl TextSignature {
-    /// Reads a signature. It is an object of version 1 with an id and perhaps a phase, or else only
-    /// an id.
+    /// Reads the signature that an agent stored with a text:
+    /// `{"v":1,"id":"msg_1","phase":"commentary"}`, in which the phase may be missing, or only an
+    /// id.
     fn read(signature: &Text) -> Self {
         const PHASES: [&str; 2] = ["commentary", "final_answer"];
 

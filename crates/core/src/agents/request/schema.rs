@@ -63,12 +63,13 @@ const ANTHROPIC_FORMATS: [&str; 10] = [
     "uuid",
 ];
 
-/// Returns the schema for strict mode, in which objects require all their properties and allow no
-/// others. `schema` must be as `js::stringify` writes it, in which no key is repeated.
+/// Returns the schema of a tool's parameters for an API's strict mode, in which objects require all
+/// their properties and allow no others. `schema` must be as `js::stringify` writes it, in which no
+/// key is repeated.
 ///
-/// `None` if the API's strict mode cannot express the schema. This is so if it has an unsupported
-/// keyword, a node without a type, an object that allows other properties, a union of structures,
-/// or too many levels.
+/// `None` if strict mode cannot express the schema, as when it has an unsupported keyword, a node
+/// without a type, an object that allows other properties, a union of structures, or too many
+/// levels.
 pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     let root = Raw::from_checked(schema);
     if !content::member_is(root, "type", "object") {
@@ -85,8 +86,8 @@ pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
             return None;
         }
         if content::member_is(node, "type", "object") {
-            // The node is a part of the schema, and so are its changes. They are made by position,
-            // so the order of the nodes does not matter.
+            // Changes are made by position in `schema`, of which the node is a part. So the order
+            // in which nodes are edited does not matter.
             let mut node_edit = Edit::new(node.bytes()).ok()?;
             close_object(node, &mut node_edit)?;
             schema_edit.merge(node_edit);
@@ -103,8 +104,8 @@ struct Subschema<'a> {
 }
 
 impl<'a> Subschema<'a> {
-    /// Pushes the schemas directly below: the variants of a union, the items of a list, and the
-    /// properties of an object.
+    /// Pushes the schemas directly below this one: the variants of a union, the items of a list,
+    /// and the properties of an object.
     fn push_children(&self, pending: &mut Vec<Subschema<'a>>) {
         let names = ["anyOf", "items", "properties"];
         let [any_of, items, properties] = content::find_members(self.node, names);
@@ -119,9 +120,8 @@ impl<'a> Subschema<'a> {
     }
 }
 
-/// Whether the API's strict mode can express a node of a schema. Its subschemas are not considered,
-/// because each is a node of its own. Whether the properties of an object are allowed is left to
-/// [`close_object`].
+/// Whether an API's strict mode can express one node of a schema. The schemas in it are nodes of
+/// their own, and [`close_object`] checks the properties of an object.
 fn is_expressible(node: Raw, api: Api) -> bool {
     if !node.is_object() {
         return false;
@@ -154,8 +154,8 @@ fn is_expressible(node: Raw, api: Api) -> bool {
     !has_properties_elsewhere
 }
 
-/// Edits the schema of an object so that it requires all its properties and allows no others.
-/// Properties that were optional accept `null` afterwards.
+/// Changes the schema of an object so that it requires all its properties and allows no others, as
+/// strict mode demands. A property that was optional accepts `null` afterwards.
 ///
 /// `None` if the object allows other properties, requires one that it does not have, or has members
 /// of the wrong types.
@@ -184,7 +184,7 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
         }
     }
 
-    // Strict mode has no optional properties. Instead, they may be `null`.
+    // `{"type":"string"}` becomes `{"anyOf":[{"type":"string"},{"type":"null"}]}`.
     for (key, schema) in &own_properties {
         let is_optional = !required_names.contains(key);
         if is_optional && !allows_null(*schema) {
@@ -197,8 +197,8 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     Some(())
 }
 
-/// Whether the API's strict mode refuses this member of a schema. Anthropic refuses more members
-/// than others, and some of them only with certain values.
+/// Whether an API's strict mode refuses a member of a schema: its key or, for some keys in
+/// Anthropic's, its value.
 fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
     if is_one_of(key, &UNSUPPORTED_KEYWORDS) {
         return true;
@@ -233,7 +233,8 @@ fn is_structured(schema: Raw) -> bool {
 
 /// Whether a schema, or a variant of its unions, accepts `null`.
 fn allows_null(schema: Raw) -> bool {
-    // Unions may be nested. A variant below the maximum depth of a schema counts as not `null`.
+    // Unions may be nested. Below the maximum depth, a variant counts as one that does not accept
+    // `null`.
     let mut pending = vec![(schema, 0)];
     while let Some((schema, depth)) = pending.pop() {
         let [kind, constant, values, any_of] =
@@ -255,9 +256,9 @@ fn allows_null(schema: Raw) -> bool {
     false
 }
 
-/// Returns a schema in Anthropic's form: the type is `object`, and `properties` and `required` are
-/// there, empty if the schema has none. Of its other members, only `additionalProperties` and the
-/// definitions are kept. A strict schema keeps all of them.
+/// Returns the schema of a tool's parameters in Anthropic's form: an object with `properties` and
+/// `required`, which are empty if the schema has none. Of its other members, only
+/// `additionalProperties` and the definitions are kept, but a strict schema keeps all.
 ///
 /// `schema` must be as `js::stringify` writes it, in which no key is repeated. If it is not an
 /// object, it counts as one without members.
@@ -267,7 +268,7 @@ pub fn anthropic_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
     let required = node.get_some("required").map_or(&b"[]"[..], Raw::bytes);
     let object_type = br#""object""#;
 
-    // `Edit::new` fails only if the schema is not an object.
+    // Editing fails only if the schema is not an object.
     if is_strict && let Ok(mut edit) = Edit::new(schema) {
         edit.set("type", object_type);
         edit.set("properties", properties);
@@ -320,8 +321,8 @@ struct SchemaNode<'a> {
     depth: usize,
 }
 
-/// Returns a schema in Google's form, in which a constant is an enumeration of one value: in place
-/// of `"const":"a"`, it has `"enum":["a"]`. Constants below `MAX_DEPTH` stay.
+/// Returns a schema in Google's form, which has no constants: `"enum":["a"]` replaces
+/// `"const":"a"`. Constants below `MAX_DEPTH` stay.
 ///
 /// `schema` must be as `js::stringify` writes it, in which no key is repeated.
 pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
@@ -348,8 +349,8 @@ pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
 }
 
 impl<'a> SchemaNode<'a> {
-    /// Pushes the values directly below the node that are schemas, lists of schemas, or maps to
-    /// schemas.
+    /// Pushes the values directly below this one that are schemas, or contain schemas: as a list,
+    /// or as a map from names to schemas.
     fn push_children(&self, pending: &mut Vec<SchemaNode<'a>>) {
         let depth = self.depth + 1;
         for item in self.value.items() {

@@ -91,8 +91,8 @@ impl<'a> BodySink<'a> {
         Ok(())
     }
 
-    /// Writes an item of the list that is not an answer of the model; it counts as a request.
-    /// Before the first item, the start of the body is written. So a body without items is not
+    /// Writes an item of the list: a request, or anything else that is not an answer of the model.
+    /// The start of the body is written before the first item, so that a body without items is not
     /// written at all.
     pub fn write_item(&mut self, json: &[u8]) -> io::Result<()> {
         self.last_message = LastMessage::Request;
@@ -116,10 +116,10 @@ impl<'a> BodySink<'a> {
         ))
     }
 
-    /// Ends the list, writes `trailing_members` after it, and ends the body. A sink for items only
-    /// writes none of this.
+    /// Ends the list of items and the body, with `trailing_members` between. A sink for a batch of
+    /// items writes neither.
     ///
-    /// Returns who wrote the last item: the model or another. `None` if there is no item; then
+    /// Returns whose the last item is: the model's, or another's. `None` if there is no item; then
     /// nothing was written, not even the start of the body.
     pub fn end_list(mut self, trailing_members: Object) -> io::Result<Option<LastMessage>> {
         if self.item_count == 0 {
@@ -133,22 +133,22 @@ impl<'a> BodySink<'a> {
         let has_members = trailing_json != b"{}";
         let list_end: &[u8] = if has_members { b"]," } else { b"]" };
         self.write(list_end)?;
-        // The opening brace of the body was written before the list, so only the members and the
-        // closing brace remain.
+        // The object begins with a brace, which the body has at its start already.
         self.write(&trailing_json[1..])?;
         Ok(Some(self.last_message))
     }
 }
 
-/// Returns the JSON of a body with `replacement` in place of each lone surrogate. In a body, pairs
-/// of surrogates are never escaped, so each escaped surrogate is a lone one.
+/// Returns the JSON of a body with `replacement` for each escaped surrogate, such as `\ud83d`. In a
+/// body, pairs of surrogates are never escaped, so each of these is a lone one, which the APIs
+/// refuse.
 fn replace_escaped_surrogates<'a>(json: &'a [u8], replacement: &str) -> Cow<'a, [u8]> {
     /// The length of `\ud800`.
     const SURROGATE_LEN: usize = 6;
     /// The length of a backslash and the character that belongs to it, which may be a backslash.
     const ESCAPE_LEN: usize = 2;
 
-    // Escapes are written in lower case, as by `JSON.stringify`.
+    // Most bodies have none. Escapes are in lower case, as `JSON.stringify` writes them.
     if memchr::memmem::find(json, b"\\ud").is_none() {
         return Cow::Borrowed(json);
     }

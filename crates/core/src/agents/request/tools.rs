@@ -43,8 +43,9 @@ pub struct ToolSupport {
 }
 
 impl ToolSupport {
-    /// Returns what a model accepts. Strict schemas: OpenAI's and Anthropic's own models, all
-    /// models in the Responses API, and Gemini from 3. Grammars: OpenAI's own models from GPT-5.
+    /// Returns which kinds of tool definitions a model accepts. Schemas in strict mode: OpenAI's
+    /// and Anthropic's own models, all models in the Responses API, and Gemini from 3 on. Grammars:
+    /// OpenAI's own models from GPT-5 on.
     pub fn for_model(model: &Model, api: Api) -> Self {
         let is_openai = model.provider == "openai";
         let takes_strict_schemas = match api {
@@ -72,9 +73,9 @@ fn is_gpt_5_or_later(id: &Text) -> bool {
 }
 
 impl Tool {
-    /// Reads a definition; `None` if it has no name. The tool gets a strict schema or a grammar
-    /// only if the definition requests it and the model accepts it. A missing schema allows any
-    /// parameters.
+    /// Reads the definition of a tool; `None` if it has no name. The tool gets a strict schema or a
+    /// grammar if the definition requests it and the model accepts it. Without a schema, any
+    /// parameters are allowed.
     pub fn read(definition: Raw, support: ToolSupport) -> Option<Tool> {
         let names = ["name", "description", "parameters", "constrainedSampling"];
         let [name, description, parameters, sampling] = content::find_members(definition, names);
@@ -128,10 +129,11 @@ impl Tool {
 }
 
 impl Grammar {
-    /// Reads the grammar that a definition requests, in the first syntax that it has.
+    /// Reads the grammar that a definition requests for the argument of a tool. Of several
+    /// syntaxes, the first counts.
     ///
-    /// `None` if the definition requests no grammar. `None` also if the tool requires anything but
-    /// one string, the text that the grammar describes.
+    /// `None` if the definition requests none, or if the tool does not require exactly one string,
+    /// which is the text that a grammar describes.
     fn read(sampling: Raw, parameters: Raw) -> Option<Self> {
         if !content::is_block(sampling, "grammar") {
             return None;
@@ -140,7 +142,6 @@ impl Grammar {
         for (syntax, key) in [("lark", "openai_lark"), ("regex", "openai_regex")] {
             let definition = variants.get_text(key).unwrap_or_default();
             if !definition.is_blank() {
-                // `None` for a tool with other parameters.
                 let argument_name = only_string_parameter(parameters)?;
                 return Some(Grammar {
                     syntax,
@@ -167,8 +168,8 @@ impl Grammar {
     }
 }
 
-/// Returns the name of the only required property of an object, if that property is a string;
-/// `None` for any other schema.
+/// Returns the name of the one property that an object requires, if it is a string; `None` for any
+/// other schema.
 fn only_string_parameter(parameters: Raw) -> Option<Text<'static>> {
     let [kind, required, properties] =
         content::find_members(parameters, ["type", "required", "properties"]);

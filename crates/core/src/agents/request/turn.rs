@@ -25,10 +25,11 @@ fn is_text_or_call(block: Raw) -> bool {
     content::is_block(block, "text") || content::is_block(block, "toolCall")
 }
 
-/// Reads a block of an assistant message other than a call. `None` if it is left out:
+/// Reads a block of an assistant message other than a call. `authorship` is whether the model that
+/// receives it also wrote it. `None` if the block is not sent:
 ///
 /// - text that is not a string;
-/// - thinking that is not sent (see [`read_thinking`]);
+/// - thinking that the agent leaves out (see [`read_thinking`]);
 /// - redacted thinking that has no data, or is of another model;
 /// - a block of an unknown type.
 pub fn read_block<'a>(
@@ -86,9 +87,10 @@ pub fn own_signature<'a>(block: Raw<'a>, key: &str, authorship: Authorship) -> O
     block.get_text(key).filter(|text| !text.is_empty())
 }
 
-/// Reads a block of thinking in the form in which the agent sends it; `None` if it is left out.
+/// Reads a block of thinking in the form in which the agent sends it; `None` if it leaves it out.
 ///
-/// Thinking of another model becomes text or is left out, unless the two models share signatures.
+/// A signature is only valid for the model that wrote it. So thinking of another model becomes text
+/// or is left out, unless the two models share signatures.
 fn read_thinking<'a>(
     block: Raw<'a>,
     authorship: Authorship,
@@ -102,7 +104,7 @@ fn read_thinking<'a>(
         .get_text("thinkingSignature")
         .filter(|signature| !signature.is_empty());
 
-    // In Anthropic's API, the models of a provider may accept each other's signatures.
+    // Anthropic's API may accept a signature from another model of the same provider.
     let has_shared_signature = constants.shares_thinking_signatures
         && is_anthropic
         && authorship.is_same_provider
