@@ -11,10 +11,11 @@ use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::Object;
 use std::borrow::Cow;
 
-/// Converts a message. `None` if the message is the same in oh-my-pi.
+/// Converts a message of pi; `None` if it is the same in oh-my-pi.
 ///
-/// oh-my-pi has no edits of the context, so the edit of the message is applied to it. A message
-/// that an edit omits is kept as a custom entry.
+/// pi may edit messages for its context without changing them. oh-my-pi has no such edits, so
+/// `edit` is applied to the message. A message that it omits is kept as a custom entry, which is
+/// not sent.
 pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::from_member(message.get("role"));
@@ -35,17 +36,16 @@ pub(super) fn convert_message(entry: Raw, edit: Option<&LoadedEdit>) -> Option<C
     } else {
         None
     };
-    // The adapted message, if there is one, includes the edit.
+    // The adapted message includes the edit.
     let changed_message = adapted.or(edited)?;
     let line = with_member(entry, "message", &changed_message);
     Some(Converted::Counterpart(line))
 }
 
-/// Returns an assistant message with content and a stop reason that oh-my-pi accepts; `None` if it
-/// needs no change.
+/// Returns an assistant message that oh-my-pi accepts; `None` if it needs no change.
 ///
-/// oh-my-pi does not know pi's stop reason `deferred`. Such a turn gets the stop reason of a turn
-/// with calls or, if it has none, of a normal end.
+/// Its content gets oh-my-pi's blocks. The stop reason `deferred`, which oh-my-pi does not know,
+/// becomes the one of a turn with calls or, if there are none, of a normal end.
 fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let accepted_content = if content.is_null() {
@@ -73,7 +73,7 @@ fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
 }
 
 /// Converts a block. Redacted thinking has a type of its own in oh-my-pi. The result is never
-/// `None`, by which [`convert_blocks`] drops a block.
+/// `None`, with which [`convert_blocks`] would drop the block.
 fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     if is_block(block, "thinking")
         && has_truthy(block, "redacted")
@@ -138,8 +138,9 @@ pub(super) fn convert_usage(entry: Raw) -> Vec<u8> {
         .finish()
 }
 
-/// Converts a branch summary. In pi, `fromId` is the leaf that was left. In oh-my-pi, it is where
-/// the branch begins: the parent of the summary, or `root`. `None` if `fromId` is that already.
+/// Converts the summary of a branch that the user left. In pi, its `fromId` is the end of that
+/// branch. In oh-my-pi, it is where the branch begins: the parent of the summary, or `root`. `None`
+/// if `fromId` is that already.
 pub(super) fn convert_branch_summary(entry: Raw) -> Option<Vec<u8>> {
     let start = match entry.get("parentId") {
         Some(parent) if parent.is_string() => parent.bytes(),

@@ -12,8 +12,9 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
-/// Converts a message. `None` if the message is the same in pi. A message with a role that pi does
-/// not have becomes a custom message.
+/// Converts a message of oh-my-pi; `None` if it is the same in pi. A message in a role that pi does
+/// not have becomes a custom message. If it was outside of the context, it is kept as a custom
+/// entry, which is not sent either.
 pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::from_member(message.get("role"));
@@ -40,12 +41,9 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
     }
 }
 
-/// Converts a message with a role that pi does not have to a custom message:
-///
-/// - `customType` is the role.
-/// - `content` has the blocks that oh-my-pi would send to the model, converted. A block that pi
-///   does not have is kept as it is.
-/// - The position in the tree is that of `entry`.
+/// Converts a message in a role that pi does not have to a custom message. Its `customType` is the
+/// role. Its content is what oh-my-pi would send to the model, in blocks that pi has; a block
+/// without counterpart stays the same. It has the position of `entry` in the tree.
 fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
     let mut blocks = Vec::new();
     // oh-my-pi may send one such message as several, whose blocks are joined here.
@@ -73,10 +71,11 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
         .finish()
 }
 
-/// Converts a block of content; `None` if pi has no such block.
+/// Converts a block of content; `None` if pi has no such block. Redacted thinking is a kind of
+/// thinking in pi.
 ///
-/// A text replaces an image that oh-my-pi keeps outside of the session, because pi cannot send it.
-/// Redacted thinking is a kind of thinking in pi.
+/// An image in oh-my-pi's blob store, outside of the session, becomes a text, because pi cannot
+/// send it.
 fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
     if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
@@ -100,8 +99,8 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Borrowed(block.bytes()))
 }
 
-/// Converts a custom message. `None` if all of its content is the same in pi, and so is the entry.
-/// A message that oh-my-pi would not send is kept as a custom entry, which pi does not send either.
+/// Converts a custom message; `None` if it is the same in pi. A message that oh-my-pi would not
+/// send is kept as a custom entry, which pi does not send either.
 pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     if is_transient(entry) {
         return Some(Converted::Kept(
@@ -116,8 +115,8 @@ pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     Some(Converted::Counterpart(line))
 }
 
-/// Converts a change of the default model, which oh-my-pi writes as `provider/model`. oh-my-pi also
-/// has models for other roles; a change of these is kept as a custom entry.
+/// Converts a change of the model, which oh-my-pi writes as `provider/model`. oh-my-pi has models
+/// for several roles, but pi has only one. So only a change of the default model has a counterpart.
 pub(super) fn convert_model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));

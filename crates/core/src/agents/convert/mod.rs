@@ -48,9 +48,9 @@ enum Converted {
     Kept(&'static str),
 }
 
-/// Converts the line of an entry of one agent for the other, `to`. If the line was converted from
-/// an entry of `to` before, returns that original. `edit` is pi's edit of the entry, if there is
-/// one.
+/// Converts the line of an entry for the other agent, `to`. If it was converted from an entry of
+/// `to` before, the original is returned. `edit` is the change that pi makes to the entry for its
+/// context, if there is one.
 pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::from_checked(bytes);
@@ -76,8 +76,8 @@ pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>)
     }
 }
 
-/// Renames the key that the agents spell differently: the mark of a summary by a hook, or the
-/// attribution of a message. `None` if the entry has no such key.
+/// Renames the key that the agents spell differently: of the mark of a summary that a hook wrote,
+/// or of who caused a message. `None` if the entry has no such key.
 ///
 /// Converting back renames the key again, so the original need not be stored.
 fn rename_agent_keys(kind: Kind, entry: Raw, to: Dialect) -> Option<Vec<u8>> {
@@ -106,27 +106,24 @@ fn attribution_key(agent: Dialect) -> &'static str {
     }
 }
 
-/// Returns an object with a key renamed; `None` if it has no such key, or already has the new one.
+/// Returns an object with a key renamed, in the same place. `None` if the object has no such key,
+/// or has the new key already.
 fn rename_key(object: Raw, old: &str, new: &str) -> Option<Vec<u8>> {
     let value = object.get(old)?;
     if object.get(new).is_some() {
         return None;
     }
     let new_object = Object::new().raw(new, value).finish();
-    // Between the braces of an object with one member is only that member.
+    // Without the braces, `{"new":1}` is the member `"new":1`.
     let new_member = &new_object[1..new_object.len() - 1];
 
-    // The member is replaced at its place, so that the order of the members stays the same.
     let mut edit = LineEdit::new(object.bytes()).ok()?;
     edit.replace_member(old, new_member);
     Some(edit.finish())
 }
 
-/// Returns the counterpart of an entry for the other agent, or that it is to be kept if there is
-/// none. `None` if the entry is the same for both agents.
-///
-/// A function for a type that may be kept returns a [`Converted`]. The others return the line of
-/// the counterpart.
+/// Returns the entry that means the same to the other agent or, if there is none, that the entry is
+/// to be kept in a custom entry. `None` if the entry is the same for both agents.
 fn find_counterpart(
     kind: Kind,
     entry: Raw,
@@ -160,7 +157,8 @@ fn find_counterpart(
         (Kind::ResetBoundary, Pi) => Some(Converted::Counterpart(for_pi::convert_reset_boundary(
             entry,
         ))),
-        // A type that only the other agent writes is kept; any other type is the same in both.
+        // The agent `to` does not know a type that only the other one writes. All others are the
+        // same in both.
         _ => {
             let schema = kind.schema();
             let only_writer = schema.fields.only_writer()?;
@@ -180,8 +178,8 @@ fn start_entry(kind: &str, placed_as: Raw) -> Object {
         .copy_members(placed_as, &POSITION_KEYS)
 }
 
-/// Returns content with its blocks converted; `None` if all blocks stay the same. `convert` returns
-/// `None` to drop a block, and borrows a block that stays the same.
+/// Returns content with its blocks converted; `None` if all blocks stay the same. `convert` borrows
+/// a block that stays the same, and returns `None` to drop a block.
 fn convert_blocks<'a>(
     content: Raw<'a>,
     convert: impl Fn(Raw<'a>) -> Option<Cow<'a, [u8]>>,
@@ -220,8 +218,8 @@ fn add_original(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
     with_member(Raw::from_checked(line), ORIGINAL_KEY, &origin)
 }
 
-/// Returns a custom entry that keeps the original, an entry of `agent`. The other agent ignores it,
-/// and a conversion back restores the original.
+/// Returns a custom entry with the original in its data, an entry of `agent`. The other agent
+/// ignores it, and a conversion back restores the original.
 fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
     let data = Object::new()
         .str("agent", agent.agent().constants().name)
@@ -236,13 +234,12 @@ fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the original of a converted entry. Its id, parent and first kept entry become those of
-/// the converted entry, which may have been moved since.
+/// Returns the entry from which this one was converted. Since then, this entry may have been moved,
+/// so its id, parent and first kept entry are used in place of those of the original.
 ///
 /// `None` if the entry was not converted from an entry of the agent `to`.
 fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
-    // An entry without a counterpart is in the data of a custom entry; any other is in a member of
-    // its counterpart.
+    // A custom entry has the original in its data, a counterpart in a member of its own.
     let is_kept = content::member_is(entry, "customType", KEPT_ENTRY_TYPE);
     let origin_key = if is_kept { "data" } else { ORIGINAL_KEY };
     let origin = entry.get(origin_key)?;

@@ -19,7 +19,7 @@ use pisess_json::Raw;
 use std::io;
 use std::ops::Range;
 
-/// Prepares a compaction at the end of `path`. `from` decides what the compaction keeps.
+/// Collects what a compaction at the end of `path` would summarize. `from` decides what it keeps.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, no cut is
 /// possible, nothing precedes the cut, or the entry at the cut has no id.
@@ -101,8 +101,9 @@ impl Projection<'_> {
         self.entries[index].has_model_messages && self.has_no_message(index)
     }
 
-    /// Returns the messages of the entries in `range`, without those of compactions and without
-    /// system messages. What the system messages set is in the checkpoint of the new compaction.
+    /// Returns the messages of the entries in `range` that a summary replaces: all but summaries of
+    /// earlier compactions, which are passed on as summaries, and system messages, which a
+    /// compaction stores as a whole in its checkpoint.
     fn messages_to_summarize(&self, range: Range<usize>) -> Vec<ContextMessage> {
         let session = self.reader.session();
         let mut messages = Vec::with_capacity(range.len());
@@ -126,8 +127,9 @@ impl Projection<'_> {
             .find(|&index| self.kind_at(index) == Kind::Compaction && !self.has_no_message(index))
     }
 
-    /// Finds the cut that `from` asks for, at an index of at least `start`. `None` if no entry is a
-    /// possible cut, or if neither the chosen entry nor any after it is in the projection.
+    /// Finds the cut that `from` asks for, among the entries in effect from the index `start` on.
+    /// `None` if no entry is a possible cut, or if neither the chosen entry nor any after it is in
+    /// effect.
     fn find_cut(&self, from: FirstKept, start: usize) -> io::Result<Option<Cut>> {
         match from {
             FirstKept::Nothing => Ok(Some(Cut {
@@ -172,7 +174,8 @@ impl Projection<'_> {
         }
     }
 
-    /// Chooses the cut as pi does, at `start` or later. `None` if no cut is possible there.
+    /// Chooses the cut so that about `keep` tokens are kept, as pi does. The cut is at the index
+    /// `start` or later; `None` if none is possible there.
     ///
     /// 1. Back from the end of the path until `keep` tokens are reached.
     /// 2. Forward to the next entry before which a cut is possible.
@@ -209,8 +212,8 @@ impl Projection<'_> {
         Ok(Some(cut))
     }
 
-    /// Finds the last index from which the estimates to the end add up to at least `keep` tokens.
-    /// `None` if all entries from `start` on have fewer.
+    /// Finds the last index from which on the messages have at least `keep` tokens, by their
+    /// estimates. `None` if all messages from `start` on have fewer.
     fn find_budget_index(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
         let mut total = 0;
         for index in (start..self.entries.len()).rev() {
@@ -219,7 +222,7 @@ impl Projection<'_> {
                 tokens += message.with_json(self.reader, tokens::estimate_message)?;
             }
             total += tokens;
-            // An entry without tokens does not exceed the budget, even if `keep` is 0.
+            // As in pi, the index is that of an entry with tokens, even if `keep` is 0.
             if tokens > 0 && total >= keep {
                 return Ok(Some(index));
             }
@@ -227,9 +230,9 @@ impl Projection<'_> {
         Ok(None)
     }
 
-    /// Whether the entries from `start` on are a failed attempt that was undone. In such an
-    /// attempt, edits omit all messages, at least one of them a response. No edit in it replaces
-    /// the content of an entry outside.
+    /// Whether the entries from `start` on are a failed attempt at an answer that was undone: edits
+    /// omit all of its messages, at least one of them a response. No edit in it replaces the
+    /// content of an entry outside.
     fn is_failed_attempt(&self, start: usize) -> io::Result<bool> {
         let session = self.reader.session();
         let attempt = start..self.entries.len();

@@ -51,7 +51,8 @@ pub struct ProjectedEntry {
 }
 
 impl<'a> Projection<'a> {
-    /// Collects the entries in effect at the end of `path`, with their messages after edits.
+    /// Collects the entries that are in effect at the end of `path`, and their messages for the
+    /// model, changed as later edits demand.
     pub fn from_path(path: &'a [EntryIx], reader: &'a EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let path_indexes = indexes_in_effect(path, reader)?;
@@ -69,16 +70,16 @@ impl<'a> Projection<'a> {
         for path_index in path_indexes {
             let ix = path[path_index as usize];
             // The compaction in effect is the first entry. Any other is an older one among the kept
-            // entries, whose messages the summary in effect replaces.
+            // entries: its messages do not count, because the summary in effect continues them.
             let is_older_compaction =
                 !projection.entries.is_empty() && session.entry(ix).kind == Kind::Compaction;
             let bodies = if is_older_compaction {
-                [None, None]
+                MessageBodies::default()
             } else {
                 message_bodies(ix, reader)?
             };
-            // A compaction has messages by its type, even if they are replaced here.
-            let has_model_messages = is_older_compaction || bodies.iter().any(Option::is_some);
+            // A compaction has messages by its type, even if they do not count here.
+            let has_model_messages = is_older_compaction || !bodies.is_empty();
 
             let edit = edits.get(session.id(ix).as_bytes()).copied();
             append_edited(ix, bodies, edit, reader, &mut projection.messages)?;
@@ -115,16 +116,15 @@ pub fn entry_messages(
     Ok(messages)
 }
 
-/// Appends the messages of an entry (`bodies`, see [`message_bodies`]), with its edit applied. An
-/// edit may omit them.
+/// Appends the messages of an entry to `messages`, changed by its edit, which may also omit them.
 fn append_edited(
     ix: EntryIx,
-    bodies: [Option<Body>; 2],
+    bodies: MessageBodies,
     edit: Option<ContextEdit>,
     reader: &EntryReader,
     messages: &mut Vec<ContextMessage>,
 ) -> io::Result<()> {
-    for body in bodies.into_iter().flatten() {
+    for body in bodies.in_order() {
         let message = ContextMessage { entry: ix, body };
         match edit {
             None => messages.push(message),
@@ -149,8 +149,8 @@ pub fn message_role(session: &Session, message: &ContextMessage) -> Role {
 }
 
 /// Returns the indexes on the path of the entries in effect, in the order of their messages: the
-/// last compaction, the entries that it keeps, and the entries after it. System messages among the
-/// kept entries are left out. Without a compaction, the whole path is in effect.
+/// last compaction, the entries that it keeps, and the entries after it. Without a compaction, the
+/// whole path is in effect.
 pub(crate) fn indexes_in_effect(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u32>> {
     let session = reader.session();
     let Some(compaction) = session.last_index_of_kind(path, Kind::Compaction) else {
@@ -160,7 +160,8 @@ pub(crate) fn indexes_in_effect(path: &[EntryIx], reader: &EntryReader) -> io::R
     let mut indexes = vec![compaction as u32];
     let first_kept = first_kept_index(&path[..=compaction], reader)?;
     for (offset, &ix) in path[first_kept..compaction].iter().enumerate() {
-        // The checkpoint of the compaction contains what the system messages before it set.
+        // A system message among the kept entries is not in effect: the system prompt is in the
+        // checkpoint of the compaction.
         if !session.is_message(ix, Role::System) {
             indexes.push((first_kept + offset) as u32);
         }
@@ -181,7 +182,7 @@ fn first_kept_index(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize>
     Ok(first.unwrap_or(compaction))
 }
 
-/// Returns the ancestors of the compaction at the end of `path` that are used by contexts below it:
+/// Returns the ancestors of the compaction at the end of `path` that contexts below it still use:
 /// the entries that it keeps, and those that set the thinking level, the tools and the model.
 pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
@@ -204,32 +205,60 @@ fn sets_model(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind == Kind::ModelChange || session.is_message(ix, Role::Assistant)
 }
 
-/// Returns the messages that an entry has for the model, before edits. A compaction may have two:
-/// its checkpoint and its summary. Any other entry has at most one, the first.
-pub(super) fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<[Option<Body>; 2]> {
+/// The messages that an entry has for the model.
+#[derive(Default)]
+pub(super) struct MessageBodies {
+    /// The system message that a compaction stores. The model receives it first.
+    checkpoint: Option<Body>,
+    /// The message of the entry; for a compaction, its summary.
+    pub(super) message: Option<Body>,
+}
+
+impl MessageBodies {
+    /// Returns the messages of an entry that is not a compaction: at most one.
+    fn from_message(message: Option<Body>) -> Self {
+        MessageBodies {
+            checkpoint: None,
+            message,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.checkpoint.is_none() && self.message.is_none()
+    }
+
+    /// Returns the messages in the order in which the model receives them.
+    fn in_order(self) -> impl Iterator<Item = Body> {
+        self.checkpoint.into_iter().chain(self.message)
+    }
+}
+
+/// Returns the messages that an entry has for the model, before edits of the context. Only a
+/// compaction may have two, its checkpoint and its summary.
+pub(super) fn message_bodies(ix: EntryIx, reader: &EntryReader) -> io::Result<MessageBodies> {
     match reader.session().entry(ix).kind {
-        Kind::Message => Ok([message_body(ix, reader)?, None]),
+        Kind::Message => Ok(MessageBodies::from_message(message_body(ix, reader)?)),
         Kind::CustomMessage => reader.with_entry(ix, |line| {
             let message = build_custom_message(line, Some(b"[]"));
-            [Some(Body::from_json(message)), None]
+            MessageBodies::from_message(Some(Body::from_json(message)))
         }),
         Kind::BranchSummary => reader.with_entry(ix, |line| {
             if !content::has_truthy(line, "summary") {
-                return [None, None];
+                return MessageBodies::default();
             }
-            [Some(Body::from_json(build_branch_summary(line))), None]
+            MessageBodies::from_message(Some(Body::from_json(build_branch_summary(line))))
         }),
         Kind::Compaction => reader.with_entry(ix, |line| {
             let checkpoint = line
                 .get("systemMessage")
                 .filter(|system| system.is_truthy())
                 .map(|system| Body::from_json(system.bytes().to_vec()));
-            [
+            MessageBodies {
                 checkpoint,
-                Some(Body::from_json(build_compaction_summary(line))),
-            ]
+                message: Some(Body::from_json(build_compaction_summary(line))),
+            }
         }),
-        _ => Ok([None, None]),
+        _ => Ok(MessageBodies::default()),
     }
 }
 
@@ -266,13 +295,13 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
     })?;
     match completed {
         Some(completed) => Ok(Some(Body::from_json(completed))),
-        // When the file was loaded, the message had a role. It has changed since then.
+        // The message had a role when the file was loaded, so the file has changed since.
         None => Ok(Some(Body::Stored)),
     }
 }
 
-/// Converts a `custom_message` entry to a message. `default_content` replaces content that is
-/// missing or `null`.
+/// Converts a `custom_message` entry to a message. Content that is missing or `null` becomes
+/// `default_content`, if that is given.
 pub(super) fn build_custom_message(line: Raw, default_content: Option<&[u8]>) -> Vec<u8> {
     let [stored, timestamp] = content::find_members(line, ["content", "timestamp"]);
     let has_content = stored.is_some_and(|content| !content.is_null());
@@ -313,11 +342,11 @@ fn timestamp_json(timestamp: Option<Raw>) -> Vec<u8> {
     time::date_from_value(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
 }
 
-/// Returns the settings in effect at the end of the path by name, as JSON: the thinking level,
+/// Returns the settings in effect at the end of the path, by name, as JSON: the thinking level,
 /// `off` by default, and the model, `null` by default.
 ///
-/// If the entry that sets the thinking level has none, the setting is undefined in pi. Then it is
-/// left out, as by `JSON.stringify`.
+/// If the last entry that changes the thinking level has none, the setting is `undefined` in pi,
+/// and is left out here.
 fn read_settings(
     path: &[EntryIx],
     reader: &EntryReader,
@@ -347,7 +376,8 @@ fn read_settings(
     Ok(settings)
 }
 
-/// Returns the model that a `model_change` or an assistant message sets, as JSON.
+/// Returns the model that an entry sets, as JSON: a `model_change`, or an assistant message, which
+/// sets the model that wrote it.
 fn read_model(kind: Kind, line: Raw) -> Vec<u8> {
     let [provider, id] = if kind == Kind::ModelChange {
         content::find_members(line, ["provider", "modelId"])

@@ -35,11 +35,11 @@ impl ContextEdit {
     }
 }
 
-/// Returns the edits that the `context_edit` entries among `entries` make, by the id of the edited
-/// entry. If an entry is edited repeatedly, the last edit counts.
+/// Returns the edits that the `context_edit` entries among `entries` make, by the id of the entry
+/// that each changes for the context. Of several edits of an entry, the last counts.
 ///
-/// An edit whose `replacement` is `null` omits its target. An edit without a `replacement` undoes
-/// an earlier edit of its target. (pi throws on it.)
+/// A `replacement` that is `null` omits the target. Without a `replacement`, an edit undoes earlier
+/// ones. (pi throws on it.)
 pub fn collect_edits(
     entries: impl Iterator<Item = EntryIx>,
     reader: &EntryReader,
@@ -72,9 +72,8 @@ pub fn collect_edits(
     Ok(edits)
 }
 
-/// Applies an edit to a message, after reading the content of the edit from its entry. `None` if
-/// the edit omits the message. A message in a role that does not accept other content stays the
-/// same.
+/// Applies an edit to a message; `None` if the edit omits it. The new content is read from the
+/// entry of the edit. A message in a role that does not accept other content stays the same.
 pub fn apply_edit(
     message: ContextMessage,
     edit: ContextEdit,
@@ -93,12 +92,11 @@ pub fn apply_edit(
     }
 }
 
-/// Returns a message with `new_content`, which is JSON; without `new_content`, the message has no
-/// content afterwards. The result is `None` for a message in a role that does not accept other
-/// content.
+/// Returns a message with `new_content`, which is JSON, or without content if there is none. `None`
+/// for a message in a role that does not accept other content.
 ///
-/// The content of an assistant message or a tool result is always blocks, so a string becomes a
-/// text block there.
+/// The content of an assistant message or a tool result is always a list of blocks, so a string
+/// becomes a text block there.
 pub fn replace_content(message: Raw, new_content: Option<&[u8]>) -> Option<Vec<u8>> {
     let role = message.get_text("role")?;
     match Role::named(role.as_bytes()) {

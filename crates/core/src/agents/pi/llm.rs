@@ -13,7 +13,8 @@ const COMPACTION_INTRO: &str = "The conversation history before this point was c
 const BRANCH_INTRO: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 
-/// Calls `emit` with each message for the model, in order, as a JSON object.
+/// Converts the messages of a context to those that the model receives, and calls `emit` with the
+/// JSON of each, in order.
 pub fn convert_messages(
     messages: &[ContextMessage],
     reader: &EntryReader,
@@ -29,7 +30,7 @@ pub fn convert_messages(
     Ok(())
 }
 
-/// Converts a message for a model. A message in a role that models know stays the same. A command
+/// Converts a message for the model. A message in a role that models know stays the same. A command
 /// of the user, a custom message or a summary becomes a user message.
 ///
 /// `None` for a message that is not sent: a command that is excluded from the context, and a
@@ -66,7 +67,7 @@ pub fn convert_message(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
 }
 
 /// Returns the text for a command that the user ran: the command, its output and, if the output was
-/// truncated, the file that has all of it.
+/// truncated, where all of it is.
 fn bash_execution_text(message: Raw) -> Text<'static> {
     let names = ["command", "truncated", "fullOutputPath"];
     let [command, truncated, full_output] = content::find_members(message, names);
@@ -99,8 +100,9 @@ pub const COMMAND_WORDS: OutputWords = OutputWords {
     failed: "Command exited with code ",
 };
 
-/// Appends the output of a command or code that the user ran, in the agent's `words`. If the run
-/// was cancelled or failed, how it ended follows. A missing or `null` exit code counts as success.
+/// Appends the stored output of a command or code that the user ran, introduced by the agent's
+/// `words`, and then how the run ended if it was cancelled or failed. A missing or `null` exit code
+/// counts as success.
 pub fn push_output(text: &mut Text, message: Raw, words: &OutputWords) {
     let [output, cancelled, code] =
         content::find_members(message, ["output", "cancelled", "exitCode"]);

@@ -14,7 +14,8 @@ use crate::session::read::record::{Block, Member, MessageFacts, ParsedEntry, Rec
 use pisess_json::text::{Text, join_with};
 use pisess_json::{Raw, js};
 
-/// Returns the row of an entry that is not a message. For most types, it is `[name: value]`.
+/// Returns the row of an entry in pi's tree, if the entry is not a message. For most types, it is
+/// `[name: value]`.
 pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::from_checked(record.bytes);
     match kind {
@@ -80,10 +81,11 @@ fn member_head(entry: Raw, key: &str) -> Text<'static> {
     entry.get(key).map(content_head).unwrap_or_default()
 }
 
-/// Appends the row of a message to a buffer of rows, and returns its shape.
+/// Appends the row of a message to a buffer of rows. Returns its shape: where its role ends, and
+/// how it is separated from the text.
 ///
 /// A tool result gets a row with the name of its tool. When a tree is drawn, this row is shown only
-/// if the call of the result is not found. Otherwise, that of [`call_row`] is shown in its place.
+/// if the call of the result is not found. Otherwise, the row of the call is shown in its place.
 pub fn push_message_row(
     role: Role,
     message: &MessageFacts,
@@ -108,8 +110,8 @@ pub fn push_message_row(
     }
 }
 
-/// Returns the text in the row of a turn without text: `(aborted)`, the error message, or
-/// `(no content)`.
+/// Returns what the row of an assistant message without text shows: `(aborted)`, the error message,
+/// or `(no content)`.
 fn turn_end_text(message: &MessageFacts) -> Text<'static> {
     /// The maximum length of the error message, in UTF-16 units.
     const ERROR_UNITS: usize = 80;
@@ -124,8 +126,8 @@ fn turn_end_text(message: &MessageFacts) -> Text<'static> {
     }
 }
 
-/// Returns the text of an entry in which pi's search looks, without the label. It consists of parts
-/// that depend on the type, joined by spaces. An empty part adds a space, too, as in the agent.
+/// Returns the text of an entry in which pi's search looks, without its label. Its parts depend on
+/// the type of the entry, and are joined with spaces. An empty part adds a space, too, as in pi.
 pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     let entry = Raw::from_checked(parsed.record.bytes);
     let parts: Vec<Text> = match parsed.kind {
@@ -168,9 +170,9 @@ pub fn search_text(parsed: &ParsedEntry) -> Text<'static> {
     join_with(parts, " ")
 }
 
-/// Returns the parts of a message in which the search looks, in the order of the agent: the role,
-/// the start of the text and, if the message is a `bashExecution`, the command that the user ran. A
-/// message that is missing has no parts.
+/// Returns the texts of a message in which pi's search looks, in its order: the role, the start of
+/// the text and, if the message is a `bashExecution`, the command that the user ran. A message that
+/// is missing has none.
 fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     let Some(message) = parsed.record.message else {
         return Vec::new();
@@ -184,8 +186,9 @@ fn message_search_parts<'r>(parsed: &ParsedEntry<'r>) -> Vec<Text<'r>> {
     parts
 }
 
-/// Returns the row of a tool result whose call is known: the tool and its main arguments. For a
-/// tool that has no row of its own in pi, all arguments are shown as JSON.
+/// Returns the row of a tool result whose call is known: the tool and its main arguments, as in
+/// `[read: ~/a.rs:5-14]`. For a tool that has no row of its own in pi, all arguments are shown as
+/// JSON.
 pub fn call_row(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
     /// The arguments that may have the path of a file. The first that is truthy counts.
     const PATH_KEYS: [&str; 2] = ["path", "file_path"];
@@ -232,8 +235,8 @@ fn first_argument(arguments: Raw, keys: &[&str]) -> Text<'static> {
     Text::default()
 }
 
-/// Returns the first of these arguments that is truthy in JavaScript, as a path; `default` if none
-/// is. The home directory is written `~`.
+/// Returns the first of the arguments with these `keys` that is truthy in JavaScript, as a path,
+/// with `~` for the home directory; `default` if none is.
 fn path_argument(
     arguments: Raw,
     keys: &[&str],
@@ -258,9 +261,9 @@ fn search_row(before: &str, pattern: &Text, between: &str, path: &Text) -> RowTe
     bracketed_text(&row)
 }
 
-/// Formats the lines that a `read` returns as `:start` or `:start-end`, as pi's
-/// `formatReadLineRange` does. `offset` is the first line, 1 by default; `limit` is the number of
-/// lines.
+/// Formats the lines that a `read` returns, as pi's `formatReadLineRange` does: as `:5-14` for an
+/// offset of 5 and a limit of 10, or as `:5` without a limit. `offset` is the first line, 1 by
+/// default; `limit` is the number of lines.
 ///
 /// `None` if neither is given, or if one is not a number.
 fn format_line_range(offset: Option<Raw>, limit: Option<Raw>) -> Option<String> {
@@ -298,7 +301,7 @@ fn finite_number(value: Raw) -> Option<f64> {
 }
 
 /// Returns a path with `~` in place of the home directory. A home directory of one byte, such as
-/// `/`, is not replaced.
+/// `/`, is not replaced, because nearly every path is below it.
 pub fn shorten_home<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
     let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else {
         return path;

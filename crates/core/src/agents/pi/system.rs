@@ -10,8 +10,9 @@ use pisess_json::text::Text;
 use pisess_json::{Raw, js, write};
 use std::io;
 
-/// Returns the `systemMessage` for a compaction at the end of `path`, as JSON, with the time 0;
-/// `None` if the context has no system prompt.
+/// Returns the system message that a compaction at the end of `path` stores, as JSON: the system
+/// prompt in effect, because the system messages before it no longer count. Its timestamp is 0.
+/// `None` if there is no system prompt.
 pub fn build_checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Vec<u8>>> {
     let session = reader.session();
     // Only system messages and the checkpoints of compactions set the prompt.
@@ -25,8 +26,8 @@ pub fn build_checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Op
     Ok(system.map(|system| system.to_message(b"0")))
 }
 
-/// Combines the system messages of a context into one. `None` if there is no system prompt: as in
-/// pi, this is so if no message has a timestamp and no tool remains.
+/// Combines the system messages of a context into one prompt. `None` if there is none: as in pi,
+/// this is so if no message has a timestamp and no tool remains.
 pub fn combine_system_messages(projection: &Projection) -> io::Result<Option<SystemPrompt>> {
     let session = projection.reader.session();
     let mut system = SystemPrompt::default();
@@ -55,8 +56,8 @@ pub struct SystemPrompt {
 }
 
 impl SystemPrompt {
-    /// Returns the prompt as one system message. `timestamp` is JSON. Without sections or tools,
-    /// the message lacks the member for them.
+    /// Returns the prompt as one system message, with this `timestamp`, which is JSON. Without
+    /// sections or tools, the message lacks the member for them.
     pub fn to_message(&self, timestamp: &[u8]) -> Vec<u8> {
         let mut message = write::Object::new()
             .str("role", "system")
@@ -70,10 +71,9 @@ impl SystemPrompt {
         message.json("timestamp", timestamp).finish()
     }
 
-    /// Applies a later system message: appends its text as a paragraph, and changes the sections
-    /// and tools. A section that is `null` is removed. Tools are removed before others are added,
-    /// so a message can replace a tool. The time of the prompt is that of the first message whose
-    /// time is not `null`.
+    /// Applies a later system message to the prompt: its text is appended as a paragraph, a section
+    /// that is `null` is removed, and tools are removed before others are added, so that a message
+    /// can replace a tool. The timestamp of the prompt is the first that is not `null`.
     pub fn apply_message(&mut self, message: Raw) {
         let names = [
             "content",
@@ -83,7 +83,7 @@ impl SystemPrompt {
             "timestamp",
         ];
         let [content, sections, added, removed, timestamp] = content::find_members(message, names);
-        // As stored, a time is JSON.
+        // The stored time is JSON.
         let has_time = self
             .timestamp
             .as_deref()

@@ -28,9 +28,8 @@ pub fn estimate_message(message: Raw) -> u64 {
 }
 
 /// Estimates the tokens of a message as pi's `estimateTokens` does: the UTF-16 units of its texts
-/// and images, divided by `UNITS_PER_TOKEN` and rounded up. The role decides which members count. A
-/// message in a role that pi does not know has 0 tokens. `blocks` are those of the message's
-/// content.
+/// and images, divided by `UNITS_PER_TOKEN` and rounded up. The role decides which members count;
+/// in an unknown role, none does. `blocks` are those of the message's content.
 pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
     let units = match Role::from_string(message.role) {
         Role::System => content_units(message, blocks) + prompt_units(message),
@@ -61,8 +60,8 @@ pub fn context_tokens(projection: &Projection) -> io::Result<f64> {
     })
 }
 
-/// Computes [`context_tokens`] with the sizes that `measure` returns. A caller can keep sizes,
-/// because several contexts share messages.
+/// Computes [`context_tokens`], with `measure` for the size of each message. A caller may remember
+/// sizes in it, because several contexts share messages.
 fn context_tokens_with(
     projection: &Projection,
     mut measure: impl FnMut(&ContextMessage) -> io::Result<MessageSize>,
@@ -73,10 +72,10 @@ fn context_tokens_with(
         .iter()
         .rposition(|&ix| changes_context(session.entry(ix).kind));
 
-    // From the last message to the first. The nearest count includes all messages before it, so
-    // these are not read.
+    // From the last message to the first, until a provider's count is found. It includes all
+    // messages before it, so these are not read.
     let mut trailing_estimate = 0;
-    // Needed only if there is no count.
+    // The same without system messages; needed only if there is no count.
     let mut non_system_estimate = 0;
     for (index, projected) in projection.entries.iter().enumerate().rev() {
         // A count from before the change applies to another context.
@@ -94,7 +93,7 @@ fn context_tokens_with(
         }
     }
 
-    // Nothing was counted, so all messages were estimated. The model receives the system messages
+    // There is no count, and all messages were estimated. The model receives the system messages
     // combined into one, which may be smaller: a later one can replace a tool of an earlier one.
     let system_estimate = match system::combine_system_messages(projection)? {
         // The time in the message does not matter for its size.
@@ -131,7 +130,7 @@ impl MessageSize {
     }
 }
 
-/// Returns the provider's count in an assistant message: the tokens of the context, including the
+/// Returns how many tokens the provider counted for the context up to and including an assistant
 /// message. `None` if the turn failed or was aborted, or if the count is 0.
 fn provider_usage(message: &MessageFacts) -> Option<f64> {
     let is_turn = Role::from_string(message.role) == Role::Assistant;
@@ -147,7 +146,8 @@ fn provider_usage(message: &MessageFacts) -> Option<f64> {
 }
 
 /// Returns the total of a provider's count in tokens, as both agents compute it: `totalTokens` or,
-/// if that is missing or 0, the sum of the parts. Each may be any JavaScript number.
+/// if that is missing or 0, the sum of the parts. Each may be any JavaScript number, and so may the
+/// total.
 pub fn total_tokens(usage: Raw) -> f64 {
     let names = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"];
     let [total, input, output, cache_read, cache_write] = content::find_members(usage, names);
@@ -162,7 +162,8 @@ pub fn total_tokens(usage: Raw) -> f64 {
     }
 }
 
-/// Returns the size of content in UTF-16 units: of the string, or of its text and image blocks.
+/// Returns the size of a message's content in UTF-16 units: of the string, or of its text blocks,
+/// and of its image blocks at the size that pi assumes.
 fn content_units(message: &MessageFacts, blocks: &[Block]) -> u64 {
     if let Content::Text(text) = message.content {
         return string::utf16_len(text.bytes) as u64;
@@ -210,11 +211,11 @@ fn json_units(value: Raw) -> u64 {
     js::stringified_utf16_len(value) as u64
 }
 
-/// Returns the size of the context at each of `tips`, in tokens.
+/// Returns the size of the context at each of `tips`, the ends of branches, in tokens.
 ///
 /// For most tips, a `CountWalk` finds the size, which reads each entry at most once for all tips.
-/// For the other tips, the context is built, which takes longer. All builds of a session share a
-/// budget. Once it is used up, such tips are missing in the result.
+/// For the others, the context is built, which takes longer. So all such tips of a session share a
+/// budget. Once it is used up, they are missing in the result.
 pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = reader.session();
     let mut walk = CountWalk {
@@ -298,8 +299,8 @@ struct CountWalk<'a> {
 
 impl CountWalk<'_> {
     /// Returns the size of the context at `tip`: the nearest count of a provider on its path, plus
-    /// the estimate of the messages after that count. Without a count, the messages are added up
-    /// from the root. The sizes at all visited entries are kept for later walks.
+    /// the estimate of the messages after it. Without a count, all messages from the root on are
+    /// added up. The sizes at visited entries are kept for later walks.
     ///
     /// `None` if the context has to be built to find its size:
     ///
@@ -356,8 +357,7 @@ impl CountWalk<'_> {
     /// Measures the message of an entry. The entry is not a compaction, which may have two
     /// messages.
     fn measure_entry(&mut self, ix: EntryIx) -> io::Result<MessageSize> {
-        let [body, _] = message_bodies(ix, self.reader)?;
-        match body {
+        match message_bodies(ix, self.reader)?.message {
             Some(body) => self.measure_message(&ContextMessage { entry: ix, body }),
             None => Ok(MessageSize::default()),
         }

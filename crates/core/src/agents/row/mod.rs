@@ -83,14 +83,14 @@ impl RowText<'static> {
         }
     }
 
-    /// Returns a row `[role: text]`. Without a role, it is `[text]`, and the text counts as the
-    /// role.
+    /// Returns a row `[role: text]` or, without a role, `[text]`. `end` is what follows the text:
+    /// the bracket or, if the text was cut, a mark.
     pub(crate) fn bracketed(role: &str, text: &Text, end: BracketEnd) -> Self {
         let has_role = !role.is_empty();
         let prefix: &[&str] = if has_role { &["[", role, ": "] } else { &["["] };
         let mut row = with_prefix(prefix, text);
 
-        // The mark belongs to the text that was cut; a bracket does not belong to the text.
+        // A mark belongs to the text, unlike the bracket.
         let text_end = match end {
             BracketEnd::Closed => {
                 let before_bracket = row.as_bytes().len();
@@ -102,6 +102,7 @@ impl RowText<'static> {
                 row.as_bytes().len()
             }
         };
+        // Without a role, the text counts as the role.
         let role_end = if has_role {
             "[".len() + role.len()
         } else {
@@ -144,8 +145,9 @@ impl<'a> NamedValue<'a> {
     }
 }
 
-/// Returns the value by which an agent shows an entry of this type. `None` if the agent shows the
-/// type in another way, or not at all. Most types name the value in their schema.
+/// Returns the value by which an agent's tree shows an entry, such as the model of a
+/// `model_change`. `None` if the agent shows this type in another way, or not at all. For most
+/// types, their schema names the value.
 pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
     use Dialect::{OhMyPi, Pi};
     match (kind, agent) {
@@ -156,6 +158,7 @@ pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<
             value: entry.get_some("thinkingLevel"),
             placeholder: "off",
         }),
+        // Migration makes a label or a custom entry of a `head`, which has its value elsewhere.
         (Kind::Custom, _) => {
             let custom_type = match entry.get("customType") {
                 None if is_draft_head(entry) => entry.get("type"),
@@ -209,11 +212,11 @@ pub fn normalize_spaces(text: Text) -> Text<'static> {
     Text::from_wtf8(bytes)
 }
 
-/// Normalizes the text from the byte `start` to the end of a buffer, like [`normalize_spaces`].
+/// Normalizes the text from the byte `start` of a buffer to its end, as [`normalize_spaces`] does.
 ///
-/// The agents replace newlines and tabs before they trim. Here, the ends are trimmed first, so that
-/// fewer bytes are left to replace. The result is the same, because newlines and tabs at the ends
-/// are trimmed like the spaces that would replace them.
+/// Unlike the agents, it trims before it replaces newlines and tabs, so that fewer bytes are left
+/// to replace. The result is the same, because newlines and tabs at the ends are trimmed like
+/// spaces.
 fn normalize_spaces_from(rows: &mut Vec<u8>, start: usize) {
     rows.truncate(start + trim_end(&rows[start..]).len());
     rows.drain(start..start + leading_space(&rows[start..]));
@@ -228,8 +231,9 @@ fn normalize_spaces_from(rows: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Appends a row `role: text` to a buffer of rows, and returns its shape. The text is the start of
-/// the message's text, normalized. If that is empty, it is the result of `fallback`.
+/// Appends a row `role: text` to a buffer of rows, and returns its shape, which shows where the
+/// role ends. The text is the start of the message's text, on one line or, if that is empty, the
+/// result of `fallback`.
 pub fn push_message_text_or(
     role: &str,
     message: &MessageFacts,
@@ -249,8 +253,8 @@ pub fn push_message_text_or(
     RowShape::new(RowShape::Prefixed, role.len())
 }
 
-/// Whether a message has a text that `is_visible` accepts. `is_visible` gets a text as it is stored
-/// between its quotes.
+/// Whether the agent's tree would show a text of a message, which `is_visible` decides. It gets
+/// each text as it is stored between its quotes.
 pub fn has_visible_text(
     message: &MessageFacts,
     blocks: &[Block],
@@ -293,8 +297,9 @@ pub fn message_head(message: &MessageFacts, blocks: &[Block], units: usize) -> T
     Text::from_wtf8(head)
 }
 
-/// Returns the first `units` UTF-16 units of a message's text, with a space between text blocks.
-/// Blocks may have different origins, such as a placeholder that `prune` put in place of an image.
+/// Returns the first `units` UTF-16 units of a message's text, with a space between the texts of
+/// different blocks: for example, a placeholder that `prune` put in place of an image has no space
+/// around it.
 pub fn spaced_message_head(
     message: &MessageFacts,
     blocks: &[Block],
@@ -313,7 +318,7 @@ pub fn spaced_message_head(
             break;
         }
         if !head.is_empty() {
-            // The space is one of the units, of which at least one is left.
+            // The space counts, too. At least one unit is left for it.
             head.push(b' ');
             units_left -= 1;
         }
@@ -327,11 +332,11 @@ pub fn exceeds_row(message: &MessageFacts, blocks: &[Block]) -> bool {
     message_head(message, blocks, ROW_UNITS + 1).utf16_len() > ROW_UNITS
 }
 
-/// Returns the words of the user in a message that an agent or a chat program made of what the user
-/// typed, as the text of a row. `None` for any other message.
+/// Returns what the user typed, as the text of a row, if an agent or a chat program put other text
+/// around it; `None` for any other message.
 ///
-/// The first [`ROW_UNITS`] decide whether the message may be of this kind. Only then, more of it is
-/// read, because the words of the user may come late.
+/// The first [`ROW_UNITS`] show whether the message may be of this kind. Only then is more of it
+/// read, because the user's words may come late.
 pub fn typed_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
     let head = message_head(message, blocks, ROW_UNITS);
     if forwarded::may_be_forwarded(head.as_bytes()) {
@@ -425,8 +430,8 @@ pub fn unknown_call_text(name: &Text, arguments: Raw) -> Text<'static> {
     row
 }
 
-/// Returns the strings in `prefix`, followed by a text. With the prefix `["[", "title", ": "]`, the
-/// text `Fix the parser` becomes `[title: Fix the parser`.
+/// Returns the strings in `prefix`, followed by a text: `["[", "title", ": "]` and `Fix the parser`
+/// become `[title: Fix the parser`.
 pub fn with_prefix(prefix: &[&str], text: &Text) -> Text<'static> {
     /// The length of the `]` that [`RowText::bracketed`] appends. With room for it, the row need
     /// not be allocated again.

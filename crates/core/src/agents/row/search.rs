@@ -38,8 +38,8 @@ fn is_js_space(c: char) -> bool {
     pisess_json::text::is_js_space(u32::from(c))
 }
 
-/// Returns the words of a text, in lower case, as UTF-16. `camelCase` and `HTTPServer` are two
-/// words each.
+/// Returns the words of a text, in lower case, as UTF-16. `camelCase` is two words, and so is
+/// `HTTPServer`: `http` and `server`.
 fn split_words(text: &str) -> Vec<Vec<u16>> {
     let mut spaced = String::with_capacity(text.len() + 8);
     let mut previous: Option<char> = None;
@@ -47,7 +47,8 @@ fn split_words(text: &str) -> Vec<Vec<u16>> {
     while let Some(c) = chars.next() {
         let follows_lower =
             previous.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit());
-        // If a small letter follows several capitals, the last capital begins a word.
+        // The last of several capitals begins a word if a small letter follows: the `S` of
+        // `HTTPServer`.
         let ends_capitals = previous.is_some_and(|before| before.is_ascii_uppercase())
             && chars.peek().is_some_and(char::is_ascii_lowercase);
         if c.is_ascii_uppercase() && (follows_lower || ends_capitals) {
@@ -76,7 +77,8 @@ struct WordIndex {
 }
 
 impl WordIndex {
-    /// Joins the words, and stores the offset of each in UTF-16 units.
+    /// Joins the words of a text, so that a word of a query may continue from one into the next.
+    /// The offset of each word tells where words begin.
     fn new(words: Vec<Vec<u16>>) -> Self {
         let mut word_offsets = Vec::with_capacity(words.len());
         let mut offset = 0;
@@ -91,8 +93,8 @@ impl WordIndex {
         }
     }
 
-    /// Whether a word of the query matches. Also tries the word with a letter and an adjacent digit
-    /// swapped.
+    /// Whether a word of the query matches the text, also if a letter and an adjacent digit are
+    /// swapped: `h2` matches `2h`.
     fn matches_word(&self, word: &[u16]) -> bool {
         if self.matches_unswapped(word) {
             return true;
@@ -179,7 +181,8 @@ fn has_subsequence(query: &[u16], word: &[u16]) -> bool {
 }
 
 /// Finds the wanted letters in order, each at its first occurrence after the one before it. Returns
-/// the number of letters from the first to the last, both included; `None` if a letter is missing.
+/// how many letters there are from the first to the last, both included: 3 for `ac` in `xabc`.
+/// `None` if a letter is missing.
 fn subsequence_span(wanted: &[u16], letters: impl Iterator<Item = u16>) -> Option<usize> {
     let (&first_wanted, mut still_wanted) = wanted.split_first()?;
     let mut letters = letters.enumerate();
