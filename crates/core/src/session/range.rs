@@ -97,9 +97,9 @@ impl EntryRange {
     }
 }
 
-/// Returns the entries that a command reads. `last_count`, if given, is the number of entries of
-/// the conversation to read, counted from its end. Otherwise, the argument selects a range, or an
-/// entry to which the path is read. Without an argument, the path to the leaf is read.
+/// Returns the entries that a command reads: the last `last_count` entries of the conversation,
+/// else the range that `argument` selects, else the path to the entry that it names. Without
+/// either, the path to the leaf.
 pub fn resolve_range(
     reader: &EntryReader,
     argument: Option<&str>,
@@ -123,13 +123,12 @@ pub fn is_range_form(argument: &str) -> bool {
     argument.contains(DOTS)
 }
 
-/// Returns what an argument selects. An argument that is an id or a label selects that entry, even
-/// if it contains two dots. `:/TEXT` with two dots in TEXT selects an entry if one contains all of
-/// TEXT, dots included; otherwise it is a range.
+/// Returns what an argument selects: `REF..REF2` a range, and any other reference an entry. An
+/// argument that is an id or a label selects that entry, even with two dots in it. So does `:/TEXT`
+/// if an entry contains all of TEXT, dots included.
 ///
-/// # Errors
-/// If an end of a range names no entry, if the two ends are not on one path, in this order, or if
-/// the range contains no entry.
+/// # Errors If an end of a range names no entry, if the two ends are not on one path, in this
+/// order, or if the range contains no entry.
 pub fn resolve_selection(
     reader: &EntryReader,
     argument: &str,
@@ -143,7 +142,7 @@ pub fn resolve_selection(
         return resolve_entry(reader, argument);
     }
 
-    // Without a start, the range could be meant to begin at the root or at the leaf.
+    // Such a range could begin at the root or at the leaf, so it is refused.
     if start.is_empty() {
         return Err(ReferenceError::RangeWithoutStart {
             end: end.to_owned(),
@@ -179,8 +178,8 @@ fn require_entries(range: EntryRange, given: &str) -> Result<EntryRange, Referen
     Ok(range)
 }
 
-/// Fails unless the end of a range is at or below its start. `start` and `end` are the arguments,
-/// for the error.
+/// Fails unless the end of a range is at or below its start. `start` and `end` are the arguments as
+/// given, for the error.
 fn check_ends(
     session: &Session,
     range: EntryRange,
@@ -206,7 +205,7 @@ fn check_ends(
         });
     }
 
-    // For the message: where the paths to the two ends diverge.
+    // The message names the entry at which the paths to the two ends diverge.
     let is_above_start = EntryRange::path_to(range.after).mask(session);
     let branch_point = session
         .ancestors(range.end.entry())

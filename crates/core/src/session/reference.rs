@@ -94,12 +94,12 @@ enum Suffix<'a> {
     Nearest(&'a str),
 }
 
-/// Returns the position that `reference` names.
+/// Returns the position that `reference` names, such as `@~3` or `deadbeef^{user}`.
 ///
-/// `@` is the current entry of the conversation. From `@`, `^` and `~3` count entries of the
-/// conversation; from any other entry, they count parents. `+3` always counts entries of the
-/// conversation. `@^{label}` starts at the leaf, so that it also finds the labels, names and
-/// settings after the current entry.
+/// `@` is the current entry: the last of the conversation on the path to the leaf. From `@`, `^`
+/// and `~3` count entries of the conversation; from any other entry, they count parents. `+3`
+/// always counts entries of the conversation. `@^{label}` starts at the leaf, so that it also finds
+/// labels, names and settings after the current entry.
 ///
 /// Reads lines of the file only for `:/TEXT`.
 pub fn resolve_reference(
@@ -115,7 +115,7 @@ pub fn resolve_reference(
 
     let counts_conversation = base == CURRENT_REFERENCE;
     let mut position = base_position;
-    // Until a suffix moves away.
+    // True until a suffix moves away.
     let mut is_current = counts_conversation;
     for AppliedSuffix { before, suffix } in suffixes {
         position = match suffix {
@@ -159,12 +159,11 @@ struct AppliedSuffix<'r> {
     suffix: Suffix<'r>,
 }
 
-/// Splits a reference into a base, which names a position, and the suffixes after it. The longest
-/// possible base counts, so that an id that ends like a suffix is found: suffixes are removed from
-/// the right, one by one, until what remains names a position.
+/// Splits a reference into a base, which names a position, and the suffixes after it: `@~3^{user}`
+/// into `@`, `~3` and `^{user}`. An id may end like a suffix, so the longest base counts: suffixes
+/// are removed from the right until what remains names a position.
 ///
-/// # Errors
-/// If nothing is left to remove, and what remains names no position.
+/// # Errors If no suffix is left, and what remains names no position.
 fn split_reference<'r>(
     reader: &EntryReader,
     reference: &'r str,
@@ -213,9 +212,9 @@ fn conversation_ancestor(session: &Session, position: Position, steps: usize) ->
     conversation_above.nth(steps - 1).into()
 }
 
-/// Returns the position that is `steps` entries of the conversation below a position. If the
-/// position is on the path to the leaf, the way goes along that path; otherwise, along the newest
-/// branch. `reference` is the part of the reference before the suffix, for the error.
+/// Returns the position that is `steps` entries of the conversation below a position: on the path
+/// to the leaf if the position is on it, or else along the newest branch. `reference` is the part
+/// of the reference that names the position, for the error.
 fn follow_down(
     session: &Session,
     position: Position,
@@ -269,9 +268,9 @@ enum NamedPosition {
     NotFound,
 }
 
-/// Resolves a reference without suffixes, other than `@`. If it has several meanings, the first of
-/// these counts: `root`, `:$`, `:` and a line number, `:/` and a text, a meaning of
-/// [`find_named_entry`].
+/// Resolves a reference without suffixes, other than `@`. The first of these that applies counts:
+/// `root`, `:$` (the last line), `:5` (a line number), `:/TEXT`, and then what [`find_named_entry`]
+/// finds.
 fn resolve_name(
     reader: &EntryReader,
     labels: &Labels,
@@ -309,15 +308,15 @@ fn resolve_name(
 }
 
 /// Returns the entry that a label or an id names, if there is one. If the name has several
-/// meanings, the first of these counts: `label:` and a label, `id:` and an id, a whole id, a whole
-/// label, the start of an id.
+/// meanings, the first of these counts: `label:LABEL`, `id:ID`, a whole id, a whole label, the
+/// start of an id.
 fn find_named_entry(
     session: &Session,
     labels: &Labels,
     name: &str,
 ) -> Result<Option<EntryIx>, ReferenceError> {
-    // An id or label may itself begin with `label:` or `id:`. If nothing is found without the
-    // prefix, the name is looked up with it.
+    // An id or label may itself begin with `label:` or `id:`, so the whole name is looked up as
+    // well.
     if let Some(label) = name.strip_prefix("label:")
         && let Some(ix) = find_by_label(session, labels, label)?
     {
@@ -341,7 +340,8 @@ fn find_named_entry(
     find_by_id_prefix(session, name)
 }
 
-/// Returns the entry with a label, if there is one; an error if there are several.
+/// Returns the entry with a label, if there is one. An error, which lists them, if there are
+/// several.
 fn find_by_label(
     session: &Session,
     labels: &Labels,
@@ -355,7 +355,8 @@ fn find_by_label(
     })
 }
 
-/// Returns the entry whose id begins with `prefix`, if there is one; an error if there are several.
+/// Returns the entry whose id begins with `prefix`, if there is one. An error, which lists them, if
+/// there are several.
 fn find_by_id_prefix(session: &Session, prefix: &str) -> Result<Option<EntryIx>, ReferenceError> {
     let mut entries = Vec::new();
     for ix in session.entry_indexes() {
@@ -395,8 +396,8 @@ fn candidate_ids(session: &Session, entries: impl IntoIterator<Item = EntryIx>) 
         .collect()
 }
 
-/// Splits the last suffix from a reference; `None` if the reference has no suffix. The suffixes
-/// are:
+/// Splits the last suffix from a reference: `@~3` into `@` and 3 steps up. `None` if the reference
+/// has no suffix. The suffixes are:
 ///
 /// - `^{KIND}`: the nearest entry of a kind, at or above
 /// - `^`, `~` and `~N`: the position one entry, or `N` entries, above
@@ -413,7 +414,8 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
         return Some((before, Suffix::Up(1)));
     }
 
-    // Digits are a number of steps only behind `~` or `+`, and else a part of the name.
+    // Digits are only a number of steps after `~` or `+`. After anything else, they are part of the
+    // name.
     let digits_start = reference
         .trim_end_matches(|c: char| c.is_ascii_digit())
         .len();
@@ -426,8 +428,8 @@ fn split_suffix(reference: &str) -> Option<(&str, Suffix<'_>)> {
     Some((before, Suffix::Down(steps)))
 }
 
-/// Returns the nearest entry of a kind at or above `from`, as for `REF^{user}`. `reference`, for
-/// the error if there is none, is the part before the suffix, which names `from`.
+/// Returns the nearest entry of a kind at or above `from`, as for `REF^{user}`. `reference` is the
+/// part before the suffix, which names `from`, for the error.
 fn find_nearest(
     session: &Session,
     from: Option<EntryIx>,

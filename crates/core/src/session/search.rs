@@ -80,8 +80,8 @@ pub struct Hit {
 }
 
 impl SearchWords {
-    /// Splits what the user typed into words at white space. A word that differs from an earlier
-    /// one only in case is left out.
+    /// Splits what the user typed into words at white space. Of words that differ only in case, one
+    /// is kept.
     pub fn new(typed: &str) -> SearchWords {
         let mut known = HashSet::default();
         let mut sources = Vec::new();
@@ -129,10 +129,10 @@ impl SearchWords {
         }
     }
 
-    /// Returns the matches in the fields of an entry. The match to show is in the field with the
-    /// most words; of several, the first. The search ends at a field with every word.
+    /// Searches the fields of an entry for the words. The match to show is in the field with the
+    /// most words; of several, the first.
     pub fn search_entry(&self, line: Raw, kind: Kind, role: Role) -> Matches {
-        // Whether each word was found in any field.
+        // For each word, whether any field contains it.
         let mut words = vec![false; self.words.len()];
         // Of most lines, the raw bytes show that no field can contain a word.
         if !self.may_match_any(line.bytes()) {
@@ -142,8 +142,8 @@ impl SearchWords {
         let mut best_hit: Option<Hit> = None;
         // The number of words in the field of the best hit.
         let mut most_words = 0;
-        // A break means that a field with every word was found. The line is valid JSON, so the
-        // visit does not end early for another reason.
+        // Breaks at a field with every word. The line is valid JSON, so the visit does not end
+        // early for another reason, and the result need not be examined.
         let _ = visit_fields(line, kind, role, FieldScope::Meaningful, &mut |field| {
             if !self.may_match_any(field.raw()) {
                 return ControlFlow::Continue(());
@@ -189,8 +189,7 @@ impl SearchWords {
         self.words.iter().any(|word| word.is_match(text.as_bytes()))
     }
 
-    /// Returns all positions of the words in a text, in order and without overlaps, for
-    /// highlighting.
+    /// Returns where the words are in a text, in order and without overlaps, for highlighting.
     pub fn find_all(&self, text: &str) -> Vec<Range<usize>> {
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for word in &self.words {
@@ -239,9 +238,9 @@ fn earliest_range(ranges: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
 /// Returns a regular expression that finds a word wherever JavaScript would find it by comparing
 /// texts in lower case. The expression is compiled to ignore case.
 ///
-/// One character needs more: in lower case, `İ` becomes two characters in JavaScript, `i` and the
-/// dot U+0307. So a text with `İ` contains a word if the word has both characters there, or ends
-/// with the first, or begins with the second. The expression of each has `İ` as an alternative.
+/// Only `İ` needs more: in lower case, JavaScript makes two characters of it, `i` and the dot
+/// U+0307. So `İ` is an alternative to both in the word, to an `i` at its end, and to a dot at its
+/// start.
 fn word_source(word: &str) -> String {
     const DOT: char = '\u{307}';
 
@@ -277,8 +276,8 @@ fn prefilter_of_any(sources: &[String]) -> Option<Prefilter> {
 }
 
 impl Hit {
-    /// Returns the match at `range` of a text, with a snippet: the match and the text around it, in
-    /// which a run of white space is one space. `range` is in bytes.
+    /// Returns the match at `range`, in bytes, of a text, with a snippet: the match and the text
+    /// around it, in which a run of white space is one space.
     ///
     /// The snippet has at most `size.before` UTF-16 units before the match. `size.after` limits the
     /// match and the text after it together, so a long match is truncated.
@@ -329,7 +328,7 @@ fn ellipsis_for(cut_off: &str) -> &'static str {
     if cut_off.trim().is_empty() { "" } else { "…" }
 }
 
-/// Returns the length, in bytes, of the last characters of a text that take at most `units` UTF-16
+/// Returns the length, in bytes, of the longest end of a text that takes at most `units` UTF-16
 /// units. A run of white space counts as one unit.
 fn suffix_len(text: &str, units: usize) -> usize {
     let mut bytes = 0;
@@ -417,12 +416,12 @@ fn unchanged_len(text: &[u8], is_after_space: bool) -> usize {
     }
 }
 
-/// Returns the length of the printable ASCII at the start of a text.
+/// Returns the length of the printable ASCII at the start of a text, in bytes.
 fn printable_len(text: &[u8]) -> usize {
-    // One comparison: bytes below a space wrap to large numbers. Those from 0x7f on are too large.
+    // From a space to `~`, in one comparison: bytes below a space wrap to large numbers.
     let is_printable = |byte: &u8| byte.wrapping_sub(b' ') < 0x7f - b' ';
     let mut len = 0;
-    // There is no early return within a block, so that its bytes are compared at once.
+    // Without an early return within a block, the compiler compares its bytes at once.
     for block in text.chunks(16) {
         let mut is_whole = true;
         for byte in block {

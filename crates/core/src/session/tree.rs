@@ -42,9 +42,9 @@ impl Tree {
     /// entry, sums the counts to where the children of each start, and puts each child in its
     /// place.
     pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Option<EntryIx>) -> Tree {
-        // Counted two places ahead, so that after summing, `child_start[n + 1]` is where the first
-        // child of `n` goes. It moves on with each child, and ends where the children of `n + 1`
-        // start.
+        // The children of `n` are counted at `n + 2`. So after summing, `child_start[n + 1]` is
+        // where the first child of `n` goes. It moves on with each child, and ends as the start of
+        // the children of `n + 1`.
         let mut child_start = vec![0_u32; entries.len() + 2];
         for index in 0..entries.len() {
             if let Some(parent) = parent(EntryIx::new(index)) {
@@ -57,7 +57,7 @@ impl Tree {
 
         let mut roots = Vec::new();
         let child_count = child_start.last().map_or(0, |&last| last as usize);
-        // The entry is only a placeholder: every place is filled below.
+        // All places are filled below.
         let mut children = vec![EntryIx::new(0); child_count];
         for index in 0..entries.len() {
             let ix = EntryIx::new(index);
@@ -119,11 +119,11 @@ impl Tree {
     }
 }
 
-/// Pushes siblings in the reverse of their drawing order, because the last one that is pushed is
-/// drawn next: first all that do not lead to the leaf, from the youngest to the oldest, then the
-/// one that does.
+/// Pushes siblings in the reverse of their drawing order, because the last that is pushed is drawn
+/// next. The one that leads to the leaf is drawn first, then the others from the oldest to the
+/// youngest.
 fn push_siblings(stack: &mut Vec<EntryIx>, siblings: &[EntryIx], is_active: &[bool]) {
-    // At most one sibling leads to the leaf; none if `is_active` is empty.
+    // At most one sibling does; none if `is_active` is empty.
     let leads_to_leaf = |ix: EntryIx| is_active.get(ix.index()) == Some(&true);
     for &ix in siblings.iter().rev() {
         if !leads_to_leaf(ix) {
@@ -153,8 +153,8 @@ impl Ancestry {
         Ancestry::from_parents(&session.entries, |ix| session.entry(ix).parent)
     }
 
-    /// Computes the ancestry of entries in which `parent` returns the parent of each, as
-    /// [`Tree::from_parents`] does.
+    /// Computes the ancestry of entries, of which `parent` returns the parents. The parents must
+    /// not form a cycle.
     pub fn from_parents(
         entries: &[Entry],
         parent: impl Fn(EntryIx) -> Option<EntryIx>,
@@ -195,8 +195,7 @@ impl Ancestry {
     }
 }
 
-/// Sorts siblings by `timestamp`. The siblings are in file order, which decides between equal
-/// times.
+/// Sorts siblings by their time. They are in file order, which decides between equal times.
 ///
 /// In the agents, a time that does not parse compares equal to every other, which is not an order.
 /// Here, an entry with such a time is sorted as if it had the time of the sibling before it.
@@ -206,7 +205,7 @@ fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
         return;
     }
 
-    // Siblings before the first with a time are treated as if they had that time.
+    // The time for siblings before the first that has one.
     let mut known_time = siblings
         .iter()
         .map(|&ix| time(ix))
@@ -273,11 +272,11 @@ pub enum Layout {
     Pi,
 }
 
-/// Lays out the visible entries, and returns their rows in drawing order. Each entry becomes a
-/// child of its nearest visible ancestor, or a root.
+/// Lays out the visible entries of a tree, and returns their rows in drawing order. Each entry
+/// becomes a child of its nearest visible ancestor, or a root.
 ///
-/// `is_active` and `is_visible` have an element for each entry: whether it is on the path to the
-/// leaf, and whether it has a row.
+/// For each entry, `is_active` is whether it is on the path to the leaf, and `is_visible` whether
+/// it has a row.
 pub fn layout_rows(
     session: &Session,
     tree: Tree,
@@ -287,8 +286,8 @@ pub fn layout_rows(
 ) -> Vec<TreeRow> {
     match layout {
         Layout::Trunk => {
-            // The layout of the trunk decides itself which sibling is drawn last, so it takes
-            // siblings in the order of time.
+            // This layout decides itself which sibling is drawn last, so it gets siblings in the
+            // order of time.
             let visible = VisibleTree::new(session, tree.walk_oldest_first(), is_visible);
             layout_by_trunk(&visible, is_active)
         }
@@ -315,15 +314,16 @@ struct VisibleTree {
 const TOP: usize = 0;
 
 impl VisibleTree {
-    /// Builds the tree of the visible entries. Node 0 is [`TOP`], and node `n` is the `n`th visible
-    /// entry of `walk`. The walk has all entries, a parent before its children.
+    /// Builds the tree of the visible entries. `walk` has all entries, a parent before its
+    /// children. Node 0 is [`TOP`], the parent of the roots, and node `n` is the `n`th visible
+    /// entry of `walk`.
     fn new(
         session: &Session,
         walk: impl Iterator<Item = EntryIx>,
         is_visible: &[bool],
     ) -> VisibleTree {
-        // For each entry, its node or, if it is not visible, that of its nearest visible ancestor.
-        // Without such an ancestor, the top.
+        // For each entry, its own node if it is visible, or else that of its nearest visible
+        // ancestor; the top without one.
         let mut node_of_entry = vec![TOP as u32; session.entries.len()];
         let visible_count = is_visible.iter().filter(|&&visible| visible).count();
         let mut visible = VisibleTree {
@@ -339,7 +339,7 @@ impl VisibleTree {
             if is_visible[ix.index()] {
                 visible.entries.push(ix);
                 visible.parents.push(parent_node);
-                // The top is node 0, so the first entry is node 1, the second node 2.
+                // The top is node 0, so the first entry is node 1.
                 let node = visible.entries.len();
                 node_of_entry[ix.index()] = node as u32;
             } else {
@@ -371,17 +371,18 @@ impl VisibleTree {
     }
 }
 
-/// Lays out visible entries as pi does. The nodes of the tree are in drawing order: the branch with
-/// the leaf is first.
+/// Lays out visible entries as pi does. The nodes are in drawing order: the branch with the leaf is
+/// first.
 ///
-/// A row with visible siblings has a connector. Roots are siblings of each other. Two numbers say
-/// how far a row is indented:
+/// A row with visible siblings has a connector, such as `├─`. Roots are siblings of each other. Two
+/// numbers give the indent of a row:
+///
 /// - Its level is what is drawn: a connector adds one level to that of the parent.
 /// - Its depth is what the agents report: they also indent the child of a row with a connector, but
 ///   not the roots.
 fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
-    // The row of each node, which the loops below fill in. That of the top is not drawn; its level
-    // and its depth of 0 are where those of the roots begin.
+    // The row of each node, which is filled in below. The row of the top is not drawn: the level
+    // and the depth of the roots begin at its 0.
     let placeholder = TreeRow::new(EntryIx::new(0));
     let mut rows = vec![placeholder; tree.node_count()];
 
@@ -406,8 +407,7 @@ fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
 
         // In the agents, several roots are not indented.
         if parent != TOP {
-            // An entry below a branch point is indented by one level, and its children by one more,
-            // to group them.
+            // The children of an indented entry are indented once more, to group them.
             let is_indented = has_connector || parent_row.has_connector;
             row.depth = parent_row.depth + u32::from(is_indented);
         }
@@ -420,9 +420,9 @@ fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
 /// Lays out visible entries around the trunk, which is the path to the leaf. In the tree, siblings
 /// are ordered by time.
 ///
-/// One child of each node may continue it: that child is drawn last, at the level of its parent.
-/// All other children are drawn before it, oldest first, one level deeper and with a connector. See
-/// [`find_continuations`] for which child it is. The root that continues the top is at the left.
+/// At most one child of each node continues it (see [`find_continuations`]): that child is drawn
+/// last, at the level of its parent. All other children are drawn before it, oldest first, one
+/// level deeper and with a connector. The root that continues the top is at the left.
 fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
     let continuations = find_continuations(tree, is_active);
 
@@ -467,8 +467,8 @@ fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
     rows
 }
 
-/// Returns, for each node of a tree, the child that continues it; [`TOP`], which is no child, if
-/// none does.
+/// Returns, for each node of a tree, the child that continues it at the same level; [`TOP`], which
+/// is no child, if none does. The trunk is the path to the leaf.
 ///
 /// - A node on the trunk is continued by its child on the trunk, and the last of the trunk by none.
 /// - Any other node is continued by the child whose subtree contains the newest entry (the last one

@@ -22,8 +22,8 @@ impl Default for BatchSize {
     }
 }
 
-/// Divides a list into ranges to be read one by one. A range ends with the item with which it
-/// reaches a limit of `size`. `length` returns the number of bytes of an item in the file.
+/// Divides a list into ranges, which workers read one by one. A range ends with the item with which
+/// it reaches a limit of `size`. `length` returns the length of an item in the file, in bytes.
 pub fn split_batches<T>(
     items: &[T],
     size: BatchSize,

@@ -157,17 +157,17 @@ impl<'a> EntryReader<'a> {
         self.with_stored(span, <[u8]>::to_vec)
     }
 
-    /// Calls `inspect` with the bytes in a range of the file, with values replaced. The bytes are
-    /// not copied if nothing is replaced. `inspect` may request other lines.
+    /// Calls `inspect` with the bytes in a range of the file, in which values may be replaced.
+    /// Without a replacement, they are not copied. `inspect` may request other lines.
     pub(crate) fn with_stored<T>(
         &self,
         span: Span,
         inspect: impl FnOnce(&[u8]) -> T,
     ) -> io::Result<T> {
-        // Moved out, so that `inspect` can request another line meanwhile: that request fills a
-        // window of its own, which is dropped below.
+        // Moved out, because `inspect` may request another line. That request fills a window of its
+        // own, which is dropped when this one is put back.
         let mut window = self.window.take();
-        // An error is returned only at the end, when the window is back in its place.
+        // An error is returned at the end, after the window is put back.
         let filled = self.fill_window(&mut window, span);
         let seen = filled.map(|()| {
             let start = (span.start - window.start) as usize;
@@ -196,16 +196,16 @@ impl<'a> EntryReader<'a> {
         &from_first[..count]
     }
 
-    /// Makes sure that the window contains a range of the file, and counts the range as requested.
+    /// Makes sure that the window, the part of the file that is in memory, contains a range, and
+    /// counts the range as requested.
     ///
-    /// If the range is not in the window, a new window is read. It contains the range, and the
-    /// bytes after it or, if the requests go backwards, the bytes before it. Its length is in
-    /// proportion to the number of bytes that were requested of the previous window, so that a
-    /// caller that skips most lines reads little in vain.
+    /// If it does not contain the range, a new window is read: the range, and the bytes after it
+    /// or, if the requests go backwards, before it. Its length is in proportion to what was
+    /// requested of the previous window, so that a caller that skips most lines reads little in
+    /// vain.
     fn fill_window(&self, window: &mut Window, span: Span) -> io::Result<()> {
-        // Messages are requested without the rest of their lines. That rest is a gap between two
-        // requests, which counts as requested if it is short. Requests that go backwards have no
-        // gap: it is 0.
+        // A message is requested without the rest of its line, which is then a gap before the next
+        // request. A short gap counts as requested. If the requests go backwards, the gap is 0.
         let gap = span.start.saturating_sub(window.previous_end);
         let is_short_gap = gap <= window.requested * SHORT_GAP_FACTOR;
         if is_short_gap {
@@ -240,16 +240,15 @@ impl<'a> EntryReader<'a> {
     }
 }
 
-/// Copies the bytes in a range of the file, with the JSON of each replacement in place of its
-/// value. `stored` are the bytes of the range. The replacements are in file order and within the
-/// range.
+/// Returns the bytes in a range of the file (`stored`), with the JSON of each replacement in place
+/// of its value. The replacements are in file order and within the range.
 pub(crate) fn splice_replacements(
     stored: &[u8],
     range: Span,
     replacements: &[Replacement],
 ) -> Vec<u8> {
     let mut spliced = Vec::new();
-    // The bytes that are not copied yet, and their offset in the file.
+    // What is not copied yet, and its offset in the file.
     let mut rest = stored;
     let mut rest_start = range.start;
     for replacement in replacements {
@@ -321,15 +320,15 @@ impl ContextMessage {
     }
 }
 
-/// Reads messages on up to `workers` threads. `read` is called on any thread with the index of each
-/// message in `messages` and its JSON. `take` is called with the results on this thread, in the
+/// Reads messages on up to `workers` threads. `read` is called on any thread, with the index of a
+/// message in `messages` and its JSON. `take` is called on this thread with the results, in the
 /// order of `messages`. `reader` makes a reader for each thread that needs one.
 ///
-/// Each result is dropped on the thread that made it, unless that thread has ended: if another one
+/// A result is dropped on the thread that made it, unless that thread has ended: if another one
 /// freed it, both would wait for the allocator (see [`Spent`]).
 ///
-/// # Errors
-/// If a message cannot be read. `take` is not called for the messages of its batch, or later ones.
+/// # Errors If a message cannot be read. `take` is not called for the messages of its batch, or
+/// later ones.
 pub fn read_in_order<'b, T: Send>(
     messages: &[&ContextMessage],
     workers: usize,
@@ -343,7 +342,7 @@ pub fn read_in_order<'b, T: Send>(
         BatchSize::default(),
         |message: &&ContextMessage| session.entry(message.entry).span.len,
     );
-    // A reader keeps the bytes that it read last, so each thread needs one of its own.
+    // A reader remembers what it read last, so threads cannot share one.
     let readers = Pool::new(reader);
     let spent = Spent::new();
     let read_batch = |batch: Range<usize>| {

@@ -112,19 +112,18 @@ pub struct Preamble {
 /// The number of bytes to read first in search of the header; doubled each time.
 const FIRST_READ_LEN: u64 = 4096;
 
-/// Reads the file up to and including its header. The header is the first value of the file, apart
-/// from oh-my-pi's title line. As in the agents, a value that JavaScript treats as false (`null`,
-/// `0`, `""`, `false`) does not count.
+/// Reads the file up to and including its header. The header is the first value of the file, except
+/// oh-my-pi's title line. As in the agents, a value that JavaScript treats as false (`null`, `0`,
+/// `""`, `false`) does not count.
 pub fn read_preamble(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     let mut buffer = PageBuffer::default();
     let mut search = HeaderSearch::default();
-    // The file is read in steps, of which each ends at twice the offset of the one before. Most
-    // headers are in the first step: few files have other lines before theirs.
+    // The file is read in steps, each of which ends at twice the offset of the one before. Most
+    // headers are in the first step.
     let mut start = 0;
     while start < source.len() {
         let end = (2 * start).max(FIRST_READ_LEN).min(source.len());
-        // A step has the lines that begin in it. Its last line is read to its end, and is not part
-        // of the next step.
+        // A step has the lines that begin in it, the last of which may end after it.
         let flow = read_chunks(&mut buffer, source, start..end, |chunk| {
             match search.search_chunk(chunk) {
                 Ok(Some(found)) => ControlFlow::Break(Ok(found)),
@@ -194,8 +193,8 @@ struct FoundHeader {
 }
 
 impl HeaderSearch {
-    /// Returns the header if it is in the next chunk of lines; an error if the file cannot be a
-    /// session.
+    /// Searches the next lines for the header, and counts them up to it. `None` if it may follow;
+    /// an error if the file cannot be a session.
     fn search_chunk(&mut self, chunk: LineChunk) -> Result<Option<FoundHeader>, LoadError> {
         let mut lines = chunk.lines();
         while let Some(line) = lines.next() {
@@ -271,14 +270,14 @@ impl HeaderSearch {
         }))
     }
 
-    /// Returns the format of the file with this header, which is on the line that was counted last;
-    /// an error if the file cannot be a session.
+    /// Returns the format of a file with this header; an error if the file cannot be a session.
+    /// `line_count` must be the number of the header's line, for errors.
     ///
     /// A version that is not a number is converted as JavaScript does, and becomes a problem.
     fn parse_format(&mut self, header: Raw) -> Result<Format, LoadError> {
         if let Some(mut what) = find_wrong_header(header) {
-            // An earlier line that does not parse may be the header, damaged. Then it would be
-            // wrong to report that the entries have no header.
+            // An earlier line that does not parse may be the damaged header. Then it would be wrong
+            // to report that the entries have none.
             if what == WrongFile::EntryFirst && !self.problems.is_empty() {
                 what = WrongFile::OtherFirst;
             }
@@ -317,8 +316,8 @@ fn owned_text(object: Raw, key: &str) -> Option<Text<'static>> {
     object.get_text(key).map(Text::into_owned)
 }
 
-/// Returns why a file without a header is not a session. `has_title` is whether it begins with the
-/// title line of oh-my-pi.
+/// Returns why a file without a header is not a session. `has_title` is whether it begins with
+/// oh-my-pi's title line.
 fn explain_missing_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadError> {
     if source.is_empty() {
         return Ok(WrongFile::Empty);
@@ -333,8 +332,9 @@ fn explain_missing_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongF
     })
 }
 
-/// Whether a value is a title line, by the rules of oh-my-pi's `parseTitleSlotObject`: version 1,
-/// with three strings and, if there is a source, a known one. As there, the width does not matter.
+/// Whether a value is oh-my-pi's title line, by the rules of its `parseTitleSlotObject`: version 1,
+/// three strings and, if there is a source, a known one. As there, the length of the line does not
+/// matter.
 pub fn is_title_slot(value: Raw) -> bool {
     let is_title = value.get("type").is_some_and(|kind| kind.is("title"));
     if !is_title || value.get("v").and_then(Raw::number) != Some(1.0) {
@@ -351,11 +351,10 @@ pub fn is_title_slot(value: Raw) -> bool {
     }
 }
 
-/// Returns why the first value of a file is not the header of a session that can be read; `None` if
-/// it is such a header.
+/// Returns why the first value of a file is not a header that pisess can read; `None` if it is one.
 fn find_wrong_header(value: Raw) -> Option<WrongFile> {
-    // Version 4, which pi's newer harness writes, but not its coding agent. It names the members
-    // `kind` and `v` instead of `type` and `version`.
+    // Version 4, which pi's newer harness writes, but not its coding agent. Its header has `kind`
+    // and `v` in place of `type` and `version`.
     if member_is(value, "kind", "header")
         && let Some(version) = value.get("v")
         && version.is_number()

@@ -55,8 +55,8 @@ pub struct LineChunk<'a> {
 }
 
 impl<'a> LineChunk<'a> {
-    /// Returns the lines in order, without copying them. What follows the last newline, if
-    /// anything, is a line as well.
+    /// Returns the lines of the chunk in order, without copying them. What follows the last
+    /// newline, if anything, is a line as well.
     pub fn lines(self) -> impl Iterator<Item = Line<'a>> {
         let mut offset = 0;
         std::iter::from_fn(move || {
@@ -70,7 +70,7 @@ impl<'a> LineChunk<'a> {
                 start: self.start + offset as u64,
                 len: bytes.len() as u64,
             };
-            // Past the newline. After the last line without one, this is past the end, too.
+            // The next line begins after the newline. If there is none, this is past the end.
             offset += bytes.len() + 1;
             Some(Line {
                 span,
@@ -102,8 +102,8 @@ pub fn for_each_line<E: From<io::Error>>(
     }
 }
 
-/// Calls `take` with the lines that begin in a range, in chunks, until `take` breaks. The lines are
-/// read into `buffer`.
+/// Calls `take` with the lines that begin in a range, in chunks of whole lines, until `take`
+/// breaks. The lines are read into `buffer`.
 ///
 /// A line belongs to the range in which its first byte is. So a line that began before the range is
 /// skipped, and the last line is read to its end behind the range.
@@ -115,7 +115,7 @@ pub fn read_chunks<B>(
 ) -> io::Result<ControlFlow<B>> {
     let mut reader = RangeReader::new(buffer, source, range);
     while !reader.is_done() {
-        // The buffer has the start of a line, without a newline. More of it is read.
+        // Here, the buffer has at most the start of a line. More of it is read.
         let searched_len = reader.buffer.bytes().len();
         reader.read_more()?;
 
@@ -124,12 +124,13 @@ pub fn read_chunks<B>(
         let lines_len = if let Some(newline) = memrchr(b'\n', unsearched) {
             searched_len + newline + 1
         } else if reader.is_at_end {
-            // Nothing more was read. The last line of the file lacks its newline.
+            // Nothing more was read, so the buffer has the last line of the file, which lacks its
+            // newline.
             searched_len
         } else if reader.is_in_earlier_line() {
             break;
         } else {
-            // The line is longer than what was read of it.
+            // The end of the line is not in the buffer yet.
             continue;
         };
 
@@ -176,10 +177,11 @@ struct RangeReader<'r> {
 }
 
 impl<'r> RangeReader<'r> {
-    /// Begins with an empty buffer. A buffer that a long line made too large is replaced.
+    /// Begins to read the lines of a range, with an empty buffer. A buffer that a long line made
+    /// too large is replaced.
     ///
-    /// The first byte that is read is the one before the range. If that is a newline, a line begins
-    /// at the start of the range, and only the newline is skipped.
+    /// The first byte to read is the one before the range. If that is a newline, a line begins at
+    /// the start of the range, and only the newline is skipped.
     fn new(buffer: &'r mut PageBuffer, source: &'r dyn ReadAt, range: Range<u64>) -> Self {
         if buffer.capacity() > MAX_KEPT_CAPACITY {
             *buffer = PageBuffer::default();
@@ -206,14 +208,14 @@ impl<'r> RangeReader<'r> {
         self.buffer_start + self.buffer.bytes().len() as u64
     }
 
-    /// Reads the bytes after the buffer, and appends them to it: a part of the range or, if the
-    /// buffer reaches to the end of the range, bytes that complete the last line.
+    /// Reads the bytes after the buffer, and appends them to it: a part of the range or, if all of
+    /// the range is read, bytes that complete its last line.
     fn read_more(&mut self) -> io::Result<()> {
         let offset = self.buffer_end();
         let left_in_range = to_usize(self.range.end.saturating_sub(offset));
         let wanted_len = if left_in_range > 0 {
-            // One byte more than a chunk, so that a range of one chunk is read at once, together
-            // with the byte before it.
+            // One byte more than a chunk: a range of one chunk is read at once, with the byte
+            // before it.
             left_in_range.min(CHUNK_LEN + 1)
         } else {
             let len = self.next_len_behind;
@@ -236,7 +238,7 @@ impl<'r> RangeReader<'r> {
         self.skips_first_line && self.buffer_end() >= self.range.end
     }
 
-    /// Returns which bytes of the buffer are lines that begin in the range. The first `lines_len`
+    /// Returns where in the buffer the lines are that begin in the range. The first `lines_len`
     /// bytes of the buffer are whole lines.
     fn own_lines(&self, lines_len: usize) -> Range<usize> {
         let lines = &self.buffer.bytes()[..lines_len];
@@ -246,8 +248,8 @@ impl<'r> RangeReader<'r> {
             0
         };
 
-        // The last own line contains the last byte of the range, which may be the newline of the
-        // line. If these lines end before that byte, all of them begin in the range.
+        // The last line that begins in the range contains its last byte, perhaps as the newline. If
+        // these lines end before that byte, all of them begin in the range.
         debug_assert!(self.buffer_start < self.range.end, "the reader is done");
         let last_of_range = to_usize(self.range.end - self.buffer_start - 1);
         let end = if last_of_range < lines.len() {

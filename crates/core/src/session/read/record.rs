@@ -301,7 +301,7 @@ pub fn scan_record<'a>(
     Ok(record)
 }
 
-/// Does the same as [`scan_record`], with a cache of keys. `record` must be empty, and is filled in
+/// Does the same as [`scan_record`], with a cache of keys. `record` must be empty. It is filled in
 /// place, because records are large to move.
 pub fn scan_record_into<'a>(
     scanner: &mut Scanner<'a>,
@@ -338,9 +338,8 @@ pub fn scan_message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> Me
     }
 }
 
-/// Walks over the value of the member `key` of a record, and stores the value if it is to be
-/// collected. A later member with the same key replaces an earlier one. The content blocks of a
-/// message are stored in `blocks`.
+/// Walks over the value of a record's member, and stores it if it is one to collect. Of a repeated
+/// key, the last counts. The content blocks of a message are stored in `blocks`.
 fn scan_member<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -364,12 +363,11 @@ fn scan_member<'a>(
     Ok(())
 }
 
-/// Walks over the value of the member `message`, and stores what is collected in `message`: `None`
-/// if the value is not an object. Replaces the content of `blocks` by the content blocks.
+/// Walks over the value of the member `message`, and stores in `message` what is collected of it,
+/// or `None` if it is not an object. Its content blocks replace those in `blocks`.
 ///
-/// A record may have several members `message`, of which the last counts. So the blocks and the
-/// facts of an earlier one are dropped first. After an error, what is stored is incomplete, and
-/// must not be used.
+/// Of several members `message`, the last counts, so nothing of an earlier one may remain. After an
+/// error, what is stored is incomplete, and must not be used.
 fn scan_message<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -399,8 +397,8 @@ fn scan_message<'a>(
     Ok(())
 }
 
-/// Walks over the member `content` of a message, and returns its form: a text, blocks, none or
-/// another. The objects of an array become the `blocks`. Without an array, there are none.
+/// Walks over the content of a message, and returns its form. The objects in an array are stored in
+/// `blocks`, in place of what was there. Any other content has no blocks.
 fn scan_content<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
@@ -419,7 +417,7 @@ fn scan_content<'a>(
     }
 }
 
-/// Walks over an array, and adds its objects to `blocks`, each with its index in the array. Other
+/// Walks over an array, and stores its objects in `blocks`, each with its index in the array. Other
 /// items are skipped.
 fn scan_blocks<'a>(
     scanner: &mut Scanner<'a>,
@@ -441,7 +439,8 @@ fn scan_blocks<'a>(
     })
 }
 
-/// Walks over a content block, and returns the members to collect; of a repeated key, the last.
+/// Walks over a content block, and returns the members to collect. Of a repeated key, the last
+/// counts.
 fn scan_block<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,

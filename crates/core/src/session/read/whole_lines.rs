@@ -30,8 +30,8 @@ impl<'a> WholeLines<'a> {
     }
 }
 
-/// Calls `find` with the lines of a source, from the last to the first, until `find` returns a
-/// value. `None` if it returns none for any line.
+/// Calls `find` with the lines of a source, from the last to the first, until it returns a value.
+/// `None` if it returns none for any line.
 pub fn find_line_backwards<T>(
     source: &dyn ReadAt,
     find: impl Fn(&[u8]) -> Option<T>,
@@ -53,7 +53,8 @@ pub fn find_line_backwards<T>(
 /// Returns the last line before the offset `end`, and the offset at which the line begins. The line
 /// is empty if a newline directly precedes `end`.
 ///
-/// Reads a range that ends at `end`, and doubles its length until it contains the whole line.
+/// The length of a line is not known. So the bytes before `end` are read, twice as many each time,
+/// until they contain the whole line.
 pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
     let mut read_len = FIRST_READ_LEN;
     loop {

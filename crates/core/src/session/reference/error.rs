@@ -206,8 +206,8 @@ const LENGTH_DIFFERENCE: usize = 2;
 /// The maximum number of similar names to suggest.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Returns the error for a name that is neither an id nor a label. If it is the start of ids, but
-/// too short for a prefix, the error lists these ids. Otherwise, it suggests similar names.
+/// Returns the error for a name that no entry has. If the name is the start of ids, but too short
+/// for a prefix, the error lists these ids. Otherwise, it suggests similar names.
 pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
     if let Some(text) = name.strip_prefix(TEXT_PREFIX)
         && !text.trim().is_empty()
@@ -221,7 +221,7 @@ pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -
         .or(name.strip_prefix("label:"))
         .unwrap_or(name);
 
-    // Such a name may be the start of an id, and names no entry only because it is short.
+    // The name may be the start of an id that is only too short to count.
     if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX {
         let entries_with_prefix = session
             .entry_indexes()
@@ -240,8 +240,9 @@ pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -
     }
 }
 
-/// Returns at most [`MAX_SUGGESTIONS`] ids and labels that are spelled like a name, the most
-/// similar first. One edit is allowed, and one more for every six characters of the name.
+/// Returns the ids and labels that are spelled almost like a name, at most [`MAX_SUGGESTIONS`], the
+/// most similar first. They may differ by one edit, and one more for every six characters of the
+/// name.
 fn similar_names(session: &Session, labels: &Labels, wanted: &str) -> Vec<String> {
     let most_edits = 1 + wanted.chars().count() / 6;
     let all_ids = session.entry_indexes().map(|ix| session.id(ix));

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 ///
 /// Entries on the path to the leaf come before those on other branches. In each of these two
 /// groups, what was said comes before thinking, tool calls and results. Otherwise, an agent that
-/// gives its own user's words as TEXT would find the call in which it gives them.
+/// passes its user's words as the text would find its own call with these words.
 pub(super) fn find_newest_with_text(
     reader: &EntryReader,
     text: &str,
@@ -32,8 +32,8 @@ pub(super) fn find_newest_with_text(
     find_first_with_text(reader, &phrase, entries_off_path(session))
 }
 
-/// Returns how many older entries on the path to the leaf a reference such as `:/TEXT` would also
-/// fit. Returns 0 for any other reference, and if TEXT is only on other branches.
+/// Returns how many older entries on the path to the leaf `:/TEXT` would also fit. Returns 0 for
+/// any other reference, and if TEXT is only on other branches.
 ///
 /// If TEXT was said somewhere on the path, only entries in which it was said are counted.
 pub fn count_other_matches(reader: &EntryReader, reference: &str) -> Result<usize, ReferenceError> {
@@ -73,7 +73,8 @@ fn entries_off_path(session: &Session) -> impl Iterator<Item = EntryIx> {
 }
 
 /// Returns the first of the entries in which the user or the model said the phrase. If there is
-/// none, returns the first that contains it elsewhere: see [`Occurrence::Unsaid`].
+/// none, returns the first that contains it elsewhere, as in a tool call: see
+/// [`Occurrence::Unsaid`].
 fn find_first_with_text(
     reader: &EntryReader,
     phrase: &SearchWords,
@@ -103,8 +104,8 @@ enum Occurrence {
     Nowhere,
 }
 
-/// Returns where an entry contains a phrase. If it does in several fields, [`Occurrence::Said`] is
-/// preferred.
+/// Returns where an entry contains a phrase: in what was said, elsewhere, or nowhere. If it is said
+/// in one of its fields, that is the result.
 fn find_phrase(
     reader: &EntryReader,
     phrase: &SearchWords,
@@ -116,8 +117,8 @@ fn find_phrase(
             return Occurrence::Nowhere;
         }
         let mut occurrence = Occurrence::Nowhere;
-        // A break means that the phrase was said: no other field can change the result. The line is
-        // valid JSON, so the visit does not end for another reason.
+        // A break means that the phrase was said, so that no other field can change the result. The
+        // line is valid JSON, so the visit does not end early for another reason.
         let _ = visit_fields(
             line,
             entry.kind,

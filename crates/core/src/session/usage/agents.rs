@@ -25,9 +25,10 @@ pub struct SubAgents {
 }
 
 impl SubAgents {
-    /// Returns the sub-agents among these session files, each by the end of its path
-    /// ([`session_end`]), by which tool results name it. Advisors of oh-my-pi are left out, because
-    /// no tool result reports their usage.
+    /// Returns which of these session files are of sub-agents: agents that another session started
+    /// for a part of its work. Each is known by the end of its path ([`session_end`]), by which
+    /// tool results name it. Advisors of oh-my-pi are left out, because no tool result reports
+    /// their usage.
     pub fn from_files(files: &[FoundFile]) -> SubAgents {
         let mut agents = SubAgents::default();
         for file in files {
@@ -73,8 +74,8 @@ impl SubAgents {
 }
 
 /// Returns the sessions of sub-agents that a tool result names in its `details`, each by the end of
-/// its path: see [`session_end`]. A result names them in two ways: by a path for each sub-agent, or
-/// by the id of one sub-agent of Claude Code.
+/// its path ([`session_end`]). A result names them by a path for each, or by the id of one
+/// sub-agent of Claude Code.
 pub fn reported_session_ends(details: Raw) -> Vec<String> {
     let mut ends = Vec::new();
     for result in agent_results(details) {
@@ -102,10 +103,9 @@ fn session_of_result(result: Raw) -> Option<String> {
     Some(format!("{}.jsonl", output.strip_suffix(".md")?))
 }
 
-/// Returns the ends of the paths that the reported sessions of sub-agents may have: the reported
-/// ends and, for each end `DIRECTORY/NAME`, the same name in the directory of this session, which
-/// is named after its file. A fork may have copied the sub-agents to a directory of its own, while
-/// its tool results still report the old one.
+/// Returns the ends that the paths of reported sessions of sub-agents may have by now. A fork of a
+/// session may have copied them to its own directory, although its tool results report the old one.
+/// So `FORK/NAME` is added for each end `OLD/NAME`, where `FORK` is the name of `session`.
 pub fn possible_session_ends(session: &Path, reported: &[String]) -> Vec<String> {
     let stem = session.file_stem().unwrap_or_default().to_string_lossy();
     let mut ends = reported.to_vec();

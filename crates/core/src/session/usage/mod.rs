@@ -45,8 +45,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Parses a `usage` object; `None` if the value is not an object. Values that are not numbers
-    /// count as zero. A missing cost is not estimated.
+    /// Parses the `usage` object of a request; `None` if the value is not an object. Values that
+    /// are not numbers count as zero. A missing cost is not estimated.
     pub fn parse(value: Raw) -> Option<Usage> {
         if !value.is_object() {
             return None;
@@ -117,7 +117,7 @@ pub struct UsageSums {
 }
 
 impl UsageSums {
-    /// Adds a request. A request without a cost is counted as unpriced.
+    /// Adds the tokens and the cost of a request. One without a cost is counted as unpriced.
     pub fn add(&mut self, usage: &Usage) {
         self.input += usage.input;
         self.output += usage.output;
@@ -199,11 +199,11 @@ pub struct BilledRequest {
 renumber!(BilledRequest { entry } keeps { usage, reported_ends, fingerprint });
 
 impl BilledRequest {
-    /// Returns the request that an entry records; `None` if it records none. If the request has no
-    /// cost, it is estimated from a table of prices.
+    /// Returns the request to a model that an entry records; `None` if it records none. A missing
+    /// cost is estimated from a table of prices.
     ///
-    /// A reply always counts as a request. Without `usage`, it has no tokens and no known cost. Any
-    /// other entry counts only if it has `usage`.
+    /// An assistant message always records one: without `usage`, it has no tokens and no known
+    /// cost. Any other entry records one only if it has `usage`.
     pub fn priced_from_entry(
         entry: EntryIx,
         parsed: &ParsedEntry,
@@ -219,8 +219,8 @@ impl BilledRequest {
         Some(request)
     }
 
-    /// Returns the request that an entry records; `None` if it records none. A missing cost is not
-    /// estimated. See [`BilledRequest::priced_from_entry`] for which entries record one.
+    /// Returns the request to a model that an entry records, without an estimate of a missing cost.
+    /// See [`BilledRequest::priced_from_entry`] for which entries record one.
     fn from_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
         let message = match parsed.kind {
             Kind::Message => parsed.record.message.as_ref(),
@@ -244,7 +244,7 @@ impl BilledRequest {
             }
             _ => return None,
         };
-        // Without a time, messages that are equal may nevertheless be of different requests.
+        // Without a time, equal messages may nevertheless be of different requests.
         let fingerprint = if message.get(Member::Timestamp).is_some() {
             Some(hash_message(message.bytes))
         } else {
@@ -259,7 +259,7 @@ impl BilledRequest {
     }
 
     /// Returns the request that an entry without a message records, such as a compaction. It has no
-    /// fingerprint, so it never counts as a copy.
+    /// fingerprint, by which copies are found, so it never counts as a copy.
     fn from_other_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
         if !parsed.kind.schema().is_billed {
             return None;
@@ -282,9 +282,9 @@ impl BilledRequest {
     }
 }
 
-/// Returns the provider and the model that answered the request whose usage an entry records, as
-/// far as the entry names them. `None` if the entry records no usage, or that of several models, as
-/// a tool result may.
+/// Returns the provider and the model that answered the request that an entry records, as far as it
+/// names them. `None` if the entry records no usage, or that of several models, as a tool result
+/// may.
 fn find_respondent<'a>(parsed: &ParsedEntry<'a>) -> Option<Respondent<'a>> {
     match (parsed.kind, parsed.role, &parsed.record.message) {
         (Kind::Message, Role::Assistant, Some(message)) => {
@@ -311,11 +311,12 @@ struct ResultUsage {
     reported_ends: Option<Box<[String]>>,
 }
 
-/// Returns the usage of a tool result: its own, or else the sum in the details of oh-my-pi's
-/// `task`; `None` if there is neither.
+/// Returns the usage in a tool result: its own, else the sum that oh-my-pi's tool `task` has in its
+/// details; `None` without either.
 ///
-/// The usage is a sum of sub-agents in three cases: it is from the details of `task`, the tool is
-/// `subagent`, or the details name sessions of sub-agents. Only then, `reported_ends` is set.
+/// `reported_ends` is set if the usage is a sum over sub-agents, whose sessions may be counted
+/// themselves. This is so if it is from the details of `task`, if the tool is `subagent`, or if the
+/// details name sessions.
 fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     let details = message.get(Member::Details);
     let own_usage = message.get(Member::Usage).filter(|usage| usage.is_object());
@@ -326,7 +327,6 @@ fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     };
     let usage = Usage::parse(stored_usage)?;
 
-    // If the sessions of the sub-agents are counted, too, their sum must not be counted again.
     let session_ends = details.map(reported_session_ends).unwrap_or_default();
     let is_sum_of_agents =
         own_usage.is_none() || is_of_tool(message, "subagent") || !session_ends.is_empty();

@@ -39,9 +39,10 @@ pub struct CostEstimator {
 }
 
 impl CostEstimator {
-    /// Sets the cost of a request that has none, if the table has the model. Without a table in
-    /// `prices`, the one that pisess contains is used. `prices` must be the same in all calls,
-    /// because rates are kept between them.
+    /// Sets the cost of a request that has none, if the table has its model. Without `prices`, the
+    /// table that pisess contains is used.
+    ///
+    /// The rates of the last model are remembered, so all calls must have the same `prices`.
     pub fn estimate(
         &mut self,
         usage: &mut Usage,
@@ -55,7 +56,7 @@ impl CostEstimator {
             return;
         };
         let provider = respondent.provider.unwrap_or_default();
-        // Before the first request, the name of the last model is empty, unlike that of any model.
+        // Before the first request, the remembered name is empty, and so differs from any model.
         let is_last_model = self.model == model && self.provider == provider;
         if !is_last_model {
             let prices = prices.unwrap_or_else(|| &BUILT_IN);
@@ -103,9 +104,9 @@ struct DatedModel {
 }
 
 impl PriceTable {
-    /// Parses a table in LiteLLM's format; `None` if it is not a JSON object, or no member has
-    /// prices. Members without prices are skipped: some describe the format, others are models that
-    /// cost nothing.
+    /// Parses a table in LiteLLM's format, an object with a member for each model; `None` if it is
+    /// not such an object, or no member has prices. Members without prices are skipped: some
+    /// describe the format, others are models that cost nothing.
     pub fn parse(json: &[u8]) -> Option<PriceTable> {
         let table = Raw::parse(json.trim_ascii()).ok()?;
         if !table.is_object() {
@@ -124,8 +125,8 @@ impl PriceTable {
         Some(prices)
     }
 
-    /// Parses a table in the format of `prices.txt`. Each line has rates in dollars per million
-    /// tokens, a colon, and the names of the models with these rates. Lines with `#` are comments.
+    /// Parses a table in the format of `prices.txt`. A line is `RATES: MODEL MODEL …`: rates in
+    /// dollars per million tokens, and the models that have them. Lines with `#` are comments.
     fn parse_lines(text: &str) -> PriceTable {
         let mut prices = PriceTable::default();
         for line in text.lines() {
@@ -154,8 +155,9 @@ impl PriceTable {
     /// Returns the rates of a model, from the first of these that the table has. `provider` is
     /// empty if it is not known.
     ///
-    /// 1. a row with one of its names (see [`candidate_names`]);
-    /// 2. rows whose names end with a slash and one of its names, if all have the same rates;
+    /// 1. a row with one of the model's names (see [`candidate_names`]);
+    /// 2. rows such as `bedrock/NAME`, with a prefix before one of its names, if all have the same
+    ///    rates;
     /// 3. a row whose name differs from one of its names only in the date at the end.
     fn find_rates(&self, provider: &str, model: &str) -> Option<&Vec<Rates>> {
         let names = candidate_names(provider, model);
@@ -178,8 +180,8 @@ impl PriceTable {
     }
 }
 
-/// Adds the suffixes after each slash in a model's name. If another model has the same suffix and
-/// other rates, the suffix becomes ambiguous.
+/// Adds the suffixes after each slash of a model's name, by which the model is found, too. If
+/// another model has the same suffix and other rates, the suffix is ambiguous, and finds none.
 fn add_suffixes(by_suffix: &mut HashMap<String, SuffixRates>, name: &str, rates: &[Rates]) {
     for suffix in name_suffixes(name).skip(1) {
         let known = by_suffix
@@ -193,9 +195,8 @@ fn add_suffixes(by_suffix: &mut HashMap<String, SuffixRates>, name: &str, rates:
     }
 }
 
-/// Adds a model under its name without a date, such as `m` for `m-2026-01-01`. If several models
-/// have the same name without a date, the one that never had a date counts, or else the one with
-/// the latest date.
+/// Adds a model under its name without a date, as in `m` for `m-2026-01-01`. Of several models with
+/// one such name, the one that never had a date counts, else the one with the latest date.
 fn add_undated_name(
     by_undated_name: &mut HashMap<String, DatedModel>,
     name: &str,
@@ -204,7 +205,7 @@ fn add_undated_name(
     let undated_name = without_date(name);
     if let Some(known) = by_undated_name.get(undated_name) {
         let has_no_date = name == undated_name;
-        // Dates of one form sort as texts do.
+        // The names differ only in their dates, which sort as texts do.
         let is_later = *name > *known.name;
         let is_better = has_no_date || (known.name != undated_name && is_later);
         if !is_better {

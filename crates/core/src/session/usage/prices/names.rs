@@ -23,13 +23,12 @@ const DATE_SUFFIX: &str = r"[-@]([0-9]{8}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|defa
 /// The regions in which Amazon Bedrock serves a model, which precede its name.
 const REGION_PREFIXES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "global."];
 
-/// Returns the names under which the table may have a model, the most specific first. `provider` is
-/// empty if it is not known.
+/// Returns the names under which a table of prices may have a model, the most specific first.
+/// `provider` is empty if it is not known.
 ///
-/// Three forms of the model's name are tried: as given, without a region before it, and without
-/// what precedes each slash in it. Each form is combined with the provider's name, with the
-/// provider's name in the table, and with neither. Last come the names that Anthropic itself gives
-/// its models.
+/// The model's name is tried as given, without a region before it, and without what precedes each
+/// slash in it. Each of these is combined with the agents' name for the provider, with the table's
+/// name for it, and with neither. Last come the names that Anthropic itself gives its models.
 pub fn candidate_names(provider: &str, model: &str) -> Vec<String> {
     let mut providers = Vec::new();
     if !provider.is_empty() {
@@ -65,7 +64,7 @@ pub fn candidate_names(provider: &str, model: &str) -> Vec<String> {
 }
 
 /// Returns the name that Anthropic itself gives a model: `claude-x-4-5` for `claude-x-4.5`, and for
-/// Amazon Bedrock's `anthropic.claude-x-4-5-v1:0`. `None` if the given name is that name, or if the
+/// Amazon Bedrock's `anthropic.claude-x-4-5-v1:0`. `None` if that is `name` already, or if the
 /// model is of another company.
 fn anthropic_name(name: &str) -> Option<String> {
     let model = name.strip_prefix("anthropic.").unwrap_or(name);

@@ -16,17 +16,19 @@ pub struct Rates {
     cache_write_1h: f64,
 }
 
-/// Returns the cost of a request in dollars; `None` if the model has no rates.
+/// Returns the cost of a request in dollars; `None` if its model has no rates. Cached tokens are a
+/// part of the prompt.
 ///
-/// `model_rates` are the rates of its model, in ascending order of the length of prompts. The last
-/// whose length the prompt exceeds apply. Cached tokens are a part of the prompt.
+/// A model may have higher rates for longer prompts. Of `model_rates`, in ascending order of
+/// length, the last apply whose length the prompt exceeds.
 pub fn estimate_cost(model_rates: &[Rates], usage: &Usage) -> Option<f64> {
     let prompt_tokens = usage.input + usage.cache_read + usage.cache_write;
     // The usual rates come first: any prompt exceeds their length.
     let rates = model_rates
         .iter()
         .rfind(|rates| prompt_tokens > rates.above_tokens)?;
-    // The tokens kept for an hour are a part of all that were written. A file may record more.
+    // The tokens that the cache keeps for an hour are a part of all that were written to it. A file
+    // may record more.
     let write_1h = usage.cache_write_1h.clamp(0.0, usage.cache_write.max(0.0));
     let write_shorter = usage.cache_write - write_1h;
     Some(
@@ -41,16 +43,15 @@ pub fn estimate_cost(model_rates: &[Rates], usage: &Usage) -> Option<f64> {
 /// The rates in `prices.txt` are for this many tokens.
 const TOKENS_PER_UNIT: f64 = 1e6;
 
-/// Parses the rates in a line of `prices.txt`: the five usual rates, then, for each greater length
-/// of prompts, `>`, the number of tokens and five more rates. `None` if a number is missing.
-///
-/// Example: `3 15 .3 3.75 6 >200000 6 22.5 .6 7.5 7.5`, in dollars per million tokens.
+/// Parses the rates in a line of `prices.txt`, in dollars per million tokens: `3 15 .3 3.75 6
+/// >200000 6 22.5 .6 7.5 7.5`. The five usual rates come first, then, for each greater length of
+/// prompts, `>`, the length in tokens and five more rates. `None` if a number is missing.
 pub fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
     let mut all = Vec::new();
     for step in text.split('>') {
         let mut numbers = Vec::new();
         if all.is_empty() {
-            // The usual rates apply to prompts of any length, so no number of tokens precedes them.
+            // The usual rates have no length before them: they apply to prompts of any length.
             numbers.push(f64::NEG_INFINITY);
         }
         for number in step.split_whitespace() {
@@ -79,11 +80,11 @@ pub fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
     Some(all)
 }
 
-/// Parses the rates in the row of a model: the usual ones, then those for longer prompts, in
-/// ascending order of length. `None` if the row has no usual rates.
+/// Parses the rates in a model's row of LiteLLM's table: the usual ones, then those for longer
+/// prompts, in ascending order of length. `None` if the row has no usual rates.
 ///
-/// Rates for longer prompts are in keys such as `input_cost_per_token_above_200k_tokens`. Without
-/// such keys, they are in the steps of `tiered_pricing`. Some rows have their usual rates there,
+/// Rates for longer prompts are in keys such as `input_cost_per_token_above_200k_tokens` or,
+/// without such keys, in the steps of `tiered_pricing`. Some rows have their usual rates there,
 /// too, as the step from 0 tokens on.
 pub fn parse_rates(row: Raw) -> Option<Vec<Rates>> {
     let steps: Vec<Raw> = match row.get("tiered_pricing") {
@@ -123,7 +124,8 @@ fn rates_in_keys(row: Raw, usual: Rates) -> Vec<Rates> {
     longer
 }
 
-/// Returns the rates of all steps except those from 0 tokens on, which are the usual rates.
+/// Returns the rates for longer prompts in the steps of `tiered_pricing`: all but the step from 0
+/// tokens on, which has the usual rates.
 fn rates_in_steps(steps: &[Raw], usual: Rates) -> Vec<Rates> {
     let mut longer = Vec::new();
     for &step in steps {
@@ -139,8 +141,8 @@ fn rates_in_steps(steps: &[Raw], usual: Rates) -> Vec<Rates> {
 }
 
 impl Rates {
-    /// Reads the usual rates in a row. `None` if the rate of the input or of the output is missing.
-    /// A missing rate of cached tokens is that of the input.
+    /// Reads the usual rates in a row; `None` if that of the input or of the output is missing. A
+    /// missing rate of cached tokens is that of the input.
     fn read_usual(row: Raw) -> Option<Rates> {
         let input = read_rate(row, "input_cost_per_token")?;
         let output = read_rate(row, "output_cost_per_token")?;
@@ -158,8 +160,8 @@ impl Rates {
         })
     }
 
-    /// Reads the rates for prompts above a limit. `None` if the rate of the input is missing. Any
-    /// other missing rate is the usual one.
+    /// Reads the rates for prompts above a limit; `None` if that of the input is missing. Any other
+    /// missing rate is the usual one.
     fn read_longer(row: Raw, limit: Limit, usual: Rates) -> Option<Rates> {
         let rate = |key: &str| read_rate(row, &format!("{key}{}", limit.suffix));
         let input = rate("input_cost_per_token")?;
