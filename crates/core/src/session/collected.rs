@@ -145,8 +145,8 @@ pub struct Attribution {
 renumber!(Attribution { entry, provider, model, tool, failed_call } keeps { has_usage, began_ms });
 
 impl Attribution {
-    /// Returns an attribution with nothing but its entry, for an entry that is not a reply. Such an
-    /// entry lacks no record of its tokens, so `has_usage` is set.
+    /// Returns an attribution with nothing but its entry, for an entry that is not a reply. Only
+    /// replies can lack their usage, so `has_usage` is set.
     pub fn empty(entry: EntryIx) -> Attribution {
         let none = Slice::default();
         Attribution {

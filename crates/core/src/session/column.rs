@@ -66,28 +66,57 @@ impl RowShape {
             Err(_) => RowShape::Body,
         }
     }
+
+    /// Returns the offset in the row at which the role ends; 0 without a role.
+    fn role_end(self) -> usize {
+        match self {
+            RowShape::Body => 0,
+            RowShape::Prefixed(role_end)
+            | RowShape::Bracketed(role_end)
+            | RowShape::Enclosed(role_end)
+            | RowShape::Truncated(role_end) => usize::from(role_end),
+        }
+    }
+
+    fn punctuation(self) -> Punctuation {
+        let (opening, separator, closing) = match self {
+            RowShape::Body => ("", "", ""),
+            RowShape::Prefixed(_) => ("", ": ", ""),
+            RowShape::Bracketed(_) => ("[", "]: ", ""),
+            RowShape::Enclosed(_) => ("[", ": ", "]"),
+            RowShape::Truncated(_) => ("[", ": ", ""),
+        };
+        Punctuation {
+            opening,
+            separator,
+            closing,
+        }
+    }
+}
+
+/// What a row has around its role and its body.
+struct Punctuation {
+    /// Before the role.
+    opening: &'static str,
+    /// Between the role and the body.
+    separator: &'static str,
+    /// After the body.
+    closing: &'static str,
 }
 
 impl<'t> StoredRow<'t> {
-    /// Returns the role and the body of the row.
+    /// Splits the row into its role and its body, without the punctuation around them: `user` and
+    /// `hi` for both `user: hi` and `[user: hi]`.
     pub fn split(&self) -> RowParts<'t> {
-        // What is before the role, between role and body, and after the body.
-        let (role_end, opening, separator, closing) = match self.shape {
-            RowShape::Body => (0, "", "", ""),
-            RowShape::Prefixed(role_end) => (role_end, "", ": ", ""),
-            RowShape::Bracketed(role_end) => (role_end, "[", "]: ", ""),
-            RowShape::Enclosed(role_end) => (role_end, "[", ": ", "]"),
-            RowShape::Truncated(role_end) => (role_end, "[", ": ", ""),
-        };
+        let punctuation = self.shape.punctuation();
         let row_len = self.text.as_bytes().len();
-        // `role_end` is counted from the start of the row, `opening` included. If the row was cut
-        // within a pair of surrogates, the lost half may belong to the role.
-        let role_end = usize::from(role_end).min(row_len);
+        // If the row was cut within a pair of surrogates, the lost half may belong to the role.
+        let role_end = self.shape.role_end().min(row_len);
         // A row without a body may end before the separator does.
-        let body_start = (role_end + separator.len()).min(row_len);
-        let body_end = row_len - closing.len();
+        let body_start = (role_end + punctuation.separator.len()).min(row_len);
+        let body_end = row_len - punctuation.closing.len();
         RowParts {
-            role: self.text.slice(opening.len()..role_end),
+            role: self.text.slice(punctuation.opening.len()..role_end),
             body: self.text.slice(body_start..body_end),
         }
     }
@@ -112,7 +141,7 @@ impl RowColumn {
         self.rows.resize(entry_index, empty);
     }
 
-    /// Returns the row of an entry; an empty row if none was added.
+    /// Returns the row of the entry with this index; an empty row if none was added.
     pub fn get(&self, entry_index: usize) -> StoredRow<'_> {
         let Some(&RowEnd { end, shape }) = self.rows.get(entry_index) else {
             return StoredRow::default();
@@ -133,8 +162,8 @@ impl RowColumn {
         self.text.len()
     }
 
-    /// Moves the rows of the next part of the file to the end of this column. `first` is the index,
-    /// in the whole file, of the first entry of that part.
+    /// Appends the rows of the next part of the file, which are taken from `next`. `first` is the
+    /// index, in the whole file, of the first entry of that part.
     pub fn append(&mut self, next: &mut RowColumn, first: usize) {
         if next.rows.is_empty() {
             return;

@@ -19,8 +19,8 @@ pub fn find_members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [O
     found
 }
 
-/// Calls `visit` for each item of an array, with the members of the item that have these names. All
-/// are found in one walk over the array.
+/// Calls `visit` for each item of an array, with the members of the item that have these names, in
+/// one walk over the array.
 ///
 /// Of a repeated key, the last counts. An item that is not an object has no members. A value that
 /// is not an array has no items.
@@ -32,7 +32,7 @@ pub fn for_each_item<'a, const N: usize>(
     if !array.is_array() {
         return;
     }
-    // The value was checked, so the walk reaches its end.
+    // The value is known to be valid JSON, so the walk cannot fail.
     let _ = Scanner::document(array.bytes()).walk_array(|scanner| {
         visit(scan_members(scanner, &names)?);
         Ok(())
@@ -135,8 +135,8 @@ pub fn join_text_borrowed<'a>(content: Option<Raw<'a>>, separator: &str) -> Text
     join_text_blocks(content, separator, |text| text?.text())
 }
 
-/// Returns the text of content: a string unchanged, or the texts of its text blocks, joined by
-/// `separator`. `to_text` converts the member `text` of a block; a block for which it returns
+/// Returns the text of a message's content: a string unchanged, or the texts of its text blocks,
+/// joined by `separator`. `to_text` converts the text of a block; a block for which it returns
 /// `None` is left out.
 fn join_text_blocks<'a>(
     content: Option<Raw<'a>>,

@@ -62,15 +62,14 @@ impl<'s> Conversation<'s> {
             .filter(|&ix| self.session.is_conversation(ix))
     }
 
-    /// Returns all entries after a position, the nearest first, settings and bookkeeping included.
-    /// If the position is on the path to the leaf, these are the rest of that path. Otherwise, they
-    /// are the newest branch below the position.
+    /// Returns the entries after a position, the nearest first, also settings and bookkeeping. The
+    /// way goes towards the leaf, where the conversation continues. If the position is not on the
+    /// path to the leaf, it goes along the newest branch below.
     pub fn entries_after(&self, position: Position) -> Vec<EntryIx> {
         let Position::Entry(start) = position else {
             return self.session.path(self.session.leaf);
         };
-        // On the path to the leaf, the rest of that path is the answer, and takes no search for
-        // children.
+        // The rest of the path to the leaf is known without a search for children.
         if self.is_active[start.index()] {
             let mut entries = self.session.path(self.session.leaf);
             if let Some(index) = entries.iter().position(|&ix| ix == start) {

@@ -21,12 +21,12 @@ pub trait ResponseTree {
     fn is_response(&self, ix: EntryIx) -> bool;
 }
 
-/// Returns the copied responses and, with each, the rest of its turn: the entries between the
-/// response and the next response above it.
+/// Returns copied responses and, with each, the rest of its turn: the entries that led to it from
+/// the next response above.
 ///
-/// The rest of a turn counts as copied only if the next response above is a copy as well, or if
-/// there is none. A copied response below one that was not copied may continue another session,
-/// whose entries are not copies.
+/// The rest of a turn counts as copied only if that response is a copy as well, or if there is
+/// none. A copied response below one that was not copied may continue another session, whose
+/// entries are not copies.
 pub fn with_copied_turns(
     copied_responses: HashSet<EntryIx>,
     tree: &impl ResponseTree,
@@ -37,9 +37,9 @@ pub fn with_copied_turns(
 
     let mut copied = copied_responses.clone();
     for response in copied_responses {
-        // Collects the rest of the turn, from the response upwards. Responses may share the upper
-        // part of a turn. So the walk also ends at an entry that an earlier walk has added: all
-        // above it in the turn was added with it.
+        // The rest of the turn, from the response upwards. Responses may share the upper part of a
+        // turn, so the walk also ends at an entry that an earlier walk has added, together with all
+        // above it in the turn.
         let mut turn = Vec::new();
         let mut above = tree.parent(response);
         while let Some(ix) = above
@@ -51,7 +51,7 @@ pub fn with_copied_turns(
             above = tree.parent(ix);
         }
 
-        // In a cycle, `above` is an entry that is not copied.
+        // If a cycle ended the walk, `above` is an entry that is not copied.
         let is_first_turn = above.is_none();
         let follows_copied_turn = above.is_some_and(|ix| copied.contains(&ix));
         if is_first_turn || follows_copied_turn {

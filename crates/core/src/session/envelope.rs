@@ -118,8 +118,9 @@ fn format_skill_call(name: &str, arguments: &str) -> String {
     format!("/skill:{name} {arguments}").trim_end().to_owned()
 }
 
-/// Returns the command in the elements of a message of Claude Code: `/name arguments`, or `! ` and
-/// a shell command. `None` for any other message.
+/// Returns the command in a message that Claude Code has put into elements: `/name arguments` for
+/// `<command-name>/name</command-name>` and the like, or `! ` and a shell command. `None` for any
+/// other message.
 fn typed_in_elements(message: &str) -> Option<String> {
     let message = message.trim_start();
     if let Some(command) = element_at_start(message, SHELL_COMMAND) {

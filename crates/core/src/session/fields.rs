@@ -52,7 +52,7 @@ impl<'a> Field<'a, '_> {
         self.call_index().is_some()
     }
 
-    /// Whether the field is the thinking of a model.
+    /// Whether the field is thinking of the model: `message.content[N].thinking`.
     pub fn is_thinking(&self) -> bool {
         use Step::{Index, Key};
         matches!(
@@ -67,7 +67,7 @@ impl<'a> Field<'a, '_> {
         )
     }
 
-    /// Returns the index, in `message.content`, of the tool call that the field belongs to. `None`
+    /// Returns the index in `message.content` of the tool call to which the field belongs. `None`
     /// if the field is not the name, the intent or an argument of a call.
     pub fn call_index(&self) -> Option<u32> {
         use Step::{Index, Key};
@@ -100,8 +100,8 @@ impl<'a> Field<'a, '_> {
     }
 }
 
-/// Appends a key to a path: `.key` or, if it is not an identifier, `["a key"]`. `raw_key` is the
-/// key as it is written between its quotes.
+/// Appends a key to a path: as `.key` or, if it is not an identifier, as `["a key"]`. `raw_key` is
+/// the key as it is written between its quotes.
 fn push_key(raw_key: &[u8], path: &mut String) {
     // Most keys are identifiers without an escape, and need no decoding.
     if is_identifier(raw_key) {
@@ -134,8 +134,9 @@ fn is_identifier(key: &[u8]) -> bool {
             .all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Calls `visit` with each field of an entry's line, in order, until `visit` breaks. Also breaks at
-/// a key or value that does not parse.
+/// Calls `visit` with each field of an entry's line, in order, until `visit` breaks. A field is a
+/// value in which a search looks, such as a text or an argument. Also breaks at a key or value that
+/// does not parse.
 ///
 /// The loop takes one token at a time, because a line may be nested too deeply for a recursion.
 pub fn visit_fields<'a>(
@@ -239,8 +240,8 @@ impl<'a> FieldWalk<'a> {
         self.skip_byte();
     }
 
-    /// Walks over a key, which becomes the last step of the path, and decides the region of its
-    /// value.
+    /// Walks over a key, makes it the last step of the path, and decides from it where its value
+    /// is: whether there are fields in it.
     fn read_key(&mut self) -> ControlFlow<()> {
         let Ok(key) = self.scanner.read_string() else {
             return ControlFlow::Break(());
@@ -309,8 +310,8 @@ enum Region {
     NoFields,
 }
 
-/// Returns the region of a member, given the region of its object. Below [`Region::Strings`] and
-/// [`Region::Arguments`], all members have the region of the object.
+/// Returns the region of a member, which is the kind of place where its value is, and decides which
+/// strings in it are searched. It follows from the region of its object and the key.
 fn member_region(object: Region, kind: Kind, role: Role, key: &Text) -> Region {
     match (object, key.as_bytes()) {
         (Region::Entry, key) => entry_member_region(kind, key),
@@ -320,6 +321,7 @@ fn member_region(object: Region, kind: Kind, role: Role, key: &Text) -> Region {
         }
         (Region::Block, b"arguments" | b"intent") | (Region::File, b"path") => Region::Arguments,
         (Region::Replacement, b"content") => Region::Content,
+        // All values at deeper levels are searched alike.
         (Region::Strings | Region::Arguments, _) => object,
         _ => Region::NoFields,
     }
@@ -335,11 +337,12 @@ fn item_region(array: Region) -> Region {
     }
 }
 
-/// Returns the region of a member of an entry. The schema of the entry's type lists the members
-/// that are searched: any other has no fields. The region of such a member depends on its key.
+/// Returns the region of a member of an entry: which strings in its value are searched. The schema
+/// of the entry's type lists the members that are searched at all.
 fn entry_member_region(kind: Kind, key: &[u8]) -> Region {
     if matches!(kind, Kind::Other | Kind::Missing) {
-        // In a type that is not known, everything but the envelope may be meaningful.
+        // In a type that is not known, any member may have text, except `type`, `id`, `parentId`
+        // and `timestamp`.
         let is_envelope = matches!(key, b"type" | b"id" | b"parentId" | b"timestamp");
         return if is_envelope {
             Region::NoFields

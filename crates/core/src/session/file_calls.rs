@@ -49,9 +49,8 @@ pub struct CalledFile<'a> {
     pub path: Text<'a>,
 }
 
-/// Returns the file that a call with this `name` and these `arguments` reads or changes. The path
-/// is in `path`, `file_path`, `filePath` or `notebook_path`. `None` if the tool is not a
-/// [`FileTool`], or the call names no file.
+/// Returns the file that a tool call reads or changes, given the tool's `name` and the `arguments`.
+/// `None` if the tool is not a [`FileTool`], or the call names no file.
 pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<CalledFile<'a>> {
     let name = name?.text()?;
     let action = match name.as_bytes() {
@@ -62,8 +61,9 @@ pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<
     };
     let arguments = arguments?;
 
-    // The tools of the agents have names in lower case, and the argument `path`. Those of Claude
-    // Code and of other agents differ in one or both.
+    // The tools of pi and oh-my-pi have names in lower case, and the argument `path`. Those of
+    // Claude Code and of other agents differ in one or both, and are missing in the lists of files
+    // that pi and oh-my-pi write.
     let has_name_of_agents = name.as_bytes()[0].is_ascii_lowercase();
     let path_of_agents = nonempty_text(arguments, "path");
     let tool = FileTool {
@@ -77,10 +77,11 @@ pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<
     Some(CalledFile { tool, path: path? })
 }
 
-/// Returns all files that a call names:
+/// Returns all files that a call names, with the new names of files that it moves:
 ///
 /// - the file of [`called_file`];
-/// - in the `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, the files in headings;
+/// - in the `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, the files in headings of the
+///   patch;
 /// - in the `edits` of oh-my-pi, the new names of files.
 pub fn called_files<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Vec<CalledFile<'a>> {
     let mut found = Vec::from_iter(called_file(name, arguments));
@@ -118,8 +119,8 @@ pub fn called_files<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Vec<Ca
     found
 }
 
-/// Returns the paths in the headings of a patch ([`heading_path`]), each once. In a patch, lines of
-/// text have a sign before them, so they are not taken for headings.
+/// Returns the paths in the headings of a patch ([`heading_path`]), each once. The lines of a
+/// file's text begin with a sign in a patch, so they are not taken for headings.
 fn input_paths(input: &str) -> Vec<&str> {
     let mut paths: Vec<&str> = Vec::new();
     for line in input.lines() {
@@ -133,9 +134,9 @@ fn input_paths(input: &str) -> Vec<&str> {
     paths
 }
 
-/// Returns the path in a heading of a patch; `None` for any other line. Headings are `[PATH#1a2b]`
-/// and `MV PATH` in oh-my-pi's edits by hashes, and `*** Update File: PATH` and the like in
-/// oh-my-pi and Codex.
+/// Returns the path in a heading of a patch; `None` for any other line. Headings of oh-my-pi are
+/// `[PATH#1a2b]` and `MV PATH`. Those of oh-my-pi and Codex are `*** Update File: PATH` and the
+/// like.
 fn heading_path(line: &str) -> Option<&str> {
     if let Some(heading) = line.strip_prefix('[') {
         let heading = heading.strip_suffix(']')?;
@@ -185,7 +186,7 @@ pub fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
     Vec::from_iter(read_replacement(arguments))
 }
 
-/// Returns all replacements of an edit, in the forms that pi accepts. `edits` may be a list, one
+/// Returns all replacements of an edit, in the forms that pi accepts: `edits` is a list, one
 /// object, or a string with the JSON of either. Another replacement may be in the arguments
 /// themselves.
 ///

@@ -37,11 +37,11 @@ pub fn may_be_forwarded(start: &[u8]) -> bool {
     memmem::find(start, b"ntrusted").is_some()
 }
 
-/// Returns what follows a block at the start of the text. `None` if the text does not begin with a
-/// block.
+/// Skips a block of metadata that a chat program put before the user's words, and returns what
+/// follows it. `None` if the text does not begin with a block.
 ///
-/// A block is a time, if there is one, a label that ends with `):`, and a body. The body is the
-/// text between fences, or a JSON value. Any other body ends at an empty line, or with the text.
+/// A block is a time, if there is one, a label such as `Sender (untrusted metadata):`, and a body:
+/// text between fences, a JSON value, or plain lines up to an empty line.
 fn skip_block(text: &[u8]) -> Option<&[u8]> {
     const LABEL_END: &[u8] = b"):";
     const FENCE: &[u8] = b"```";
@@ -74,7 +74,8 @@ fn skip_block(text: &[u8]) -> Option<&[u8]> {
 /// from other text in brackets.
 const MIN_TIME_DIGITS: usize = 4;
 
-/// Returns the text without the white space at its start and without a time in brackets after that.
+/// Returns the text without white space at its start, and without a time such as `[Wed 2026-03-11
+/// 23:51 PDT]` after that.
 fn skip_time(text: &[u8]) -> &[u8] {
     let text = trim_start(text);
     let Some(after_bracket) = text.strip_prefix(b"[") else {
@@ -84,7 +85,7 @@ fn skip_time(text: &[u8]) -> &[u8] {
     let Some(time_len) = memchr(b']', near) else {
         return text;
     };
-    // A word in brackets has too few digits for a time.
+    // Any other text in brackets has too few digits for a time.
     let before_last = &near[..time_len.saturating_sub(1)];
     let digits = before_last.iter().filter(|byte| byte.is_ascii_digit());
     if digits.count() < MIN_TIME_DIGITS {

@@ -23,10 +23,11 @@ impl IdIndex {
         }
     }
 
-    /// Maps the id of `ix` to `ix`, and returns the entry to which the id was mapped before. An
-    /// empty id is not mapped.
+    /// Maps the id of an entry to the entry, and returns the entry to which the id was mapped
+    /// before. An empty id is not mapped.
     ///
-    /// `id_of` returns the id of an entry. It is called for `ix` and for entries in the table.
+    /// The table stores no ids. So `id_of`, which returns the id of an entry, is called for `ix`
+    /// and for entries in the table.
     pub fn insert<'a>(
         &mut self,
         ix: EntryIx,
@@ -37,7 +38,7 @@ impl IdIndex {
             return None;
         }
         let hash = self.hasher.hash_one(id);
-        // The table stores no ids, only entries. When it grows, it asks for the hash of each.
+        // Called for each entry when the table grows.
         let hash_of = |&other: &EntryIx| self.hasher.hash_one(id_of(other));
         match self.table.entry(hash, |&other| id_of(other) == id, hash_of) {
             Entry::Occupied(mut occupied) => {

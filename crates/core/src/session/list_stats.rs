@@ -113,8 +113,8 @@ pub struct ListStats {
 }
 
 impl ListStats {
-    /// Adds what was collected from the next part of the file. `first` is the index, in the whole
-    /// file, of the first entry of that part.
+    /// Adds what was collected from the next part of the file, of which the first entry has the
+    /// index `first` in the whole file.
     pub fn append(&mut self, next: ListStats, first: u32) {
         self.message_count += next.message_count;
         self.user_message_count += next.user_message_count;

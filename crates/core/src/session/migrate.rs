@@ -23,7 +23,8 @@ impl Session {
         }
     }
 
-    /// Converts the line of an entry, as it is in the file, to version 3.
+    /// Converts the line of an entry, as it is in the file, to version 3 of the format. Version 1
+    /// lacks ids and parents, and version 2 has another name for a role.
     pub fn migrate_line<'a>(
         &self,
         ix: EntryIx,
@@ -32,8 +33,7 @@ impl Session {
         if !self.needs_migration(ix) {
             return Ok(Cow::Borrowed(line));
         }
-        // The fast path: most lines of version 1 need no parsing. None of them has the role that is
-        // renamed below.
+        // Most lines of version 1 need no parsing. None of them has the role that is renamed below.
         if let Some(migrated) = self.append_tree_keys(ix, line) {
             return Ok(Cow::Owned(migrated));
         }
@@ -67,10 +67,8 @@ impl Session {
     }
 
     /// Appends `id` and `parentId` to the line of an ordinary message of version 1; `None` for any
-    /// other entry.
-    ///
-    /// They come after the last member, where an [`Edit`] would add them, too. Nothing else in the
-    /// line changes, so it is not parsed: `migrate` takes 8 % less time.
+    /// other entry. Nothing else in such a line changes, so it is not parsed: `migrate` takes 8 %
+    /// less time.
     fn append_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entry(ix);
         let is_ordinary = self.format == Format::V1
@@ -85,7 +83,8 @@ impl Session {
         let members = line.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
         let mut out = Vec::with_capacity(line.len() + 64);
         out.extend_from_slice(members);
-        // There is a member before it: a message has at least its `type`.
+        // `members` ends with a member: a message has at least its `type`. The new ones come where
+        // an `Edit` would add them.
         out.push(b',');
         self.push_tree_keys(ix, &mut out);
         out.extend_from_slice(&line[members.len()..]);
@@ -165,7 +164,7 @@ impl Session {
     }
 
     /// Converts an entry of the draft tree format to version 3. In that format, entries refer to
-    /// each other by record numbers.
+    /// each other by their numbers in the file rather than by ids.
     fn convert_draft(&self, ix: EntryIx, edit: &mut Edit) {
         // `id` and `parentId` take the place of `parent`. Members with these keys that the entry
         // has already are removed first, because each key may occur only once.
@@ -233,13 +232,13 @@ impl Session {
     }
 
     /// Converts a head of the draft tree format, which names an entry as git's heads name a commit.
-    /// A head with a name other than `main` becomes a label of this entry. Any other head becomes a
+    /// A head with a name other than `main` becomes a label of that entry. Any other head becomes a
     /// custom entry, with its name in `data`.
     ///
-    /// Loading has already decided this: a head that is to become a label has the kind of a label,
-    /// and the entry that a head points to is its parent.
+    /// Loading has decided which: a head that becomes a label has the kind of a label, and the
+    /// entry to which it points is its parent.
     fn convert_draft_head(&self, ix: EntryIx, edit: &mut Edit) {
-        // Both forms have the name in another member.
+        // The name moves to another member in either case.
         let name = edit.get("name");
         edit.remove("name");
 

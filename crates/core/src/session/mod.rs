@@ -165,8 +165,8 @@ impl Session {
         Some(&self.collected.billed[index].usage)
     }
 
-    /// Returns the requests in a scope, in file order; none if usage was not requested when the
-    /// session was loaded.
+    /// Returns the requests to models that the entries in a scope record, in file order; none if
+    /// usage was not requested when the session was loaded.
     pub fn requests(&self, scope: RequestScope) -> Vec<&BilledRequest> {
         let billed = self.collected.billed.iter();
         match scope {

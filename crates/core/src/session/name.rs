@@ -10,13 +10,14 @@ use crate::session::dialect::Dialect;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
-/// Returns the name that an agent shows. It is taken from the first of these that the file has:
+/// Returns the name that an agent shows for a session, from the first of these that the file has:
 ///
 /// 1. oh-my-pi's title line
 /// 2. in pi, the last `session_info` entry; `info_name` is the name in it, empty if it has none
 /// 3. the header
 ///
-/// `None` if the first of these has no name, even if a later one has.
+/// `None` if the first of these has no name, even if a later one has: in an agent, an empty name
+/// clears the earlier one.
 pub fn display_name(
     title_slot: Option<&[u8]>,
     header: &[u8],

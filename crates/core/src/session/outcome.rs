@@ -27,7 +27,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of a call, given its result and output. The first of these that is
+    /// Returns how a tool call ended, given its result and output. The first of these that is
     /// present decides:
     ///
     /// 1. the flag `cancelled`;
@@ -35,9 +35,8 @@ impl Outcome {
     /// 3. an exit code other than 0;
     /// 4. the flag `isError` or `timedOut`.
     ///
-    /// There is one exception from the last rule: an edit has passed if it changes nothing because
-    /// the file has the new text already. The tool flags this as an error, but the file is as it
-    /// should be.
+    /// One flagged error passes: an edit that changes nothing, because the file has the new text
+    /// already, as it should.
     pub fn from_result(result: Raw, output: &str) -> Self {
         let [is_error, is_cancelled, own_code, details] =
             find_members(result, ["isError", "cancelled", "exitCode", "details"]);
@@ -80,8 +79,8 @@ impl Outcome {
 /// lines.
 const LAST_LINES: usize = 4;
 
-/// Returns the outcome that the agent reports in one of the last lines of an output. Of several
-/// such lines, the last counts. `None` if there is none.
+/// Returns the outcome that the agent reports in the last lines of an output, as in `Command exited
+/// with code 1`. Of several reports, the last counts. `None` if there is none.
 fn find_reported_outcome(output: &str) -> Option<Outcome> {
     let from_end = output.lines().rev().map(str::trim);
     for line in from_end.filter(|line| !line.is_empty()).take(LAST_LINES) {

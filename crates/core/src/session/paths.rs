@@ -22,10 +22,11 @@ fn is_slash(byte: u8) -> bool {
     matches!(byte, b'/' | b'\\')
 }
 
-/// Returns the absolute path of a file that a call names, which may be relative to `cwd`. A leading
-/// `./` is removed, and an absolute Windows path gets `/` between its parts. A path that begins
-/// with `~` is returned as it is, because the home directory is not known here. A relative path
-/// stays relative if there is no `cwd`.
+/// Returns the absolute path of a file that a tool call names, which may be relative to `cwd`. A
+/// leading `./` is removed, and a Windows path gets `/` between its parts.
+///
+/// A path from `~` on stays as it is, because the home directory is not known here. So does a
+/// relative path without a `cwd`.
 pub fn absolute_path(named: &[u8], cwd: Option<&[u8]>) -> Vec<u8> {
     let is_relative = !named.starts_with(b"~") && !is_absolute(named);
     let mut absolute = Vec::new();
@@ -45,8 +46,8 @@ pub fn absolute_path(named: &[u8], cwd: Option<&[u8]>) -> Vec<u8> {
     absolute
 }
 
-/// Removes the parts `.` and `..` and repeated slashes from a path. Symbolic links are not
-/// followed: `a/../b` becomes `b`, whatever `a` is.
+/// Removes the parts `.` and `..` and repeated slashes from a path: `a//./b/../c` becomes `a/c`.
+/// Symbolic links are not followed.
 pub fn collapse_dots(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -69,16 +70,15 @@ fn is_plain_part(part: &str) -> bool {
     !matches!(part, "" | ".." | "~")
 }
 
-/// Returns the part of a path below a directory, without separators at its start; empty if the path
-/// is the directory itself. `None` if the path is not in the directory, or if the directory is
-/// empty or the root.
+/// Returns the part of a path below a directory: `x/y` for `/p/x/y` below `/p`, and an empty one
+/// for `/p` itself. `None` if the path is not in the directory, or if that is empty or the root.
 ///
 /// If the directory is a Windows path, case and the kind of separator make no difference.
 pub fn strip_folder<'a>(path: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     let on_windows = is_windows_absolute(folder);
     let is_separator = |byte: u8| byte == b'/' || on_windows && byte == b'\\';
 
-    // Without separators at its end. The root consists only of these.
+    // The directory without separators at its end. Of the root, nothing is left.
     let last_of_name = folder.iter().rposition(|&byte| !is_separator(byte))?;
     let folder = &folder[..=last_of_name];
     let (start, rest) = path.split_at_checked(folder.len())?;
@@ -135,7 +135,7 @@ pub fn abbreviate_home(path: &str, home: Option<&str>) -> String {
     let Some(rest) = home.and_then(|home| strip_folder(path.as_bytes(), home.as_bytes())) else {
         return path.to_owned();
     };
-    // The rest starts at the end of a separator, so this is a boundary between characters.
+    // The rest begins after a separator, so this is a boundary between characters.
     let rest = &path[path.len() - rest.len()..];
     match rest {
         "" => "~".to_owned(),
@@ -144,8 +144,8 @@ pub fn abbreviate_home(path: &str, home: Option<&str>) -> String {
     }
 }
 
-/// Converts a path that a shell on Windows writes as `/c/x`, `/mnt/c/x` or `/cygdrive/c/x` to
-/// `C:\x`. `None` for a path of another form.
+/// Converts a path that a Unix-like shell on Windows writes, `/c/x`, `/mnt/c/x` or `/cygdrive/c/x`,
+/// to `C:\x`. `None` for a path of another form.
 pub fn from_windows_shell(path: &str) -> Option<String> {
     let path = path.strip_prefix('/')?;
     if path.contains('\\') {

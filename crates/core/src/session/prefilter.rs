@@ -71,17 +71,20 @@ impl Prefilter {
         Prefilter::of_needles(&words, |_| false)
     }
 
-    /// Builds the prefilter of these needles. `is_pattern` is whether a needle is the pattern and
-    /// nothing else.
+    /// Builds the prefilter for strings that contain one of these needles, which are literals.
+    /// `is_pattern` is whether a needle is the pattern and nothing else.
+    ///
+    /// It searches for each needle as JSON spells it, and for escapes such as `\u0061` that may
+    /// spell a character of one. `None` if the search cannot be compiled.
     fn of_needles(
         needles: &BTreeSet<Vec<char>>,
         is_pattern: impl Fn(&[char]) -> bool,
     ) -> Option<Prefilter> {
         let escapes = escape_prefixes(needles);
 
-        // The usual case: one literal of ASCII characters. Two substring searches find it: one for
-        // the literal, one for `\u00`, with which the escapes of these characters begin. The digit
-        // after that is compared then; `None` if a character is not ASCII.
+        // The usual case is one needle of ASCII characters, whose escapes all begin with `\u00`.
+        // Two searches for strings find it: for the needle, and for `\u00` before one of these
+        // digits.
         let escape_digits: Option<Vec<u8>> =
             escapes.iter().map(|digits| ascii_digit(digits)).collect();
         if needles.len() == 1
@@ -110,9 +113,9 @@ impl Prefilter {
         Some(Prefilter::Alternatives(regex))
     }
 
-    /// Whether the raw bytes of a string, without its quotes, certainly match. If false, they may
-    /// match nevertheless. Only a pattern that is a literal and nothing else can be certain:
-    /// anchors and word boundaries depend on what is around it.
+    /// Whether a string certainly matches the pattern, judged by its raw bytes between the quotes.
+    /// If false, it may match nevertheless. Only a pattern that is a literal and nothing else can
+    /// be certain: anchors and word boundaries depend on what is around it.
     pub fn must_match(&self, string: &[u8]) -> bool {
         let Prefilter::SingleLiteral {
             literal,
@@ -122,8 +125,7 @@ impl Prefilter {
         else {
             return false;
         };
-        // `literal` is a finder: it is searched for in the string. Only its first occurrence is
-        // looked at, because a false answer is allowed.
+        // Only the first occurrence in the string is considered, because `false` is always allowed.
         match literal.find(string) {
             Some(start) => is_outside_escape(&string[..start]),
             None => false,
@@ -135,16 +137,14 @@ impl Prefilter {
         self.find_literal(string, 0).is_some() || self.find_escape(string, 0).is_some()
     }
 
-    /// Returns a function that finds positions in `bytes` at which a match is possible. The
-    /// function returns the first such position at or after its argument, which must not decrease
-    /// between calls.
+    /// Returns a function that finds where in `bytes` a match is possible: the first such position
+    /// at or after its argument. Its arguments must not decrease from call to call.
     pub fn candidate_positions<'a>(
         &'a self,
         bytes: &'a [u8],
     ) -> impl FnMut(usize) -> Option<usize> + 'a {
-        // The first literal and the first escape at or after the argument of the last call. Each is
-        // searched for again only when the argument has passed it. So each search goes through
-        // `bytes` once.
+        // The first literal and the first escape at or after the last argument. Each is searched
+        // for again only when an argument has passed it, so each search goes through `bytes` once.
         let mut next_literal = self.find_literal(bytes, 0);
         let mut next_escape = self.find_escape(bytes, 0);
         move |from| {
@@ -172,8 +172,8 @@ impl Prefilter {
         found.map(|at| from + at)
     }
 
-    /// Returns the position of the first escape at or after `from` that may spell a character of
-    /// the needle.
+    /// Finds the first escape at or after `from` that may spell a character of the needle. `None`
+    /// for several needles, whose expression includes their escapes.
     fn find_escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let Prefilter::SingleLiteral {
             escape_start: start,
@@ -181,12 +181,10 @@ impl Prefilter {
             ..
         } = self
         else {
-            // The regular expression of several literals includes their escapes.
             return None;
         };
-        // Most escapes are those of control characters, which few literals contain. The digit after
-        // `\u00` shows whether an escape may be that of a character of the needle: `6` for
-        // `\u0061`.
+        // Most escapes are of control characters, which few needles contain. The digit after `\u00`
+        // tells them apart: it is `6` in `\u0061`.
         for offset in start.find_iter(bytes.get(from..)?) {
             let at = from + offset;
             if let Some(digit) = bytes.get(at + r"\u00".len())
@@ -220,14 +218,14 @@ fn longest_word(needle: &[char]) -> Option<Vec<char>> {
 }
 
 /// Whether a position in a JSON string is certainly not within an escape such as `\u0065`. `before`
-/// is the string before the position.
+/// is the string before the position. May be `false` for a position that is not.
 fn is_outside_escape(before: &[u8]) -> bool {
-    // An escape that begins further before has ended.
+    // Escapes are short: one that began earlier has ended.
     let near = &before[before.len().saturating_sub(LONGEST_ESCAPE)..];
     let Some(backslash) = memchr::memrchr(b'\\', near) else {
         return true;
     };
-    // An escape of one letter is complete; what follows it is text.
+    // `\n` has ended with its letter. A `\u` may not have.
     match near.get(backslash + 1) {
         Some(&letter) => letter != b'u',
         None => false,
@@ -252,20 +250,19 @@ fn ascii_digit(digits: &str) -> Option<u8> {
         .and_then(|rest| rest.bytes().next())
 }
 
-/// Returns the most selective set of literals such that every match contains at least one of them;
+/// Returns a set of literals of which every match contains one, and which few other texts contain;
 /// `None` if there is no such set.
 ///
-/// Several such sets are extracted, of which the best is returned. For a concatenation, these are:
+/// Several sets are extracted, and the most selective is returned. For a concatenation, they are:
 ///
-/// - the literals with which its last parts end: in `[0-9]+ms`, the literal `ms`
+/// - the literals with which its last parts end: `ms` in `[0-9]+ms`
 /// - for each part, the literals with which this part and the parts after it begin
 /// - for each part, the literals inside it, as in a group or a repetition
 fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     // `None` for each place from which no set can be extracted.
     let mut candidates: Vec<Option<Vec<Vec<u8>>>> = Vec::new();
     if let HirKind::Concat(parts) = hir.kind() {
-        // To extract from all parts before or after each would take quadratic time, so their number
-        // is limited.
+        // Not all parts before or after each are used, because that would take quadratic time.
         let last_start = parts.len().saturating_sub(MOST_PARTS);
         let last_parts = Hir::concat(parts[last_start..].to_vec());
         candidates.push(extract_literals(&last_parts, ExtractKind::Suffix));
@@ -295,11 +292,11 @@ fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     best
 }
 
-/// Returns the most selective set of literals that is required by the expression inside nested
-/// groups and repetitions. Of a concatenation inside, each part is looked at alone.
+/// Returns the most selective set of literals that nested groups and repetitions require. Of a
+/// concatenation inside, each part is considered alone.
 ///
-/// The expression inside of a repetition is required only if the repetition matches at least once.
-/// One that may match nothing, such as `(need)*`, requires no literal.
+/// A repetition requires what is inside only if it matches at least once: `(need)*` requires no
+/// literal.
 fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     let mut inner = hir;
     loop {
@@ -317,13 +314,12 @@ fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
     }
 }
 
-/// Returns a set of literals such that every match begins (`ExtractKind::Prefix`) or ends with one
-/// of them. `None` if there is no such set, or it is useless: it has too many literals, or one that
-/// cannot be searched for in JSON.
+/// Returns literals such that every match begins (`ExtractKind::Prefix`) or ends with one of them.
+/// `None` if there are none, or if they are useless: too many, or one of them cannot be searched
+/// for in JSON.
 fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
-    let is_prefix = matches!(kind, ExtractKind::Prefix);
-    let mut found: Seq = Extractor::new().kind(kind).extract(hir);
-    shorten_literals(&mut found, is_prefix);
+    let mut found: Seq = Extractor::new().kind(kind.clone()).extract(hir);
+    shorten_literals(&mut found, &kind);
 
     // An infinite set has none.
     let literals = found.literals()?;
@@ -332,8 +328,7 @@ fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     }
     let mut searchable = Vec::new();
     for literal in literals {
-        // A literal that cannot be searched for makes the whole set useless: matches with it would
-        // be missed.
+        // One such literal makes the whole set useless: matches with it would be missed.
         let is_searchable = longest_part(literal.as_bytes()).is_some();
         if !is_searchable {
             return None;
@@ -344,12 +339,12 @@ fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
 }
 
 /// Shortens literals until there are at most [`MOST_LITERALS`], if possible: the shorter they are,
-/// the more of them are equal. Of a literal with which a match begins (`is_prefix`), the first
-/// bytes are kept. Of one with which a match ends, the last.
-fn shorten_literals(literals: &mut Seq, is_prefix: bool) {
+/// the more of them are equal. Literals with which a match begins keep their first bytes; those
+/// with which it ends, their last.
+fn shorten_literals(literals: &mut Seq, kind: &ExtractKind) {
     let mut kept_bytes = KEPT_OF_SEVERAL;
     while literals.len().is_some_and(|len| len > MOST_LITERALS) && kept_bytes > 1 {
-        if is_prefix {
+        if matches!(kind, ExtractKind::Prefix) {
             literals.keep_first_bytes(kept_bytes);
         } else {
             literals.keep_last_bytes(kept_bytes);
@@ -363,16 +358,26 @@ fn shorten_literals(literals: &mut Seq, is_prefix: bool) {
 /// The length in characters above which a longer literal is not more selective.
 const LONG_ENOUGH: usize = 8;
 
-/// Returns how selective a set of literals is, as a tuple to compare: the number of characters of
-/// the shortest needle, then the number of literals, inverted so that fewer are better.
-fn selectivity(literals: &[Vec<u8>]) -> (usize, usize) {
+/// How few texts contain a literal of a set. The fields are compared in their order.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Selectivity {
+    /// The number of characters of the shortest needle, at most [`LONG_ENOUGH`].
+    shortest_len: usize,
+    /// The number of literals, subtracted from the maximum: fewer are better.
+    fewness: usize,
+}
+
+/// Returns how selective a set of literals is. A longer shortest needle counts most, and then a
+/// smaller number of literals.
+fn selectivity(literals: &[Vec<u8>]) -> Selectivity {
     let shortest = literals
         .iter()
         .filter_map(|literal| Some(longest_part(literal)?.len()))
         .min();
-    let length = shortest.unwrap_or(0).min(LONG_ENOUGH);
-    let fewness = MOST_LITERALS - literals.len().min(MOST_LITERALS);
-    (length, fewness)
+    Selectivity {
+        shortest_len: shortest.unwrap_or(0).min(LONG_ENOUGH),
+        fewness: MOST_LITERALS - literals.len().min(MOST_LITERALS),
+    }
 }
 
 /// Returns the longest part of a literal that has only one spelling in a JSON string; `None` if it
@@ -408,13 +413,12 @@ fn json_spelling(needle: &[char]) -> String {
     String::from_utf8_lossy(without_quotes).into_owned()
 }
 
-/// Returns what may follow `\u` in an escape of any character of the needles: the first hex digits,
-/// in lower case. A line with none of these escapes spells no character of a needle as an escape.
+/// Returns the first hex digits after `\u` in an escape of any character of the needles, in lower
+/// case. A line with none of these escapes spells no character of a needle as an escape.
 ///
-/// A prefix of three digits stands for 16 characters, so that a long needle has few prefixes: `006`
-/// is that of `a` (`\u0061`) and of all letters up to `o`. Escapes of control characters are
-/// common, such as `\u001b` for the colors of a terminal. Their prefixes have all four digits, so
-/// that one does not find the others.
+/// Three digits stand for 16 characters, so that a long needle has few prefixes: `006` for `a`
+/// (`\u0061`) and all letters up to `o`. Control characters have all four, because escapes such as
+/// `\u001b`, for the colors of a terminal, are common: one should not find the others.
 ///
 /// If there are more than [`MOST_ESCAPES`] prefixes, the only one is empty: any escape is found.
 fn escape_prefixes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {

@@ -38,8 +38,8 @@ impl<'a> SortedId<'a> {
 }
 
 impl<'a> UniquePrefixes<'a> {
-    /// Sorts the ids of a session, and collects its labels: no prefix may be the same as a label,
-    /// because as a reference it would name the labelled entry.
+    /// Collects the ids of a session, of which prefixes are taken, and its labels: a prefix that is
+    /// also a label would name the labelled entry.
     pub fn new(session: &'a Session) -> UniquePrefixes<'a> {
         let ids = session
             .entry_indexes()
@@ -72,19 +72,18 @@ impl<'a> UniquePrefixes<'a> {
             .is_ok()
     }
 
-    /// Returns the length, in bytes, of the shortest prefix that names the entry with this id. The
-    /// prefix has at least as many characters as a reference needs. It is neither a label nor
-    /// another form of reference. If there is no such prefix, the length is that of the whole id.
-    ///
-    /// The id must be one of the session.
+    /// Returns the length, in bytes, of the shortest prefix that names the entry with this id,
+    /// which must be one of the session. The prefix is not shorter than a reference may be, and is
+    /// neither a label nor another form of reference. Without such a prefix, the length is that of
+    /// the whole id.
     pub fn prefix_len(&self, id: &Text) -> usize {
         let bytes = id.as_bytes();
         let index = match self.sorted.binary_search(&SortedId::new(bytes)) {
             Ok(index) => index,
-            // Not expected: the id is one of the session.
+            // Not expected, because the id is one of the session.
             Err(insert_index) => insert_index,
         };
-        // Of all other ids, one of its neighbours in the order shares the longest prefix with it.
+        // The ids are sorted, so a neighbour shares the longest prefix with this one.
         let before = self.sorted[..index].last();
         let after = self.sorted.get(index + 1);
         let mut shared = 0;
