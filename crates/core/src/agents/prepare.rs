@@ -149,9 +149,9 @@ pub struct FileOps {
 }
 
 impl FileOps {
-    /// Adds the files that the tool calls of a message name (`extractFileOpsFromMessage`). These
-    /// are the calls of an assistant message and, in pi, those that a tool made itself, which its
-    /// result records.
+    /// Adds the files that the tool calls of a message name (`extractFileOpsFromMessage`): the
+    /// calls in an assistant message and, in pi, those that a tool made itself, which its result
+    /// records as nested calls.
     ///
     /// The line of the message is read only if its calls were not collected when the session was
     /// loaded.
@@ -162,8 +162,9 @@ impl FileOps {
     ) -> io::Result<()> {
         let session = reader.session();
         let role = session.entry(message.entry).role;
-        let is_result = role == Role::ToolResult && session.agent().constants().lists_nested_calls;
-        if role != Role::Assistant && !is_result {
+        let has_nested_calls =
+            role == Role::ToolResult && session.agent().constants().lists_nested_calls;
+        if role != Role::Assistant && !has_nested_calls {
             return Ok(());
         }
         if let Some(calls) = message.file_calls(session) {
@@ -174,7 +175,7 @@ impl FileOps {
         }
 
         message.with_json(reader, |json| {
-            let calls = if is_result {
+            let calls = if has_nested_calls {
                 json.get("nestedCalls")
                     .and_then(|nested| nested.get("calls"))
             } else {
@@ -185,7 +186,7 @@ impl FileOps {
                     content::find_members(call, ["type", "name", "arguments"]);
                 // Content also has other blocks. A list of nested calls has only calls, which have
                 // no type.
-                let is_call = is_result || kind.is_some_and(|kind| kind.is("toolCall"));
+                let is_call = has_nested_calls || kind.is_some_and(|kind| kind.is("toolCall"));
                 if is_call && let Some(file) = called_file(name, arguments) {
                     self.add_call_path(file.tool, file.path, session);
                 }

@@ -239,7 +239,33 @@ fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
 ///
 /// `None` if the entry was not converted from an entry of the agent `to`.
 fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
-    // A custom entry has the original in its data, a counterpart in a member of its own.
+    let original = find_original(entry, to)?;
+    let is_compaction = Kind::from_member(original.get("type")) == Kind::Compaction;
+    let references: &[&str] = if is_compaction {
+        &["id", "parentId", "firstKeptEntryId"]
+    } else {
+        &["id", "parentId"]
+    };
+
+    let mut edit = LineEdit::new(original.bytes()).ok()?;
+    for key in references {
+        let Some(current) = entry.get(key) else {
+            continue;
+        };
+        // A value that is only escaped differently keeps its bytes.
+        let is_unchanged = original
+            .get(key)
+            .is_some_and(|value| is_same_value(value, current));
+        if !is_unchanged {
+            edit.set(key, current.bytes());
+        }
+    }
+    Some(edit.finish())
+}
+
+/// Returns the original in a converted entry, as [`add_original`] or [`wrap_original`] stored it.
+/// `None` if there is none, or if it is not an entry of the agent `to`.
+fn find_original(entry: Raw<'_>, to: Dialect) -> Option<Raw<'_>> {
     let is_kept = content::member_is(entry, "customType", KEPT_ENTRY_TYPE);
     let origin_key = if is_kept { "data" } else { ORIGINAL_KEY };
     let origin = entry.get(origin_key)?;
@@ -255,27 +281,7 @@ fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     if matches!(kind.as_bytes(), b"session" | b"title") {
         return None;
     }
-
-    let is_compaction = Kind::named(kind.as_bytes()) == Kind::Compaction;
-    let references: &[&str] = if is_compaction {
-        &["id", "parentId", "firstKeptEntryId"]
-    } else {
-        &["id", "parentId"]
-    };
-    let mut edit = LineEdit::new(original.bytes()).ok()?;
-    for key in references {
-        let Some(current) = entry.get(key) else {
-            continue;
-        };
-        // A value that is only escaped differently keeps its bytes.
-        let is_unchanged = original
-            .get(key)
-            .is_some_and(|value| is_same_value(value, current));
-        if !is_unchanged {
-            edit.set(key, current.bytes());
-        }
-    }
-    Some(edit.finish())
+    Some(original)
 }
 
 /// Whether two values have the same bytes, or are strings with the same text, which may be escaped

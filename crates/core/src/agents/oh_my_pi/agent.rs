@@ -109,6 +109,7 @@ impl Agent for OhMyPi {
         kind == Kind::CustomMessage
     }
 
+    /// Returns the severity and the consequence of a defect in oh-my-pi.
     fn assess_defect(
         &self,
         kind: FindingKind,

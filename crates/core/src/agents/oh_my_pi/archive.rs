@@ -158,13 +158,12 @@ impl<'a> SnapcompactArchive<'a> {
     /// pictures that fit into a request, a note in place of each gap between them, and the text
     /// after the pictures.
     ///
-    /// Consecutive texts become one block: the text after the pictures is appended to a note, or to
-    /// the text before the pictures, if one of these is directly before it.
+    /// The text after the pictures is appended to the block before it if that is a text: a note, or
+    /// the text before the pictures.
     fn render_blocks(&self) -> Vec<Vec<u8>> {
         let budget = if self.is_risky() { 0 } else { FRAME_BYTES };
         let frames = self.select_frames(budget);
         let has_images = frames.iter().any(|selected| selected.is_shown);
-        let has_gaps = frames.iter().any(|selected| !selected.is_shown);
 
         let mut blocks = Vec::new();
         // The last text. It is not yet a block, because the text after the pictures may continue
@@ -187,21 +186,29 @@ impl<'a> SnapcompactArchive<'a> {
         }
 
         if let Some(tail) = &self.tail {
-            let heading = if has_images {
-                "-------------- imaged middle above\n"
-            } else if has_gaps || self.truncated_chars > 0.0 {
-                "\n-------------- middle history omitted above\n"
-            } else {
-                ""
-            };
             open_text
                 .get_or_insert_default()
-                .push_all(&[&heading, &decode_archived_text(tail)]);
+                .push_all(&[&self.tail_heading(&frames), &decode_archived_text(tail)]);
         }
         if let Some(text) = open_text {
             blocks.push(content::text_block(&text));
         }
         blocks
+    }
+
+    /// Returns the heading of the text after the pictures, in the words of the agent: what of the
+    /// history before it is shown as pictures, or left out.
+    fn tail_heading(&self, frames: &[SelectedFrame]) -> &'static str {
+        if frames.iter().any(|selected| selected.is_shown) {
+            return "-------------- imaged middle above\n";
+        }
+        // Without a picture that is shown, all of them are left out.
+        let is_incomplete = !frames.is_empty() || self.truncated_chars > 0.0;
+        if is_incomplete {
+            "\n-------------- middle history omitted above\n"
+        } else {
+            ""
+        }
     }
 
     /// Decides which pictures the model receives: from the newest to the oldest, each that still

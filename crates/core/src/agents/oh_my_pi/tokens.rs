@@ -198,16 +198,8 @@ impl ContextUsage {
             };
         }
 
-        let mut orchestration_tokens = 0.0;
-        if let Some(orchestration) = orchestration.filter(|part| part.is_truthy()) {
-            for key in ["input", "output", "cacheRead"] {
-                if let Some(tokens) = orchestration.get_some(key) {
-                    orchestration_tokens += js::to_operand(Some(tokens));
-                }
-            }
-        }
-        // The tokens of `orchestration` are in the total, but were not in the context of the
-        // session.
+        // These tokens are in the total, but were not in the context of the session.
+        let orchestration_tokens = sum_orchestration(orchestration.unwrap_or(Raw::NULL));
         let context = at_least_0(total_tokens(usage) - orchestration_tokens);
         let prompt =
             js::to_operand(input) + js::to_operand(cache_read) + js::to_operand(cache_write);
@@ -216,6 +208,17 @@ impl ContextUsage {
             prompt: if prompt > 0.0 { prompt } else { context },
         }
     }
+}
+
+/// Returns the sum of the tokens in the member `orchestration` of a count; 0 if it is no object.
+fn sum_orchestration(orchestration: Raw) -> f64 {
+    let mut sum = 0.0;
+    for key in ["input", "output", "cacheRead"] {
+        if let Some(tokens) = orchestration.get_some(key) {
+            sum += js::to_operand(Some(tokens));
+        }
+    }
+    sum
 }
 
 /// Returns `Math.max(0, value)`, which keeps `NaN`.

@@ -16,6 +16,7 @@ use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::HashSet;
 use pisess_json::Raw;
+use pisess_json::text::Text;
 use std::io;
 use std::ops::Range;
 
@@ -234,47 +235,58 @@ impl Projection<'_> {
     /// omit all of its messages, at least one of them a response. No edit in it replaces the
     /// content of an entry outside.
     fn is_failed_attempt(&self, start: usize) -> io::Result<bool> {
-        let session = self.reader.session();
         let attempt = start..self.entries.len();
+        let Some(omitted_ids) = self.ids_if_all_omitted(attempt.clone()) else {
+            return Ok(false);
+        };
+        for index in attempt {
+            if self.kind_at(index) == Kind::ContextEdit
+                && self.replaces_outside(index, &omitted_ids)?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the ids of the entries in `range` that have messages, if edits omit all of these
+    /// messages. `None` if one is not omitted, if none of them is a response, or if a compaction is
+    /// in the range.
+    fn ids_if_all_omitted(&self, range: Range<usize>) -> Option<HashSet<Text<'_>>> {
+        let session = self.reader.session();
         let mut omitted_ids = HashSet::default();
         let mut omits_response = false;
-        for index in attempt.clone() {
+        for index in range {
             if self.kind_at(index) == Kind::Compaction {
-                return Ok(false);
+                return None;
             }
             if !self.entries[index].has_model_messages {
                 continue;
             }
             if !self.is_omitted(index) {
-                return Ok(false);
+                return None;
             }
             let entry = self.entry_at(index);
             omitted_ids.insert(session.id(entry));
             omits_response |= session.is_message(entry, Role::Assistant);
         }
-        if !omits_response {
-            return Ok(false);
+        if omits_response {
+            Some(omitted_ids)
+        } else {
+            None
         }
+    }
 
-        // Edits in the attempt may omit anything, but not replace what the model sees of other
-        // entries.
-        for index in attempt {
-            if self.kind_at(index) != Kind::ContextEdit {
-                continue;
-            }
-            let changes_outside = self.reader.with_entry(self.entry_at(index), |line| {
-                let [target, replacement] =
-                    content::find_members(line, ["targetId", "replacement"]);
-                let target = target.and_then(Raw::text);
-                let is_inside = target.is_some_and(|target| omitted_ids.contains(&target));
-                let omits = replacement.is_some_and(Raw::is_null);
-                !omits && !is_inside
-            })?;
-            if changes_outside {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// Whether the edit at an index replaces the content of an entry that is not in `inside`, which
+    /// has ids. An edit that omits its target replaces nothing.
+    fn replaces_outside(&self, index: usize, inside: &HashSet<Text>) -> io::Result<bool> {
+        self.reader.with_entry(self.entry_at(index), |line| {
+            let [target, replacement] = content::find_members(line, ["targetId", "replacement"]);
+            let omits = replacement.is_some_and(Raw::is_null);
+            let target = target.and_then(Raw::text);
+            let is_inside = target.is_some_and(|target| inside.contains(&target));
+            !omits && !is_inside
+        })
     }
 }
 

@@ -124,6 +124,43 @@ impl<'a> AnthropicWriter<'a> {
         }
         definitions
     }
+
+    /// Returns a result as a block. If it is an error, notes replace its images.
+    fn render_result(&self, result: &ToolResult) -> Vec<u8> {
+        let content = if result.is_error == Some(true) {
+            let constants = self.target.constants();
+            failure_content(&result.parts, constants.empty_failure_text)
+        } else {
+            result_content(&result.parts)
+        };
+        let mut block = Object::new()
+            .str("type", "tool_result")
+            .text("tool_use_id", result.id)
+            .json("content", &content);
+        // Left out if the session does not record it.
+        if let Some(is_error) = result.is_error {
+            block = block.bool("is_error", is_error);
+        }
+        block.finish()
+    }
+}
+
+/// Returns the images of a result as blocks, after a caption that names the call: they will not be
+/// in the result itself. Empty if there are no images.
+fn captioned_images(result: &ToolResult) -> Vec<Vec<u8>> {
+    if images_in(&result.parts).next().is_none() {
+        return Vec::new();
+    }
+    let caption = concat_texts(&[
+        &"Images from the error result of tool call ",
+        result.id,
+        &" (",
+        &result.name,
+        &"):",
+    ]);
+    let mut blocks = vec![content::text_block(&caption)];
+    blocks.extend(images_in(&result.parts).map(image_block));
+    blocks
 }
 
 impl BodyWriter for AnthropicWriter<'_> {
@@ -184,35 +221,9 @@ impl BodyWriter for AnthropicWriter<'_> {
         // end does not change.
         self.flush_answer()?;
 
-        let has_failed = result.is_error == Some(true);
-        let content = if has_failed {
-            let constants = self.target.constants();
-            failure_content(&result.parts, constants.empty_failure_text)
-        } else {
-            result_content(&result.parts)
-        };
-        let mut block = Object::new()
-            .str("type", "tool_result")
-            .text("tool_use_id", result.id)
-            .json("content", &content);
-        // Left out if the session does not record it.
-        if let Some(is_error) = result.is_error {
-            block = block.bool("is_error", is_error);
-        }
-        self.results.push(block.finish());
-
-        // The caption connects the images with the result that they belong to.
-        if has_failed && images_in(&result.parts).next().is_some() {
-            let caption = concat_texts(&[
-                &"Images from the error result of tool call ",
-                result.id,
-                &" (",
-                &result.name,
-                &"):",
-            ]);
-            self.error_images.push(content::text_block(&caption));
-            self.error_images
-                .extend(images_in(&result.parts).map(image_block));
+        self.results.push(self.render_result(&result));
+        if result.is_error == Some(true) {
+            self.error_images.extend(captioned_images(&result));
         }
         Ok(())
     }

@@ -47,6 +47,7 @@ pub fn read_block<'a>(
             })
         }
         b"thinking" => read_thinking(block, authorship, target),
+        // Its data is the encrypted thinking, which only the same model accepts.
         b"redactedThinking" if authorship.is_same_model() => {
             let data = block.get_text("data")?;
             if data.is_blank() {
@@ -97,33 +98,22 @@ fn read_thinking<'a>(
     target: &RequestTarget,
 ) -> Option<TurnBlock<'a>> {
     let constants = target.constants();
-    let is_anthropic = target.api == Api::Anthropic;
     let text = block.get_text("thinking").unwrap_or_default();
     let text = replace_lone_surrogates(text, constants.surrogate_replacement);
     let signature = block
         .get_text("thinkingSignature")
         .filter(|signature| !signature.is_empty());
 
-    // Anthropic's API may accept a signature from another model of the same provider.
-    let has_shared_signature = constants.shares_thinking_signatures
-        && is_anthropic
-        && authorship.is_same_provider
-        && authorship.is_same_api
-        && signature.is_some();
+    let has_shared_signature = signature.is_some() && shares_signatures(authorship, target);
     if !authorship.is_same_model() && !has_shared_signature {
-        if constants.drops_foreign_thinking || text.is_blank() {
-            return None;
-        }
-        return Some(TurnBlock::Text {
-            text: mark_as_thinking(&text, target),
-            signature: None,
-        });
+        return foreign_thinking(&text, target);
     }
 
+    let is_anthropic = target.api == Api::Anthropic;
     let is_redacted = content::has_truthy(block, "redacted");
     let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
     let is_empty = signature.is_none() && text.is_blank();
-    // Redacted thinking is only in its signature.
+    // The signature of redacted thinking is the thinking itself, encrypted.
     let is_lost = is_redacted && is_unsigned;
     let is_refused = is_unsigned && is_anthropic && constants.drops_unsigned_thinking;
     if is_empty || is_lost || is_refused {
@@ -133,6 +123,27 @@ fn read_thinking<'a>(
         text,
         signature,
         is_redacted,
+    })
+}
+
+/// Whether the agent assumes that a model accepts the signatures of the author of a message. In
+/// Anthropic's API, the models of one provider may do so.
+fn shares_signatures(authorship: Authorship, target: &RequestTarget) -> bool {
+    target.constants().shares_thinking_signatures
+        && target.api == Api::Anthropic
+        && authorship.is_same_provider
+        && authorship.is_same_api
+}
+
+/// Returns the thinking of another model as text; `None` if it is blank, or the agent leaves out
+/// such thinking.
+fn foreign_thinking(text: &Text, target: &RequestTarget) -> Option<TurnBlock<'static>> {
+    if target.constants().drops_foreign_thinking || text.is_blank() {
+        return None;
+    }
+    Some(TurnBlock::Text {
+        text: mark_as_thinking(text, target),
+        signature: None,
     })
 }
 
