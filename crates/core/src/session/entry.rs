@@ -192,6 +192,8 @@ pub struct Entry {
 }
 
 impl Renumber for Entry {
+    /// Turns an entry of a part of the file into one of the whole file: numbers that count from the
+    /// start of the part are raised by what precedes the part.
     fn renumber(&mut self, preceding: PrecedingCounts) {
         let Entry {
             id,

@@ -160,7 +160,7 @@ pub fn visit_fields<'a>(
         // The first arm that applies counts, so the order matters: a key and a string value both
         // begin with a quote.
         match walk.scanner.peek() {
-            // The end of the line.
+            // `peek` returns 0 at the end of the line.
             0 => return ControlFlow::Continue(()),
             b'{' if walk.may_contain_fields() => walk.open_object(),
             b'[' if walk.may_contain_fields() => walk.open_array(),

@@ -7,7 +7,7 @@
 //! field.
 
 use super::entry::{Kind, Role};
-use super::fields::{FieldScope, visit_fields};
+use super::fields::{Field, FieldScope, visit_fields};
 use super::prefilter::Prefilter;
 use foldhash::HashSet;
 use memchr::memmem;
@@ -132,48 +132,23 @@ impl SearchWords {
     /// Searches the fields of an entry for the words. The match to show is in the field with the
     /// most words; of several, the first.
     pub fn search_entry(&self, line: Raw, kind: Kind, role: Role) -> Matches {
-        // For each word, whether any field contains it.
-        let mut words = vec![false; self.words.len()];
+        let mut search = EntrySearch {
+            words: self,
+            matches: Matches {
+                words: vec![false; self.words.len()],
+                hit: None,
+            },
+            most_words: 0,
+        };
         // Of most lines, the raw bytes show that no field can contain a word.
-        if !self.may_match_any(line.bytes()) {
-            return Matches { words, hit: None };
+        if self.may_match_any(line.bytes()) {
+            // Breaks only at a field with every word, because the line is valid JSON. So the result
+            // need not be examined.
+            let _ = visit_fields(line, kind, role, FieldScope::Meaningful, &mut |field| {
+                search.search_field(field)
+            });
         }
-
-        let mut best_hit: Option<Hit> = None;
-        // The number of words in the field of the best hit.
-        let mut most_words = 0;
-        // Breaks at a field with every word. The line is valid JSON, so the visit does not end
-        // early for another reason, and the result need not be examined.
-        let _ = visit_fields(line, kind, role, FieldScope::Meaningful, &mut |field| {
-            if !self.may_match_any(field.raw()) {
-                return ControlFlow::Continue(());
-            }
-            let decoded = field.text();
-            let text = decoded.to_string_lossy();
-            let ranges = self.first_matches(&text);
-            let word_count = ranges.iter().flatten().count();
-            for (is_found, range) in words.iter_mut().zip(&ranges) {
-                *is_found |= range.is_some();
-            }
-
-            if word_count > most_words
-                && let Some(range) = earliest_range(ranges)
-            {
-                most_words = word_count;
-                let size = SnippetSize::default();
-                best_hit = Some(Hit::new(field.path(), &text, range, size));
-            }
-            // No later field can be better than one with every word.
-            if word_count == self.words.len() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        });
-        Matches {
-            words,
-            hit: best_hit,
-        }
+        search.matches
     }
 
     /// Returns the earliest match of any word in a text that is not a field of an entry; `None` if
@@ -229,6 +204,45 @@ impl SearchWords {
     }
 }
 
+/// A search for words in the fields of one entry.
+struct EntrySearch<'w> {
+    words: &'w SearchWords,
+    /// What the fields so far contain.
+    matches: Matches,
+    /// The number of words in the field of the hit.
+    most_words: usize,
+}
+
+impl EntrySearch<'_> {
+    /// Searches a field, and keeps its first match if it has more words than each field before.
+    /// Breaks at a field with every word, because no later field can be better.
+    fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
+        if !self.words.may_match_any(field.raw()) {
+            return ControlFlow::Continue(());
+        }
+        let decoded = field.text();
+        let text = decoded.to_string_lossy();
+        let ranges = self.words.first_matches(&text);
+        for (is_found, range) in self.matches.words.iter_mut().zip(&ranges) {
+            *is_found |= range.is_some();
+        }
+
+        let word_count = ranges.iter().flatten().count();
+        if word_count > self.most_words
+            && let Some(range) = earliest_range(ranges)
+        {
+            self.most_words = word_count;
+            let size = SnippetSize::default();
+            self.matches.hit = Some(Hit::new(field.path(), &text, range, size));
+        }
+        if word_count == self.words.len() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
 /// Returns the range with the smallest start, given the range of each word that was found; `None`
 /// if none was.
 fn earliest_range(ranges: Vec<Option<Range<usize>>>) -> Option<Range<usize>> {
@@ -276,19 +290,35 @@ fn prefilter_of_any(sources: &[String]) -> Option<Prefilter> {
 }
 
 impl Hit {
-    /// Returns the match at `range`, in bytes, of a text, with a snippet: the match and the text
-    /// around it, in which a run of white space is one space.
-    ///
-    /// The snippet has at most `size.before` UTF-16 units before the match. `size.after` limits the
-    /// match and the text after it together, so a long match is truncated.
+    /// Returns the match at `range`, in bytes, of a text. `size` limits the snippet around it.
     pub fn new(field: String, text: &str, range: Range<usize>, size: SnippetSize) -> Hit {
         let before = &text[..range.start];
         let matched = &text[range.clone()];
         let after = &text[range.end..];
+        // Unlike `range`, the range of the hit is in UTF-16 units.
+        let start_unit = utf16_len(before.as_bytes());
+        let end_unit = start_unit + utf16_len(matched.as_bytes());
 
+        let mut hit = Hit {
+            field,
+            range: start_unit..end_unit,
+            snippet: String::new(),
+            snippet_range: 0..0,
+        };
+        hit.build_snippet(before, matched, after, size);
+        hit
+    }
+
+    /// Builds the snippet: the match, and the text around it, in which a run of white space is one
+    /// space.
+    ///
+    /// It has at most `size.before` UTF-16 units before the match. `size.after` limits the match
+    /// and the text after it together, so a long match is truncated.
+    fn build_snippet(&mut self, before: &str, matched: &str, after: &str, size: SnippetSize) {
         // Of ASCII text, which is the most common, a unit takes one byte.
+        let text_len = before.len() + matched.len() + after.len();
         let most_units = size.before.saturating_add(size.after);
-        let mut snippet = String::with_capacity(text.len().min(most_units));
+        let mut snippet = String::with_capacity(text_len.min(most_units));
 
         let before_start = before.len() - suffix_len(before, size.before);
         let (hidden_before, shown_before) = before.split_at(before_start);
@@ -299,27 +329,20 @@ impl Hit {
 
         let match_start = snippet.len();
         push_squeezed(matched, size.after, &mut snippet);
-        let snippet_range = match_start..snippet.len();
+        let match_end = snippet.len();
 
         // The text after the match takes the units that the match has left.
-        let match_units = utf16_len(&snippet.as_bytes()[snippet_range.clone()]);
+        let match_units = utf16_len(&snippet.as_bytes()[match_start..]);
         let units_left = size.after.saturating_sub(match_units);
         let shown_after_len = push_squeezed(after, units_left, &mut snippet);
         // White space at the end is not shown, unless the match ends with it.
-        let squeezed_after = snippet[snippet_range.end..].trim_end();
-        snippet.truncate(snippet_range.end + squeezed_after.len());
+        let squeezed_after = snippet[match_end..].trim_end();
+        snippet.truncate(match_end + squeezed_after.len());
         let hidden_after = &after[shown_after_len..];
         snippet.push_str(ellipsis_for(hidden_after));
 
-        // Unlike `range`, the range of the hit is in UTF-16 units.
-        let start_unit = utf16_len(before.as_bytes());
-        let end_unit = start_unit + utf16_len(matched.as_bytes());
-        Hit {
-            field,
-            range: start_unit..end_unit,
-            snippet,
-            snippet_range,
-        }
+        self.snippet = snippet;
+        self.snippet_range = match_start..match_end;
     }
 }
 

@@ -230,18 +230,16 @@ impl BilledRequest {
             return BilledRequest::from_other_entry(entry, parsed);
         };
 
-        let mut reported_ends = None;
-        let usage = match parsed.role {
+        let recorded = match parsed.role {
             Role::Assistant => {
                 // A reply without usage is a request without tokens.
                 let usage = message.get(Member::Usage).and_then(Usage::parse);
-                usage.unwrap_or_default()
+                MessageUsage {
+                    usage: usage.unwrap_or_default(),
+                    reported_ends: None,
+                }
             }
-            Role::ToolResult => {
-                let result = usage_of_result(message)?;
-                reported_ends = result.reported_ends;
-                result.usage
-            }
+            Role::ToolResult => usage_of_result(message)?,
             _ => return None,
         };
         // Without a time, equal messages may nevertheless be of different requests.
@@ -252,8 +250,8 @@ impl BilledRequest {
         };
         Some(BilledRequest {
             entry,
-            usage,
-            reported_ends,
+            usage: recorded.usage,
+            reported_ends: recorded.reported_ends,
             fingerprint,
         })
     }
@@ -303,11 +301,11 @@ fn find_respondent<'a>(parsed: &ParsedEntry<'a>) -> Option<Respondent<'a>> {
     }
 }
 
-/// The usage in a tool result.
-struct ResultUsage {
+/// The usage that a message records.
+struct MessageUsage {
     usage: Usage,
-    /// The ends of the paths of the sub-agents' sessions, as far as the result names them. `None`
-    /// if the usage is not a sum of sub-agents.
+    /// If the usage is a sum over sub-agents: the ends of the paths of their sessions, as far as
+    /// the message names them.
     reported_ends: Option<Box<[String]>>,
 }
 
@@ -317,7 +315,7 @@ struct ResultUsage {
 /// `reported_ends` is set if the usage is a sum over sub-agents, whose sessions may be counted
 /// themselves. This is so if it is from the details of `task`, if the tool is `subagent`, or if the
 /// details name sessions.
-fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
+fn usage_of_result(message: &MessageFacts) -> Option<MessageUsage> {
     let details = message.get(Member::Details);
     let own_usage = message.get(Member::Usage).filter(|usage| usage.is_object());
     let stored_usage = match own_usage {
@@ -335,7 +333,7 @@ fn usage_of_result(message: &MessageFacts) -> Option<ResultUsage> {
     } else {
         None
     };
-    Some(ResultUsage {
+    Some(MessageUsage {
         usage,
         reported_ends,
     })
