@@ -249,8 +249,8 @@ pub fn describe_execution(message: Raw, folders: Folders) -> CallDescription {
 }
 
 /// Describes a search as `PATTERN in PATH`, or as `/REGEX/ in PATH`, cut to `units` UTF-16 units. A
-/// path that is the session's directory is left out. `pattern_head` is the pattern, already cut to
-/// `units`.
+/// path that is the session's directory is left out. Only the head of the pattern was read, so the
+/// end of the pattern is marked as a cut if there may be more.
 fn describe_search(
     tool: &Text,
     pattern_head: Text,
@@ -574,6 +574,7 @@ impl<'c> CdCommand<'c> {
 fn list_arguments(arguments: Raw, units: usize) -> CallDescription {
     let has_several = arguments.members().nth(1).is_some();
     let mut text = Text::default().into_owned();
+    // Where the first value ends that may have been cut, because only its head was read.
     let mut first_cut_end = None;
     for (key, value) in arguments.members() {
         // The rest would be cut off.

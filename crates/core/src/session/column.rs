@@ -78,6 +78,7 @@ impl RowShape {
         }
     }
 
+    /// Returns what a row of this shape has around its role and its body.
     fn punctuation(self) -> Punctuation {
         let (opening, separator, closing) = match self {
             RowShape::Body => ("", "", ""),

@@ -92,6 +92,7 @@ impl<'a> SnapcompactArchive<'a> {
             head: non_empty_text(slot, "textHead"),
             tail: non_empty_text(slot, "textTail"),
         };
+        // First, because it may remove pictures, or put the text in their place.
         archive.replace_cut_frames();
 
         let has_text = archive.text.is_some() || archive.head.is_some() || archive.tail.is_some();

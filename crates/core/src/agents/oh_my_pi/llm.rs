@@ -47,17 +47,15 @@ fn quotes_thinking(message: Raw) -> bool {
         && content::member_is(message, "customType", INTERRUPTED_THINKING)
 }
 
-/// Emits a turn (an assistant message) in the form in which the agent sends it.
+/// Emits a turn (an assistant message) in the form in which the agent sends it. `next` is the
+/// message after it.
 ///
 /// If the user interrupted the model while it was thinking, the turn ends in thinking without a
-/// signature. The agent removes such thinking from two kinds of turns, and sends all others as they
-/// are:
+/// signature. The agent removes such thinking if it knows of the interruption: the turn records it,
+/// or `next` is a note that quotes the thinking. Any other turn is sent as it is.
 ///
-/// - turns that the user interrupted;
-/// - turns before the note that quotes their thinking. `next` is the message after the turn.
-///
-/// A turn of one of these kinds without other blocks is not sent. It is sent nevertheless if the
-/// note follows it, or if it has controls, which later requests repeat.
+/// A turn of which nothing remains is not sent, unless the note follows it, or it has controls,
+/// which later requests repeat.
 fn emit_turn(
     turn: Raw,
     next: Option<&ContextMessage>,
@@ -65,7 +63,7 @@ fn emit_turn(
     emit: &mut Emit,
 ) -> io::Result<()> {
     let Some(other_blocks) = blocks_before_unsigned_thinking(turn) else {
-        // It does not end in such thinking.
+        // It does not end in unsigned thinking.
         return emit(turn.bytes());
     };
     let is_quoted_by_next = match next {

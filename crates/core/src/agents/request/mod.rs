@@ -228,17 +228,22 @@ impl FirstPass {
                     .late_results
                     .read_message(message_number, message);
             }
-            let role = message.get_text("role").unwrap_or_default();
-            match role.as_bytes() {
-                b"system" => first_pass.system.apply_message(message),
-                // The last reply counts. If it came through another API, its model is `None`, and
-                // an earlier reply does not replace it.
-                b"assistant" => first_pass.last_model = author_model(message, api),
-                _ => {}
-            }
+            first_pass.read_message(message, api);
             Ok(())
         })?;
         Ok(first_pass)
+    }
+
+    /// Reads a message that may determine the system text or the model.
+    fn read_message(&mut self, message: Raw, api: Api) {
+        let role = message.get_text("role").unwrap_or_default();
+        match role.as_bytes() {
+            b"system" => self.system.apply_message(message),
+            // The last reply counts. If it came through another API, its model is `None`, and an
+            // earlier reply does not replace it.
+            b"assistant" => self.last_model = author_model(message, api),
+            _ => {}
+        }
     }
 }
 

@@ -311,9 +311,9 @@ impl<'t> Replay<'t> {
         self.writer.write_user(Role::User, UserContent::Plain(text))
     }
 
-    /// Writes a result for each call that still waits for one: a late result, else [`NO_RESULT`].
-    /// This comes before every message that is not a result, because the APIs require results
-    /// directly after their calls.
+    /// Writes a result for each call that still waits for one: a late result that comes after the
+    /// turn with the call, else [`NO_RESULT`]. This comes before every message that is not a
+    /// result, because the APIs require results directly after their calls.
     fn close_calls(&mut self) -> io::Result<()> {
         for call in std::mem::take(&mut self.pending_calls) {
             let late_result = self

@@ -28,8 +28,9 @@ pub(super) fn relative_project_name(project: &Path, folder: &Path, prefix: &str)
     Some(format!("{prefix}{separator}{}", replace_separators(&below)))
 }
 
-/// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory. It consists of
-/// the scope, the end of the directory's name in plain characters, and a hash of the path.
+/// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory: `home-my-app-`
+/// and a hash of the path for `~/My/my app`. `scope` is `home`, `tmp` or `abs`. The middle is the
+/// end of the directory's name in plain characters.
 pub(super) fn hashed_project_name(scope: &str, real_cwd: &Path) -> String {
     const MAX_READABLE_LEN: usize = 80;
 
@@ -64,7 +65,7 @@ fn replace_separators(path: &str) -> String {
     path.replace(['/', '\\', ':'], "-")
 }
 
-/// Whether a directory of this name, in the store of either agent, is that of the project `cwd`.
+/// Whether the directory `name`, in the store of either agent, is that of the project in `cwd`.
 pub fn is_name_of_project(name: &str, cwd: &str, home: Option<&Path>) -> bool {
     let cwd = Path::new(cwd);
     if name == encode_path(cwd) {
@@ -73,7 +74,8 @@ pub fn is_name_of_project(name: &str, cwd: &str, home: Option<&Path>) -> bool {
     let Some(project) = parse_project_name(name, home) else {
         return false;
     };
-    // Several paths have the same encoding, so `cwd` is encoded, rather than the name decoded.
+    // Several paths have the same encoding, so the name cannot be decoded. `cwd` is encoded in its
+    // place.
     let Ok(below_root) = cwd.strip_prefix(&project.root) else {
         return false;
     };
@@ -89,15 +91,15 @@ pub struct ProjectName<'n> {
     pub path: &'n str,
 }
 
-/// Splits the name of a project's directory in a store. `--PATH--` is relative to the root
-/// directory, `-tmp-PATH` to `/tmp`, and `-PATH` to the home directory.
+/// Splits the name of a project's directory in a store into a root and a path below it. `--PATH--`
+/// is relative to the root directory, `-tmp-PATH` to `/tmp`, and `-PATH` to the home directory.
 ///
 /// `None` if the name has another form, encodes a path on Windows, or needs a home directory that
 /// is not known.
 pub fn parse_project_name<'n>(name: &'n str, home: Option<&Path>) -> Option<ProjectName<'n>> {
     if let Some(rest) = name.strip_prefix("--") {
         let path = rest.strip_suffix("--")?;
-        // `--C--Users--`: its root is a drive.
+        // In `--C--Users--`, a path on Windows, the root is a drive.
         if decode_windows_path(path).is_some() {
             return None;
         }
