@@ -7,7 +7,7 @@ use crate::agents::prompt::SummaryRequests;
 use crate::agents::row::RowText;
 use crate::session::Format;
 use crate::session::column::RowShape;
-use crate::session::defect::{FindingKind, Severity};
+use crate::session::defect::{Assessment, FindingKind};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
 use crate::session::read::record::{Block, MessageFacts, ParsedEntry, Record, scan_message_facts};
@@ -83,15 +83,9 @@ pub trait Agent: Debug + Sync {
     /// Whether an entry of this type may have an earlier timestamp than its parent.
     fn may_predate_parent(&self, kind: Kind) -> bool;
 
-    /// Returns the severity of a defect for this agent, and its consequence as a text. Some defects
-    /// have a form or position that does more harm; `is_worst_case` selects the consequence of
-    /// that.
-    fn assess_defect(
-        &self,
-        kind: FindingKind,
-        format: Format,
-        is_worst_case: bool,
-    ) -> (Severity, &'static str);
+    /// Returns how bad a defect is for this agent, and its consequence. Some defects have a form or
+    /// position that does more harm; `is_worst_case` selects the consequence of that.
+    fn assess_defect(&self, kind: FindingKind, format: Format, is_worst_case: bool) -> Assessment;
 
     /// Returns the name that the agent stores if the user gives `given`.
     fn normalize_name(&self, given: &str) -> Text<'static>;

@@ -25,6 +25,39 @@ impl Severity {
     }
 }
 
+/// What a defect means for the user of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assessment {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What the agent does because of it, as a sentence without a period.
+    pub consequence: &'static str,
+}
+
+/// Assesses a defect as an error.
+pub const fn error(consequence: &'static str) -> Assessment {
+    Assessment {
+        severity: Severity::Error,
+        consequence,
+    }
+}
+
+/// Assesses a defect as a warning.
+pub const fn warning(consequence: &'static str) -> Assessment {
+    Assessment {
+        severity: Severity::Warning,
+        consequence,
+    }
+}
+
+/// Assesses a defect as a note.
+pub const fn note(consequence: &'static str) -> Assessment {
+    Assessment {
+        severity: Severity::Note,
+        consequence,
+    }
+}
+
 /// Lines of a file that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DamagedLines {

@@ -12,7 +12,7 @@ use crate::agents::prepare::{BranchBudget, FileLists, FileOps, FirstKept, Prepar
 use crate::agents::row::RowText;
 use crate::session::Format;
 use crate::session::column::RowShape;
-use crate::session::defect::{FindingKind, Severity};
+use crate::session::defect::{Assessment, FindingKind};
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
 use crate::session::read::record::{Block, MessageFacts, ParsedEntry, Record};
@@ -109,13 +109,8 @@ impl Agent for OhMyPi {
         kind == Kind::CustomMessage
     }
 
-    /// Returns the severity and the consequence of a defect in oh-my-pi.
-    fn assess_defect(
-        &self,
-        kind: FindingKind,
-        _format: Format,
-        is_worst_case: bool,
-    ) -> (Severity, &'static str) {
+    /// Returns how bad a defect is in oh-my-pi, and its consequence for the user.
+    fn assess_defect(&self, kind: FindingKind, _format: Format, is_worst_case: bool) -> Assessment {
         // For any other defect, the consequence is that in pi. It is taken for the current format:
         // pi's consequences for older formats do not apply to oh-my-pi.
         match defects::assess_defect(kind, is_worst_case) {

@@ -194,8 +194,8 @@ fn failure_text(message: &MessageFacts) -> Option<Text<'static>> {
     error.map(|error| display_value(Some(error)))
 }
 
-/// Returns the row of a `custom_message` entry: for an advisor, which is a second model that
-/// comments on the work, its notes; for any other message, its type and its content.
+/// Returns the row of a `custom_message` entry: for one of an advisor, which comments on the
+/// agent's work, its notes; for any other, its type and its content.
 fn custom_message_row(entry: Raw) -> RowText<'static> {
     if content::member_is(entry, "customType", "advisor") {
         let notes = row_note::advisor_notes(entry);

@@ -9,9 +9,10 @@ use pisess_json::write::Object;
 /// overwrites this many bytes. If the line is shorter, it also overwrites part of the header.
 pub const TITLE_LINE_BYTES: usize = 256;
 
-/// Returns a title line, which oh-my-pi writes before the header, without its newline. With the
-/// newline, it has [`TITLE_LINE_BYTES`] bytes, so that a title can be changed in place. A title
-/// that does not fit is cut to its longest prefix that does.
+/// Returns a title line, which oh-my-pi writes before the header, without its newline. It is padded
+/// to [`TITLE_LINE_BYTES`] bytes with the newline: in place of a shorter line, the agent's next
+/// title would overwrite the header. A title that does not fit is cut to its longest prefix that
+/// does.
 pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {
     const LEN: usize = TITLE_LINE_BYTES - 1;
 

@@ -11,7 +11,7 @@ use crate::agents::row::RowText;
 use crate::session::Format;
 use crate::session::column::RowShape;
 use crate::session::content;
-use crate::session::defect::{FindingKind, Severity};
+use crate::session::defect::{Assessment, FindingKind};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Context, ContextMessage, EntryReader};
 use crate::session::read::record::{Block, MessageFacts, ParsedEntry, Record};
@@ -100,12 +100,7 @@ impl Agent for Pi {
         false
     }
 
-    fn assess_defect(
-        &self,
-        kind: FindingKind,
-        format: Format,
-        is_worst_case: bool,
-    ) -> (Severity, &'static str) {
+    fn assess_defect(&self, kind: FindingKind, format: Format, is_worst_case: bool) -> Assessment {
         defects::assess_defect(kind, format, is_worst_case)
     }
 

@@ -88,8 +88,9 @@ impl Finding {
 
     /// Sets the severity and the consequence, which depend on the agent and the format of the file.
     pub(super) fn set_severity(&mut self, agent: &dyn Agent, format: Format) {
-        (self.severity, self.consequence) =
-            agent.assess_defect(self.kind, format, self.is_worst_case);
+        let assessment = agent.assess_defect(self.kind, format, self.is_worst_case);
+        self.severity = assessment.severity;
+        self.consequence = assessment.consequence;
         if self.is_lossless {
             self.severity = Severity::Warning;
             self.consequence = "nothing is lost: a repair removes only the incomplete line";
