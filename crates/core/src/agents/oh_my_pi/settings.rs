@@ -39,8 +39,8 @@ pub fn read_settings(
     })?;
 
     let mut models = Object::new();
-    for (role, model) in ModelAssignments::read(path, reader)?.assignments {
-        models = models.member(&role, &model);
+    for assigned in ModelAssignments::read(path, reader)?.assignments {
+        models = models.member(&assigned.role, &assigned.model);
     }
     // As in JavaScript, a repeated role keeps its first position and its last model.
     let models = js::stringify(Raw::from_checked(&models.finish())).into_bytes();
@@ -143,15 +143,23 @@ fn read_last<T>(
     }
 }
 
+/// A model that a role was given.
+struct AssignedModel {
+    /// What the model is used for, such as `default`.
+    role: Text<'static>,
+    /// The name of the model as JSON.
+    model: Vec<u8>,
+}
+
 /// The models that were chosen on a path.
 ///
 /// A `model_change` assigns a model to a role. As long as none has assigned the role `default`, the
 /// assistant messages assign their model to it.
 #[derive(Default)]
 struct ModelAssignments {
-    /// Pairs of a role and a model (JSON), in the order of their assignment. A role may occur
-    /// repeatedly: its last model counts, at the position of its first assignment.
-    assignments: Vec<(Text<'static>, Vec<u8>)>,
+    /// In order. A role may occur repeatedly: its last model counts, at the position of its first
+    /// assignment.
+    assignments: Vec<AssignedModel>,
     /// The entries that determine the models. All assignments are among them, because the first one
     /// of a role determines the position of the role.
     entries: Vec<EntryIx>,
@@ -170,13 +178,12 @@ impl ModelAssignments {
         for &ix in path {
             if session.entry(ix).kind == Kind::ModelChange {
                 models.entries.push(ix);
-                let assigned = reader.with_entry(ix, parse_model_change)?;
-                if let Some((role, model)) = assigned {
-                    if role == "default" {
+                if let Some(assigned) = reader.with_entry(ix, parse_model_change)? {
+                    if assigned.role == "default" {
                         // From here on, assistant messages no longer assign their model.
                         is_default_chosen = true;
                     }
-                    models.assignments.push((role, model));
+                    models.assignments.push(assigned);
                 }
             } else if !is_default_chosen && session.is_message(ix, Role::Assistant) {
                 let turns = default_turns.get_or_insert(DefaultTurns {
@@ -192,10 +199,11 @@ impl ModelAssignments {
         // repeatedly, the first message determines the position, and the last the model. It is
         // inserted where the first message is among the other assignments.
         if let Some(turns) = default_turns {
-            let default_model = reader.with_message(turns.last, turn_model)?;
-            models
-                .assignments
-                .insert(turns.position, (Text::from("default"), default_model));
+            let assigned = AssignedModel {
+                role: Text::from("default"),
+                model: reader.with_message(turns.last, turn_model)?,
+            };
+            models.assignments.insert(turns.position, assigned);
             models.entries.extend([turns.first, turns.last]);
         }
         Ok(models)
@@ -218,14 +226,16 @@ fn turn_model(message: Raw) -> Vec<u8> {
     string::encode_to_vec(&concat_texts(&[&provider, &"/", &name]))
 }
 
-/// Returns the role and the model (JSON) that a `model_change` assigns; `None` if it names no
-/// model.
-fn parse_model_change(line: Raw) -> Option<(Text<'static>, Vec<u8>)> {
+/// Reads which role a `model_change` gives a model; `None` if it names no model.
+fn parse_model_change(line: Raw) -> Option<AssignedModel> {
     let model = line.get("model").filter(|model| model.is_truthy())?;
     let role = line.get_some("role").map_or(Text::from("default"), |role| {
         js::to_js_string(role).into_owned()
     });
-    Some((role, model.bytes().to_vec()))
+    Some(AssignedModel {
+        role,
+        model: model.bytes().to_vec(),
+    })
 }
 
 /// Returns the service tier of each family of providers as a JSON object; `None` if no family has a
