@@ -510,8 +510,9 @@ fn positive_number(value: Option<Raw>) -> Option<f64> {
     if number >= 1.0 { Some(number) } else { None }
 }
 
-/// Shortens the `cd` at the start of a command: `cd /home/me/other && make` becomes `cd ~/other &&
-/// make`. A `cd` to the session's own directory is removed, because the command runs there anyway.
+/// Shortens the `cd` at the start of a command: `cd /home/me/other && make` becomes
+/// `cd ~/other && make`. A `cd` to the session's own directory is removed, because the command runs
+/// there anyway.
 fn shorten_cd<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     let trimmed = command.trim();
     let Some(cd) = CdCommand::parse(trimmed.as_bytes()) else {

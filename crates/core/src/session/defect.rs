@@ -202,8 +202,8 @@ impl FindingKind {
         self.describe_lines(lines.first, lines.count)
     }
 
-    /// Returns the sentence with which every command reports damaged lines: `line 5 is not JSON
-    /// (and 3 more)`. `count` is their number, and `first` the first of them.
+    /// Returns the sentence with which every command reports damaged lines:
+    /// `line 5 is not JSON (and 3 more)`. `count` is their number, and `first` the first of them.
     pub fn describe_lines(self, first: LineNo, count: u32) -> String {
         // Only the last line can be torn, so its number is not needed.
         let subject = if self == FindingKind::TornTail {

@@ -74,8 +74,8 @@ fn skip_block(text: &[u8]) -> Option<&[u8]> {
 /// from other text in brackets.
 const MIN_TIME_DIGITS: usize = 4;
 
-/// Returns the text without white space at its start, and without a time such as `[Wed 2026-03-11
-/// 23:51 PDT]` after that.
+/// Returns the text without white space at its start, and without a time such as
+/// `[Wed 2026-03-11 23:51 PDT]` after that.
 fn skip_time(text: &[u8]) -> &[u8] {
     let text = trim_start(text);
     let Some(after_bracket) = text.strip_prefix(b"[") else {

@@ -79,8 +79,8 @@ impl Outcome {
 /// lines.
 const LAST_LINES: usize = 4;
 
-/// Returns the outcome that the agent reports in the last lines of an output, as in `Command exited
-/// with code 1`. Of several reports, the last counts. `None` if there is none.
+/// Returns the outcome that the agent reports in the last lines of an output, as in
+/// `Command exited with code 1`. Of several reports, the last counts. `None` if there is none.
 fn find_reported_outcome(output: &str) -> Option<Outcome> {
     let from_end = output.lines().rev().map(str::trim);
     for line in from_end.filter(|line| !line.is_empty()).take(LAST_LINES) {

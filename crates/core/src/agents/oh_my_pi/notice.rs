@@ -77,8 +77,9 @@ fn limit_sentences(limits: Raw) -> Vec<Text<'static>> {
     sentences
 }
 
-/// Returns the sentence for lines that were cut to a maximum width: `Some lines truncated to 500
-/// chars`. If the full output was saved, a hint at where it is follows.
+/// Returns the sentence for lines that were cut to a maximum width:
+/// `Some lines truncated to 500 chars`. If the full output was saved, a hint at where it is
+/// follows.
 fn column_limit_sentence(limit: Raw) -> Text<'static> {
     let [column, unit, artifact] =
         content::find_members(limit, ["maxColumn", "unit", "artifactId"]);
@@ -194,8 +195,8 @@ fn plural_suffix(count: f64) -> &'static str {
     if count == 1.0 { "" } else { "s" }
 }
 
-/// Returns the sentence for an output of which only a part of one line is shown: `Showing line 3
-/// (partial, 1.0KB of 2.0KB) of 90`. A line number that is missing counts as 1.
+/// Returns the sentence for an output of which only a part of one line is shown:
+/// `Showing line 3 (partial, 1.0KB of 2.0KB) of 90`. A line number that is missing counts as 1.
 ///
 /// Other values that are missing appear as JavaScript would write them: `undefined` lines, `NaN`
 /// bytes.

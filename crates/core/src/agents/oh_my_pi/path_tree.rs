@@ -111,6 +111,7 @@ fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
 
     let is_directory = path.as_bytes().ends_with(b"/");
     let trimmed = slashed.strip_suffix(b"/").unwrap_or(&slashed);
+    // The path `/` is the root itself.
     if trimmed.is_empty() {
         return;
     }

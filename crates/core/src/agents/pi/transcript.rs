@@ -24,9 +24,9 @@ pub fn write_transcript(
     })
 }
 
-/// Writes a message of the user or of a tool as one part of a transcript, such as `[User]: fix the
-/// test`, unless its text is empty. An assistant message becomes up to two parts: see
-/// [`write_turn`]. Messages in other roles are left out.
+/// Writes a message of the user or of a tool as one part of a transcript, such as
+/// `[User]: fix the test`, unless its text is empty. An assistant message becomes up to two parts:
+/// see [`write_turn`]. Messages in other roles are left out.
 fn write_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
     let [role, content] = content::find_members(message, ["role", "content"]);
     match Role::from_member(role) {

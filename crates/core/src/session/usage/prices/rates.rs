@@ -43,9 +43,10 @@ pub fn estimate_cost(model_rates: &[Rates], usage: &Usage) -> Option<f64> {
 /// The rates in `prices.txt` are for this many tokens.
 const TOKENS_PER_UNIT: f64 = 1e6;
 
-/// Parses the rates in a line of `prices.txt`, in dollars per million tokens: `3 15 .3 3.75 6
-/// >200000 6 22.5 .6 7.5 7.5`. The five usual rates come first, then, for each greater length of
-/// prompts, `>`, the length in tokens and five more rates. `None` if a number is missing.
+/// Parses the rates in a line of `prices.txt`, in dollars per million tokens:
+/// `3 15 .3 3.75 6 >200000 6 22.5 .6 7.5 7.5`. The five usual rates come first, then, for each
+/// greater length of prompts, `>`, the length in tokens and five more rates. `None` if a number is
+/// missing.
 pub fn parse_rate_steps(text: &str) -> Option<Vec<Rates>> {
     let mut all = Vec::new();
     for step in text.split('>') {
