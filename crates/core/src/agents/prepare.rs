@@ -175,23 +175,26 @@ impl FileOps {
         }
 
         message.with_json(reader, |json| {
-            let calls = if has_nested_calls {
-                json.get("nestedCalls")
-                    .and_then(|nested| nested.get("calls"))
+            if has_nested_calls {
+                let nested = json.get("nestedCalls").unwrap_or(Raw::NULL);
+                for call in nested.get("calls").unwrap_or(Raw::NULL).items() {
+                    self.add_call(call, session);
+                }
             } else {
-                json.get("content")
-            };
-            for call in calls.unwrap_or(Raw::NULL).items() {
-                let [kind, name, arguments] =
-                    content::find_members(call, ["type", "name", "arguments"]);
-                // Content also has other blocks. A list of nested calls has only calls, which have
-                // no type.
-                let is_call = has_nested_calls || kind.is_some_and(|kind| kind.is("toolCall"));
-                if is_call && let Some(file) = called_file(name, arguments) {
-                    self.add_call_path(file.tool, file.path, session);
+                let content = json.get("content").unwrap_or(Raw::NULL);
+                for call in content::blocks_of_type(content, "toolCall") {
+                    self.add_call(call, session);
                 }
             }
         })
+    }
+
+    /// Adds the file that a tool call names, if it names one.
+    fn add_call(&mut self, call: Raw, session: &Session) {
+        let [name, arguments] = content::find_members(call, ["name", "arguments"]);
+        if let Some(file) = called_file(name, arguments) {
+            self.add_call_path(file.tool, file.path, session);
+        }
     }
 
     /// Adds the path of a tool call, unless the agent never lists it. In oh-my-pi, the path of a
@@ -279,28 +282,26 @@ impl FileOps {
     /// Each file is listed once: as modified if it was edited or written, even if it was also read.
     pub fn file_lists(&self, session: &Session) -> FileLists {
         let agent = session.agent();
+        let is_modified =
+            |path: &Text| self.edited.get(path).is_some() || self.written.get(path).is_some();
+
         let mut lists = FileLists::default();
         for path in self.read.keys() {
-            let is_edited = self.edited.get(path).is_some();
-            let is_written = self.written.get(path).is_some();
-            if !is_edited && !is_written && agent.lists_path(path) {
+            if !is_modified(path) && agent.lists_path(path) {
                 lists.read_files.push(path.clone());
             }
         }
-        for path in self.edited.keys() {
+        for path in self.edited.keys().chain(self.written.keys()) {
             if agent.lists_path(path) {
                 lists.modified_files.push(path.clone());
             }
         }
-        for path in self.written.keys() {
-            let is_edited = self.edited.get(path).is_some();
-            if !is_edited && agent.lists_path(path) {
-                lists.modified_files.push(path.clone());
-            }
-        }
+
         // As JavaScript sorts strings.
         lists.read_files.sort_by(Text::cmp_utf16);
         lists.modified_files.sort_by(Text::cmp_utf16);
+        // A file may have been edited and written.
+        lists.modified_files.dedup();
         lists
     }
 

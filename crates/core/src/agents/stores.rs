@@ -216,17 +216,8 @@ fn omp_session_dir(store_env: StoreEnv, disk: &dyn Disk) -> Option<PathBuf> {
     let agent_folder = configured_folder.or_else(|| default_folder.clone())?;
 
     let is_default = Some(&agent_folder) == default_folder.as_ref();
-    if is_default
-        && !cfg!(windows)
-        && let Some(data_home) = store_env.non_empty_var("XDG_DATA_HOME")
-    {
-        let mut data_folder = resolve_user_path(&data_home, store_env.base_dirs).join("omp");
-        if let Some(profile) = &profile {
-            data_folder = data_folder.join("profiles").join(profile);
-        }
-        if disk.exists(&data_folder) {
-            return Some(data_folder.join("sessions"));
-        }
+    if is_default && let Some(data_folder) = omp_data_folder(store_env, profile.as_deref(), disk) {
+        return Some(data_folder.join("sessions"));
     }
     Some(agent_folder.join("sessions"))
 }
@@ -241,6 +232,24 @@ fn omp_default_agent_folder(store_env: StoreEnv, profile: Option<&str>) -> Optio
         folder = folder.join("profiles").join(profile);
     }
     Some(folder.join("agent"))
+}
+
+/// Returns oh-my-pi's directory, or that of a profile, in `$XDG_DATA_HOME`, if it exists. Always
+/// `None` on Windows, where oh-my-pi does not use this variable.
+fn omp_data_folder(store_env: StoreEnv, profile: Option<&str>, disk: &dyn Disk) -> Option<PathBuf> {
+    if cfg!(windows) {
+        return None;
+    }
+    let data_home = store_env.non_empty_var("XDG_DATA_HOME")?;
+    let mut folder = resolve_user_path(&data_home, store_env.base_dirs).join("omp");
+    if let Some(profile) = profile {
+        folder = folder.join("profiles").join(profile);
+    }
+    if disk.exists(&folder) {
+        Some(folder)
+    } else {
+        None
+    }
 }
 
 /// Returns the agent directory that the user has set for oh-my-pi in `$PI_CODING_AGENT_DIR`. Unlike

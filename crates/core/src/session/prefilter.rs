@@ -72,31 +72,21 @@ impl Prefilter {
     }
 
     /// Builds the prefilter for strings that contain one of these needles, which are literals.
-    /// `is_pattern` is whether a needle is the pattern and nothing else.
+    /// `is_pattern` is whether a needle is the pattern and nothing else. `None` if the search
+    /// cannot be compiled.
     ///
     /// It searches for each needle as JSON spells it, and for escapes such as `\u0061` that may
-    /// spell a character of one. `None` if the search cannot be compiled.
+    /// spell a character of one.
     fn of_needles(
         needles: &BTreeSet<Vec<char>>,
         is_pattern: impl Fn(&[char]) -> bool,
     ) -> Option<Prefilter> {
         let escapes = escape_prefixes(needles);
-
-        // The usual case is one needle of ASCII characters, whose escapes all begin with `\u00`.
-        // Two searches for strings find it: for the needle, and for `\u00` before one of these
-        // digits.
-        let escape_digits: Option<Vec<u8>> =
-            escapes.iter().map(|digits| ascii_digit(digits)).collect();
         if needles.len() == 1
             && let Some(needle) = needles.first()
-            && let Some(escape_digits) = escape_digits
+            && let Some(prefilter) = single_literal(needle, &escapes, is_pattern(needle))
         {
-            return Some(Prefilter::SingleLiteral {
-                literal: Box::new(Finder::new(json_spelling(needle).as_bytes()).into_owned()),
-                escape_start: Box::new(Finder::new(r"\u00")),
-                escape_digits,
-                is_whole_pattern: is_pattern(needle),
-            });
+            return Some(prefilter);
         }
 
         let mut alternatives = Vec::new();
@@ -195,6 +185,25 @@ impl Prefilter {
         }
         None
     }
+}
+
+/// Builds the prefilter for the usual case: one needle of ASCII characters, whose escapes all begin
+/// with `\u00`. Two searches for strings find it: for the needle, and for `\u00` before a digit of
+/// one of its characters. `None` if a character of the needle is not ASCII.
+///
+/// `escapes` are the first hex digits of the escapes of these characters.
+fn single_literal(
+    needle: &[char],
+    escapes: &[String],
+    is_whole_pattern: bool,
+) -> Option<Prefilter> {
+    let escape_digits: Option<Vec<u8>> = escapes.iter().map(|digits| ascii_digit(digits)).collect();
+    Some(Prefilter::SingleLiteral {
+        literal: Box::new(Finder::new(json_spelling(needle).as_bytes()).into_owned()),
+        escape_start: Box::new(Finder::new(r"\u00")),
+        escape_digits: escape_digits?,
+        is_whole_pattern,
+    })
 }
 
 /// Returns the needles of a pattern: every match contains one of them. `None` if there are no such
