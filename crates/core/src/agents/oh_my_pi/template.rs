@@ -107,33 +107,46 @@ pub fn tidy_text(text: &Text) -> Text<'static> {
     let mut in_code = false;
     // A run is one line, or several consecutive blank lines.
     for run in lines.chunk_by(|one, next| one.is_empty() && next.is_empty()) {
-        let (indent, unindented) = run[0].split_at(indent_len(run[0]));
+        let unindented = &run[0][indent_len(run[0])..];
         let is_fence = unindented.starts_with(b"```") || unindented.starts_with(b"~~~");
         if is_fence {
             in_code = !in_code;
         }
-
-        let is_blank = unindented.is_empty();
-        let follows_text = out.last().is_some_and(|line| !line.is_empty());
         // With the fence that ends code, `in_code` is false already.
         if in_code || is_fence {
-            for &line in run {
-                out.push(Cow::from(line));
-            }
-        } else if run.len() > 1 {
-            // Several blank lines, of which none is kept.
+            out.extend(run.iter().map(|&line| Cow::from(line)));
             continue;
-        } else if is_closing_tag(unindented) {
-            pop_blank_lines(&mut out);
-            out.push(run[0].into());
-        } else if unindented.starts_with(b"|") {
-            out.push(format_table_line(indent, unindented).into());
-        } else if !is_blank || follows_text {
-            out.push(run[0].into());
+        }
+
+        // Of several blank lines, none is kept.
+        if let [line] = *run {
+            push_prose_line(line, &mut out);
         }
     }
     pop_blank_lines(&mut out);
     Text::from_wtf8(out.join(&b'\n'))
+}
+
+/// Appends a line outside of code, formatted. A blank line is left out at the start and after
+/// another one. Before a closing tag, blank lines are removed.
+fn push_prose_line<'t>(line: &'t [u8], out: &mut Vec<Cow<'t, [u8]>>) {
+    if line.is_empty() {
+        let follows_text = out.last().is_some_and(|previous| !previous.is_empty());
+        if follows_text {
+            out.push(line.into());
+        }
+        return;
+    }
+
+    let (indent, unindented) = line.split_at(indent_len(line));
+    if unindented.starts_with(b"|") {
+        out.push(format_table_line(indent, unindented).into());
+        return;
+    }
+    if is_closing_tag(unindented) {
+        pop_blank_lines(out);
+    }
+    out.push(line.into());
 }
 
 /// Removes the blank lines at the end of a list.
