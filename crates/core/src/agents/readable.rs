@@ -188,18 +188,9 @@ pub fn describe_call_within(
 ) -> CallDescription {
     let known = KnownArguments::read(arguments);
 
-    // More is read than is shown, because `shorten_cd` may remove the start of the command.
-    let units_read = LENGTHS_READ * units;
     if let Some(command_line) = known.command
-        && let Some(command) = command_head(command_line, units_read)
+        && let Some(description) = describe_command(command_line, folders, units)
     {
-        let is_cut = may_be_cut(&command, units_read);
-        let text = normalize_spaces(shorten_cd(command, folders));
-        let command_end = text.as_bytes().len();
-        let mut description = CallDescription::from_text(text, units);
-        if is_cut {
-            description.mark_cut(command_end);
-        }
         return description;
     }
 
@@ -218,6 +209,23 @@ pub fn describe_call_within(
         }
         None => list_arguments(arguments, units),
     }
+}
+
+/// Describes a command line by its command, cut to `units` UTF-16 units. `None` if the line has no
+/// command.
+fn describe_command(line: Raw, folders: Folders, units: usize) -> Option<CallDescription> {
+    // More is read than is shown, because `shorten_cd` may remove the start of the command.
+    let units_read = LENGTHS_READ * units;
+    let command = command_head(line, units_read)?;
+    let is_cut = may_be_cut(&command, units_read);
+
+    let text = normalize_spaces(shorten_cd(command, folders));
+    let command_end = text.as_bytes().len();
+    let mut description = CallDescription::from_text(text, units);
+    if is_cut {
+        description.mark_cut(command_end);
+    }
+    Some(description)
 }
 
 /// Whether the first `units` UTF-16 units of a value may not be all of it. If only one unit of a

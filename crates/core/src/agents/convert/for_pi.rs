@@ -33,6 +33,7 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
             Some(Converted::Counterpart(line))
         }
         _ => {
+            // The message is the same in pi if no block changes.
             let content = convert_blocks(message.get("content")?, convert_block)?;
             let converted = with_member(message, "content", &content);
             let line = with_member(entry, "message", &converted);

@@ -183,9 +183,9 @@ fn convert_tool_result(message: Raw) -> Vec<u8> {
     with_attribution(message, "agent")
 }
 
-/// Returns the content of a tool result whose output the agent has shortened, with all text in one
-/// block, as the agent sends it. That block is in the place of the first text block or, if there is
-/// none, before all others.
+/// Returns the content of a tool result whose output the agent has shortened, in the form in which
+/// the agent sends it: all text is in one block, in the place of the first text block. Without
+/// text, a note is the first block.
 fn pruned_content(content: Raw) -> Vec<u8> {
     let mut text = content::join_text(Some(content), "");
     // Providers refuse an empty text.
@@ -194,21 +194,12 @@ fn pruned_content(content: Raw) -> Vec<u8> {
     }
     let text_block = content::text_block(&text);
 
-    let mut blocks = Vec::new();
-    let mut is_text_written = false;
-    let has_text = content::blocks_of_type(content, "text").next().is_some();
-    if !has_text {
-        blocks.push(text_block.clone());
-        is_text_written = true;
-    }
-    for block in content.items() {
-        if !content::is_block(block, "text") {
-            blocks.push(block.bytes().to_vec());
-        } else if !is_text_written {
-            blocks.push(text_block.clone());
-            is_text_written = true;
-        }
-    }
+    let is_text = |block: &Raw| content::is_block(*block, "text");
+    let others = content.items().filter(|block| !is_text(block));
+    let mut blocks: Vec<&[u8]> = others.map(|block| block.bytes()).collect();
+    // Only other blocks precede the first text block, so it has the same index among them.
+    let text_index = content.items().position(|block| is_text(&block));
+    blocks.insert(text_index.unwrap_or(0), &text_block);
     array(blocks)
 }
 

@@ -275,8 +275,8 @@ struct Reasoning<'a> {
 
 impl<'a> Reasoning<'a> {
     /// Collects a block of thinking. Its signature is a list of reasoning details, or the name of
-    /// the member in which the provider sent the thought. Of a turn, the first such list counts,
-    /// and the member of the first thought.
+    /// the member in which the provider sent the thought. Of an assistant message, the first such
+    /// list counts, and the member of the first thought that is not blank.
     fn read_thinking(&mut self, thought: Text<'a>, signature: Option<&Text>) {
         if self.details.is_none() {
             self.details = signature.and_then(reasoning_details);
