@@ -195,18 +195,27 @@ impl ModelAssignments {
             }
         }
 
-        // One assignment suffices for all of these messages: as when the same role is assigned
-        // repeatedly, the first message determines the position, and the last the model. It is
-        // inserted where the first message is among the other assignments.
         if let Some(turns) = default_turns {
-            let assigned = AssignedModel {
-                role: Text::from("default"),
-                model: reader.with_message(turns.last, turn_model)?,
-            };
-            models.assignments.insert(turns.position, assigned);
-            models.entries.extend([turns.first, turns.last]);
+            models.insert_default_turns(turns, reader)?;
         }
         Ok(models)
+    }
+
+    /// Inserts the assignments of the assistant messages before a default model was chosen. Each of
+    /// them assigns its model to the role `default`, so one assignment suffices: with the position
+    /// of the first and the model of the last.
+    fn insert_default_turns(
+        &mut self,
+        turns: DefaultTurns,
+        reader: &EntryReader,
+    ) -> io::Result<()> {
+        let assigned = AssignedModel {
+            role: Text::from("default"),
+            model: reader.with_message(turns.last, turn_model)?,
+        };
+        self.assignments.insert(turns.position, assigned);
+        self.entries.extend([turns.first, turns.last]);
+        Ok(())
     }
 }
 

@@ -163,14 +163,25 @@ impl<'t> Replay<'t> {
         // A late result answers a call of this turn only if its message comes after this one.
         self.turn_number = self.message_number;
         let authorship = compare_author(message, self.target);
-        let mut blocks = Vec::new();
+        let blocks = self.read_turn_blocks(content, authorship);
+        self.writer.write_turn(authorship, blocks)
+    }
+
+    /// Reads the content of an assistant message, a text or blocks, and adds its calls to those
+    /// that wait for a result. Blocks that are not sent are left out.
+    fn read_turn_blocks<'a>(
+        &mut self,
+        content: Raw<'a>,
+        authorship: Authorship,
+    ) -> Vec<TurnBlock<'a>> {
         if let Some(text) = content.text() {
             let surrogate_replacement = self.target.constants().surrogate_replacement;
-            blocks.push(TurnBlock::Text {
+            return vec![TurnBlock::Text {
                 text: replace_lone_surrogates(text, surrogate_replacement),
                 signature: None,
-            });
+            }];
         }
+        let mut blocks = Vec::new();
         for block in content.items() {
             if content::is_block(block, "toolCall") {
                 if let Some(call) = self.add_pending_call(block, authorship) {
@@ -180,7 +191,7 @@ impl<'t> Replay<'t> {
                 blocks.extend(read_block(block, authorship, self.target));
             }
         }
-        self.writer.write_turn(authorship, blocks)
+        blocks
     }
 
     /// Converts a call to a block of the body, with an id that no other call of the body has, and
