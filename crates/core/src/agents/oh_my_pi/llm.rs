@@ -420,8 +420,8 @@ fn text_and_blocks<'a>(text: &Text, blocks: impl Iterator<Item = Raw<'a>>) -> Ve
     array(all)
 }
 
-/// Builds a message in a role, attributed to the user: it was written on the user's behalf. Its time
-/// is that of `message`.
+/// Builds a message in a role, attributed to the user: it was written on the user's behalf. Its
+/// time is that of `message`.
 fn build_message_by_user(role: &str, content: &[u8], message: Raw) -> Vec<u8> {
     Object::new()
         .str("role", role)
