@@ -12,7 +12,8 @@ const LINE_LIMITS: [usize; 7] = [80, 40, 20, 10, 5, 2, 0];
 /// as little as possible: first lines of output, then thinking, then tools, then entries between
 /// the first request and the last entries.
 ///
-/// Returns `false` if the export does not fit even with the largest cuts, which are then set.
+/// Returns `false` if the export does not fit even with the largest cuts, which are then set. Each
+/// attempt leaves its cuts applied, so the first that fits ends the search.
 pub fn fit_to_size(
     contents: &mut Contents,
     max_bytes: u64,
@@ -25,12 +26,13 @@ pub fn fit_to_size(
         ..requested
     };
     for cuts in growing_cuts(requested, without_tools) {
-        if fits_with(contents, cuts, max_bytes, write)? {
+        if apply_and_fits(contents, cuts, max_bytes, write)? {
             return Ok(true);
         }
     }
 
     let entry_count = most_last_entries(contents, without_tools, max_bytes, write)?;
+    // The search ended with cuts that may not fit.
     contents.apply_larger_cuts(Cuts {
         last_entries: Some(entry_count.unwrap_or(0)),
         ..without_tools
@@ -54,7 +56,7 @@ fn most_last_entries(
         last_entries: Some(entry_count),
         ..without_tools
     };
-    if path_len == 0 || !fits_with(contents, with_last(0), max_bytes, write)? {
+    if path_len == 0 || !apply_and_fits(contents, with_last(0), max_bytes, write)? {
         return Ok(None);
     }
 
@@ -62,7 +64,7 @@ fn most_last_entries(
     let mut too_many = path_len;
     while fitting + 1 < too_many {
         let entry_count = usize::midpoint(fitting, too_many);
-        if fits_with(contents, with_last(entry_count), max_bytes, write)? {
+        if apply_and_fits(contents, with_last(entry_count), max_bytes, write)? {
             fitting = entry_count;
         } else {
             too_many = entry_count;
@@ -96,7 +98,7 @@ fn growing_cuts(requested: Cuts, without_tools: Cuts) -> Vec<Cuts> {
 /// Applies the cuts to `contents`, and returns whether `write` then writes at most `max_bytes`
 /// bytes. As soon as it has written more, its writer returns an error, which ends the attempt. The
 /// cuts stay applied, whatever the result.
-fn fits_with(
+fn apply_and_fits(
     contents: &mut Contents,
     cuts: Cuts,
     max_bytes: u64,

@@ -501,22 +501,27 @@ fn refuse_existing(
     Ok(())
 }
 
-/// Refuses to write to the file that is read. `stat` is the state of the output.
+/// Refuses an output that is the file `source`, which is still being read: writing would destroy
+/// what has not been read. `output_stat` identifies the output, whatever its path.
 fn refuse_input(
     files: &dyn Files,
-    path: &Path,
+    output_path: &Path,
     source: Option<&SessionFile>,
-    stat: &Stat,
+    output_stat: &Stat,
 ) -> Result<(), StoreError> {
     let Some(source) = source else {
         return Ok(());
     };
-    let failed = |error| StoreError::io(Action::Read, path, error);
-    let is_input = source.is_at(files, stat).map_err(failed)?;
-    if is_input {
-        return Err(StoreError::new(Action::Write, path, Cause::SameAsInput));
+    match source.is_at(files, output_stat) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(StoreError::new(
+            Action::Write,
+            output_path,
+            Cause::SameAsInput,
+        )),
+        // The source could not be examined, so the two cannot be compared.
+        Err(error) => Err(StoreError::io(Action::Read, output_path, error)),
     }
-    Ok(())
 }
 
 /// Writes to a stream, such as a terminal or a pipe. With `check`, the whole content is collected

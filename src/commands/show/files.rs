@@ -312,28 +312,30 @@ fn describe_parts(content: &FileContent) -> String {
     described.join(", ")
 }
 
-/// Returns the known content of a file as JSON: the whole `text`, or some `parts`. After the entry
-/// `unknownFrom`, the content is uncertain.
+/// Returns what is known of a file as JSON (docs/json.md, `show --file --json`): the whole `text`,
+/// or some `parts` of it. `unfitEdits` is the number of edits that did not fit; after the entry
+/// `unknownFrom`, the content is unknown.
 fn content_json(path: &str, content: &FileContent, session: &Session) -> Vec<u8> {
-    let mut parts = Vec::new();
-    if let Known::Parts(known) = content.known() {
-        for part in known {
-            let row = Object::new()
-                .number_or_null("firstLine", part.first_line.map(|line| line as f64))
-                .text("text", &Text::from(&*part.text));
-            parts.push(row.finish());
+    let mut whole_text = None;
+    let mut part_rows = Vec::new();
+    match content.known() {
+        Known::Whole(text) => whole_text = Some(Text::from(&**text)),
+        Known::Parts(parts) => {
+            for part in parts {
+                let row = Object::new()
+                    .number_or_null("firstLine", part.first_line.map(|line| line as f64))
+                    .text("text", &Text::from(&*part.text));
+                part_rows.push(row.finish());
+            }
         }
+        Known::Nothing => {}
     }
     let unknown_from = content.unknown_from.map(|ix| session.id(ix));
-    let whole = match content.known() {
-        Known::Whole(text) => Some(Text::from(&**text)),
-        _ => None,
-    };
     Object::new()
         .str("path", path)
         .str("known", known_name(content))
-        .text_or_null("text", whole.as_ref())
-        .json("parts", &array(&parts))
+        .text_or_null("text", whole_text.as_ref())
+        .json("parts", &array(&part_rows))
         .number("unfitEdits", content.unfit_edits as f64)
         .text_or_null("unknownFrom", unknown_from.as_ref())
         .finish()

@@ -109,8 +109,9 @@ pub fn build_range_view<'a>(
     }
 }
 
-/// Filters and lays out the entries that `is_selected` accepts, as if `leaf` were the leaf, which
-/// the layout draws in the first column together with its ancestors.
+/// Filters and lays out the entries that `is_selected` accepts. `leaf` counts as the current entry:
+/// the path to it is drawn in the first column, and the filter may show entries because they are on
+/// that path.
 fn build_selected_view<'a>(
     session: &'a Session,
     leaf: Option<EntryIx>,

@@ -178,8 +178,8 @@ impl HeaderlessFile {
         self.first_value == FirstValue::Entry
     }
 
-    /// Collects what the header needs from the next line: see [`Self::add_record`]. Blank lines and
-    /// oh-my-pi's title line are skipped. Once the file is known not to be a session
+    /// Collects what the header needs from the next line. Blank lines and oh-my-pi's title line are
+    /// skipped. Once the file is known not to be a session
     /// ([`FirstValue::Other`]), nothing more is collected.
     ///
     /// If the first line is not exactly one value, the file is not a session. The exception is a
@@ -201,22 +201,26 @@ impl HeaderlessFile {
         if number.0 == 1 && is_title_slot(value) {
             return;
         }
-        self.add_record(number, &record);
+        if self.first_value == FirstValue::NotReadYet {
+            self.set_first_value(&record);
+        }
+        self.collect_header_facts(number, &record);
     }
 
-    /// Collects a later header, old roles and the first time from a value that is alone on its
-    /// line. The first such value also shows whether the file is a session, and whether its entries
-    /// have ids.
-    fn add_record(&mut self, number: LineNo, record: &Record) {
-        if self.first_value == FirstValue::NotReadYet {
-            self.first_value = if is_entry(record) {
-                FirstValue::Entry
-            } else {
-                FirstValue::Other
-            };
-            self.has_ids = record.id.is_some() && record.get(Member::ParentId).is_some();
-        }
+    /// Decides from the first value whether the file is a session, and whether its entries have
+    /// ids, which entries of version 1 do not have.
+    fn set_first_value(&mut self, record: &Record) {
+        self.first_value = if is_entry(record) {
+            FirstValue::Entry
+        } else {
+            FirstValue::Other
+        };
+        self.has_ids = record.id.is_some() && record.get(Member::ParentId).is_some();
+    }
 
+    /// Collects what a value says for the new header: a later header, roles of old versions, and
+    /// the first time in the file.
+    fn collect_header_facts(&mut self, number: LineNo, record: &Record) {
         let is_header = record.kind.is_some_and(|kind| kind.is("session")) && record.id.is_some();
         if is_header && self.header.is_none() {
             self.header = Some(LateHeader {

@@ -6,7 +6,8 @@ use super::resync::{self, LostEntry};
 use crate::ops::patched::PieceTable;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{LineNo, Span};
-use crate::session::read::record::Record;
+use crate::session::read::record::{Member, Record};
+use pisess_json::Raw;
 use pisess_json::string::decode;
 use pisess_json::text::Text;
 use std::borrow::Cow;
@@ -114,6 +115,36 @@ pub(super) struct OddIds {
     pub id: Option<Vec<u8>>,
     /// `parentId`, if it exists and is neither a string nor `null`.
     pub parent: Option<Vec<u8>>,
+}
+
+impl OddIds {
+    /// Returns the invalid ids of an entry, which becomes the line `repaired_line` of the repaired
+    /// file. `None` if both ids are valid or missing, as in nearly all entries.
+    ///
+    /// The children of such an entry name its invalid id, so that they can be found later.
+    pub fn of_record(record: &Record, repaired_line: LineNo) -> Option<OddIds> {
+        // A valid id was decoded when the line was scanned.
+        let mut odd_id = None;
+        if record.id.is_none() {
+            odd_id = Raw::from_checked(record.bytes).get_some("id");
+        }
+
+        let mut odd_parent = record.get(Member::ParentId);
+        if let Some(parent) = odd_parent
+            && (parent.is_string() || parent.is_null())
+        {
+            odd_parent = None;
+        }
+
+        if odd_id.is_none() && odd_parent.is_none() {
+            return None;
+        }
+        Some(OddIds {
+            line: repaired_line,
+            id: odd_id.map(|id| id.bytes().to_vec()),
+            parent: odd_parent.map(|parent| parent.bytes().to_vec()),
+        })
+    }
 }
 
 impl LineRepair {

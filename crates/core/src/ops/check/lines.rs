@@ -441,7 +441,11 @@ impl LineRepair {
                 finding_in_record(located, record, FindingKind::MissingField, missing.message);
             self.dialect_findings.push((missing.dialect, finding));
         }
-        self.record_odd_ids(record);
+        // The record is kept below, as the next line of the repaired file.
+        let repaired_line = LineNo(self.repaired_lines + 1);
+        if let Some(odd_ids) = OddIds::of_record(record, repaired_line) {
+            self.odd_ids.push(odd_ids);
+        }
         self.keep_as_utf8(located, record);
     }
 
@@ -588,32 +592,6 @@ impl LineRepair {
                 message,
             ));
         }
-    }
-
-    /// Records the `id` and the `parentId` of an entry, as stored, as far as they are neither a
-    /// string nor `null`. With these, the children of such an entry are found later.
-    ///
-    /// Must be called just before the record is kept: it is recorded with the number of the next
-    /// line of the repaired file.
-    fn record_odd_ids(&mut self, record: &Record) {
-        // An id that is a string is in the record already.
-        let odd_id = if record.id.is_some() {
-            None
-        } else {
-            Raw::from_checked(record.bytes).get_some("id")
-        };
-        let odd_parent = record
-            .get(Member::ParentId)
-            .filter(|parent| !parent.is_string() && !parent.is_null());
-        if odd_id.is_none() && odd_parent.is_none() {
-            return;
-        }
-
-        self.odd_ids.push(OddIds {
-            line: LineNo(self.repaired_lines + 1),
-            id: odd_id.map(|id| id.bytes().to_vec()),
-            parent: odd_parent.map(|parent| parent.bytes().to_vec()),
-        });
     }
 }
 

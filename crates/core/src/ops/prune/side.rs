@@ -249,25 +249,19 @@ pub fn read_pruned_file(
     pruned: &dyn ReadAt,
     session_id: &Text,
 ) -> Result<Vec<OperationRecords>, PrunedFileError> {
-    let mut operations = None;
-    let mut records = Vec::new();
-    let mut number = 0;
-    for_each_line(pruned, 0..pruned.len(), |line| {
-        number += 1;
-        // The first line lists the operations. In a file of an earlier version, it is a record.
-        if number == 1 {
-            operations = parse_operations(line.bytes, session_id)?;
-            if operations.is_some() {
-                return Ok::<(), PrunedFileError>(());
-            }
-        }
-        let is_blank = line.bytes.trim_ascii().is_empty();
-        if !is_blank {
-            records.push(PrunedRecord::parse(line, LineNo(number))?);
-        }
-        Ok(())
-    })?;
+    let mut lines = PrunedLines {
+        session_id,
+        line_count: 0,
+        operations: None,
+        records: Vec::new(),
+    };
+    for_each_line(pruned, 0..pruned.len(), |line| lines.read_line(line))?;
 
+    let PrunedLines {
+        operations,
+        records,
+        ..
+    } = lines;
     let Some(operations) = operations else {
         // An earlier version pruned only payloads, and listed no operations.
         if records.is_empty() {
@@ -282,6 +276,39 @@ pub fn read_pruned_file(
     };
 
     split_by_operation(operations, records)
+}
+
+/// The lines of a pruned file, read one after another.
+struct PrunedLines<'a> {
+    /// The session that the file must belong to.
+    session_id: &'a Text<'a>,
+    /// The number of the lines that were read.
+    line_count: u32,
+    /// The operations of the first line. `None` if it has none, as in files of an earlier version,
+    /// in which the first line is a record.
+    operations: Option<Vec<Operation>>,
+    /// The records of the other lines, in the order of the file.
+    records: Vec<PrunedRecord>,
+}
+
+impl PrunedLines<'_> {
+    /// Reads the next line: the operations if it is the first line and lists them, and otherwise a
+    /// record. Blank lines are skipped.
+    fn read_line(&mut self, line: Line) -> Result<(), PrunedFileError> {
+        self.line_count += 1;
+        if self.line_count == 1 {
+            self.operations = parse_operations(line.bytes, self.session_id)?;
+            if self.operations.is_some() {
+                return Ok(());
+            }
+        }
+        let is_blank = line.bytes.trim_ascii().is_empty();
+        if !is_blank {
+            let record = PrunedRecord::parse(line, LineNo(self.line_count))?;
+            self.records.push(record);
+        }
+        Ok(())
+    }
 }
 
 /// Assigns the records to the operations of the first line. Each operation has its number of
