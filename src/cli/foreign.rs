@@ -319,7 +319,8 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
         .retain(|file| file.is_given || !import::is_internal_log(&file.path));
     let mut projects = Vec::new();
     for path in &paths {
-        if path.is_dir() && !has_foreign_sessions(path, &found.files) {
+        let is_project = path.is_dir() && !has_foreign_sessions(path, &found.files);
+        if is_project && !projects.contains(path) {
             projects.push(path.clone());
         }
     }

@@ -31,7 +31,7 @@ pub struct FoundSessions {
     /// The scope that contains these sessions.
     pub scope: Scope,
     /// The note for the user if the arguments lead to no session; `None` if they lead to some, or
-    /// if a failure says so. It has been printed, unless the caller also searches elsewhere.
+    /// if a failure says so. [`expand_arguments`] and [`expand_arguments_to_read`] have printed it.
     pub none_found_note: Option<String>,
 }
 
@@ -497,7 +497,7 @@ pub fn find_copies(argument: &Path, ui: &Ui) -> Result<SessionCopies, Failure> {
         Err(error) => error,
     };
     let Some(id) = error.id_of_copies() else {
-        let failure = name_failure(error, ui);
+        let failure = name_failure(error, ui).with_path(argument.to_string_lossy());
         return Err(suggest_sessions(argument, failure, ui));
     };
     Ok(SessionCopies {

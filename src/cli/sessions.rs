@@ -99,8 +99,8 @@ impl SessionsArgs {
     /// Finds the sessions of pi and oh-my-pi, or of the agents that [`SessionsArgs::sources`]
     /// names. A path may lead to a session of any agent, unless `--source` names some.
     ///
-    /// `period` leaves out older files of pi and oh-my-pi; without `--source`, also those of other
-    /// agents among the paths.
+    /// `period` leaves out older files of pi and oh-my-pi, and of any agent among the paths; not in
+    /// the stores of other agents, nor if `--source` names only these.
     pub fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         let Some(sources) = self.sources(ui)? else {
             return self.find_own_sessions(period, ui);

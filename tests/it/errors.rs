@@ -891,6 +891,11 @@ fn the_order_of_arguments_is_in_the_hint() {
         let refused = said(line);
         assert!(!refused.contains("comes first"), "{line}: {refused}");
     }
+    let joined = s.pisess("join two-branches").real().fails(2);
+    assert!(
+        joined.contains("did you mean two-branches.jsonl?"),
+        "{joined}"
+    );
     let after_option = s.pisess("tree --filter all two-branches").real().fails(2);
     assert!(
         after_option.contains("did you mean two-branches.jsonl?"),

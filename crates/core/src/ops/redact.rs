@@ -165,8 +165,8 @@ impl<'c> RedactedCopy<'c> {
 /// for, wherever they are. The second pass has the secrets of the first as values, and so finds
 /// them in places where no rule recognizes them: `TOKEN=abc…` shows that `abc…` is a secret.
 ///
-/// Afterwards, the search of `redactor` is narrow: it has these secrets as values, and skips the
-/// lines without one (see `SecretSearch::narrow_with`).
+/// Afterwards, the search of `redactor` is narrow: it has these secrets as values, and skips lines
+/// without a value, a home directory or a name (see `SecretSearch::narrow_with`).
 fn search_in_two_passes(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
@@ -312,15 +312,15 @@ fn lines_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = LineToNumber<
 /// A text that is a secret in one place and may be ordinary in another remains on purpose. Such
 /// texts are not returned, but set in `report` as [`RedactionReport::kept_ordinary`].
 ///
-/// Afterwards, the search of `redactor` is narrow: it skips the lines without one of the secrets
-/// (see `SecretSearch::narrow_with`).
+/// Afterwards, the search of `redactor` is narrow: it skips lines without one of the secrets, a home
+/// directory or a name (see `SecretSearch::narrow_with`).
 pub fn find_remaining(
     copy: &dyn ReadAt,
     redactor: &mut Redactor,
     report: &mut RedactionReport,
     workers: usize,
 ) -> io::Result<Vec<FoundSecret>> {
-    // Only lines with a value that was removed are searched: other secrets are found in the source.
+    // Only lines that may have one of these are searched: other secrets are found in the source.
     redactor.search.narrow_with(redactor.found_values());
     let second_report = redact_session(copy, redactor, workers, None)?;
     let mut remaining = Vec::new();

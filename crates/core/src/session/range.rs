@@ -127,7 +127,8 @@ pub fn is_range_form(argument: &str) -> bool {
 /// argument that is an id or a label selects that entry, even with two dots in it. So does `:/TEXT`
 /// if an entry contains all of TEXT, dots included.
 ///
-/// # Errors If an end of a range names no entry, if the two ends are not on one path, in this
+/// # Errors
+/// If an end of a range names no entry, if the two ends are not on one path, in this
 /// order, or if the range contains no entry.
 pub fn resolve_selection(
     reader: &EntryReader,

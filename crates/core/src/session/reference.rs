@@ -163,7 +163,8 @@ struct AppliedSuffix<'r> {
 /// into `@`, `~3` and `^{user}`. An id may end like a suffix, so the longest base counts: suffixes
 /// are removed from the right until what remains names a position.
 ///
-/// # Errors If no suffix is left, and what remains names no position.
+/// # Errors
+/// If no suffix is left, and what remains names no position.
 fn split_reference<'r>(
     reader: &EntryReader,
     reference: &'r str,

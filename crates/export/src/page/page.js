@@ -80,11 +80,11 @@ function formatFixed(value, decimals) {
 /** Returns a cost as `format::format_cost` does. */
 const dollars = (cost, isEstimated) => (isEstimated ? "~" : "") + (cost > 0 && cost < 0.01 ? "<$0.01" : `$${formatFixed(cost, 2)}`);
 
-/** Returns a number of tokens as `format::tokens` does. */
+/** Returns a number of tokens as `format::format_tokens` does. */
 function tokensOf(count) {
   if (count < 999.5) return formatFixed(count, 0);
   const isMillions = count >= 999500, value = count / (isMillions ? 1e6 : 1e3);
-  return formatFixed(value, value < 100 ? 1 : 0) + (isMillions ? "M" : "k");
+  return formatFixed(value, value < 99.95 ? 1 : 0) + (isMillions ? "M" : "k");
 }
 
 /** Returns the id in the address; empty if there is none. */

@@ -327,7 +327,8 @@ impl ContextMessage {
 /// A result is dropped on the thread that made it, unless that thread has ended: if another one
 /// freed it, both would wait for the allocator (see [`Spent`]).
 ///
-/// # Errors If a message cannot be read. `take` is not called for the messages of its batch, or
+/// # Errors
+/// If a message cannot be read. `take` is not called for the messages of its batch, or
 /// later ones.
 pub fn read_in_order<'b, T: Send>(
     messages: &[&ContextMessage],
