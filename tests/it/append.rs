@@ -46,7 +46,7 @@ fn all_words_in_a_file_of_pi() {
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     3ac9d7e4  ├─ user: Just add a day when it comes out negative.  (8 messages, 1mo)
     ee2b93f5  │  user: Hm. What would you do instead?
-    3de1b752  ├─ user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 messages, 1mo)
+    3de1b752  ├─ user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (13 messages, 1mo)
     b5d60e41  │  user: Good. Please add a test for exactly that evening.
     86e2a1fb  │  user: Now a line for the changelog, for people who don't read code.
     7438758a  • user: How so?  (the leaf is below, not shown)
