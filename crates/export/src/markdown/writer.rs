@@ -49,8 +49,8 @@ struct MarkdownWriter {
     collected: Option<String>,
     /// The fenced block that is open.
     fence: Option<Fence>,
-    /// Whether a block has ended. The next block then begins after a blank line.
-    block_ended: bool,
+    /// Whether the next block begins after a blank line, as it does after the end of a block.
+    needs_blank_line: bool,
     /// Whether the current line has only its prefix and the marker of a quote or an item so far.
     is_at_line_start: bool,
     /// The number of the next item of each open numbered list, outermost first.
@@ -71,7 +71,7 @@ impl MarkdownWriter {
     fn new(display: Display) -> Self {
         MarkdownWriter {
             display,
-            block_ended: true,
+            needs_blank_line: true,
             is_at_line_start: true,
             ..MarkdownWriter::default()
         }
@@ -98,15 +98,15 @@ impl MarkdownWriter {
         }
     }
 
-    /// Begins a block on a new line. If a block has ended before it, a blank line separates the
-    /// two. The first block of a quote or an item stays on the line of the marker.
+    /// Begins a block on a new line, after a blank line if [`Self::needs_blank_line`] is set. The
+    /// first block of a quote or an item stays on the line of the marker.
     fn begin_block(&mut self) {
-        if self.block_ended {
+        if self.needs_blank_line {
             self.push_blank_line();
         } else if !self.is_at_line_start {
             self.break_line();
         }
-        self.block_ended = false;
+        self.needs_blank_line = false;
     }
 
     /// Ends the line, and begins the next one with the prefix.
@@ -339,9 +339,9 @@ impl MarkdownWriter {
         }
         self.line_prefixes.push(" ".repeat(marker.len()));
         self.push(&marker);
-        // The first block of the item is on the line of its marker: `begin_block` then breaks no
-        // line. Set after `push`, which says that the line is no longer at its start.
-        self.block_ended = false;
+        // The first block of the item is on the line of its marker: with these values,
+        // `begin_block` breaks no line. Set after `push`, which clears `is_at_line_start`.
+        self.needs_blank_line = false;
         self.is_at_line_start = true;
     }
 
@@ -382,7 +382,7 @@ impl MarkdownWriter {
             }
             Tag::Fold | Tag::Tool => {
                 // After a blank line, so that this is HTML again.
-                self.block_ended = true;
+                self.needs_blank_line = true;
                 self.begin_block();
                 self.push("</details>");
             }
@@ -394,9 +394,9 @@ impl MarkdownWriter {
         }
         // Items follow each other without a blank line.
         if tag == Tag::Item {
-            self.block_ended = false;
+            self.needs_blank_line = false;
         } else if is_block(tag) || matches!(tag, Tag::Fold | Tag::Tool) {
-            self.block_ended = true;
+            self.needs_blank_line = true;
         }
     }
 
@@ -418,12 +418,13 @@ impl MarkdownWriter {
         !line_above.trim_start_matches(['>', ' ']).starts_with('|')
     }
 
-    /// Closes an element while text is collected. If `tag` is the collected element itself, its
-    /// text is written: a summary or the head line of a tool begins `<details>`, and any other text
-    /// becomes inline code. An element within the collected one, which is not collected itself, has
-    /// no effect.
+    /// Closes an element while text is collected, which is written only now: the summary of a fold
+    /// or the head line of a tool begins `<details>`, and any other text becomes inline code.
+    ///
+    /// Does nothing for an element within the collected one, whose text is a part of that text.
     fn close_collected(&mut self, tag: Tag) {
-        if !is_collected(tag) {
+        let is_within_collected = !is_collected(tag);
+        if is_within_collected {
             return;
         }
         let collected = self.collected.take().unwrap_or_default();
@@ -437,8 +438,9 @@ impl MarkdownWriter {
                 // the subject (see `head_marks`), because code cannot contain tags.
                 let call = collected.replace(|c: char| c < ' ', "");
                 self.push(&inline_code(&call));
-                self.block_ended = true;
+                self.needs_blank_line = true;
             }
+            // A summary or a head line.
             _ => self.begin_details(&collected),
         }
     }
@@ -455,12 +457,12 @@ impl MarkdownWriter {
         }
 
         // A blank line precedes the HTML, whatever is before it.
-        self.block_ended = true;
+        self.needs_blank_line = true;
         self.begin_block();
         self.push(&format!("<details><summary>{summary}</summary>"));
         // A blank line also follows it, before the next block: it ends the HTML block, so that
         // Markdown is read after it.
-        self.block_ended = true;
+        self.needs_blank_line = true;
     }
 
     /// Returns the Markdown, which ends in one line break unless it is empty.

@@ -9,12 +9,11 @@ use memchr::memchr;
 pub(super) struct Fence {
     /// The backticks of the opening line, which also end the block.
     marks: String,
-    /// The number of line breaks that are not written yet: at first 1, for the break after the
-    /// opening line, and later those at the end of the text so far. They are written before the
-    /// next text, or before the closing line.
+    /// Whether text was written. Until then, the break after the opening line is not written.
+    has_text: bool,
+    /// The number of line breaks at the end of the text so far, which are not written yet. If the
+    /// block ends without any, one is added.
     pending_breaks: usize,
-    /// Whether no line with text was written yet.
-    is_empty: bool,
 }
 
 /// Whether the text of the element is written in a fence.
@@ -71,25 +70,22 @@ impl MarkdownWriter {
         }
 
         let marks = "`".repeat(usize::max(longest_run + 1, 3));
-        // A blank line precedes the fence: so `begin_block` is made to believe that a block has
-        // ended. Not directly after the marker of a quote or an item, where the line is still at
-        // its start: an item that begins with a blank line is empty.
+        // A blank line precedes the fence, but not directly after the marker of a quote or an item,
+        // where the line is still at its start: an item that begins with a blank line is empty.
         if !self.is_at_line_start {
-            self.block_ended = true;
+            self.needs_blank_line = true;
         }
         self.begin_block();
         self.push(&format!("{marks}{language}"));
         self.fence = Some(Fence {
             marks,
-            // The break after the opening line.
-            pending_breaks: 1,
-            is_empty: true,
+            has_text: false,
+            pending_breaks: 0,
         });
     }
 
-    /// Writes text in the open fence as it is. Line breaks at the end of the text are not written
-    /// yet, but counted in [`Fence::pending_breaks`]: what is written before the next text or the
-    /// closing line depends on what follows.
+    /// Writes text in the open fence as it is. Line breaks at its end are only counted, in
+    /// [`Fence::pending_breaks`], because only the end of the block shows whether they suffice.
     pub(super) fn write_fenced_text(&mut self, text: &str) {
         let Some(fence) = &mut self.fence else {
             return;
@@ -105,10 +101,12 @@ impl MarkdownWriter {
             return;
         }
 
-        fence.is_empty = false;
-        let breaks_to_write = fence.pending_breaks;
+        // The break after the opening line, if this is the first text.
+        let opening_break = if fence.has_text { 0 } else { 1 };
+        let breaks_before = opening_break + fence.pending_breaks;
+        fence.has_text = true;
         fence.pending_breaks = last_breaks;
-        self.break_lines(breaks_to_write);
+        self.break_lines(breaks_before);
         if self.line_prefixes.is_empty() {
             // Without prefixes, the lines are written as they are, with the line breaks of the
             // text.
@@ -128,20 +126,14 @@ impl MarkdownWriter {
         let Some(fence) = self.fence.take() else {
             return;
         };
-        // In a block without text, the break after the opening line is still pending. All other
-        // pending breaks are the end of the text.
-        let breaks_of_opening_line = if fence.is_empty { 1 } else { 0 };
-        let text_ends_with_break = fence.pending_breaks > breaks_of_opening_line;
-        // The closing line begins with a break below. If the text ends with one, it is the same.
-        let breaks_before = if text_ends_with_break {
-            fence.pending_breaks - 1
-        } else {
-            fence.pending_breaks
-        };
-        self.break_lines(breaks_before);
-        self.break_line();
+        // The break after the opening line, which is written with the first text.
+        if !fence.has_text {
+            self.break_line();
+        }
+        // If the text does not end with a line break, one is added.
+        self.break_lines(usize::max(fence.pending_breaks, 1));
         self.push(&fence.marks);
-        self.block_ended = true;
+        self.needs_blank_line = true;
     }
 
     /// Ends the line this many times: the lines between are empty, except for their prefixes.
