@@ -61,8 +61,8 @@ pub fn has_steps(contents: &Contents) -> bool {
     })
 }
 
-/// Writes the trajectory of the path from the root to the leaf. `path` is the path of the session
-/// file. `workers` threads make the steps.
+/// Writes the exported path of a session as a trajectory, the JSON object of the format ATIF.
+/// `path` is the path of the session file. `workers` threads make the steps.
 ///
 /// The trajectory of a sub-agent is embedded if a tool result names the sub-agent. The result may
 /// be on the path, or in the trajectory of another embedded sub-agent.
@@ -242,9 +242,9 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     /// Writes a step under the next number. Adds its usage to the sums, and the sub-agents that it
     /// names to `named_sub_agents`.
     ///
-    /// A result may be in two steps: in the step of its call, which comes first, and in a step of
-    /// its own. The first adds the result to `own_step_results` if it does not count the usage of
-    /// the result. Only then, the second is written.
+    /// Skips the step of a tool result if the step of the call, which comes first, contains the
+    /// result and counted its usage. A step that contains a result without counting its usage has
+    /// the result in its `own_step_results`.
     fn write_step(&mut self, step: TrajectoryStep) -> io::Result<()> {
         if let Some(result) = step.repeated_result {
             let needs_own_step = self.own_step_results.remove(&result);
@@ -326,14 +326,17 @@ struct PlannedEntry {
 const NO_THINKING_LEVEL: u32 = 0;
 
 impl TrajectoryPlan {
-    /// Plans the trajectory of a path. It is an error if the compactions keep more than
-    /// [`MOST_COPIES`] times as many entries as the path has.
+    /// Plans the trajectory of a path: its entries in order, and after each compaction, copies of
+    /// the entries that it kept, because the agent sends those to the model again.
+    ///
+    /// It is an error if all compactions together keep more than [`MOST_COPIES`] times as many
+    /// entries as the path has.
     fn new(path: &[EntryIx], contents: &Contents, fork_time_ms: i64) -> io::Result<TrajectoryPlan> {
         let session = contents.session;
         let reader = EntryReader::new(session, contents.file);
-        let mut path_positions = vec![OFF_PATH; session.entries.len()];
+        let mut path_positions = vec![None; session.entries.len()];
         for (position, ix) in path.iter().enumerate() {
-            path_positions[ix.index()] = position;
+            path_positions[ix.index()] = Some(position);
         }
 
         let mut plan = TrajectoryPlan {
@@ -359,7 +362,7 @@ impl TrajectoryPlan {
             let Some(kept_start) = first_kept_position(ix, &path_positions, &reader)? else {
                 continue;
             };
-            // A compaction that keeps nothing names itself, and `OFF_PATH` is above any position.
+            // A compaction that keeps nothing names itself.
             if kept_start >= position {
                 continue;
             }
@@ -425,16 +428,13 @@ impl TrajectoryPlan {
     }
 }
 
-/// The position of an entry that is not on the path. It is greater than any position on it.
-const OFF_PATH: usize = usize::MAX;
-
-/// Returns the position on the path of the first entry that a compaction keeps; [`OFF_PATH`] if
-/// that entry is not on the path. `None` if `ix` is not a compaction, or names no existing entry.
+/// Returns the position on the path of the first entry that a compaction keeps. `None` if `ix` is
+/// not a compaction, or if the entry that it names is not on the path.
 ///
-/// `path_positions` has, for each entry of the session, its position on the path or [`OFF_PATH`].
+/// `path_positions` has the position of each entry of the session that is on the path.
 fn first_kept_position(
     ix: EntryIx,
-    path_positions: &[usize],
+    path_positions: &[Option<usize>],
     reader: &EntryReader,
 ) -> io::Result<Option<usize>> {
     let session = reader.session();
@@ -448,7 +448,7 @@ fn first_kept_position(
             // A native snapshot names the last entry that it covers instead.
             .or_else(|| native::first_kept_entry(session, ix, entry))
     })?;
-    Ok(first_kept.map(|kept| path_positions[kept.index()]))
+    Ok(first_kept.and_then(|kept| path_positions[kept.index()]))
 }
 
 /// Returns the model of the last reply on the path, as `provider/model`. `None` if there is no

@@ -278,28 +278,38 @@ fn push_line(line: &DiffLine, language: Option<&'static Language>, writer: &mut 
     }
     writer.write(None, line.sign_text);
 
-    // The offset of the next piece in the text: the pieces follow one another.
-    let mut piece_start = 0;
-    let mut push_piece = |word_kind: Option<WordKind>, piece: &str| {
-        let piece_end = piece_start + piece.len();
-        // The part of the changed text that is in this piece, which may be empty: offsets in the
-        // piece.
-        let changed_start = line.changed.start.clamp(piece_start, piece_end) - piece_start;
-        let changed_end = line.changed.end.clamp(piece_start, piece_end) - piece_start;
-        writer.write(word_kind, &piece[..changed_start]);
-        if changed_start < changed_end {
-            writer.markup.open(Tag::Changed);
-            writer.write(word_kind, &piece[changed_start..changed_end]);
-            writer.markup.close();
-        }
-        writer.write(word_kind, &piece[changed_end..]);
-        piece_start = piece_end;
-    };
     match language {
-        Some(language) => each_word(line.text, language, &mut push_piece),
-        None => push_piece(None, line.text),
+        Some(language) => {
+            let mut word_start = 0;
+            each_word(line.text, language, &mut |word_kind, word| {
+                let word_end = word_start + word.len();
+                push_line_piece(line, word_start..word_end, word_kind, writer);
+                word_start = word_end;
+            });
+        }
+        None => push_line_piece(line, 0..line.text.len(), None, writer),
     }
     writer.write(None, "\n");
+}
+
+/// Appends the text of a line in the range `piece`, all of one kind. What of it is changed becomes
+/// an element.
+fn push_line_piece(
+    line: &DiffLine,
+    piece: Range<usize>,
+    word_kind: Option<WordKind>,
+    writer: &mut SectionWriter,
+) {
+    // The changed part of the line may begin before the piece, or end after it.
+    let changed_start = line.changed.start.clamp(piece.start, piece.end);
+    let changed_end = line.changed.end.clamp(piece.start, piece.end);
+    writer.write(word_kind, &line.text[piece.start..changed_start]);
+    if changed_start < changed_end {
+        writer.markup.open(Tag::Changed);
+        writer.write(word_kind, &line.text[changed_start..changed_end]);
+        writer.markup.close();
+    }
+    writer.write(word_kind, &line.text[changed_end..piece.end]);
 }
 
 #[cfg(test)]

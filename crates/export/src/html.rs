@@ -141,14 +141,10 @@ impl Html {
         self.open_element(element, &attributes);
     }
 
-    /// Opens a link to this address, or a span if `is_link` is false. Returns the name of the HTML
-    /// element to close.
-    fn open_link(&mut self, tag: Tag, address: &str, is_link: bool) -> &'static str {
+    /// Opens a link to an address that the caller has checked. Returns the name of the HTML element
+    /// to close.
+    fn open_link(&mut self, tag: Tag, address: &str) -> &'static str {
         let (_, class) = tag.element();
-        if !is_link {
-            self.open_element("span", &[("class", class)]);
-            return "span";
-        }
         let attributes = [
             ("class", class),
             ("href", address),
@@ -156,6 +152,14 @@ impl Html {
         ];
         self.open_element("a", &attributes);
         "a"
+    }
+
+    /// Opens a span in place of a link that leads nowhere. Returns the name of the HTML element to
+    /// close.
+    fn open_span(&mut self, tag: Tag) -> &'static str {
+        let (_, class) = tag.element();
+        self.open_element("span", &[("class", class)]);
+        "span"
     }
 
     /// Opens a row of images. The row scrolls, so it must be reachable by keys.
@@ -246,13 +250,14 @@ fn html_of_events<'m>(
 
         match event {
             Event::Text(text) => html.push_escaped(text),
-            Event::Open(Tag::Link, address) => {
-                let is_link = is_allowed_address(address);
-                open_elements.push(html.open_link(Tag::Link, address, is_link));
+            Event::Open(tag @ Tag::Link, address) if is_allowed_address(address) => {
+                open_elements.push(html.open_link(tag, address));
             }
-            Event::Open(tag @ (Tag::Entry | Tag::Call), number) => {
-                let is_link = is_in_document(number);
-                open_elements.push(html.open_link(tag, &format!("#e{number}"), is_link));
+            Event::Open(tag @ (Tag::Entry | Tag::Call), number) if is_in_document(number) => {
+                open_elements.push(html.open_link(tag, &format!("#e{number}")));
+            }
+            Event::Open(tag @ (Tag::Link | Tag::Entry | Tag::Call), _) => {
+                open_elements.push(html.open_span(tag));
             }
             Event::Open(Tag::Image, value) => {
                 open_elements.push(html.open_figure(value, images));

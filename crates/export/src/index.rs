@@ -10,7 +10,7 @@ use super::source::Contents;
 use super::source::cut;
 use super::typed::Author;
 use super::view_parts::{ChangedLines, EditFact, EntryFacts};
-use super::work::changed_files;
+use super::work::file_changes;
 use foldhash::HashMap;
 use pisess_core::ops::branches::find_branches;
 use pisess_core::ops::rows::{EntryRow, Tone};
@@ -479,8 +479,9 @@ impl LateFacts {
 /// Returns pairs `[number of an entry, number of a file that it wrote or edited]`, as JSON.
 fn changed_file_pairs(contents: &Contents) -> Vec<Vec<u8>> {
     let mut pairs = Vec::new();
-    for [entry, file] in changed_files(contents) {
-        pairs.push(format!("[{entry},{file}]").into_bytes());
+    for change in file_changes(contents) {
+        let pair = format!("[{},{}]", change.entry_number, change.file_number);
+        pairs.push(pair.into_bytes());
     }
     pairs
 }

@@ -219,9 +219,13 @@ impl<'a> Contents<'a> {
         let path = self.part.path_range();
         let mut entries = self.entries_of_part();
         cuts.retain_last(session, path, &mut entries);
+
+        // The calls are found before a filter removes entries: a result that is shown needs its
+        // call, which may be in a hidden reply.
         let calls = session.collected.tool_calls.iter();
         self.calls = self.sorted_call_entries(&entries, calls.map(|call| (call.entry, call.id)));
 
+        // The results are found afterwards: a call links only to a result that is shown.
         cuts.retain_shown(session, path, &mut entries);
         let results = session.collected.tool_results.iter();
         self.results =
@@ -259,9 +263,10 @@ impl<'a> Contents<'a> {
         self.entry_numbers = entry_numbers;
     }
 
-    /// Returns those of the calls or results that have an id and are of one of these entries,
-    /// sorted by the id of the call, then by entry. The iterator gives the entry of each, and where
-    /// the id of the call is stored. `entries` is in file order.
+    /// Returns those of the calls or results that have an id and are in one of `entries`, sorted by
+    /// the id of the call, then by entry. `entries` is in file order.
+    ///
+    /// `calls_or_results` has the entry of each, and where the session stores the id of the call.
     fn sorted_call_entries(
         &self,
         entries: &[EntryIx],
@@ -376,6 +381,7 @@ impl<'a> Contents<'a> {
         let omitted_count = match self.cuts.last_entries {
             Some(_) => self
                 .path_from_first_request()
+                .iter()
                 .filter(|entry| !entry.is_kept)
                 .count(),
             None => 0,
@@ -383,12 +389,11 @@ impl<'a> Contents<'a> {
         self.cuts.omission_note(omitted_count, other_branches)
     }
 
-    /// Iterates over the path from its first request on: over the entries that the cut to the last
-    /// entries keeps, and those that it leaves out. Without such a cut, all of them are kept.
+    /// Returns the entries of the path from its first request on, or all of them if there is no
+    /// request. Each entry has whether the cut to the last entries keeps it.
     ///
-    /// What precedes the first request is left out here, because readers do not miss it. Without a
-    /// request, the iterator begins at the root.
-    fn path_from_first_request(&self) -> impl Iterator<Item = PathEntry> {
+    /// What precedes the first request is not included, because readers do not miss it.
+    fn path_from_first_request(&self) -> Vec<PathEntry> {
         let session = self.session;
         let path = self.part.path_range().entries(session);
         // `None` if there is no cut. Sorted, as the binary search below requires.
@@ -399,15 +404,16 @@ impl<'a> Contents<'a> {
         let first_request = path
             .iter()
             .position(|&ix| session.entry(ix).flags.contains(Flags::USER_REQUEST));
-        path.into_iter()
-            .skip(first_request.unwrap_or(0))
-            .map(move |ix| PathEntry {
-                ix,
-                is_kept: match &kept {
-                    Some(kept) => kept.binary_search(&ix).is_ok(),
-                    None => true,
-                },
-            })
+
+        let mut entries = Vec::new();
+        for &ix in &path[first_request.unwrap_or(0)..] {
+            let is_kept = match &kept {
+                Some(kept) => kept.binary_search(&ix).is_ok(),
+                None => true,
+            };
+            entries.push(PathEntry { ix, is_kept });
+        }
+        entries
     }
 
     /// Whether thinking is left out only so that the export is small enough.
@@ -415,8 +421,8 @@ impl<'a> Contents<'a> {
         self.cuts.omits_thinking && !self.requested_cuts.omits_thinking
     }
 
-    /// Returns the gap before each entry of the exported path, and last, the gap after its end: the
-    /// gap at index N is before the entry at the position N.
+    /// Counts what is left out between the entries of the exported path. The gap at index N is
+    /// before the entry at the position N; the last gap is after the end of the path.
     ///
     /// Only what the size limit omits is counted, and not what the user asked to leave out: entries
     /// between the first request and the last entries, and tool calls.
@@ -431,8 +437,8 @@ impl<'a> Contents<'a> {
         // walked at once. `position` is that of the next entry in the exported path, and so the
         // index of the gap before that entry. Only the exported path may begin before the first
         // request; the walk begins at the request in both.
-        let mut whole_path = self.path_from_first_request().peekable();
-        let first_ix = whole_path.peek().map(|entry| entry.ix);
+        let whole_path = self.path_from_first_request();
+        let first_ix = whole_path.first().map(|entry| entry.ix);
         let first_position = exported_path.iter().position(|&ix| Some(ix) == first_ix);
         let mut position = first_position.unwrap_or(0);
         for entry in whole_path {

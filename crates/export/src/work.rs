@@ -27,9 +27,9 @@ impl Work {
     /// Adds up the prompts, calls and times of the exported entries. `contents` must be without
     /// cuts.
     ///
-    /// `counted` are the entries of `counted_session`, which may differ from `contents.session`: it
-    /// is the same session before entries were pruned from it. An entry of it is found in the
-    /// export by its line number. An entry without a line, or that is not exported, does not count.
+    /// `counted` are the entries of `counted_session`, which is the session before entries were
+    /// pruned from it, if any were. Each is found in the export by its line number. An entry
+    /// without a line, or that is not exported, does not count.
     pub fn add_up(
         contents: &Contents,
         counted_session: &Session,
@@ -69,12 +69,20 @@ impl Work {
     }
 }
 
-/// Returns which exported entries wrote or edited which files: pairs of the number of an entry and
-/// the number of a file. The files are numbered from 0, in the order of the first change.
-pub fn changed_files(contents: &Contents) -> Vec<[u32; 2]> {
+/// That an exported entry wrote or edited a file.
+pub struct FileChange {
+    /// The number of the exported entry.
+    pub entry_number: u32,
+    /// The number of the file, from 0, in the order in which files were first changed.
+    pub file_number: u32,
+}
+
+/// Returns which exported entries wrote or edited which files. An entry with several calls for a
+/// file has several changes of it.
+pub fn file_changes(contents: &Contents) -> Vec<FileChange> {
     let session = contents.session;
     let mut file_numbers = foldhash::HashMap::default();
-    let mut pairs = Vec::new();
+    let mut changes = Vec::new();
     for call in &session.collected.counted_calls {
         let Some(entry_number) = contents.entry_number(call.entry) else {
             continue;
@@ -86,7 +94,10 @@ pub fn changed_files(contents: &Contents) -> Vec<[u32; 2]> {
         let file_number = *file_numbers
             .entry(session.bytes(path))
             .or_insert(next_number);
-        pairs.push([entry_number, file_number]);
+        changes.push(FileChange {
+            entry_number,
+            file_number,
+        });
     }
-    pairs
+    changes
 }
