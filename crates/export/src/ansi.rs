@@ -17,24 +17,26 @@ pub struct Style {
     pub link: Option<String>,
 }
 
-/// Calls `put` with the pieces of `text`, in order, each with its style; some may be empty.
-pub fn each_styled_piece<'a>(text: &'a str, put: &mut dyn FnMut(&Style, &'a str)) {
-    each_styled_piece_of_part(text, &mut Style::default(), put);
+/// Divides terminal output into pieces of one style, without the escape sequences. Calls
+/// `write_piece` with each piece, in order; some may be empty.
+pub fn each_styled_piece<'a>(text: &'a str, write_piece: &mut dyn FnMut(&Style, &'a str)) {
+    each_styled_piece_of_part(text, &mut Style::default(), write_piece);
 }
 
-/// Calls `put` with the pieces of one part of a text, for a caller that has the text in parts.
+/// Divides one part of terminal output into pieces of one style, for a caller that decodes a long
+/// text in parts. Calls `write_piece` with each piece, in order.
 ///
 /// On entry, `style` is the style at the start of the part; on return, the style at its end. The
-/// caller keeps `style` for the next part, so that a colour continues there. A carriage return
-/// overwrites only text of the same part. Parts end with lines, except in very long lines.
+/// caller passes the same `style` with the next part, so that a colour continues there. Parts end
+/// with lines, except in very long lines: only there, a carriage return overwrites too little.
 pub fn each_styled_piece_of_part<'a>(
     part: &'a str,
     style: &mut Style,
-    put: &mut dyn FnMut(&Style, &'a str),
+    write_piece: &mut dyn FnMut(&Style, &'a str),
 ) {
     // Most output has no escape, carriage return or backspace.
     if memchr::memchr3(b'\x1b', b'\r', b'\x08', part.as_bytes()).is_none() {
-        return put(style, part);
+        return write_piece(style, part);
     }
     for line in part.split_inclusive('\n') {
         let line_end = line.trim_end_matches(['\r', '\n']).len();
@@ -45,10 +47,10 @@ pub fn each_styled_piece_of_part<'a>(
         };
         // Overwritten text is not shown, but its colours and links still apply.
         each_line_piece(&line[..visible_start], style, &mut |_, _| ());
-        each_line_piece(&line[visible_start..line_end], style, put);
+        each_line_piece(&line[visible_start..line_end], style, write_piece);
         if line.ends_with('\n') {
             // A line break has no style.
-            put(&Style::default(), "\n");
+            write_piece(&Style::default(), "\n");
         }
     }
 }
@@ -59,20 +61,24 @@ pub fn each_styled_piece_of_part<'a>(
 /// A sequence that is cut short matches, too, up to where the text of the sequence ends.
 const SEQUENCE: &str = r"\x1b(?:\[[^@-~]*[@-~]?|[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])?|\x08";
 
-/// Calls `put` with the pieces of a line between its control sequences. Each sequence for colours
-/// or links changes `style`; all sequences are left out.
-fn each_line_piece<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&Style, &'a str)) {
+/// Calls `write_piece` with the pieces of a line between its escape sequences. Each sequence for
+/// colours or links changes `style`; no sequence is part of a piece.
+fn each_line_piece<'a>(
+    line: &'a str,
+    style: &mut Style,
+    write_piece: &mut dyn FnMut(&Style, &'a str),
+) {
     static SEQUENCES: LazyLock<Regex> = LazyLock::new(|| Regex::new(SEQUENCE).expect("a constant"));
     let mut piece_start = 0;
     for sequence in SEQUENCES.find_iter(line) {
-        put(style, &line[piece_start..sequence.start()]);
+        write_piece(style, &line[piece_start..sequence.start()]);
         piece_start = sequence.end();
 
         if let Some(codes) = colour_codes(sequence.as_str()) {
             // In markup, a colour is the kind of a word.
             apply_colour_codes(codes, &mut style.word_kind);
         } else if let Some(address) = link_address(sequence.as_str()) {
-            // A fragment is refused: a command cannot mean an element of the page.
+            // A fragment such as `#e1` would link to an element of the page, which no command knows.
             let is_allowed = is_allowed_address(address) && !address.starts_with('#');
             style.link = if is_allowed {
                 Some(address.to_owned())
@@ -81,7 +87,7 @@ fn each_line_piece<'a>(line: &'a str, style: &mut Style, put: &mut dyn FnMut(&St
             };
         }
     }
-    put(style, &line[piece_start..]);
+    write_piece(style, &line[piece_start..]);
 }
 
 /// Returns the codes of a sequence that selects colours: `1;31` of `ESC [1;31m`. `None` for any
@@ -120,6 +126,7 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
             22 => *word_kind = word_kind.filter(|kind| *kind != WordKind::BOLD),
             30..=37 => *word_kind = Some(WordKind::from_colour(code - 30)),
             90..=97 => *word_kind = Some(WordKind::from_colour(code - 90)),
+            // A text colour, which the codes after this one describe.
             38 => {
                 if let Some(colour) = read_extended_colour(&mut codes) {
                     // The colours from 8 on are bright.

@@ -72,8 +72,8 @@ pub fn push_short_block(
     push_block(text, name, language, LATER_SECTION, markup);
 }
 
-/// Appends a block of code in sections. `first_section` limits the first one, [`LATER_SECTION`] the
-/// others.
+/// Appends a block of code in sections: a page shows only the first one until the reader asks for
+/// more. `first_section` limits the first one, [`LATER_SECTION`] the others.
 fn push_block(
     text: &str,
     name: &str,

@@ -23,9 +23,10 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// Returns the commits that the output of a call reports. `arguments` are the arguments of the
-/// call. There are no commits if the command in them does not run `git`: the output is then not
-/// read. It is given in parts, of which each ends at the end of a line, except within a line longer
+/// Returns the commits that the output of a tool call reports, in lines of `git commit`. If the
+/// command in the `arguments` of the call does not run `git`, the output is not read.
+///
+/// `output` has the output in parts. A part ends with a line, except within a line that is longer
 /// than a part.
 pub fn find_commits<T: AsRef<str>>(
     arguments: Raw,

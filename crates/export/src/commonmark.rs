@@ -366,6 +366,7 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
                 self.open_link(&dest_url);
                 self.markup.push_text("🖼 ");
             }
+            // None of the others is enabled in `parser_options`.
             _ => self.markup.open(Tag::Paragraph),
         }
     }

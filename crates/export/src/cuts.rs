@@ -37,7 +37,8 @@ impl Cuts {
     }
 
     /// Removes the entries of kinds that the filter does not show or the user does not want.
-    /// `entries` is and stays in file order; `path` decides which branch a filter calls active.
+    /// `entries` is and stays in file order. The end of `path` counts as the leaf, which a filter
+    /// shows even if it is a reply without text.
     pub(super) fn retain_shown(
         &self,
         session: &Session,

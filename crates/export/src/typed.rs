@@ -284,7 +284,7 @@ fn has_columns(paragraph: &str) -> bool {
     let mut table_rows = 0;
     for line in paragraph.lines() {
         let content = line.trim_start();
-        if line.contains(['\t']) || content.contains("   ") || content.contains(is_box_line) {
+        if line.contains(['\t']) || content.contains("   ") || content.contains(draws_box) {
             return true;
         }
         if content.starts_with('|') {
@@ -299,7 +299,8 @@ fn has_columns(paragraph: &str) -> bool {
     false
 }
 
-fn is_box_line(c: char) -> bool {
+/// Whether a character draws a line or a block of a box, such as `│` or `█`.
+fn draws_box(c: char) -> bool {
     ('\u{2500}'..='\u{259f}').contains(&c)
 }
 

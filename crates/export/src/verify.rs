@@ -47,10 +47,12 @@ pub enum Rendition {
     Messages,
 }
 
-/// Returns the indexes of the values that are in an export. A correct export contains none of them.
+/// Searches a written export for values that were to be redacted. Returns the indexes of those that
+/// it contains: none, unless redaction has failed.
 ///
-/// Only text that comes from the session is searched. In a page, this is the pieces, the id, the
-/// title and the prose. In a static page, it is everything except the style.
+/// Only text that comes from the session is searched. In a page, this is the pieces (the elements
+/// with compressed entries), the id, the title and the prose. In a static page, it is everything
+/// except the style.
 pub fn find_leaked_values(
     format: Rendition,
     written: &dyn ReadAt,
@@ -288,8 +290,8 @@ struct SpellingSearcher {
 }
 
 impl SpellingSearcher {
-    /// Makes a searcher for the values that apply to this spelling. `None` if there are none, or if
-    /// all are too short (see [`SHORTEST_SPELLED`]).
+    /// Makes a searcher for the values that are searched for in this spelling. `None` if there are
+    /// none, or if all are too short (see [`SHORTEST_SPELLED`]).
     fn new(spelling: Spelling, values: &[SecretValue]) -> Option<SpellingSearcher> {
         let mut value_indexes = Vec::new();
         let mut spelled_values = Vec::new();
@@ -309,9 +311,9 @@ impl SpellingSearcher {
             }
         }
 
-        // A value must be in the window as a whole, so the overlap is the longest text that
-        // `ValueSearch` recognizes as a value. That text is percent-encoded, with three characters
-        // (`%2F`) per byte.
+        // Text is searched in windows. A value must be in one of them as a whole, so a window
+        // overlaps the one before it by the longest text that `ValueSearch` recognizes as a value.
+        // That text is percent-encoded, with three characters (`%2F`) per byte.
         let longest_value = spelled_values.iter().map(|value| value.bytes.len()).max()?;
         let overlap_len = "%2F".len() * longest_value;
         Some(SpellingSearcher {
@@ -324,8 +326,8 @@ impl SpellingSearcher {
         })
     }
 
-    /// Adds whole lines of an export to the window, in the spelling of this searcher, and searches
-    /// the window when it is full.
+    /// Adds whole lines of an export to the window of text to search, in the spelling of this
+    /// searcher. Searches the window if it is full.
     ///
     /// `stripped_text` is what [`strip_markup`] returns for `text`, without elements and escapes.
     /// The caller makes it once for all spellings. `format` is how `text` is written.
@@ -339,8 +341,8 @@ impl SpellingSearcher {
             }
         };
         self.window.extend(spelled);
-        // `text` is without its last line break. Of a line break, `filter_bytes` leaves nothing if
-        // the spelling omits line breaks.
+        // `text` is without its last line break, which is added here. Of it, `filter_bytes` leaves
+        // nothing if the spelling omits line breaks.
         self.window.extend(self.spelling.filter_bytes(b"\n"));
         if self.window.len() > WINDOW_LEN {
             self.search_window();

@@ -146,7 +146,8 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends a block of content by its type, unless the cuts leave it out.
+    /// Appends a block of content by its type, such as text or thinking, unless the cuts leave it
+    /// out.
     ///
     /// A block is shown as JSON if its type is unknown, if it lacks the string that its type
     /// requires, or if it is a call that is not in a reply.
@@ -187,7 +188,8 @@ impl<'s> EntryView<'s> {
             (b"image", ..) => self.push_image(block),
             // Without a type.
             (b"", ..) => self.push_json("block", block),
-            // Of an unknown type, without the string of its type, or a call outside a reply.
+            // Of an unknown type, without the string that its type requires, or a call outside a
+            // reply.
             _ => self.push_json("other content", block),
         }
     }

@@ -81,8 +81,7 @@ impl<'a> StepMaker<'a> {
     /// Makes the step of an entry. `None` if the entry has no step: a setting, a message that is
     /// not an object, or a result that is in the step of its call.
     ///
-    /// `thinking_level` is the level in effect; `None` if none was set. `planned` also has whether
-    /// the step is a copy, which the step says and on which its usage depends.
+    /// `thinking_level` is the level in effect; `None` if none was set.
     pub fn make_step(
         &self,
         planned: &PlannedEntry,
@@ -214,14 +213,12 @@ impl<'a> StepMaker<'a> {
         TrajectoryStep::new(step, copy_state)
     }
 
-    /// Makes the step of a tool result, which depends on whether the step of its call contains the
-    /// result, too:
+    /// Makes the step of a tool result. Usually the step of its call contains the result. Then
+    /// there is no step, unless the result has a usage, as that of a sub-agent has: the step has
+    /// only this usage, and the writer skips the step if the step of the call counted the usage
+    /// (see [`TrajectoryStep::repeated_result`]).
     ///
-    /// - If not, the step has the result, and its usage if there is one.
-    /// - If so, and the result has no usage, there is no step.
-    /// - If so, and the result has a usage, the step has only the usage. The step of the call has
-    ///   usually counted it, but not if a fork copied the reply. Only who writes the steps knows,
-    ///   and then leaves this one out: see [`TrajectoryStep::repeated_result`].
+    /// The step of a result without a call has the result, and its usage if there is one.
     fn tool_result_step(
         &self,
         ix: EntryIx,
@@ -414,10 +411,11 @@ impl<'a> StepMaker<'a> {
         Ok(reply_calls)
     }
 
-    /// Returns the JSON of a result, in which the sub-agents that the result names are referred to
-    /// by the ids of their trajectories. Adds the indexes of these sub-agents to
-    /// `named_sub_agents`, so that their trajectories are written. `call_id` is the id of its call;
-    /// `None` if the step does not contain the call.
+    /// Returns a tool result as JSON. `call_id` is the id of its call; `None` if the step does not
+    /// contain the call.
+    ///
+    /// The result refers to the trajectories of the sub-agents that it names. Their indexes are
+    /// added to `named_sub_agents`, so that these trajectories are written.
     fn result_json(
         &self,
         message: Raw,
