@@ -127,9 +127,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             }
         }
     }
-    print_runs(args, &runs, &writers, ui)?;
-    if args.patch && !args.json {
-        print_patches(&runs, &writers, ui)?;
+    if args.json {
+        print_runs_as_json(&runs, &writers, args.patch, ui)?;
+    } else {
+        print_runs(&runs, &writers, ui)?;
+        if args.patch {
+            print_patches(&runs, &writers, ui)?;
+        }
     }
     let answer = if sources.is_empty() {
         Exit::Found
@@ -153,8 +157,10 @@ fn hint_lost_file(failure: Failure, path: &Path) -> Failure {
 struct BlameTarget {
     /// The path as it was given.
     path: PathBuf,
-    /// The absolute paths: as given, and with symbolic links resolved.
-    absolute_paths: [String; 2],
+    /// The absolute path, as given.
+    absolute: String,
+    /// The absolute path, with symbolic links resolved.
+    resolved: String,
     /// The path relative to the current directory; `None` if the file is not below that directory.
     relative: Option<String>,
     /// The lines to print, counted from 1; `None` for all.
@@ -182,7 +188,8 @@ impl BlameTarget {
         let relative = below_folder(&absolute, &current).map(str::to_owned);
         Ok(BlameTarget {
             path: PathBuf::from(path),
-            absolute_paths: [absolute, resolved],
+            absolute,
+            resolved,
             relative,
             lines,
         })
@@ -210,7 +217,7 @@ impl BlameTarget {
     /// session's working directory: the same relative path in both directories also counts, as in a
     /// copy of the project.
     fn is_named_by(&self, path: &str, cwd: Option<&Text>) -> bool {
-        if self.absolute_paths.iter().any(|own| own == path) {
+        if path == self.absolute || path == self.resolved {
             return true;
         }
         let (Some(relative), Some(cwd)) = (&self.relative, cwd) else {
@@ -220,13 +227,10 @@ impl BlameTarget {
         below_folder(path, &cwd) == Some(relative)
     }
 
-    /// Returns the search for sessions that mention the file: by its name, or by the name of the
-    /// file that a link leads to.
+    /// Returns a search that finds the sessions that mention the file: by its name, or if it is a
+    /// link, by the name of the linked file.
     fn mention_pattern(&self) -> Result<Query, Failure> {
-        let names = self
-            .absolute_paths
-            .each_ref()
-            .map(|path| file_name(path).to_owned());
+        let names = [&self.absolute, &self.resolved].map(|path| file_name(path).to_owned());
         let options = PatternOptions {
             fixed: true,
             ..PatternOptions::default()
@@ -236,8 +240,8 @@ impl BlameTarget {
             pattern,
             inverted: false,
             entries: EntryFilter::default(),
-            // Calls that one tool made within another are in no field of the result that a search
-            // usually covers.
+            // A tool may call other tools. Their calls are in a field of its result that a search
+            // usually leaves out.
             scope: FieldScope::Everything,
             details: MatchDetails::default(),
         })
@@ -441,13 +445,27 @@ fn read_writing_call(
     })
 }
 
-/// Prints a row for each run of lines with the same writer.
-fn print_runs(
-    args: &Args,
+/// Prints an object for each run, the adjacent lines that one call wrote.
+fn print_runs_as_json(
     runs: &[BlamedLines],
     writers: &[Writer],
+    with_patch: bool,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
+    for run in runs {
+        let writer = find_writer(run, writers);
+        ui.print_json(&run_json(run, writer, with_patch))?;
+    }
+    Ok(())
+}
+
+/// Returns the entry with the call that wrote these lines; `None` if no agent wrote them.
+fn find_writer<'w>(run: &BlamedLines, writers: &'w [Writer]) -> Option<&'w Writer> {
+    writers.get(run.source?)
+}
+
+/// Prints a row for each run, the adjacent lines that one call wrote.
+fn print_runs(runs: &[BlamedLines], writers: &[Writer], ui: &mut Ui) -> Result<(), Failure> {
     let clock = Clock::new(ui);
     let styles = ui.styles;
     let mut table = Table::new([
@@ -458,18 +476,13 @@ fn print_runs(
         Column::text("PROMPT").allow_shrink(),
     ]);
     for run in runs {
-        let writer = run.source.and_then(|source| writers.get(source));
-        if args.json {
-            ui.print_json(&run_json(run, writer, args.patch))?;
-            continue;
-        }
         let lines = if run.first == run.last {
             run.first.to_string()
         } else {
             format!("{}-{}", run.first, run.last)
         };
         let mut row: Vec<Cell> = vec![plain_cell(lines)];
-        match writer {
+        match find_writer(run, writers) {
             Some(writer) => {
                 row.push(vec![(writer.shown_entry(), styles.label)]);
                 let session = id_suffix(&writer.session_id, ID_SUFFIX_LEN);
@@ -573,7 +586,8 @@ mod tests {
         let file = r"C:\code\ferry\.\src\clock.rs";
         let target = BlameTarget {
             path: PathBuf::from(file),
-            absolute_paths: [normalize_path(file), normalize_path(file)],
+            absolute: normalize_path(file),
+            resolved: normalize_path(file),
             relative: Some("src/clock.rs".to_owned()),
             lines: None,
         };
