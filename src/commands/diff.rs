@@ -82,7 +82,32 @@ pub struct Args {
 /// Compares two paths of one session if two references are given. Otherwise compares two sessions,
 /// by the paths to their leaves.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = if args.context {
+    let stdin = Path::new("-");
+    if args.session == stdin && args.other == stdin && args.to.is_none() {
+        let failure = Failure::usage_error("both sessions are standard input");
+        return Err(failure.with_hint("give one of them as a path"));
+    }
+
+    let options = load_options(args, ui);
+    let open = OpenSession::open_to_read(&args.session, options.clone(), ui)?;
+    if let Some(to) = &args.to {
+        // With a third argument, the second one is a reference, and not a session.
+        let from = args.other.to_string_lossy();
+        let ends = [
+            PathEnd::at_reference(&open, &from)?,
+            PathEnd::at_reference(&open, to)?,
+        ];
+        return print_diff(args, &ends, ui);
+    }
+    let other = open_other(args, options, ui)?;
+    let ends = [PathEnd::at_leaf(&open), PathEnd::at_leaf(&other)];
+    print_diff(args, &ends, ui)
+}
+
+/// Returns the options for loading the sessions: contexts are made of messages, and entries are
+/// printed as rows.
+fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
+    if args.context {
         LoadOptions {
             message_spans: true,
             ..LoadOptions::default()
@@ -91,32 +116,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         LoadOptions::default()
     } else {
         row_options(ui)
-    };
-    let stdin = Path::new("-");
-    if args.session == stdin && args.other == stdin && args.to.is_none() {
-        let failure = Failure::usage_error("both sessions are standard input");
-        return Err(failure.with_hint("give one of them as a path"));
     }
-
-    let open = OpenSession::open_to_read(&args.session, options.clone(), ui)?;
-    if let Some(to) = &args.to {
-        let parse_end = |reference: &str| -> Result<PathEnd, Failure> {
-            Ok(PathEnd {
-                open: &open,
-                name: format!("{} {}", open.input.name, to_visible(reference)),
-                end: open.resolve_position(reference)?.entry(),
-            })
-        };
-        let ends = [parse_end(&args.other.to_string_lossy())?, parse_end(to)?];
-        return print_diff(args, &ends, ui);
-    }
-    let other = open_other(args, options, ui)?;
-    let ends = [&open, &other].map(|open| PathEnd {
-        open,
-        name: open.input.name.clone(),
-        end: open.session.leaf,
-    });
-    print_diff(args, &ends, ui)
 }
 
 /// Opens the second session. If the argument seems to be a reference to an entry, the failure
@@ -144,7 +144,25 @@ struct PathEnd<'a> {
     end: Option<EntryIx>,
 }
 
-impl PathEnd<'_> {
+impl<'a> PathEnd<'a> {
+    /// Returns the end of the path to the leaf of a session.
+    fn at_leaf(open: &'a OpenSession) -> PathEnd<'a> {
+        PathEnd {
+            open,
+            name: open.input.name.clone(),
+            end: open.session.leaf,
+        }
+    }
+
+    /// Returns the end of the path to the entry that `reference` names.
+    fn at_reference(open: &'a OpenSession, reference: &str) -> Result<PathEnd<'a>, Failure> {
+        Ok(PathEnd {
+            open,
+            name: format!("{} {}", open.input.name, to_visible(reference)),
+            end: open.resolve_position(reference)?.entry(),
+        })
+    }
+
     /// Returns the path from the root to this end.
     fn compared_path<'r>(&'r self, reader: &'r EntryReader<'r>) -> ComparedPath<'r> {
         let session = &self.open.session;
@@ -156,52 +174,62 @@ impl PathEnd<'_> {
     }
 }
 
-/// Prints the difference between two paths: between their contexts, by line, or between their
-/// entries. The exit code is [`Exit::Found`] if they differ.
+/// Prints the difference between two paths: with `--context` between what the model would see, else
+/// between their entries. The exit code is [`Exit::Found`] if they differ.
 fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Failure> {
     let [left_end, right_end] = ends;
     let left_reader = left_end.open.entry_reader();
     let right_reader = right_end.open.entry_reader();
     let left = left_end.compared_path(&left_reader);
     let right = right_end.compared_path(&right_reader);
-    let left_input = &left_end.open.input;
+    let input = &left_end.open.input;
 
-    if args.context {
-        let hunks = left_input.map_read_error(compare_contexts(&left, &right))?;
+    let is_equal = if args.context {
+        let hunks = input.map_read_error(compare_contexts(&left, &right))?;
         if args.stat {
-            ui.print(&line_stat(&hunks))?
+            ui.print(&line_stat(&hunks))?;
         } else {
-            print_hunks(&hunks, [&left_end.name, &right_end.name], ui)?
+            print_hunks(&hunks, [&left_end.name, &right_end.name], ui)?;
         }
-        return Ok(if hunks.is_empty() {
-            Exit::Done
-        } else {
-            Exit::Found
-        });
-    }
-
-    let is_one_session = args.to.is_some();
-    let difference = if is_one_session {
-        compare_paths(&left.path, &right.path)
+        hunks.is_empty()
     } else {
-        left_input.map_read_error(compare_sessions(&left, &right))?
+        let is_one_session = args.to.is_some();
+        let difference = if is_one_session {
+            compare_paths(&left.path, &right.path)
+        } else {
+            input.map_read_error(compare_sessions(&left, &right))?
+        };
+        print_difference(args, ends, &difference, ui)?;
+        difference.is_empty()
     };
-    if args.json {
-        ui.print_json(&difference_json(ends, &difference))?;
-    } else if args.stat {
-        ui.print(&entry_stat(&difference))?;
+    if is_equal {
+        Ok(Exit::Done)
     } else {
-        print_entries(ends, &difference, ui)?;
-        if !is_one_session {
-            note_other_branch(left_end, right_end, &difference.only_right, ui);
-            note_other_branch(right_end, left_end, &difference.only_left, ui);
-        }
+        Ok(Exit::Found)
     }
-    Ok(if difference.is_empty() {
-        Exit::Done
-    } else {
-        Exit::Found
-    })
+}
+
+/// Prints the entries that differ: as JSON, as their numbers with `--stat`, or as rows.
+fn print_difference(
+    args: &Args,
+    ends: &[PathEnd; 2],
+    difference: &Difference,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    if args.json {
+        return ui.print_json(&difference_json(ends, difference));
+    }
+    if args.stat {
+        return ui.print(&entry_stat(difference));
+    }
+    print_entries(ends, difference, ui)?;
+    let are_two_sessions = args.to.is_none();
+    if are_two_sessions {
+        let [left, right] = ends;
+        warn_of_entries_on_other_branches(&difference.only_right, right, left, ui);
+        warn_of_entries_on_other_branches(&difference.only_left, left, right, ui);
+    }
+    Ok(())
 }
 
 /// Returns a difference as JSON: the ids of entries that only one path has, and of entries that
@@ -255,12 +283,17 @@ fn print_entries(
     right.print_rows("+ ", styles.added, &difference.only_right, ui)
 }
 
-/// Notes how many entries of the path to `end` the other session has, too, but not on its own path:
-/// the session of `end` was forked from another branch.
-fn note_other_branch(other: &PathEnd, end: &PathEnd, only_here: &[EntryIx], ui: &mut Ui) {
+/// Warns that entries which only the path to `end` has, `only_here`, are also in the other session,
+/// but beside the path to `other_end`: one session was forked from another branch of the other.
+fn warn_of_entries_on_other_branches(
+    only_here: &[EntryIx],
+    end: &PathEnd,
+    other_end: &PathEnd,
+    ui: &mut Ui,
+) {
     let session = &end.open.session;
-    let other_session = &other.open.session;
-    let is_on_other_path = active_mask(other_session, other.end);
+    let other_session = &other_end.open.session;
+    let is_on_other_path = active_mask(other_session, other_end.end);
     let mut count = 0;
     let mut last_id = None;
     for &ix in only_here {
