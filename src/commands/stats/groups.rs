@@ -66,15 +66,17 @@ pub(super) struct GroupSession {
 }
 
 impl StatsGroup {
-    /// Returns the value of a key for this group. The value of a session includes its path, because
-    /// two files may contain a session with the same id.
-    fn key_value(&self, by: GroupKey, key_index: usize) -> (Option<String>, Option<String>) {
+    /// Returns the value of a key for this group.
+    fn key_value(&self, by: GroupKey, key_index: usize) -> KeyValue {
         let path = if by == GroupKey::Session {
             self.path.clone()
         } else {
             None
         };
-        (self.keys[key_index].clone(), path)
+        KeyValue {
+            text: self.keys[key_index].clone(),
+            path,
+        }
     }
 
     /// Adds a session, unless it was the last one added. That suffices to add each session once,
@@ -90,6 +92,24 @@ impl StatsGroup {
             id_suffix: id_suffix(&id, ID_SUFFIX_LEN).to_owned(),
         });
     }
+}
+
+/// The value of a key, by which groups are compared.
+#[derive(PartialEq, Eq, Hash)]
+struct KeyValue {
+    text: Option<String>,
+    /// The path of the session, if the key is the session: two files may contain a session with the
+    /// same id.
+    path: Option<String>,
+}
+
+/// What distinguishes a group from the others.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct GroupId {
+    /// The values of the keys.
+    keys: Vec<Option<String>>,
+    /// The number of the session, if sessions are a key: two files may contain the same session.
+    session_number: Option<usize>,
 }
 
 /// The sum over all groups with the same value of a key. The groups are sorted by these sums, the
@@ -122,9 +142,8 @@ pub struct StatsGroups {
     pub(super) links: Links,
     /// The groups. Before they are sorted, they are in the order of their first entries.
     pub(super) groups: Vec<StatsGroup>,
-    /// The position of each group, by its values of the keys. If sessions are a key, the number of
-    /// the file is part of it, because two files may contain the same session.
-    positions: HashMap<(Vec<Option<String>>, Option<usize>), usize>,
+    /// The position of each group in `groups`.
+    positions: HashMap<GroupId, usize>,
     /// The sum over all groups.
     pub total: Totals,
     session_count: usize,
@@ -200,10 +219,10 @@ impl StatsGroups {
         }
     }
 
-    /// Adds an entry, or one of its calls, to the sums of its group and to the sums of all groups.
+    /// Adds an entry, or one of its calls, to the sums of its group and to the sums of all groups:
     /// `add` is called once for each of the two. `path` is the path of the session.
     ///
-    /// If groups are files alone, also adds the session to those that used the file.
+    /// If the file is the only key, also adds the session to those that used the file.
     fn add_to_group(
         &mut self,
         path: &Path,
@@ -231,7 +250,8 @@ impl StatsGroups {
     }
 
     /// Returns the group with these values of the keys, adding it if it is missing. If sessions are
-    /// a key, the group belongs to the session that is being counted, whose path and name it gets.
+    /// a key, a group belongs to one session, and is added with its path and name. `session` is the
+    /// session that is being counted, the last one that `session_count` includes.
     fn find_or_add_group(
         &mut self,
         keys: Vec<Option<String>>,
@@ -239,21 +259,23 @@ impl StatsGroups {
         session: &Session,
     ) -> &mut StatsGroup {
         let groups_sessions = self.by.contains(&GroupKey::Session);
-        let session_number = groups_sessions.then_some(self.session_count);
-        let group_key = (keys, session_number);
-        if let Some(&position) = self.positions.get(&group_key) {
+        let group_id = GroupId {
+            keys,
+            session_number: groups_sessions.then_some(self.session_count),
+        };
+        if let Some(&position) = self.positions.get(&group_id) {
             return &mut self.groups[position];
         }
 
         let position = self.groups.len();
         self.groups.push(StatsGroup {
-            keys: group_key.0.clone(),
+            keys: group_id.keys.clone(),
             path: groups_sessions.then(|| path.to_string_lossy().into_owned()),
             name: groups_sessions.then(|| self.session_name(session)),
             sessions: Vec::new(),
             totals: Totals::default(),
         });
-        self.positions.insert(group_key, position);
+        self.positions.insert(group_id, position);
         &mut self.groups[position]
     }
 

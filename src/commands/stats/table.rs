@@ -227,16 +227,20 @@ impl StatsGroups {
     /// Prints the sums of each group; without `--by`, the sums of all entries.
     pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         self.sort();
-        let is_grouped = !self.by.is_empty();
-        if !json {
-            self.drop_groups_without_model();
-            return if is_grouped {
-                self.print_table(ui)
-            } else {
-                print_summary(&self.total, &self.cost_notes(), ui)
-            };
+        if json {
+            return self.print_json(ui);
         }
-        if !is_grouped {
+        self.drop_groups_without_model();
+        if self.by.is_empty() {
+            print_summary(&self.total, &self.cost_notes(), ui)
+        } else {
+            self.print_table(ui)
+        }
+    }
+
+    /// Prints an object for each group; without `--by`, one object with the sums of all entries.
+    fn print_json(&self, ui: &mut Ui) -> Result<(), Failure> {
+        if self.by.is_empty() {
             return ui.print_json(&totals_json(Object::new(), &self.total, self.prices_date));
         }
         for group in &self.groups {

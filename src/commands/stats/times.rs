@@ -49,7 +49,7 @@ impl Times {
         self.wall_ms += other.wall_ms;
     }
 
-    /// Returns the cells of the times, in the order of the columns of [`print_times`].
+    /// Returns the cells of the times, in the order of the columns of [`print_table`].
     fn cells(self) -> Vec<Cell> {
         let worked_ms = self.agent_ms + self.tools_ms;
         let times = [
@@ -63,21 +63,32 @@ impl Times {
     }
 }
 
-/// Prints a row for each session, the longest first, and for several sessions their sum. Each group
-/// in `groups` has to be one session.
-pub fn print_times(groups: &StatsGroups, json: bool, ui: &mut Ui) -> Result<(), Failure> {
-    let mut sessions: Vec<(&StatsGroup, Times)> = Vec::new();
-    for group in &groups.groups {
-        sessions.push((group, Times::from_session_totals(&group.totals)));
-    }
-    sessions.sort_by_key(|(_, times)| std::cmp::Reverse(times.wall_ms));
-    if json {
-        for (group, times) in sessions {
-            ui.print_json(&times_json(group, times))?;
-        }
-        return Ok(());
-    }
+/// The times of one session, which is a group of its own.
+struct SessionTimes<'a> {
+    session: &'a StatsGroup,
+    times: Times,
+}
 
+/// Prints the times of each session, the longest first. Each group in `groups` has to be one
+/// session.
+pub fn print_times(groups: &StatsGroups, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+    let mut sessions = Vec::new();
+    for session in &groups.groups {
+        let times = Times::from_session_totals(&session.totals);
+        sessions.push(SessionTimes { session, times });
+    }
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.times.wall_ms));
+    if !json {
+        return print_table(&sessions, ui);
+    }
+    for SessionTimes { session, times } in sessions {
+        ui.print_json(&times_json(session, times))?;
+    }
+    Ok(())
+}
+
+/// Prints a row for each session, and for several sessions a row for their sum.
+fn print_table(sessions: &[SessionTimes], ui: &mut Ui) -> Result<(), Failure> {
     let mut table = Table::new([
         Column::text("SESSION").allow_shrink(),
         Column::number("AGENT"),
@@ -87,15 +98,15 @@ pub fn print_times(groups: &StatsGroups, json: bool, ui: &mut Ui) -> Result<(), 
         Column::number("WALL"),
     ]);
     let mut sum = Times::default();
-    let is_single = sessions.len() == 1;
-    for (group, times) in sessions {
+    for &SessionTimes { session, times } in sessions {
         sum.add(times);
-        let name = group.name.as_deref().unwrap_or_default();
+        let name = session.name.as_deref().unwrap_or_default();
         let mut row = vec![plain_cell(to_visible(name))];
         row.extend(times.cells());
         table.add_row(row);
         table.flush_when_full(ui)?;
     }
+    let is_single = sessions.len() == 1;
     if !is_single {
         let mut row = vec![vec![("total".to_owned(), ui.styles.heading)]];
         row.extend(sum.cells());
