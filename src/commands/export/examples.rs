@@ -138,17 +138,21 @@ struct ExampleWriter<'a> {
 }
 
 impl ExampleWriter<'_> {
-    /// Writes all sessions. If there is only one, stores its failure in [`ExampleWriter::failure`],
-    /// which then is the failure of the command. If there are several, reports each failure, and
-    /// goes on.
+    /// Writes all sessions. If there is only one, its failure is stored in
+    /// [`ExampleWriter::failure`]: it is the failure of the command.
     fn write_sessions(&mut self, sources: &Sources, out: &mut dyn Write, ui: &mut Ui) {
         if self.is_single_session {
             let opened = Input::open_to_read(&self.args.session, ui);
             let written = opened.and_then(|input| self.write_session(input, out, ui));
             self.failure = written.err();
-            return;
+        } else {
+            self.write_found_sessions(sources, out, ui);
         }
+    }
 
+    /// Writes all sessions that the arguments name, and those in directories among them, without
+    /// sub-agents. A failure is reported, and does not stop the others.
+    fn write_found_sessions(&mut self, sources: &Sources, out: &mut dyn Write, ui: &mut Ui) {
         let arguments: Vec<PathBuf> = sources
             .paths
             .iter()

@@ -112,19 +112,17 @@ impl Exporter<'_> {
             Some(bar) => bar,
             None => ui.start_spinner("exporting"),
         };
-        // With `--force`, any file is replaced.
-        if self.args.force {
-            return self.create_file_at(contents, &path, MayReplace::AnyIfForced, ui);
+        if !self.args.force
+            && let Some(page) = self.find_own_page(contents, &path)
+        {
+            if !self.may_replace_page(page) {
+                return Err(redacted_page_failure(&path));
+            }
+            return self.create_file_at(contents, &path, MayReplace::OwnPage, ui);
         }
-        // Without `--force`, a file that is not a page of this session is not replaced: then
-        // creating the file fails.
-        let Some(page) = self.find_own_page(contents, &path) else {
-            return self.create_file_at(contents, &path, MayReplace::AnyIfForced, ui);
-        };
-        if !self.may_replace_page(page) {
-            return Err(redacted_page_failure(&path));
-        }
-        self.create_file_at(contents, &path, MayReplace::OwnPage, ui)
+        // There is no page of this session at the path. Any other file is replaced with `--force`,
+        // and without it makes this fail.
+        self.create_file_at(contents, &path, MayReplace::AnyIfForced, ui)
     }
 
     /// Returns the page at a path that may be replaced: pisess wrote it of this session, it does
