@@ -129,7 +129,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, options, ui)?;
     // All input is read before the session is locked.
     let given_lines = if args.has_entry_options() {
-        args.read_texts(&open.input, ui)?;
+        args.replace_dash_by_stdin(&open.input, ui)?;
+        args.require_valid_texts()?;
         None
     } else {
         Some(read_lines(&args, &open.input, ui)?)
@@ -230,9 +231,9 @@ impl Args {
         self.model.is_some() || texts.into_iter().any(Option::is_some)
     }
 
-    /// Replaces each option value `-` by the text of standard input, which only one option may
-    /// read. Then validates the options, except for what depends on the session.
-    fn read_texts(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
+    /// Replaces the text `-` of an option by the text of standard input. Only one option may have
+    /// this value, because standard input can be read once.
+    fn replace_dash_by_stdin(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         if self.input.is_some() {
             return Err(
                 Failure::invalid("--input: entries are already given by options")
@@ -252,7 +253,12 @@ impl Args {
             is_stdin_read = true;
             *text = read_text(Path::new("-"), session, ui)?;
         }
+        Ok(())
+    }
 
+    /// Refuses blank texts and types, and data that is not JSON. What depends on the session is
+    /// checked when the entries are made.
+    fn require_valid_texts(&self) -> Result<(), Failure> {
         if is_blank(&self.text) || is_blank(&self.user) || is_blank(&self.assistant) {
             return Err(Failure::invalid("the text of the message is empty")
                 .with_hint("give a text, or omit the option"));
