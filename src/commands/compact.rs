@@ -104,6 +104,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.summary.prepare {
         return compactor.print_preparation(ui);
     }
+    // Within --if-over, nothing is appended. An empty change is applied all the same, because it
+    // reports that, and writes the output of -o.
     if !compactor.exceeds_limit()? {
         return open.apply_change(&args.write, ui, |_, _| Ok(Decision::default()));
     }
@@ -111,6 +113,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return compactor.print_prompts(ui);
     }
 
+    // With --json, no sizes are reported.
     let tokens_before = if args.write.change.json {
         None
     } else {
@@ -313,9 +316,8 @@ impl Compactor<'_> {
             .map_read_error(estimate_context(&self.reader))
     }
 
-    /// Returns the cut that the options request. `--first-kept REF` cuts above that entry;
-    /// `--first-kept none` keeps nothing. Without the option, the agent chooses a cut that keeps
-    /// about `--keep-recent-tokens`.
+    /// Returns where the options cut the path: the first entry to keep, or how much to keep. Without
+    /// `--first-kept`, the agent chooses a cut that keeps about `--keep-recent-tokens`.
     fn resolve_first_kept(&self) -> Result<FirstKept, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else {
             return Ok(FirstKept::RecentTokens(self.args.keep_recent_tokens));
@@ -330,7 +332,8 @@ impl Compactor<'_> {
         })
     }
 
-    /// Returns the cut above an entry, or the reason why the session cannot be cut there.
+    /// Returns the cut that keeps the entry at `position` and what follows it, or the reason why the
+    /// session cannot be cut there.
     fn cut_above(&self, position: Position) -> Result<FirstKept, CutRefusal> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
@@ -361,9 +364,9 @@ impl Compactor<'_> {
             .map_read_error(agent.prepare_compaction(&path, &self.reader, from))
     }
 
-    /// Returns what the compaction summarizes. If that is nothing, fails with one of three reasons:
-    /// the last entry is already a compaction; no message precedes the kept ones; or all messages
-    /// are within the tokens to keep.
+    /// Returns the messages to summarize and those to keep. If there is nothing to summarize, fails
+    /// with one of three reasons: the last entry is already a compaction; no message precedes the
+    /// kept ones; or all messages are within the tokens to keep.
     fn require_preparation(&self) -> Result<Preparation, Failure> {
         if let Some(preparation) = self.prepare_from(self.resolve_first_kept()?)? {
             return Ok(preparation);
@@ -471,8 +474,9 @@ impl Compactor<'_> {
         self.open.input.map_read_error(prompts)
     }
 
-    /// Returns the facts for the prompt of the history. The prefix of a split turn is left out: the
-    /// summary of that prefix has a prompt of its own.
+    /// Returns what pisess itself extracts from the messages to summarize, such as the files that
+    /// were changed. The prompt for the summarizer contains these facts. A turn that the cut splits
+    /// is left out: the summary of its beginning has a prompt of its own.
     fn extract_facts(&self, preparation: &Preparation) -> Result<String, Failure> {
         let previous_summary = preparation.previous_summary.as_ref();
         let previous_text = previous_summary.map(Text::to_string_lossy);
@@ -668,7 +672,7 @@ impl Compactor<'_> {
         extract_summary(self.open, &input)
     }
 
-    /// Returns the number of user requests in the kept part.
+    /// Returns the number of user requests on the path from the first kept entry on.
     fn count_kept_requests(&self, preparation: &Preparation) -> io::Result<usize> {
         let session = &self.open.session;
         let path = session.path(session.leaf);

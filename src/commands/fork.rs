@@ -153,6 +153,7 @@ pub enum TargetAgent {
 
 impl ValueEnum for TargetAgent {
     fn value_variants<'a>() -> &'a [TargetAgent] {
+        // clap wants a slice that outlives the call, so the list is made once and kept.
         static AGENTS: LazyLock<Vec<TargetAgent>> = LazyLock::new(|| {
             let mut agents = vec![
                 TargetAgent::Dialect(Dialect::Pi),

@@ -138,8 +138,11 @@ struct SessionMove {
     new_cwd: PathBuf,
 }
 
-/// Returns the sessions to move: the given ones or, with `--moved-from`, those of the directory
-/// that was moved to `dir`.
+/// Returns the sessions to move to the working directory `dir`. There are three forms:
+///
+/// - `--moved-from OLD DIR` moves the stored sessions of OLD, a directory that was moved to DIR;
+/// - `OLD DIR` does the same, if OLD is a directory and not a session;
+/// - `SESSION… DIR` moves the given sessions.
 fn plan_moves(
     args: &Args,
     sessions: &[PathBuf],

@@ -229,14 +229,7 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
     let stores = SessionStores::locate(ui);
     let has_word = |wanted: &str| words.iter().any(|word| word == wanted);
     if has_word("archive") && (has_word("--restore") || has_word("--delete")) {
-        let archives = stores
-            .find_archives(ArchiveScope::AllProjects)
-            .unwrap_or_default();
-        return archives
-            .iter()
-            .take(MAX_SESSIONS)
-            .filter_map(|path| read_archived_session(path))
-            .collect();
+        return list_archived_sessions(&stores);
     }
 
     let paths: Vec<PathBuf> = stores.newest_sessions().take(MAX_SESSIONS).collect();
@@ -249,12 +242,25 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
         };
         sessions.insert(0, last);
     }
-    // Without a word, they would be too many. The first two words are `pisess` and the command.
+    // Without a word, the sessions of other projects would be too many. The first two words are
+    // `pisess` and the command: the third is the first that can be an argument.
     if needs_session && words.len() > 2 && !word.is_empty() {
         let other_paths = list_other_projects(&stores, &paths);
         sessions.extend(read_known_sessions(&other_paths, ui));
     }
     sessions
+}
+
+/// Returns archived sessions of all projects. Archives that cannot be read are left out.
+fn list_archived_sessions(stores: &SessionStores) -> Vec<KnownSession> {
+    let archives = stores
+        .find_archives(ArchiveScope::AllProjects)
+        .unwrap_or_default();
+    archives
+        .iter()
+        .take(MAX_SESSIONS)
+        .filter_map(|path| read_archived_session(path))
+        .collect()
 }
 
 /// Returns the sessions in all stores that are not in `known_paths`, the newest first, without

@@ -98,9 +98,10 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Imports a source to its destination. If the session exists already, only the growth of the
-    /// source is appended. If the session was continued, too, a new session is created: the
-    /// fallback of the destination, or with `--force` one at the same path.
+    /// Imports a source to its destination. If the session exists already, only what was added to
+    /// the source since is appended. If a user continued the session in its agent, nothing can be
+    /// appended, so a new session is created: the fallback of the destination, or with `--force`
+    /// one at the same path.
     ///
     /// # Errors
     /// If the source cannot be imported. Then nothing was written.
@@ -127,7 +128,7 @@ impl<'a> Importer<'a> {
                     kept_cwd: kept_cwd(destination, &open),
                     ..result
                 }),
-                // The session was continued after its state was determined.
+                // The session was continued after its state was determined, so that is done again.
                 None => self.import_source(destination),
             },
             ImportState::Continued => self.create_anew(destination, &open.input),
@@ -520,9 +521,9 @@ fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
     Failure::from_read_error(&to_visible(&source.head.path.to_string_lossy()), error)
 }
 
-/// Whether an earlier import of the source lacked its first turns. These are in a file that was not
-/// found then, or that an earlier version of pisess did not look for. The source is joined from
-/// several files, and one of the later ones begins with the imported bytes.
+/// Whether an earlier import of the source lacked its first turns. Codex continues a session in
+/// further files, which are joined to one source; an import lacks the first turns if it did not find
+/// the first file. Then the imported bytes are at the start of a later file, and not of the source.
 fn lacked_first_turns(
     source: &Survey,
     source_file: &JoinedSource,
@@ -551,7 +552,7 @@ enum Misfit {
 /// Returns the failure for a source that does not begin with the imported bytes. It names the first
 /// of three causes that applies:
 ///
-/// - The file with the first turns of the source is missing.
+/// - The first turns of the source are in another file of Codex, a rollout, which is missing.
 /// - The session was imported from another file with the same id, which still exists.
 /// - The source itself was changed.
 fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failure {

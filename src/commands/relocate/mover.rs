@@ -171,6 +171,7 @@ impl<'a> Mover<'a> {
         } else {
             Status::Moved
         };
+        // Also for a session that is where it belongs: its forks may still name an old path.
         if !self.change.dry_run {
             self.apply_plan(&plan, ui)?;
         }
@@ -182,9 +183,8 @@ impl<'a> Mover<'a> {
         })
     }
 
-    /// Changes the forks, the header and the files of a session, or nothing: if a step fails, the
-    /// headers are changed back. This is also done for a session that is where it belongs, because
-    /// forks may still name its old path.
+    /// Writes the new path into the headers of the forks of a session, changes its own header, and
+    /// moves its files; or changes nothing: if a step fails, the headers are changed back.
     ///
     /// The counts, commits and new path are recorded only once all steps have succeeded: what was
     /// changed back is not reported.

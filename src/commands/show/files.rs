@@ -230,10 +230,10 @@ impl ShownFiles<'_> {
         }
 
         let end = format!("/{named}");
-        let mut matching = known.iter().filter(|path| path.ends_with(&end));
-        match (matching.next(), matching.next()) {
-            (Some(path), None) => Ok(path.clone()),
-            (Some(first), Some(second)) => {
+        let matching: Vec<&String> = known.iter().filter(|path| path.ends_with(&end)).collect();
+        match matching[..] {
+            [path] => Ok(path.clone()),
+            [first, second, ..] => {
                 let what = format!("{named} could be {first} or {second}");
                 Err(self
                     .open
@@ -241,7 +241,7 @@ impl ShownFiles<'_> {
                     .failure(what)
                     .with_hint("give more of the path"))
             }
-            _ => {
+            [] => {
                 let what = format!("no call up to REF names the file {named}");
                 let failure = self.open.input.negative_answer(what);
                 Err(failure.with_hint("--files lists the files"))
