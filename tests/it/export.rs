@@ -1282,6 +1282,53 @@ fn a_small_document_says_where_something_was_left_out() {
 }
 
 #[test]
+fn a_small_document_keeps_answers_above_a_turn_that_only_calls_tools() {
+    let s = Sandbox::new();
+    let mut lines = asked("Build it.", 3);
+    for number in 5..=7 {
+        lines += &format!(
+            r#"{{"type":"message","id":"aaaa000{number}","parentId":"aaaa000{}","message":{{"role":"assistant","content":[{{"type":"text","text":"Step {number} of the build, in a sentence that takes some space."}}]}}}}"#,
+            number - 1
+        );
+        lines.push('\n');
+    }
+    lines += r#"{"type":"message","id":"bbbb0000","parentId":"aaaa0007","message":{"role":"assistant","content":[{"type":"toolCall","id":"d","name":"ls","arguments":{}}]}}"#;
+    lines.push('\n');
+    for number in 1..=9 {
+        lines += &format!(
+            r#"{{"type":"message","id":"bbbb000{number}","parentId":"bbbb000{}","message":{{"role":"toolResult","toolCallId":"d","toolName":"ls","content":[{{"type":"text","text":"src"}}]}}}}"#,
+            number - 1
+        );
+        lines.push('\n');
+    }
+    s.put("s.jsonl", lines);
+    // Of the last entries, which the size limit counts, the results are not shown.
+    let small = s
+        .pisess("export ./s.jsonl --as md --max-size 330 -o -")
+        .done()
+        .text();
+    assert_snapshot!(small, @"
+    # Build it.
+
+    *Left out: tool calls, thinking, 4 messages after the first request.*
+
+    ## Build it.
+
+    **You** · *2026-01-01 00:00 UTC*
+
+    *Left out here: 4 messages*
+
+    **Assistant**
+
+    Step 6 of the build, in a sentence that takes some space.
+
+    Step 7 of the build, in a sentence that takes some space.
+
+    *Left out here: 1 tool call*
+    ");
+}
+
+#[test]
 fn settings_and_bookkeeping_are_rows_of_the_tree() {
     let s = Sandbox::new();
     s.put("s.jsonl", lines_of(&[

@@ -51,7 +51,9 @@ fn most_last_entries(
     max_bytes: u64,
     write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
 ) -> io::Result<Option<usize>> {
-    let path_len = contents.session.path(contents.leaf).len();
+    // The cuts count entries along the whole path. It may be longer than the path to
+    // `contents.leaf`: that is the last entry that is shown.
+    let path_len = contents.path_len();
     let with_last = |entry_count| Cuts {
         last_entries: Some(entry_count),
         ..without_tools

@@ -238,6 +238,11 @@ impl<'a> Contents<'a> {
             .find(|&ix| self.entry_number(ix).is_some());
     }
 
+    /// Returns the number of entries on the path of the exported part, whether they are shown or not.
+    pub(super) fn path_len(&self) -> usize {
+        self.part.path_range().entries(self.session).len()
+    }
+
     /// Returns the entries of [`Self::part`], which is the whole session or a range of a path, in
     /// file order.
     fn entries_of_part(&self) -> Vec<EntryIx> {
@@ -486,9 +491,9 @@ impl<'a> Contents<'a> {
         Some(self.count_other_branches()?.to_string())
     }
 
-    /// Returns the number of branches that are not on the path, and the number of their entries
-    /// without bookkeeping. `None` if either is 0, or if the export is not the whole path to the
-    /// leaf of the session: then the user has chosen another part.
+    /// Counts the branches that are not on the exported path, and their entries, without those that
+    /// only annotate the session, such as labels. `None` if either number is 0, or if the user chose
+    /// another part than the whole path to the leaf.
     pub fn count_other_branches(&self) -> Option<OtherBranches> {
         let session = self.session;
         if self.part.path_range() != EntryRange::path_to(session.leaf.into()) {
