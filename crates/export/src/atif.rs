@@ -359,20 +359,14 @@ impl TrajectoryPlan {
                 thinking_level,
             });
 
-            let Some(kept_start) = first_kept_position(ix, &path_positions, &reader)? else {
-                continue;
-            };
-            // A compaction that keeps nothing names itself.
-            if kept_start >= position {
-                continue;
-            }
-            kept_count += position - kept_start;
+            let kept = kept_entries(path, position, &path_positions, &reader)?;
+            kept_count += kept.len();
             if kept_count > MOST_COPIES * path.len().max(SHORTEST_LIMITED_PATH) {
                 let what =
                     "the compactions of this path keep the same entries too often for a trajectory";
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
-            plan.add_kept_entries(&path[kept_start..position], &reader)?;
+            plan.add_kept_entries(kept, &reader)?;
         }
         Ok(plan)
     }
@@ -425,6 +419,24 @@ impl TrajectoryPlan {
             steps.extend(maker.make_step(planned, thinking_level)?);
         }
         Ok(steps)
+    }
+}
+
+/// Returns the entries of the path that are kept by the compaction at `position`: those from the
+/// first one that it names up to the compaction. Returns none if the entry at `position` is not a
+/// compaction, or keeps nothing.
+///
+/// `path_positions` has the position of each entry of the session that is on the path.
+fn kept_entries<'p>(
+    path: &'p [EntryIx],
+    position: usize,
+    path_positions: &[Option<usize>],
+    reader: &EntryReader,
+) -> io::Result<&'p [EntryIx]> {
+    match first_kept_position(path[position], path_positions, reader)? {
+        Some(first) if first < position => Ok(&path[first..position]),
+        // A compaction that keeps nothing names itself.
+        _ => Ok(&[]),
     }
 }
 

@@ -288,14 +288,6 @@ impl EntryView<'_> {
         let replacement = line.get("replacement");
         let omits = replacement.is_some_and(Raw::is_null);
         if let Some(target) = target {
-            if let Some(target_number) = self.source.contents.entry_number(target)
-                && replacement.is_some()
-            {
-                self.facts.edit = Some(EditFact {
-                    target: target_number,
-                    omits,
-                });
-            }
             // If the entry undoes a change, the content that the model sees is other content, too.
             let text_before = if omits {
                 "From here on the model no longer sees "
@@ -303,6 +295,13 @@ impl EntryView<'_> {
                 "From here on the model sees other content of "
             };
             self.push_entry_link(text_before, target);
+        }
+        let undoes_change = replacement.is_none();
+        let target_number = target.and_then(|target| self.source.contents.entry_number(target));
+        if let Some(target) = target_number
+            && !undoes_change
+        {
+            self.facts.edit = Some(EditFact { target, omits });
         }
         let content = replacement.and_then(|replacement| replacement.get("content"));
         self.push_content(content, Author::Program);

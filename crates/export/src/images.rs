@@ -36,11 +36,12 @@ pub fn read_images(line: Raw) -> Vec<EntryImage> {
     blocks_of_type(content, "image").map(read_image).collect()
 }
 
-/// Reads an image from its block.
+/// Reads an image from its block of the content, which has the bytes in base64.
 fn read_image(block: Raw) -> EntryImage {
     let media_type = block.get_text("mimeType").unwrap_or_default();
     let data_text = block.get_text("data").unwrap_or_default();
     let encoded = data_text.to_string_lossy();
+    // oh-my-pi keeps a large image in a file of its own, a blob, whose name is the hash of its bytes.
     let data = if let Some(hash) = encoded.strip_prefix("blob:sha256:")
         && is_blob_hash(hash)
     {

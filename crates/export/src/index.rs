@@ -24,6 +24,7 @@ use pisess_core::session::usage::{Usage, built_in_prices_date};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{js, string};
+use std::ops::Range;
 
 /// The filters that the page's tree offers. The index of a filter is the number of its bit.
 const FILTERS: [Filter; 4] = [
@@ -86,7 +87,7 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
         .number("tokensOfAll", usage.total_tokens())
         .number("costOfAll", micro_rounded(usage.cost))
         .with(prices_date, |index, date| index.str("pricesOf", date))
-        .json("work", &work_json(&contents.work.totals))
+        .json("work", &totals_json(&contents.work.totals))
         .json("file", &quote_json_or_null(contents.file_name.as_deref()))
         .json("title", &quote_json(&contents.title()))
         .json(
@@ -116,8 +117,9 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the sums of the whole export, as `stats` computes them. Times are in milliseconds.
-fn work_json(totals: &Totals) -> Vec<u8> {
+/// Returns the sums of the whole export as JSON, as `stats` computes them. `took` is the time of all
+/// turns and `span` the time from the first entry to the last, both in milliseconds.
+fn totals_json(totals: &Totals) -> Vec<u8> {
     let span_ms = match (totals.first_ms, totals.last_ms) {
         (Some(first_ms), Some(last_ms)) => last_ms - first_ms,
         _ => 0,
@@ -531,15 +533,7 @@ pub fn row_markup(row: &EntryRow) -> String {
 
     let mut columns = vec![role];
     // A body with a path is not prose, so it is as stored, and the range is right.
-    match body.get(row.path.clone()) {
-        Some(path) if !path.is_empty() => {
-            let before_path = &body[..row.path.start];
-            let directory = &path[..file_name_start(path)];
-            let name_and_remainder = &body[row.path.start + directory.len()..];
-            columns.extend([before_path, directory, name_and_remainder]);
-        }
-        _ => columns.push(&body),
-    }
+    push_split_at_directory(&body, &row.path, &mut columns);
 
     let mut markup = Markup::default();
     for (index, column) in columns.into_iter().enumerate() {
@@ -550,6 +544,24 @@ pub fn row_markup(row: &EntryRow) -> String {
         markup.push_text(&cut(column, LONGEST_ROW_PART).replace(['\n', '\t', '\r'], " "));
     }
     markup.finish()
+}
+
+/// Appends a text to `columns`, divided before and after the directory of the path in it: the text
+/// `read src/a.rs:7` as `read `, `src/` and `a.rs:7`. A text without a path is not divided.
+fn push_split_at_directory<'t>(
+    text: &'t str,
+    path_range: &Range<usize>,
+    columns: &mut Vec<&'t str>,
+) {
+    match text.get(path_range.clone()) {
+        Some(path) if !path.is_empty() => {
+            let directory_end = path_range.start + file_name_start(path);
+            columns.push(&text[..path_range.start]);
+            columns.push(&text[path_range.start..directory_end]);
+            columns.push(&text[directory_end..]);
+        }
+        _ => columns.push(text),
+    }
 }
 
 /// Returns the offset of the last name in a path: 4 in `src/a.rs` and in `src/lib/`. Separators at

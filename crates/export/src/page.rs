@@ -157,7 +157,8 @@ pub fn write_page(
     page.finish()
 }
 
-/// Writes the exported entries as a session, in pieces of [`PIECE_SIZE`] bytes.
+/// Writes the exported entries as a session, in compressed elements that contain [`PIECE_SIZE`] bytes
+/// of it each.
 fn write_session_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     // Each time that the buffer is full, it writes its bytes at once, which become a piece. The
     // last piece is what the flush writes.
@@ -365,8 +366,9 @@ fn write_piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Resul
     )
 }
 
-/// Writes the rows of the tree in pieces, in file order. `workers` threads make the pieces. The
-/// attribute `data-n` of a piece is the number of its first entry.
+/// Writes the rows of the tree in file order, in pieces: compressed elements of the page, which its
+/// script unpacks. `workers` threads make the pieces. The attribute `data-n` of a piece is the number
+/// of its first entry.
 fn write_row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let drawing = view_without_layout(contents.session, contents.leaf);
     let make_piece = |(chunk_number, entries): (usize, &[EntryIx])| {
@@ -398,8 +400,9 @@ struct EntriesSummary {
     prose_by_number: ProseByNumber,
 }
 
-/// Writes the entries in pieces, in file order. `workers` threads make the pieces; this thread
-/// writes them, in order. Returns what later parts of the page need.
+/// Writes the entries in file order, in pieces: compressed elements of the page, which its script
+/// unpacks. `workers` threads make the pieces; this thread writes them, in order. Returns what later
+/// parts of the page need.
 fn write_entry_pieces(
     contents: &Contents,
     workers: usize,
@@ -432,7 +435,8 @@ fn write_entry_pieces(
     Ok(summary)
 }
 
-/// Returns, for each exported entry by its number, whether it is a prompt or an answer on the path.
+/// Returns, for each exported entry by its number, whether it is a prompt or an answer on the path:
+/// browsers that do not run the script show only the prose of these.
 fn prose_mask(contents: &Contents) -> Vec<bool> {
     let mut has_prose = vec![false; contents.entries.len()];
     for ix in contents.session.path(contents.leaf) {

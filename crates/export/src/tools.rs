@@ -88,6 +88,7 @@ impl EntryView<'_> {
             return;
         }
 
+        let changed_lines_before = self.facts.changed_lines;
         self.push_tool(ToolState::Open, |view| {
             let mut marks = Vec::new();
             // With a filter, the session may have a result that is left out.
@@ -99,8 +100,8 @@ impl EntryView<'_> {
             view.push_call_details(&name, arguments, details_of_result);
         });
         // The details have counted the lines that the call would change. Without a result, it is
-        // not known whether it did.
-        self.facts.changed_lines = ChangedLines::default();
+        // not known whether it did, so these lines do not count.
+        self.facts.changed_lines = changed_lines_before;
     }
 
     /// Appends a result with the call that it answers. `message` is the result.

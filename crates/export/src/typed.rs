@@ -210,9 +210,11 @@ fn paragraph_end(text: &str, start: usize, text_end: usize) -> usize {
 /// Appends the paragraphs in a range of the text to `parts`. The range has no fences. Blank lines
 /// separate paragraphs. Adjacent paragraphs in columns become one part.
 ///
-/// A paragraph consists of words, of columns, or of words that introduce the columns below them.
+/// A paragraph consists of words, of columns (lines that need a font of fixed width), or of words
+/// that introduce the columns below them.
 fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) {
-    // Parts from here on are from this range. A part before it must not be extended.
+    // Parts from here on are from this range. A part before them must not be extended: a fenced
+    // block is between.
     let first_index = parts.len();
     let mut unread_start = range.start;
     while unread_start < range.end {
@@ -240,9 +242,10 @@ fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) 
         if !has_columns {
             continue;
         }
-        let may_extend = parts.len() > first_index && !has_words;
+        let last_is_of_range = parts.len() > first_index;
         match parts.last_mut() {
-            Some(last) if may_extend && last.kind == PartKind::Columns => last.end = end,
+            // The columns continue those of the last paragraph.
+            Some(last) if last_is_of_range && last.kind == PartKind::Columns => last.end = end,
             _ => parts.push(TypedPart {
                 kind: PartKind::Columns,
                 start: columns_start,
@@ -255,8 +258,9 @@ fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) 
 /// The length in bytes above which a line above columns is a sentence, and does not belong to them.
 const LONGEST_COLUMN_LINE: usize = 100;
 
-/// Returns the offset at which the columns of a paragraph begin: its start, or the line after the
-/// sentences that introduce the columns. Returns the end of the paragraph if it has no columns.
+/// Returns the offset at which the columns of a paragraph begin, the lines that need a font of fixed
+/// width, such as those of a table: at its start, or after the sentences that introduce the columns.
+/// Returns the end of the paragraph if it has no columns.
 fn find_columns(paragraph: &str) -> usize {
     if !has_columns(paragraph) {
         return paragraph.len();

@@ -290,8 +290,9 @@ struct SpellingSearcher {
 }
 
 impl SpellingSearcher {
-    /// Makes a searcher for the values that are searched for in this spelling. `None` if there are
-    /// none, or if all are too short (see [`SHORTEST_SPELLED`]).
+    /// Makes a searcher for the values to find in this spelling, a form of the text such as the one
+    /// without markup. `None` if no value is searched for in it, or if all are too short (see
+    /// [`SHORTEST_SPELLED`]).
     fn new(spelling: Spelling, values: &[SecretValue]) -> Option<SpellingSearcher> {
         let mut value_indexes = Vec::new();
         let mut spelled_values = Vec::new();

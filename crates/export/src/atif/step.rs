@@ -360,11 +360,8 @@ impl<'a> StepMaker<'a> {
         })
     }
 
-    /// Reads the calls in the content of a reply, with their results.
-    ///
-    /// The usage of a result counts in the step of an original reply. If a fork copied the reply,
-    /// the usage may count in a step of the result. If a compaction kept the reply, the usage was
-    /// counted where the reply is first.
+    /// Reads the calls in the content of a reply, with their results. `copy_state` is whether the
+    /// reply is a copy, on which it depends where the usage of the results counts.
     fn read_calls(
         &self,
         ix: EntryIx,
@@ -394,14 +391,8 @@ impl<'a> StepMaker<'a> {
                 continue;
             }
             used_results.push(result);
-            if let Some(usage) = session.usage_of(result) {
-                match copy_state {
-                    CopyState::Original => reply_calls.usages.push(*usage),
-                    // The result may be newer than the fork.
-                    CopyState::Forked => reply_calls.own_step_results.push(result),
-                    // It was counted where the reply is first.
-                    CopyState::Kept => {}
-                }
+            if let Some(&usage) = session.usage_of(result) {
+                reply_calls.add_result_usage(result, usage, copy_state);
             }
             let result_json = self.result_reader.with_message(result, |message| {
                 self.result_json(message, Some(&id), &mut reply_calls.named_sub_agents)
@@ -517,6 +508,20 @@ struct ReplyCalls {
     named_sub_agents: Vec<usize>,
     /// As [`TrajectoryStep::own_step_results`].
     own_step_results: Vec<EntryIx>,
+}
+
+impl ReplyCalls {
+    /// Adds the usage of a result where it counts, which depends on the reply with the call.
+    fn add_result_usage(&mut self, result: EntryIx, usage: Usage, reply: CopyState) {
+        match reply {
+            CopyState::Original => self.usages.push(usage),
+            // The usage of a copied reply does not count, but its result may be newer than the
+            // fork: so the result counts in a step of its own.
+            CopyState::Forked => self.own_step_results.push(result),
+            // The usage was counted where the reply is first.
+            CopyState::Kept => {}
+        }
+    }
 }
 
 impl TrajectoryStep {
