@@ -129,6 +129,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, options, ui)?;
     // All input is read before the session is locked.
     let given_lines = if args.has_entry_options() {
+        args.refuse_input_file()?;
         args.replace_dash_by_stdin(&open.input, ui)?;
         args.require_valid_texts()?;
         None
@@ -231,15 +232,20 @@ impl Args {
         self.model.is_some() || texts.into_iter().any(Option::is_some)
     }
 
+    /// Refuses `--input`, whose entries would have no defined place among those of other options.
+    fn refuse_input_file(&self) -> Result<(), Failure> {
+        if self.input.is_none() {
+            return Ok(());
+        }
+        Err(
+            Failure::invalid("--input: entries are already given by options")
+                .with_hint("run append twice, or give all entries as JSON"),
+        )
+    }
+
     /// Replaces the text `-` of an option by the text of standard input. Only one option may have
     /// this value, because standard input can be read once.
     fn replace_dash_by_stdin(&mut self, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
-        if self.input.is_some() {
-            return Err(
-                Failure::invalid("--input: entries are already given by options")
-                    .with_hint("run append twice, or give all entries as JSON"),
-            );
-        }
         let mut is_stdin_read = false;
         let texts = [&mut self.text, &mut self.user, &mut self.assistant];
         for text in texts.into_iter().flatten() {

@@ -89,7 +89,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (_, bytes) = read_argument(&target.path, "a file to blame", MOST_TEXT_BYTES, None, ui)
         .map_err(|failure| hint_lost_file(failure, &target.path))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let wanted_lines = target.check_lines(&text)?;
+    let wanted_lines = target.lines_to_print(&text)?;
 
     let sessions = args.sessions.find_sessions(Period::default(), ui)?;
     let home = ui.home().map(Text::from);
@@ -195,8 +195,9 @@ impl BlameTarget {
         })
     }
 
-    /// Returns the lines to print. Fails if the text has fewer lines.
-    fn check_lines(&self, text: &str) -> Result<RangeInclusive<usize>, Failure> {
+    /// Returns the range of lines to print, all lines of the text if none was given. Fails if a given
+    /// range is not within the text, or ends before it begins.
+    fn lines_to_print(&self, text: &str) -> Result<RangeInclusive<usize>, Failure> {
         let count = text.lines().count();
         let Some(lines) = &self.lines else {
             return Ok(1..=count);
@@ -342,20 +343,10 @@ impl History {
     /// call, the session that began first counts as the writer. The text of the call remains: it is
     /// the same.
     fn add_session(&mut self, calls: Vec<WritingCall>) {
-        let mut call_counts: HashMap<String, usize> = HashMap::default();
-        for call in calls {
-            let WritingCall { writer, change } = call;
+        let mut call_counts = HashMap::default();
+        for WritingCall { writer, change } in calls {
             let new_index = self.writers.len();
-
-            // Without an id, a copy cannot be recognized, so the call is added as a new one.
-            if !writer.entry_id.is_empty() {
-                let call_count = call_counts.entry(writer.entry_id.clone()).or_default();
-                let key = CallKey {
-                    entry_id: writer.entry_id.clone(),
-                    time_ms: writer.time_ms,
-                    calls_before: *call_count,
-                };
-                *call_count += 1;
+            if let Some(key) = count_call(&writer, &mut call_counts) {
                 if let Some(&known) = self.indexes.get(&key) {
                     if writer.session_started_ms < self.writers[known].session_started_ms {
                         self.writers[known] = writer;
@@ -369,6 +360,22 @@ impl History {
             self.writers.push(writer);
         }
     }
+}
+
+/// Counts a call in `call_counts`, the number of calls of each entry so far, and returns the key of
+/// the call. `None` if the entry has no id: then a copy of the call cannot be recognized.
+fn count_call(writer: &Writer, call_counts: &mut HashMap<String, usize>) -> Option<CallKey> {
+    if writer.entry_id.is_empty() {
+        return None;
+    }
+    let call_count = call_counts.entry(writer.entry_id.clone()).or_default();
+    let key = CallKey {
+        entry_id: writer.entry_id.clone(),
+        time_ms: writer.time_ms,
+        calls_before: *call_count,
+    };
+    *call_count += 1;
+    Some(key)
 }
 
 /// Returns the calls of a session that wrote to the file `target`, on all branches. `session_path`

@@ -250,8 +250,9 @@ struct SurveyedFiles {
     failures: Vec<ImportOutcome>,
 }
 
-/// Surveys the files on all processors. A file that the user did not name is skipped if it is not a
-/// session, or has no messages: directories also contain such files.
+/// Surveys the files on all processors: finds out which session each one has, and how much of it. A
+/// file that the user did not name is skipped if it is not a session, or has no messages:
+/// directories also contain such files.
 fn survey_files(files: Vec<FoundFile>, ui: &mut Ui) -> SurveyedFiles {
     let mut results = Vec::new();
     let rollouts = Rollouts::default();
@@ -305,7 +306,8 @@ impl SurveyedFiles {
     }
 }
 
-/// Writes the session of a source to standard output.
+/// Writes the session of a source to standard output. Refuses `--json`, whose output would mix with
+/// the session.
 fn print_session(
     importer: &Importer,
     destination: &Destination,

@@ -346,7 +346,9 @@ impl RelocationReport<'_> {
                 ui.print_status(&format!("nothing to do in {path}"));
                 Ok(())
             }
+            // Of the other statuses, `relocate` uses only `Moved`.
             _ => {
+                // The user gave a name such as `last`, so the session that it meant is printed.
                 if outcome.by_name {
                     let verb = if path == to { "changed" } else { "moved" };
                     ui.print_status(&format!("{verb} {path}"));

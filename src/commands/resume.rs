@@ -87,7 +87,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Prints the command that continues a session, or with `--exec` runs it. If the session's
 /// directory is missing, printing only warns, because the command still shows where the session
-/// was. All sessions share `rollouts`.
+/// was. `rollouts` remembers where Codex keeps its files, so that several sessions search once.
 fn resume_session(
     session: &Path,
     rollouts: &Rollouts,

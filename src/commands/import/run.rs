@@ -285,13 +285,16 @@ impl<'a> Importer<'a> {
             let source_file = SessionFile::open(source)?;
             return Ok(store::create(path, Some(&source_file), true, fill)?);
         }
+        // The store can set the time of a new file only as that of a file in an archive. It does not
+        // use the name and the size. A session may contain secrets, so only its owner may read it.
         let modified = store::modified(source).unwrap_or(UNIX_EPOCH);
         let member = Member::new(String::new(), 0, modified, 0o600);
         Ok(store::restore(path, &member, fill)?)
     }
 
-    /// Appends the growth of the source to the session; with `-n`, only plans that. Returns `None`
-    /// if there is nothing to append: the session was continued meanwhile.
+    /// Appends the growth of the source, what was added to it since the last import, to the session;
+    /// with `-n`, only plans that. Returns `None` if there is nothing to append, or if nothing can
+    /// be appended because the session was continued meanwhile.
     fn append_growth(
         &self,
         destination: &Destination,
@@ -530,6 +533,7 @@ fn lacked_first_turns(
     record: &ImportRecord,
     imported_bytes: u64,
 ) -> io::Result<bool> {
+    // A junction is the place in the source at which a later file begins.
     for junction in &source.head.layout.junctions {
         let imported = junction.at..junction.at + imported_bytes;
         if imported.end <= source.bytes_read && sha256_hex(source_file, imported)? == record.sha256

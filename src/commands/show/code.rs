@@ -10,7 +10,8 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
-/// Returns the last answer, the same entry as `@^{answer}`.
+/// Returns the last answer of the conversation, a reply that concluded its turn with a text. It is
+/// the same entry as `@^{answer}`.
 pub fn find_last_answer(open: &OpenSession) -> Result<EntryIx, Failure> {
     let session = &open.session;
     for ix in session.ancestors(session.leaf) {

@@ -170,11 +170,8 @@ impl StatsGroups {
         }
     }
 
-    /// Adds entries of one session to their groups.
-    ///
-    /// If tools or files are a key, not the entries are counted but their tool calls. By file, only
-    /// calls that name a file are counted. By tool, tool results are counted as well, which belong
-    /// to the tool of their call.
+    /// Adds entries of one session to their groups. If tools or files are a key, not the entries are
+    /// counted but their tool calls. Must be called once for each session: this counts the sessions.
     pub fn add_session<'e>(
         &mut self,
         path: &Path,
@@ -184,38 +181,53 @@ impl StatsGroups {
         self.session_count += 1;
         let session_number = self.session_count;
         let groups_files = self.by.contains(&GroupKey::File);
-        let counts_calls = groups_files || self.by.contains(&GroupKey::Tool);
+        let groups_tools = self.by.contains(&GroupKey::Tool);
         let mut session_usage = UsageSums::default();
         for entry in entries {
             if entry.is_billed {
                 session_usage.add(&entry.usage.unwrap_or_default());
             }
-            if !counts_calls {
+            if groups_files {
+                self.add_file_calls(path, stats, entry);
+            } else if groups_tools {
+                self.add_tool_calls(path, stats, entry);
+            } else {
                 self.add_to_group(path, stats, entry, None, |totals| {
                     totals.add_with_calls(&stats.session, entry, session_number)
-                });
-                continue;
-            }
-            for call in stats.calls(entry) {
-                if groups_files && call.file.is_none() {
-                    continue;
-                }
-                self.add_to_group(path, stats, entry, Some(call), |totals| {
-                    if groups_files {
-                        totals.add_file_call(stats, call, session_number);
-                    } else {
-                        totals.add_call(stats, call, session_number);
-                    }
-                });
-            }
-            if !groups_files && entry.role == Some(Role::ToolResult) {
-                self.add_to_group(path, stats, entry, None, |totals| {
-                    totals.add_entry(entry, session_number)
                 });
             }
         }
         if session_usage.request_count > 0 && !session_usage.is_recorded() {
             self.unrecorded_count += 1;
+        }
+    }
+
+    /// Adds the calls of an entry that name a file to the groups of their files.
+    fn add_file_calls(&mut self, path: &Path, stats: &SessionStats, entry: &CountedEntry) {
+        let session_number = self.session_count;
+        for call in stats.calls(entry) {
+            if call.file.is_none() {
+                continue;
+            }
+            self.add_to_group(path, stats, entry, Some(call), |totals| {
+                totals.add_file_call(stats, call, session_number);
+            });
+        }
+    }
+
+    /// Adds the calls of an entry to the groups of their tools. A tool result is added itself, to
+    /// the group of the tool that was called.
+    fn add_tool_calls(&mut self, path: &Path, stats: &SessionStats, entry: &CountedEntry) {
+        let session_number = self.session_count;
+        for call in stats.calls(entry) {
+            self.add_to_group(path, stats, entry, Some(call), |totals| {
+                totals.add_call(stats, call, session_number);
+            });
+        }
+        if entry.role == Some(Role::ToolResult) {
+            self.add_to_group(path, stats, entry, None, |totals| {
+                totals.add_entry(entry, session_number)
+            });
         }
     }
 

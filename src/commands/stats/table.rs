@@ -294,6 +294,7 @@ impl StatsGroups {
 
     /// Prints the table, leaving out figures for which there is no space. On a terminal, bars
     /// compare the costs of several groups, unless keys would have to be shortened for the bars.
+    /// By file alone, prints the table of files, which has neither bars nor costs.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.by == [GroupKey::File] {
             return self.build_file_table(ui.row_width()).print(ui);
@@ -301,15 +302,11 @@ impl StatsGroups {
         let room = ui.row_width().unwrap_or(usize::MAX);
         // A single bar has nothing to be compared with.
         let may_have_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
-        // The layout of the table beside bars of the minimum width; `None` without bars.
-        let mut layout_beside_bars = None;
-        if may_have_bars {
-            let room_beside_bars = room.saturating_sub(MIN_BAR_WIDTH + COLUMN_GAP);
-            let layout = self.choose_layout(room_beside_bars, true);
-            if layout.shows_whole_keys {
-                layout_beside_bars = Some(layout);
-            }
-        }
+        let layout_beside_bars = if may_have_bars {
+            self.layout_beside_bars(room)
+        } else {
+            None
+        };
         let has_bars = layout_beside_bars.is_some();
         let layout = layout_beside_bars.unwrap_or_else(|| self.choose_layout(room, false));
 
@@ -328,6 +325,18 @@ impl StatsGroups {
         };
         self.build_table(&layout, bar).print(ui)?;
         ui.print(&self.cost_notes())
+    }
+
+    /// Returns the layout of a table beside bars of the minimum width, together at most `room`
+    /// columns. `None` if keys would have to be shortened for the bars.
+    fn layout_beside_bars(&self, room: usize) -> Option<TableLayout> {
+        let room_beside_bars = room.saturating_sub(MIN_BAR_WIDTH + COLUMN_GAP);
+        let layout = self.choose_layout(room_beside_bars, true);
+        if layout.shows_whole_keys {
+            Some(layout)
+        } else {
+            None
+        }
     }
 
     /// Returns the layout for a table of at most `room` columns: all figures with whole numbers if
