@@ -312,16 +312,18 @@ impl Args {
     fn entry_lines(&self, open: &OpenSession, parent: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
         let text = |text: &String| Text::from(text.clone());
-        let model = self.model.as_ref();
-        let model = model.map(|(provider, id)| (text(provider), text(id)));
+        let model = self.model.as_ref().map(|(provider, id)| ModelName {
+            provider: text(provider),
+            id: text(id),
+        });
 
         let mut entries = Vec::new();
         if let Some(name) = &self.name {
             let name = agent.normalize_name(name);
             entries.push(agent.new_name_entry(&name, open.session.name().as_ref()));
         }
-        if let Some((provider, id)) = &model {
-            entries.push(agent.new_model_entry(provider, id));
+        if let Some(model) = &model {
+            entries.push(agent.new_model_entry(&model.provider, &model.id));
         }
         if let Some(level) = &self.thinking {
             entries.push(agent.new_thinking_entry(&text(level)));
@@ -344,7 +346,7 @@ impl Args {
             entries.push(shorthand::user_message(&text(content)));
         }
         if let Some(content) = &self.assistant {
-            let reply = build_reply(open, parent, model.clone())?;
+            let reply = build_reply(open, parent, model)?;
             entries.push(shorthand::assistant_message(
                 &text(content),
                 Raw::from_checked(&reply),
@@ -352,6 +354,12 @@ impl Args {
         }
         Ok(entries.into_iter().map(Object::finish).collect())
     }
+}
+
+/// A model, and the provider that serves it.
+struct ModelName {
+    provider: Text<'static>,
+    id: Text<'static>,
 }
 
 /// Returns the message whose API, provider and model a new reply below `position` copies: that is
@@ -362,7 +370,7 @@ impl Args {
 fn build_reply(
     open: &OpenSession,
     position: Position,
-    requested_model: Option<(Text<'static>, Text<'static>)>,
+    requested_model: Option<ModelName>,
 ) -> Result<Vec<u8>, Failure> {
     let session = &open.session;
     let reader = open.entry_reader();
@@ -388,23 +396,24 @@ fn build_reply(
             let what = "the earlier reply names no API or model to copy";
             return Err(cannot_copy_reply(open, what));
         }
-        let Some((provider, id)) = &model else {
+        let Some(model) = &model else {
             return Ok(message.bytes().to_vec());
         };
-        if message.get_text("provider") != Some(provider.as_borrowed()) {
+        if message.get_text("provider") != Some(model.provider.as_borrowed()) {
             // A reply further up may be by this provider.
             has_reply_of_other_provider = true;
             continue;
         }
         let mut edit = Edit::new(message.bytes()).expect("a message with a model is an object");
-        edit.set("model", &encode_to_vec(id));
+        edit.set("model", &encode_to_vec(&model.id));
         return Ok(edit.finish());
     }
 
     match model {
-        Some((provider, _)) if has_reply_of_other_provider => {
+        Some(model) if has_reply_of_other_provider => {
             let what = format!(
-                "there is no earlier reply from the provider {provider}, whose API could be copied"
+                "there is no earlier reply from the provider {}, whose API could be copied",
+                model.provider
             );
             Err(cannot_copy_reply(open, &what))
         }
@@ -429,13 +438,16 @@ fn is_blank(text: &Option<String>) -> bool {
     text.as_ref().is_some_and(|text| text.trim().is_empty())
 }
 
-/// Returns the provider and the id of the model that an entry changes to. pi writes two members,
-/// `provider` and `modelId`; oh-my-pi writes one, `PROVIDER/MODEL`. `None` for oh-my-pi's changes
-/// of a model with another role than the conversation's.
-fn model_changed_to(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
+/// Returns the model that an entry changes to. pi writes two members, `provider` and `modelId`;
+/// oh-my-pi writes one, `model`, as `PROVIDER/MODEL`. `None` for oh-my-pi's changes of a model with
+/// another role than the conversation's, such as the one for small tasks.
+fn model_changed_to(entry: Raw) -> Option<ModelName> {
     if let Some(provider) = entry.get_text("provider") {
         let id = entry.get_text("modelId")?;
-        return Some((provider.into_owned(), id.into_owned()));
+        return Some(ModelName {
+            provider: provider.into_owned(),
+            id: id.into_owned(),
+        });
     }
     // Without a role, the change is for the conversation.
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
@@ -444,5 +456,8 @@ fn model_changed_to(entry: Raw) -> Option<(Text<'static>, Text<'static>)> {
     }
     let provider_and_id = entry.get_text("model")?.to_string();
     let (provider, id) = provider_and_id.split_once('/')?;
-    Some((Text::from(provider.to_owned()), Text::from(id.to_owned())))
+    Some(ModelName {
+        provider: Text::from(provider.to_owned()),
+        id: Text::from(id.to_owned()),
+    })
 }

@@ -164,13 +164,7 @@ impl<'s> EntryView<'s> {
         let thinking = thinking.filter(|value| value.is_string());
         let is_thinking = matches!(block_type.as_bytes(), b"thinking" | b"redactedThinking");
         if is_thinking && cuts.omits_thinking {
-            // What the user asked to leave out needs no note. What is left out only so that the
-            // export is small enough needs one.
-            if self.source.contents.omits_thinking_for_size() {
-                self.markup
-                    .push_text_element(Tag::Note, "Left out here: thinking");
-            }
-            return;
+            return self.note_omitted_thinking();
         }
 
         match (block_type.as_bytes(), text, thinking) {
@@ -202,6 +196,15 @@ impl<'s> EntryView<'s> {
             self.markup.push_fold("thinking", "Thinking", |m| {
                 commonmark::push_markdown(&text, m)
             });
+        }
+    }
+
+    /// Appends a note that thinking is left out only so that the export is small enough. What the
+    /// user asked to leave out needs no note.
+    fn note_omitted_thinking(&mut self) {
+        if self.source.contents.omits_thinking_for_size() {
+            self.markup
+                .push_text_element(Tag::Note, "Left out here: thinking");
         }
     }
 

@@ -321,17 +321,9 @@ fn write_result(
     if output == Path::new("-") {
         return copy_all(lines, &mut ui.verbatim_stdout()).map_err(Failure::from_stdout_error);
     }
-    let mut write = |out: &mut dyn Write| copy_all(lines, out);
     let path = ui.resolve_path(&output);
-    let is_output = |input: &PathBuf| store::is_same(input, &path);
-    if writer.input_paths.iter().any(is_output) {
-        let error = StoreError {
-            action: Action::Write,
-            path,
-            cause: Cause::SameAsInput,
-        };
-        return Err(error.into());
-    }
+    refuse_input_as_output(&writer.input_paths, &path)?;
+    let mut write = |out: &mut dyn Write| copy_all(lines, out);
     // The sessions were compared with the output above, and the lines need no check.
     let source = None;
     let check = None;
@@ -347,6 +339,20 @@ fn write_result(
             .number("conversations", writer.count as f64);
         ui.print_json(&row.finish())
     })
+}
+
+/// Refuses to write to one of the sessions that were read, by whatever path it is named.
+fn refuse_input_as_output(input_paths: &[PathBuf], output: &Path) -> Result<(), StoreError> {
+    for input in input_paths {
+        if store::is_same(input, output) {
+            return Err(StoreError {
+                action: Action::Write,
+                path: output.to_owned(),
+                cause: Cause::SameAsInput,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Returns the path of the output: the file of `-o`, or a new name in the directory of `-o`, or in

@@ -114,7 +114,7 @@ impl<'a> Importer<'a> {
         let file = self.rollouts.open(&destination.source.head.path)?;
         let state = match self.determine_state(destination, &file, &open) {
             Ok(state) => state,
-            // With --force, the session at the path may be replaced, whatever it contains.
+            // With --force, a new session is created, whatever the existing one contains.
             Err(_) if self.change.force => ImportState::Continued,
             Err(failure) => return Err(failure),
         };
@@ -178,6 +178,7 @@ impl<'a> Importer<'a> {
         out: &mut dyn Write,
     ) -> io::Result<usize> {
         let source = &destination.source;
+        // The store writes through this function, and takes only I/O errors from it.
         let file = self
             .rollouts
             .open(&source.head.path)
@@ -387,6 +388,7 @@ impl<'a> Importer<'a> {
                 .unwrap_or_default();
             change.entries.push(NewEntry { id, line });
         }
+        // oh-my-pi stores a name twice: as an entry, and in the title line of the file.
         if is_renamed && let Some(name) = &source.name {
             let time = pisess_json::time::iso_string(source.head.created_ms);
             change.title_line = session.agent().title_line(name, &time);
@@ -424,6 +426,8 @@ impl<'a> Importer<'a> {
         let imported_bytes = record.imports.ends.last().copied().unwrap_or(0);
         let found_misfit = find_misfit(source, source_file, &record, imported_bytes);
         if let Some(misfit) = input.map_read_error(found_misfit)? {
+            // If only the first turns were not imported, the whole source is imported again, into
+            // the fallback.
             let lacked_base = lacked_first_turns(source, source_file, &record, imported_bytes);
             if destination.fallback.is_some() && input.map_read_error(lacked_base)? {
                 return Ok(ImportState::Continued);

@@ -28,9 +28,23 @@ const ATIF_IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "im
 const TIME_LEN: usize = "2026-01-31T12:00:00.000Z".len();
 
 /// Who a step is from.
-const USER: &str = "user";
-const AGENT: &str = "agent";
-const SYSTEM: &str = "system";
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StepSource {
+    User,
+    Agent,
+    System,
+}
+
+impl StepSource {
+    /// Returns the value of the step's member `source`.
+    fn as_str(self) -> &'static str {
+        match self {
+            StepSource::User => "user",
+            StepSource::Agent => "agent",
+            StepSource::System => "system",
+        }
+    }
+}
 
 /// A step, before it has a number.
 #[derive(Default)]
@@ -164,7 +178,7 @@ impl<'a> StepMaker<'a> {
             Role::BashExecution | Role::PythonExecution => {
                 self.execution_step(ix, message, copy_state)
             }
-            Role::User => self.plain_step(ix, USER, message, copy_state),
+            Role::User => self.plain_step(ix, StepSource::User, message, copy_state),
             Role::Custom | Role::HookMessage => {
                 let source = source_of_custom_message(message);
                 self.plain_step(ix, source, message, copy_state)
@@ -178,7 +192,7 @@ impl<'a> StepMaker<'a> {
             | Role::BranchSummary
             | Role::CompactionSummary
             | Role::Other
-            | Role::Missing => self.plain_step(ix, SYSTEM, message, copy_state),
+            | Role::Missing => self.plain_step(ix, StepSource::System, message, copy_state),
         };
         Ok(Some(step))
     }
@@ -206,7 +220,7 @@ impl<'a> StepMaker<'a> {
             .json("extra", &result_extra.finish())
             .finish();
         let step = self
-            .begin_step(ix, USER, copy_state)
+            .begin_step(ix, StepSource::User, copy_state)
             .str("message", &command)
             .json("observation", &observation_json(&[result]))
             .json("extra", &self.begin_extra(ix).finish());
@@ -256,11 +270,10 @@ impl<'a> StepMaker<'a> {
     }
 
     /// Makes the step of a message that is not a reply: its content or summary, without metrics.
-    /// `source` is [`USER`] or [`SYSTEM`].
     fn plain_step(
         &self,
         ix: EntryIx,
-        source: &str,
+        source: StepSource,
         message: Raw,
         copy_state: CopyState,
     ) -> TrajectoryStep {
@@ -287,7 +300,11 @@ impl<'a> StepMaker<'a> {
     ) -> TrajectoryStep {
         let usages = Vec::from_iter(self.contents.session.usage_of(ix).copied());
         let is_from_agent = !usages.is_empty();
-        let source = if is_from_agent { AGENT } else { SYSTEM };
+        let source = if is_from_agent {
+            StepSource::Agent
+        } else {
+            StepSource::System
+        };
         let mut step = self.begin_step(ix, source, copy_state);
         if is_from_agent && let Some(model) = content.model {
             step = step.str("model_name", &model);
@@ -337,7 +354,7 @@ impl<'a> StepMaker<'a> {
             }
         }
 
-        let mut step = self.begin_step(ix, AGENT, copy_state);
+        let mut step = self.begin_step(ix, StepSource::Agent, copy_state);
         if let Some(model) = read_model_name(message) {
             step = step.str("model_name", &model);
         }
@@ -446,7 +463,7 @@ impl<'a> StepMaker<'a> {
 
     /// Begins the JSON of a step: its time, who it is from, and whether it is a copy. A time that
     /// readers of the format refuse is left out; see [`TIME_LEN`].
-    fn begin_step(&self, ix: EntryIx, source: &str, copy_state: CopyState) -> Object {
+    fn begin_step(&self, ix: EntryIx, source: StepSource, copy_state: CopyState) -> Object {
         let mut step = Object::new();
         let time_ms = self.contents.session.entry(ix).time_ms;
         if time_ms != Entry::NO_TIME {
@@ -456,7 +473,7 @@ impl<'a> StepMaker<'a> {
                 step = step.str("timestamp", &time);
             }
         }
-        step = step.str("source", source);
+        step = step.str("source", source.as_str());
         if copy_state != CopyState::Original {
             step = step.bool("is_copied_context", true);
         }
@@ -485,13 +502,13 @@ struct RequestContent<'t> {
     extra: Object,
 }
 
-/// Returns who a message of an extension is from: [`USER`] if it starts a turn, as a prompt does,
-/// and [`SYSTEM`] otherwise.
-fn source_of_custom_message(message: Raw) -> &'static str {
+/// Returns who a message of an extension is from: [`StepSource::User`] if it starts a turn, as a prompt does,
+/// and [`StepSource::System`] otherwise.
+fn source_of_custom_message(message: Raw) -> StepSource {
     if starts_user_turn(message) {
-        USER
+        StepSource::User
     } else {
-        SYSTEM
+        StepSource::System
     }
 }
 
