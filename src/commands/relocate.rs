@@ -22,6 +22,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, text_array};
 use pisess_store::OnDisk;
 use std::path::{Path, PathBuf};
+use stored::StoredSession;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -215,7 +216,7 @@ fn plan_moves_of_folder(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> V
         cwd: ui.current_folder(),
     };
     let mut moves = Vec::new();
-    for (path, header) in &mover.stored_sessions(ui).headers {
+    for StoredSession { path, header } in &mover.stored_sessions(ui).sessions {
         let Some(cwd) = &header.cwd else { continue };
         let cwd = cwd.to_string_lossy();
         if let Some(new_cwd) = moved_cwd(&cwd, old, new, base_dirs) {

@@ -80,7 +80,8 @@ impl Html {
     /// Opens the HTML element of a tag that is not a link or image. Returns the name of the element
     /// to close; empty if there is none.
     fn open_tag(&mut self, tag: Tag, value: &str) -> &'static str {
-        let (element, class) = tag.element();
+        let element = tag.element();
+        let class = tag.class();
         match tag {
             // Void elements of HTML have no closing tag.
             Tag::Break | Tag::Rule => {
@@ -123,11 +124,11 @@ impl Html {
     /// Opens the HTML element of a tag. The value of the tag becomes an attribute: the class of a
     /// fold or tool, the alignment of a cell, or the first number of a list.
     fn open_element_with_value(&mut self, tag: Tag, value: &str) {
-        let (element, class) = tag.element();
+        let element = tag.element();
         let class = match tag {
-            Tag::Fold | Tag::Tool => format!("{class} {value}"),
+            Tag::Fold | Tag::Tool => format!("{} {value}", tag.class()),
             Tag::HeadCell | Tag::Cell => value.to_owned(),
-            _ => class.to_owned(),
+            _ => tag.class().to_owned(),
         };
         let direction = if tag.has_own_direction() { "auto" } else { "" };
         let is_list_number = tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
@@ -144,9 +145,8 @@ impl Html {
     /// Opens a link to an address that the caller has checked. Returns the name of the HTML element
     /// to close.
     fn open_link(&mut self, tag: Tag, address: &str) -> &'static str {
-        let (_, class) = tag.element();
         let attributes = [
-            ("class", class),
+            ("class", tag.class()),
             ("href", address),
             ("rel", "noopener noreferrer nofollow"),
         ];
@@ -157,8 +157,7 @@ impl Html {
     /// Opens a span in place of a link that leads nowhere. Returns the name of the HTML element to
     /// close.
     fn open_span(&mut self, tag: Tag) -> &'static str {
-        let (_, class) = tag.element();
-        self.open_element("span", &[("class", class)]);
+        self.open_element("span", &[("class", tag.class())]);
         "span"
     }
 

@@ -48,9 +48,14 @@ macro_rules! tags {
                 match code { $($code => Some(Tag::$variant),)* _ => None }
             }
 
-            /// Returns the name of the HTML element and its class, which may be empty.
-            pub fn element(self) -> (&'static str, &'static str) {
-                match self { $(Tag::$variant => ($element, $class),)* }
+            /// Returns the name of the HTML element.
+            pub fn element(self) -> &'static str {
+                match self { $(Tag::$variant => $element,)* }
+            }
+
+            /// Returns the class of the HTML element; empty if it has none.
+            pub fn class(self) -> &'static str {
+                match self { $(Tag::$variant => $class,)* }
             }
 
             /// Returns all tags for the page's script, one per line: letter, element, class.
@@ -153,7 +158,7 @@ tags! {
 impl Tag {
     /// Whether the element's own text decides the direction of writing.
     pub fn has_own_direction(self) -> bool {
-        let (element, _) = self.element();
+        let element = self.element();
         ["p", "h3", "h4", "h5", "li", "blockquote", "th", "td"].contains(&element)
     }
 
@@ -163,7 +168,7 @@ impl Tag {
             "em", "strong", "del", "code", "a", "b", "i", "mark", "span", "ins", "td", "th",
             "summary",
         ];
-        let (element, _) = self.element();
+        let element = self.element();
         // A call is a link on a line of its own.
         elements.contains(&element) && self != Tag::Call
     }

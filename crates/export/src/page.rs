@@ -423,11 +423,11 @@ fn write_entry_pieces(
             let late_facts = &mut summary.late_facts;
             late_facts.add_entry(entry.facts, entry.estimated_lines);
         }
-        for (number, prose) in piece.prose {
+        for EntryProse { number, html } in piece.prose {
             // Prose that is dropped counts, too, so that no later and shorter prose is kept.
-            prose_len += prose.as_str().len();
+            prose_len += html.as_str().len();
             if prose_len <= MOST_PROSE {
-                summary.prose_by_number.insert(number, prose);
+                summary.prose_by_number.insert(number, html);
             }
         }
         Ok::<(), io::Error>(())
@@ -488,8 +488,15 @@ struct EntriesPiece {
     bytes: Vec<u8>,
     /// The facts of each entry.
     facts: Vec<DrawnFacts>,
-    /// The numbers and prose of the prompts and answers on the path.
-    prose: Vec<(u32, Html)>,
+    /// The prose of the prompts and answers on the path.
+    prose: Vec<EntryProse>,
+}
+
+/// The prose of one entry.
+struct EntryProse {
+    /// The number of the entry.
+    number: u32,
+    html: Html,
 }
 
 /// What was collected from an entry when it was drawn.
@@ -519,9 +526,10 @@ fn make_entries_piece(
         });
         // A long text is not shown without JavaScript, so it is not copied.
         if has_prose[number] && !view.has_long_text {
-            let entry_prose = prose_html(&view.markup);
-            if !entry_prose.as_str().is_empty() {
-                prose.push((number as u32, entry_prose));
+            let html = prose_html(&view.markup);
+            if !html.as_str().is_empty() {
+                let number = number as u32;
+                prose.push(EntryProse { number, html });
             }
         }
 

@@ -200,6 +200,7 @@ impl EntryView<'_> {
             }
         };
         match name {
+            // Not `Read` of Claude Code, which writes the numbers into its output.
             "read" if !has_failed => {
                 let first_line = first_line_number(arguments);
                 let path = self.path_argument(arguments);

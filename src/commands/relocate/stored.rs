@@ -11,9 +11,15 @@ use std::path::{Path, PathBuf};
 
 /// The sessions in the stores with their headers, without sessions of sub-agents.
 pub struct StoredSessions {
-    pub headers: Vec<(PathBuf, Header)>,
+    pub sessions: Vec<StoredSession>,
     /// The files and directories that could not be read.
     pub unread: Vec<Unread>,
+}
+
+/// A session in a store.
+pub struct StoredSession {
+    pub path: PathBuf,
+    pub header: Header,
 }
 
 /// A file or directory of a store that could not be read.
@@ -30,7 +36,7 @@ impl StoredSessions {
     pub fn read(ui: &Ui) -> StoredSessions {
         let found_files = SessionStores::locate(ui).find_sessions(&Scope::All);
         let mut stored = StoredSessions {
-            headers: Vec::new(),
+            sessions: Vec::new(),
             unread: Vec::new(),
         };
         for problem in found_files.problems {
@@ -65,7 +71,7 @@ impl StoredSessions {
             }
         };
         match read_header(&file) {
-            Ok(header) => self.headers.push((path, header)),
+            Ok(header) => self.sessions.push(StoredSession { path, header }),
             Err(LoadError::Io(error)) => {
                 let failure = Failure::from_read_error(&path.to_string_lossy(), error);
                 self.unread.push(Unread { path, failure });
@@ -79,7 +85,7 @@ impl StoredSessions {
     /// of it, as their source.
     pub fn forks_of(&self, session: &Path) -> Vec<PathBuf> {
         let mut forks = Vec::new();
-        for (path, header) in &self.headers {
+        for StoredSession { path, header } in &self.sessions {
             let Some(source) = forked_from(header) else {
                 continue;
             };

@@ -28,11 +28,11 @@ const WIDTH_BESIDE_FILE: usize = 43;
 /// number of sessions is left out if it is 1.
 fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failure> {
     let mut table = Table::new([Column::text(""); 2]);
-    let mut row = |name: &str, text: String| table.add_text_row([name.to_owned(), text]);
     if totals.sessions != 1 {
-        row("sessions", group_digits(totals.sessions as f64));
+        add_summary_row(&mut table, "sessions", group_digits(totals.sessions as f64));
     }
-    row(
+    add_summary_row(
+        &mut table,
         "messages",
         format!(
             "{} ({} user, {} assistant, {} tool results)",
@@ -42,7 +42,8 @@ fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failur
             group_digits(totals.tool_results as f64)
         ),
     );
-    row(
+    add_summary_row(
+        &mut table,
         "tools",
         format!(
             "{} calls, {} failed",
@@ -57,19 +58,32 @@ fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failur
         ("cache write", totals.usage.cache_write),
         ("tokens", totals.usage.total_tokens()),
     ] {
-        row(name, group_digits(tokens));
+        add_summary_row(&mut table, name, group_digits(tokens));
     }
     // A single number has room for digits, and is not compared with others.
-    let format = if totals.usage.cost < SMALL_COST {
+    let format_dollar_amount = if totals.usage.cost < SMALL_COST {
         format_small_dollars
     } else {
         format_dollars
     };
-    row("cost", format_cost(totals, format));
-    row("time", format_duration(totals.took_ms));
-    row("files", group_digits(totals.changed_file_count() as f64));
+    add_summary_row(
+        &mut table,
+        "cost",
+        format_cost(totals, format_dollar_amount),
+    );
+    add_summary_row(&mut table, "time", format_duration(totals.took_ms));
+    add_summary_row(
+        &mut table,
+        "files",
+        group_digits(totals.changed_file_count() as f64),
+    );
     table.print(ui)?;
     ui.print(notes)
+}
+
+/// Adds a row with the name of a sum and its value.
+fn add_summary_row(table: &mut Table, name: &str, value: String) {
+    table.add_text_row([name.to_owned(), value]);
 }
 
 /// A column with one figure of each group.
