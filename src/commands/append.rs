@@ -137,6 +137,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(read_lines(&args, &open.input, ui)?)
     };
 
+    // Those of the last call of the closure, which is the one that is committed.
     let mut unknown_types = BTreeSet::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         let parent = locked_open.resolve_parent(&args.at)?;

@@ -124,6 +124,7 @@ fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
 fn open_other(args: &Args, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let open_result = OpenSession::open_to_read(&args.other, options, ui);
     open_result.map_err(|failure| {
+        // Almost every path of a session has a dot or a slash, and no id of an entry has one.
         let is_no_path = !args.other.to_string_lossy().contains(['.', '/']);
         if failure.is_missing_file || is_no_path {
             failure.with_hint(

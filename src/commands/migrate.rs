@@ -213,7 +213,8 @@ fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Fail
         return report_outcomes(&[outcome], args, ui);
     }
 
-    // A version 3 file is copied byte for byte.
+    // A version 3 file is copied byte for byte. Any other is written in version 3, even though the
+    // change is empty.
     let mut fill = |out: &mut dyn std::io::Write| match loaded.format {
         Format::V3 => copy_all(source, out),
         _ => Change::default().write(loaded, source, out),
@@ -293,6 +294,7 @@ fn try_migrate(
         .backup
         .as_ref()
         .map(|suffix| store::with_suffix(path, suffix));
+    // The change is empty, but writes the session in version 3.
     let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
     let committed = batch
         .rewrite(locked, backup.as_deref(), &mut fill)?

@@ -328,6 +328,7 @@ fn load_options(
         read_paths: args.by.contains(&GroupKey::File),
         // Tables show the title of each session.
         list_stats: (args.shows_sessions() && !args.json).then(Period::default),
+        // The parents of entries are not needed.
         skip_links: true,
         ..LoadOptions::default()
     }

@@ -390,6 +390,7 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
                 self.open_links -= 1;
                 self.markup.close();
             }
+            // For every other start, `start_element` opened one element.
             _ => self.markup.close(),
         }
     }

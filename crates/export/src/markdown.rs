@@ -52,7 +52,7 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
     let omission_note = contents.omission_note(contents.describe_other_branches());
     writer.write_notes(omission_note.as_slice())?;
 
-    // Before each entry of the path is a gap, and one is after the last entry.
+    // A gap is what the size limit has left out, before each entry of the path and after the last.
     let mut position = 0;
     let make_part = |source: &ContentsReader, ix| parts.make_part(source, ix, &is_in_document);
     contents.for_each_in_order(&path, workers, make_part, |part| {

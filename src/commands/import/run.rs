@@ -293,35 +293,35 @@ impl<'a> Importer<'a> {
         Ok(store::restore(path, &member, fill)?)
     }
 
-    /// Appends the growth of the source, what was added to it since the last import, to the session;
-    /// with `-n`, only plans that. Returns `None` if there is nothing to append, or if nothing can
-    /// be appended because the session was continued meanwhile.
+    /// Appends the growth of the source to the session: what was added to the source since the last
+    /// import. With `-n`, only plans that. Returns `None` if there is nothing to append, or if
+    /// nothing can be appended because the session was continued meanwhile.
     fn append_growth(
         &self,
         destination: &Destination,
         source_file: &JoinedSource,
         open: &OpenSession,
     ) -> Result<Option<ImportResult>, Failure> {
+        let options = self.change.write_options(self.agent);
         if self.change.dry_run {
-            let plan = self.plan_append(destination, source_file, open)?;
-            let result = plan.map(|plan| plan.result);
-            if let Some(planned) = &result {
-                let options = self.change.write_options(self.agent);
-                refuse_in_dry_run(&open.input, planned.action, &options)?;
-            }
-            return Ok(result);
+            let Some(plan) = self.plan_append(destination, source_file, open)? else {
+                return Ok(None);
+            };
+            refuse_in_dry_run(&open.input, plan.result.action, &options)?;
+            return Ok(Some(plan.result));
         }
+
         // The session may change until it is locked, so the growth is planned under the lock.
         let mut attempt =
             |locked_open: &OpenSession, locked: Locked| -> AttemptResult<Option<ImportResult>> {
                 let Some(plan) = self.plan_append(destination, source_file, locked_open)? else {
+                    // No commit, and no result.
                     return Ok((None, None));
                 };
                 let attempt = commit_change(&plan.change, locked_open, locked)?;
                 Ok((attempt, Some(plan.result)))
             };
-        let (committed, result) =
-            open.attempt_under_lock(&self.change.write_options(self.agent), &mut attempt)?;
+        let (committed, result) = open.attempt_under_lock(&options, &mut attempt)?;
         Ok(result.map(|result| ImportResult {
             committed,
             ..result

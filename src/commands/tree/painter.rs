@@ -328,8 +328,9 @@ impl<'a> TreePainter<'a> {
         ui.print(&(apply_style(line, self.entry_painter.styles.dim) + "\n"))
     }
 
-    /// Prints rows in batches, which are drawn in parallel. The bars at the start of a batch depend
-    /// on all rows above it, even on rows that are not shown. So they are computed first.
+    /// Prints rows in batches, which are drawn in parallel. The bars at the start of a batch, the
+    /// vertical lines between the rows of a branch, depend on all rows above it, even on rows that
+    /// are not shown. So they are computed first.
     fn print_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
         let mut bars = 0;
         let mut bars_at_starts = Vec::new();
@@ -679,9 +680,10 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Appends the bars of a row, then its connector if it has one. Each takes a level. Bit N of
-    /// `bars` is set if level N has a bar; without one, the level is blank. If there are more
-    /// levels than `max_levels`, an ellipsis replaces the deeper bars.
+    /// Appends the bars of a row, the vertical lines beside it that lead to later rows, then its
+    /// connector if it has one. Each takes a level. Bit N of `bars` is set if level N has a bar;
+    /// without one, the level is blank. If there are more levels than `max_levels`, an ellipsis
+    /// replaces the deeper bars.
     fn push_bars(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
         let glyphs = &self.entry_painter.glyphs;
         let tree_row = self.first_tree_row(group);
