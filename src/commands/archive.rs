@@ -230,15 +230,19 @@ impl Args {
                 "only sessions of this project are chosen (hint: --all also chooses {sessions} of other projects)"
             ));
         }
-        let needs_recursion = outcomes.iter().any(|outcome| {
-            let is_planned = outcome
-                .result
-                .as_ref()
-                .is_ok_and(|result| result.status == Status::Planned);
-            is_planned && is_in_subfolder(&self.sessions, &outcome.path)
-        });
+        let mut needs_recursion = false;
+        for outcome in &mut outcomes {
+            if let Ok(result) = &mut outcome.result
+                && result.status == Status::Planned
+                && !self.recursive
+                && is_in_subfolder(&self.sessions, &outcome.path)
+            {
+                result.needs_recursion = true;
+                needs_recursion = true;
+            }
+        }
         let exit = report_outcomes(outcomes, self, ui)?;
-        if needs_recursion && !self.recursive {
+        if needs_recursion {
             ui.warn(NEEDS_RECURSION);
         }
         Ok(exit.max(search_exit))

@@ -204,6 +204,22 @@ fn a_plan_counts_the_files_of_sub_agents() {
     assert!(row.starts_with("50") && row.contains(" kB "), "{planned}");
 }
 
+/// The plan says what the run would leave out.
+#[test]
+fn a_plan_without_r_marks_sessions_in_subdirectories() {
+    let h = Home::new();
+    let store = format!("./{}", h.pi.split("/--").next().unwrap());
+    let planned = h.run(&format!("archive -n {store}"));
+    assert!(planned.text().contains("  needs -r  ~/kites"), "{planned}");
+    assert!(!planned.text().contains("  archive  "), "{planned}");
+    assert!(
+        planned.stderr.contains("add -r to change them"),
+        "{planned}"
+    );
+    let planned = h.run(&format!("archive -n -r {store}"));
+    assert!(planned.text().contains("  archive  ~/kites"), "{planned}");
+}
+
 /// People know sessions by their titles. A pipe gets paths.
 #[test]
 fn what_was_moved_is_named_on_a_terminal() {

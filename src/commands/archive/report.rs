@@ -67,6 +67,9 @@ pub struct ArchiveResult {
     pub to: Option<PathBuf>,
     /// What became of it.
     pub status: Status,
+    /// Whether the session is only in the plan: without `-n`, the command would leave it out, because
+    /// it is in a subdirectory.
+    pub needs_recursion: bool,
     /// The facts of the session. `None` after a failure, or if its archive does not record them.
     pub facts: Option<SessionFacts>,
     /// The sizes. `None` after a failure, and for a session that is only planned to be archived.
@@ -98,6 +101,7 @@ impl ArchiveResult {
             path,
             to: None,
             status: Status::Failed,
+            needs_recursion: false,
             facts: None,
             sizes: None,
             errors: Vec::new(),
@@ -120,7 +124,7 @@ impl ArchiveResult {
     }
 
     /// Returns the value of the column "action": `archived` if it was done, `archive` if it is
-    /// planned.
+    /// planned, and `needs -r` if it would not be done without that option.
     fn action(&self, args: &Args) -> &'static str {
         match self.status {
             Status::Archived => "archived",
@@ -128,6 +132,7 @@ impl ArchiveResult {
             Status::Deleted => "deleted",
             _ if args.restore => "restore",
             _ if args.delete => "delete",
+            _ if self.needs_recursion => "needs -r",
             _ => "archive",
         }
     }

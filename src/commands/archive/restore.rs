@@ -51,6 +51,7 @@ pub fn restore_archive(
         path: path.to_owned(),
         to: Some(session.clone()),
         status,
+        needs_recursion: false,
         facts: facts.clone(),
         sizes,
         errors: Vec::new(),

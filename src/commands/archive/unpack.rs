@@ -234,6 +234,7 @@ pub fn delete_archive(
         path: path.to_owned(),
         to: None,
         status,
+        needs_recursion: false,
         facts: facts.clone(),
         sizes,
         errors: Vec::new(),
