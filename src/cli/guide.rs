@@ -269,13 +269,14 @@ pub const TOPICS: [Section; 10] = [
              current directory first, then all others. If several match, the command fails and \
              lists them. A command that changes a session found by name reports its path on \
              standard error.",
-            "A command that only reads a session also takes words of the title in `list`, or of \
-             the first message, in any case and order: `pisess tree 'tide gaps'`. The start of a \
-             word is enough; at least one of the words must have 3 characters or more. Standard \
-             error names the session that has the title. `archive --restore`, `import` and \
-             `redact -o` take such words, too, and so does `fork` for a session of another agent. \
-             Other commands that change or write a session refuse them, and their error names the \
-             session.",
+            "A command that reads a session, or appends to it, also takes words of the title in \
+             `list`, or of the first message, in any case and order: `pisess tree 'tide gaps'`, \
+             `pisess pop 'tide gaps'`. The start of a word is enough; at least one of the words \
+             must have 3 characters or more. Standard error names the session that has the title. \
+             If several have it, nothing is done. `undo` takes back what was appended. `archive \
+             --restore`, `import`, `fork` and `redact -o` take such words, too. Commands that \
+             rewrite, move or remove a session (`prune`, `migrate`, `check --repair`, `relocate`, \
+             `archive`, `join`) refuse them, and their error has the command with the id.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \
              session that is. A writing command requires SESSION.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \

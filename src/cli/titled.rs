@@ -1,12 +1,14 @@
 //! Finds sessions by words of their titles, as `list` shows these, or of their first messages.
 //!
 //! A title is not chosen to identify a session. So only commands that leave existing sessions
-//! unchanged accept such words. Commands that change a session only suggest the session.
+//! unchanged, or whose change `undo` takes back, accept such words. Commands that rewrite, move or
+//! remove a session only suggest the session.
 
 use super::candidates::{describe_matches, include_copies};
 use super::locate::{Scope, SessionStores};
 use super::named::{read_for_list, shown_title};
 use super::output::{Failure, Ui, to_visible};
+use super::process::command_line::quote_word;
 use super::session_report::report_listed;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::ops::list::ListedSession;
@@ -74,7 +76,11 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
         [session] => {
             let id = session.id.to_string_lossy();
             let id = id_suffix(&id, ID_SUFFIX_LEN);
-            failure.with_hint(format!("did you mean {id}: {}?", shown_title(session)))
+            let mut hint = format!("did you mean {id}: {}?", shown_title(session));
+            if let Some(command) = command_with_id(words, id, ui) {
+                hint += &format!(" If so: `{command}`");
+            }
+            failure.with_hint(hint)
         }
         _ => {
             let key = if include_copies(&sessions) {
@@ -87,6 +93,24 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
                 .with_details(describe_matches(&sessions, ui))
         }
     }
+}
+
+/// Returns the command line of this run with an id in place of the words of a title, as a shell
+/// reads it. `None` if the words are not an argument of their own, as in `--from=WORDS`.
+fn command_with_id(words: &str, id: &str, ui: &Ui) -> Option<String> {
+    // The first argument is the program.
+    let given = ui.arguments.get(1..)?;
+    let place = given.iter().position(|argument| *argument == *words)?;
+    let mut command = "pisess".to_owned();
+    for (index, argument) in given.iter().enumerate() {
+        command.push(' ');
+        if index == place {
+            command += id;
+        } else {
+            command += &quote_word(argument);
+        }
+    }
+    Some(command)
 }
 
 /// Returns the sessions whose titles have all of the words: those of the current project or, if it

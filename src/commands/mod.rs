@@ -217,7 +217,7 @@ impl Command {
 /// because an external program may exit with any code.
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
-    let mut ui = Ui::new(world, wants_json(&args));
+    let mut ui = Ui::new(world, args.clone(), wants_json(&args));
     let result = complete_and_run(&args, &mut ui);
 
     // The notes were collected while the command printed. The failure is printed last, where it is

@@ -56,7 +56,7 @@ pub struct Args {
 /// Moves the leaf to before the last user message, or to a given entry. Appends a summary of the
 /// entries that followed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
     let leaf = Position::from(open.session.leaf);
     let navigation = match &args.to {
         Some(reference) => {

@@ -157,7 +157,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage_error("-o takes only one session")
             .with_hint("--check reports on any number of them"));
     };
-    let input = Input::open_to_copy(session, ui)?;
+    let input = Input::open_unconverted(session, ui)?;
     let values = args.redaction.read_values(&input, ui)?;
     let part = args.select_part(input, values, ui)?;
     write_copy(args, output, &part, ui)

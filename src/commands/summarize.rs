@@ -76,7 +76,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         message_spans: true,
         ..LoadOptions::default()
     };
-    let open = OpenSession::open(&args.session, load, ui)?;
+    let open = OpenSession::open_to_append(&args.session, load, ui)?;
     let from = open.resolve_parent(&args.from)?;
     let branch_end = if open.resolve_reference(&args.from)?.is_current {
         BranchEnd::Leaf

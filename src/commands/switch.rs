@@ -74,7 +74,7 @@ pub struct Args {
 /// Moves the leaf, and reports its new position on standard error. Nothing is reported if only a
 /// plan or a prompt is printed, with `--json`, or if the session is written to standard output.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut open = OpenSession::open(&args.session, LoadOptions::default(), ui)?;
+    let mut open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
     let target = open.resolve_parent(&args.to)?;
     let navigation = plan_navigation(&open, &args.to, target)?;
     let destination = describe_position(&mut open, navigation.new_leaf, ui)?;

@@ -98,7 +98,7 @@ fn is_count(session: &Path) -> bool {
 /// Lists operations, or undoes the last ones by appending entries. The leaf goes back to its
 /// position before them, unless they only annotated the session.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = match OpenSession::open(&args.session, LoadOptions::default(), ui) {
+    let open = match OpenSession::open_to_append(&args.session, LoadOptions::default(), ui) {
         Ok(open) => open,
         Err(failure) if failure.is_missing_file && is_count(&args.session) => {
             let count = args.session.display();

@@ -348,27 +348,73 @@ fn a_title_is_not_found_by_part_of_a_word() {
     }
 }
 
+/// What `undo` takes back needs no id.
 #[test]
-fn a_command_that_changes_a_session_suggests_the_one_with_the_title() {
+fn a_command_that_appends_takes_words_of_a_title() {
     let d = Desk::new();
     let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
     let path = titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
     let before = d.s.text(&path);
     for change in [
-        "label menu @ x",
-        "prune menu",
+        "label 'week menu' @ first",
+        "append menu --name 'weekly menu'",
+        "append menu --user hello",
+        "edit menu @ --omit",
+        "pick menu @",
+        "pop menu",
+        "switch menu root",
+        "append menu --user again",
+        "compact menu --summary short --first-kept none",
         "undo menu",
-        "archive menu",
-        "migrate menu",
-        "check --repair --backup menu",
-        "append menu --name x",
+    ] {
+        let done = d.pisess(change).done();
+        assert_eq!(done.code, 0, "{change}: {done}");
+        assert!(
+            done.stderr.contains("menu` is in the title of 11111111 ("),
+            "{change}: {done}"
+        );
+        assert!(done.stderr.contains("changed "), "{change}: {done}");
+        assert!(d.s.text(&path).starts_with(&before), "{change}");
+    }
+
+    titled(&d, &here, "0199aaaa-22222222", "Another menu");
+    let before = d.s.text(&path);
+    let refused = d.pisess("label menu @ first").done();
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(
+        refused
+            .stderr
+            .contains("`menu` is in the titles of 2 sessions"),
+        "{refused}"
+    );
+    assert_eq!(d.s.text(&path), before);
+}
+
+#[test]
+fn a_command_that_rewrites_a_session_suggests_the_one_with_the_title() {
+    let d = Desk::new();
+    let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
+    let path = titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
+    let before = d.s.text(&path);
+    for (change, command) in [
+        ("prune -n 'week menu'", "prune -n 11111111"),
+        ("archive menu", "archive 11111111"),
+        ("migrate menu", "migrate 11111111"),
+        (
+            "check --repair --backup menu",
+            "check --repair --backup 11111111",
+        ),
+        ("join menu 'a copy.jsonl'", "join 11111111 'a copy.jsonl'"),
     ] {
         let failure = d.pisess(change).done().fails(2);
-        assert_eq!(
-            failure,
-            "menu: no such file, and no session with that id or name (hint: did you mean 11111111: Plan a menu for the week?)",
-            "{change}"
+        let hint = format!(
+            "(hint: did you mean 11111111: Plan a menu for the week? If so: `pisess {command}`)"
         );
+        assert!(
+            failure.contains("no session with that id or name"),
+            "{failure}"
+        );
+        assert!(failure.ends_with(&hint), "{failure}");
     }
     assert_eq!(d.s.text(&path), before);
 
@@ -715,7 +761,7 @@ fn copies_with_the_words_of_a_title_are_given_by_path() {
             "pisess: `login bug` is in the titles of 2 sessions (hint: give the path)",
         ),
         (
-            "label 'login bug' @ here",
+            "prune 'login bug'",
             "pisess: login bug: no such file, and no session with that id or name (hint: titles with these words are below; give the path)",
         ),
     ] {

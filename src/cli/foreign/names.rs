@@ -26,10 +26,13 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
     }
 }
 
-/// Returns the path of a session for a command that copies its lines, and so refuses a session of
-/// another agent. Accepts everything that [`resolve_argument_to_read`] accepts, except the id of a
-/// session of OpenCode.
-pub fn resolve_argument_to_copy(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+/// Returns the path of a session for a command that copies its lines or appends to it, and so
+/// refuses a session of another agent. Accepts everything that [`resolve_argument_to_read`]
+/// accepts, except the id of a session of OpenCode.
+///
+/// Words of a title may be those of another session than the user meant. A copy leaves that session
+/// as it is, and `undo` takes back what was appended to it.
+pub fn resolve_argument_unconverted(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let failure = match named::resolve_name(argument, ui) {
         Ok(path) => return Ok(path),
         Err(failure) => failure,
@@ -40,7 +43,7 @@ pub fn resolve_argument_to_copy(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
     resolve_foreign_id_or_title(argument, failure, ui)
 }
 
-/// Returns the path of a session for a command that changes it. Accepts everything that
+/// Returns the path of a session for a command that rewrites or moves it. Accepts everything that
 /// [`named::resolve_argument`] accepts. The id of a session of another agent is resolved, too: the
 /// command then refuses the session, and the failure names `import`.
 pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {

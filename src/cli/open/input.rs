@@ -3,7 +3,7 @@
 use crate::cli::counted::CountedSource;
 use crate::cli::foreign::{
     self, convert_file_with_lines, is_foreign_session, resolve_argument_to_change,
-    resolve_argument_to_copy, resolve_argument_to_read,
+    resolve_argument_to_read, resolve_argument_unconverted,
 };
 use crate::cli::locate::find_archive_beside;
 use crate::cli::output::{Failure, Progress, Ui, to_visible};
@@ -57,13 +57,13 @@ impl Input {
         Input::open_one_to_read(path, &Rollouts::default(), ui)
     }
 
-    /// Opens a session as [`Input::open_to_read`] does, for a command that copies its lines: a
-    /// session of another agent is not converted.
-    pub fn open_to_copy(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
+    /// Opens a session as [`Input::open_to_read`] does, for a command that copies its lines or
+    /// appends to it: a session of another agent is not converted.
+    pub fn open_unconverted(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             return Input::open_stdin(ui);
         }
-        let found = resolve_argument_to_copy(path, ui)?;
+        let found = resolve_argument_unconverted(path, ui)?;
         let input = Input::open_path(&found, ui.stdout_predicate())?;
         Ok(input.begin(found != path, ui))
     }

@@ -36,6 +36,7 @@ pub use wrap::push_wrapped_line;
 use crate::cli::options::{ColorChoice, LinkChoice};
 use crate::world::World;
 use pisess_store::TempCopy;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -45,6 +46,8 @@ use std::process::{Child, Command};
 pub struct Ui<'w> {
     /// The streams and the environment. Output goes through the functions of this type.
     pub(crate) world: World<'w>,
+    /// The arguments of this run, the program first, for hints that repeat them.
+    pub(in crate::cli) arguments: Vec<OsString>,
     is_quiet: bool,
     /// Whether a written file may lack lines that another process wrote.
     pub(in crate::cli) has_loss: bool,
@@ -71,10 +74,12 @@ pub struct Ui<'w> {
 }
 
 impl<'w> Ui<'w> {
-    /// Returns a user interface without options. With `json`, failures are printed as JSON.
-    pub fn new(world: World<'w>, json: bool) -> Self {
+    /// Returns a user interface without options, for a run with these arguments. With `json`,
+    /// failures are printed as JSON.
+    pub fn new(world: World<'w>, arguments: Vec<OsString>, json: bool) -> Self {
         Ui {
             world,
+            arguments,
             is_quiet: false,
             has_loss: false,
             prints_json: json,
