@@ -105,7 +105,7 @@ fn a_row_for_each_finding() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", ""), &user("b", "gone")]));
     assert_snapshot!(s.unchanged("check --json ./s.jsonl"), @r#"
-    {"path":"./s.jsonl","line":3,"id":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file; 1 entry is cut off","consequence":"the session opens incomplete: the path ends here, and earlier entries are not seen","repairable":true,"fix":"it becomes a child of a"}
+    {"path":"./s.jsonl","line":3,"id":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file; 1 entry is cut off","consequence":"the session opens incomplete: the path ends here, and earlier entries are not seen","repairable":true,"fix":"it becomes a child of a","excerpt":null}
     2> pisess: 1 session checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
     exit 1
     "#);
@@ -548,6 +548,7 @@ fn a_dry_run_changes_nothing() {
         it becomes a root
     ./s.jsonl:3: to repair: the line is not JSON
         it is removed
+        the line has: torn
      size  repairs  removed  session
     221 B        2      4 B  ./s.jsonl
     2> pisess: 2 to repair, 0 left
@@ -786,6 +787,7 @@ fn on_a_terminal_sessions_are_headings_and_findings_rows() {
     assert_snapshot!(run("check ./in", 80), @r#"
     ./in/a.jsonl
       3  error*    the line is not JSON
+                   the line has: {torn
       4  warning*  its parent "gone" is on a line that is not an entry;… (entry u2)
     2> pisess: note: 2 copies of the session s: ./in/a.jsonl…
     2> pisess: 2 sessions checked: 1 error, 1 warning, 1 note (-v lists notes); 2 repairable, marked * (hint: pisess check --repair --backup ./in/a.jsonl)
@@ -795,6 +797,7 @@ fn on_a_terminal_sessions_are_headings_and_findings_rows() {
     ./in/a.jsonl
       3  error*    the line is not JSON
                    its content is lost to pi, and the session opens incomplete if it has children
+                   the line has: {torn
       4  warning*  its parent "gone" is on a line that is not an entry; 1 entry is cut off (entry u2)
                    the session opens incomplete: the path ends here, and earlier entries are not seen
       5  note      unknown type "oddity" (entry u3)

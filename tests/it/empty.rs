@@ -117,7 +117,7 @@ fn a_repair_that_reaches_no_session() {
     s.put("store/below/s.jsonl", fixture("hazards/torn-tail.jsonl"));
     assert_eq!(at_home("check --repair -n ./store", &s).code, 0);
     assert_snapshot!(note("check --repair --backup ./store", &s), @"pisess: note: ~/store: no *.jsonl files found, and subdirectories are left out (hint: -r includes them)");
-    assert_snapshot!(at_home("check --repair --backup -r ./store", &s), @r"
+    assert_snapshot!(at_home("check --repair --backup -r ./store", &s), @"
     ./store/below/s.jsonl:5: repaired: the last line is incomplete: its write was interrupted (entry a0000004)
         it is removed
     2> pisess: 70 B that are no longer in the session are kept in ~/store/below/s.jsonl.rejected; everything else is still there; the old file is ~/store/below/s.jsonl.bak

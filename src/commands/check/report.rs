@@ -226,7 +226,16 @@ impl<'a> CheckReport<'a> {
                 let room = width.saturating_sub(used).max(LEAST_MESSAGE_COLUMNS);
                 message = truncate_end(&message, room, "…");
             }
-            return row + &format!("{message}{}\n", self.styles.dim.style(location));
+            row += &format!("{message}{}\n", self.styles.dim.style(location));
+            if !parts.excerpt.is_empty() {
+                let room = self
+                    .style
+                    .width
+                    .map_or(usize::MAX, |width| width - indent.min(width));
+                let excerpt = truncate_end(&parts.excerpt, room, "…");
+                row += &format!("{:indent$}{}\n", "", self.styles.dim.style(excerpt));
+            }
+            return row;
         }
 
         let mut wrapped = String::new();
@@ -241,14 +250,10 @@ impl<'a> CheckReport<'a> {
         // The first line of the message continues the line with the severity, so it needs no
         // indentation.
         row += wrapped.trim_start();
-        if !parts.consequence_or_fix.is_empty() {
-            push_wrapped_line(
-                &mut row,
-                &parts.consequence_or_fix,
-                indent,
-                self.style.width,
-                self.styles.dim,
-            );
+        for detail in [&parts.consequence_or_fix, &parts.excerpt] {
+            if !detail.is_empty() {
+                push_wrapped_line(&mut row, detail, indent, self.style.width, self.styles.dim);
+            }
         }
         row
     }
@@ -307,8 +312,10 @@ impl<'a> CheckReport<'a> {
             parts.location,
             parts.repairable,
         );
-        if !parts.consequence_or_fix.is_empty() {
-            text += &format!("{CONSEQUENCE_INDENT}{}\n", parts.consequence_or_fix);
+        for detail in [&parts.consequence_or_fix, &parts.excerpt] {
+            if !detail.is_empty() {
+                text += &format!("{CONSEQUENCE_INDENT}{detail}\n");
+            }
         }
         text
     }
@@ -349,6 +356,7 @@ impl<'a> CheckReport<'a> {
             location,
             repairable: if is_repairable { " [repairable]" } else { "" },
             consequence_or_fix: to_visible(consequence_or_fix),
+            excerpt: describe_excerpt(group),
         }
     }
 
@@ -419,6 +427,16 @@ impl<'a> CheckReport<'a> {
     }
 }
 
+/// Returns what can be read of a line that is no entry, after the words that say so. Empty for
+/// other findings, and for a group that has more lines than are described.
+fn describe_excerpt(group: &[&Finding]) -> String {
+    let excerpt = &group[0].excerpt;
+    if excerpt.is_empty() || describe_lines(group).is_some() {
+        return String::new();
+    }
+    format!("the line has: {}", to_visible(excerpt))
+}
+
 /// Follows the severity of a finding that can be repaired.
 const REPAIRABLE_MARK: &str = "*";
 
@@ -432,6 +450,8 @@ struct GroupParts {
     location: String,
     repairable: &'static str,
     consequence_or_fix: String,
+    /// What can be read of a line that is no entry; empty for other findings.
+    excerpt: String,
 }
 
 /// The maximum length of an id or message in a finding, in UTF-16 units.
@@ -452,6 +472,7 @@ fn shorten(text: &Text) -> String {
 /// Returns a finding as JSON. The member `repaired` is left out if `repaired` is `None`, as without
 /// `--repair`.
 fn finding_json(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
+    let excerpt = Some(finding.excerpt.as_str()).filter(|excerpt| !excerpt.is_empty());
     Object::new()
         .str("path", &path.to_string_lossy())
         .number("line", f64::from(finding.line.0))
@@ -462,6 +483,7 @@ fn finding_json(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u
         .str("consequence", finding.consequence)
         .bool("repairable", finding.is_repairable())
         .str_or_null("fix", finding.fix.as_deref())
+        .str_or_null("excerpt", excerpt)
         .with(repaired, |row, repaired| row.bool("repaired", repaired))
         .finish()
 }

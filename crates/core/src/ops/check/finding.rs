@@ -24,6 +24,8 @@ pub struct Finding {
     pub consequence: &'static str,
     /// How a repair fixes it, if it can.
     pub fix: Option<String>,
+    /// What can be read of a line that is no entry; empty for other findings.
+    pub excerpt: String,
     /// Whether the defect is where it does the most harm: on the active path, at the leaf or in a
     /// cycle.
     pub(super) is_worst_case: bool,
@@ -53,6 +55,7 @@ impl Finding {
             message: message.into(),
             consequence: "",
             fix: None,
+            excerpt: String::new(),
             is_worst_case: false,
             is_lossless: false,
         }
@@ -83,6 +86,12 @@ impl Finding {
     /// Makes the finding repairable. `fix` describes what a repair does.
     pub(super) fn with_fix(mut self, fix: impl Into<String>) -> Finding {
         self.fix = Some(fix.into());
+        self
+    }
+
+    /// Sets what can be read of the line.
+    pub(super) fn with_excerpt(mut self, excerpt: String) -> Finding {
+        self.excerpt = excerpt;
         self
     }
 

@@ -6,6 +6,7 @@
 //! A line is kept, or its values are split onto separate lines, or it is removed. From a broken
 //! line, a value is recovered only if it is an entry beyond doubt; see [`resync::recover_values`].
 
+use super::excerpt::excerpt_of_line;
 use super::finding::{Finding, FindingKind};
 use super::header::NewHeader;
 use super::line_repair::{BrokenLine, LineRepair, LocatedValue, OddIds, finding_in_record};
@@ -371,7 +372,9 @@ impl LineRepair {
             )
         };
         let lost_entry = resync::salvage_ids(located.bytes, self.repaired_lines);
-        let mut finding = Finding::new(located.number, kind, message).with_fix("it is removed");
+        let mut finding = Finding::new(located.number, kind, message)
+            .with_fix("it is removed")
+            .with_excerpt(excerpt_of_line(located.bytes));
         if let Some(id) = lost_entry.id.clone() {
             self.broken_lines.push(BrokenLine {
                 number: located.number,

@@ -14,6 +14,7 @@
 
 mod conversation;
 mod ends;
+mod excerpt;
 mod finding;
 mod graph;
 mod groups;

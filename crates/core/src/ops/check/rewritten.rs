@@ -38,6 +38,7 @@ pub(super) fn report_rewritten_lines(
             "the line is cut short; line {} has the same entry whole",
             whole_number.0
         );
+        finding.excerpt.clear();
         // Until a torn last line is removed, an agent may append its next entry to it.
         finding.is_lossless = finding.kind == FindingKind::MalformedLine;
     }

@@ -1,0 +1,109 @@
+//! What a person can read of a line that is no entry.
+
+use memchr::memmem;
+use pisess_json::text::Text;
+
+/// The maximum length of an excerpt, in UTF-16 units.
+const EXCERPT_UNITS: usize = 160;
+
+/// The maximum length of the text that is read for an excerpt, in bytes: a line may be of any
+/// length.
+const MAX_READ_BYTES: usize = 4096;
+
+/// What precedes the text of a message or a summary on a line, as both agents write it.
+const TEXT_STARTS: [&[u8]; 5] = [
+    b"\"text\":\"",
+    b"\"content\":\"",
+    b"\"summary\":\"",
+    b"\"command\":\"",
+    b"\"thinking\":\"",
+];
+
+/// What precedes the role of a message.
+const ROLE_START: &[u8] = b"\"role\":\"";
+
+/// Returns the beginning of what can be read of a broken line: the text of its message with the
+/// role, as in `user: And the tide`, as far as it was written. Of an entry that ends before its text,
+/// there is nothing to read. Any other line is quoted from its beginning.
+pub(super) fn excerpt_of_line(line: &[u8]) -> String {
+    let text = TEXT_STARTS
+        .iter()
+        .find_map(|start| string_after(line, start))
+        .filter(|text| !text.trim().is_empty());
+    let Some(text) = text else {
+        if line.starts_with(b"{\"") {
+            return String::new();
+        }
+        let start = &line[..line.len().min(MAX_READ_BYTES)];
+        return beginning(&String::from_utf8_lossy(start));
+    };
+    let text = beginning(&text);
+    match string_after(line, ROLE_START) {
+        Some(role) if !role.is_empty() => format!("{role}: {text}"),
+        _ => text,
+    }
+}
+
+/// Returns the string after the first occurrence of `start`, up to its quote or the end of the
+/// line. White space and escapes other than those of quotes become spaces.
+fn string_after(line: &[u8], start: &[u8]) -> Option<String> {
+    let from = memmem::find(line, start)? + start.len();
+    let mut text = Vec::new();
+    let mut bytes = line[from..].iter().take(MAX_READ_BYTES);
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b'"' => break,
+            b'\\' => match bytes.next() {
+                Some(&escaped @ (b'"' | b'\\' | b'/')) => text.push(escaped),
+                _ => text.push(b' '),
+            },
+            _ => text.push(byte),
+        }
+    }
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Returns the beginning of a text, on one line and without the NUL bytes that a crash leaves.
+fn beginning(text: &str) -> String {
+    let words: Vec<&str> = text
+        .split(|c: char| c.is_whitespace() || c == '\0')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let line = Text::from(words.join(" "));
+    let head = line.head_whole(EXCERPT_UNITS);
+    let ellipsis = if head.utf16_len() < line.utf16_len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("{head}{ellipsis}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_cut_message_is_read_with_its_role() {
+        for (line, expected) in [
+            (
+                r#"{"type":"message","message":{"role":"user","content":[{"type":"text","text":"A \"tide\"\nof bareb"#,
+                r#"user: A "tide" of bareb"#,
+            ),
+            (
+                r#"{"type":"message","message":{"role":"user","content":"Hello"}"#,
+                "user: Hello",
+            ),
+            (r#"{"type":"compaction","summary":"Goal: "#, "Goal:"),
+            (
+                "client_loop: send  disconnect",
+                "client_loop: send disconnect",
+            ),
+            (r#"{"type":"message","id":"a0000004"#, ""),
+        ] {
+            assert_eq!(excerpt_of_line(line.as_bytes()), expected);
+        }
+        let long = excerpt_of_line("ab ".repeat(200).as_bytes());
+        assert_eq!(long.chars().count(), EXCERPT_UNITS + 1);
+    }
+}
