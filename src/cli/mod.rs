@@ -26,6 +26,7 @@ pub mod hook;
 pub mod summary_source;
 
 pub mod candidates;
+pub mod copies;
 pub mod ids;
 pub mod lookalikes;
 pub mod period;

@@ -3,7 +3,6 @@
 use crate::cli::candidates::describe_candidates;
 use crate::cli::foreign::resolve_foreign_id;
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
-use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::load_pruned_beside;
@@ -17,7 +16,6 @@ use crate::ops::list::{ListedSession, display_title, read_single};
 use crate::session::paths::{abbreviate_home, is_windows_absolute};
 use crate::session::range::is_range_form;
 use pisess_store::{self as store, FoundFile, Glance, Reach, SearchProblem};
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -466,62 +464,6 @@ pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The files of one session, found by a name that the user gave.
-pub struct SessionCopies {
-    pub id: String,
-    /// All files with the id, each by one path: a file that the name alone identifies is first, and
-    /// otherwise the one that changed last.
-    pub paths: Vec<PathBuf>,
-}
-
-/// Returns all files of the session that an argument identifies, by its path, id or name. Several
-/// files may match a name if all of them have the same id.
-///
-/// # Errors
-/// If the argument identifies no session, or sessions with different ids.
-pub fn find_copies(argument: &Path, ui: &Ui) -> Result<SessionCopies, Failure> {
-    let stores = SessionStores::locate(ui);
-    let found = match name_argument(argument) {
-        Some(name) => stores.find_by_name(name),
-        None => Ok(argument.to_owned()),
-    };
-    let error = match found {
-        Ok(path) => {
-            let id = read_id(&path, ui)?;
-            let mut paths = copies_newest_first(&id, &stores);
-            let own_path = ui.resolve_path(&path);
-            paths.retain(|copy| !store::is_same(copy, &own_path));
-            paths.insert(0, path);
-            return Ok(SessionCopies { id, paths });
-        }
-        Err(error) => error,
-    };
-    let Some(id) = error.id_of_copies() else {
-        let failure = name_failure(error, ui).with_path(argument.to_string_lossy());
-        return Err(suggest_sessions(argument, failure, ui));
-    };
-    Ok(SessionCopies {
-        id: id.to_owned(),
-        paths: copies_newest_first(id, &stores),
-    })
-}
-
-/// Returns the files in the stores with this session id, the one that changed last first.
-fn copies_newest_first(id: &str, stores: &SessionStores) -> Vec<PathBuf> {
-    let mut paths = stores.find_copies(id);
-    paths.sort_by_cached_key(|path| Reverse(store::modified_ms(path)));
-    paths
-}
-
-/// Returns the id of the session in a file, which may be compressed. Refuses a stream, because the
-/// caller reads the session again.
-fn read_id(path: &Path, ui: &Ui) -> Result<String, Failure> {
-    // Fails for a stream.
-    Glance::open(path)?;
-    let input = Input::open_path(path, ui.stdout_predicate())?;
-    Ok(input.read_header()?.id.to_string_lossy().into_owned())
-}
-
 /// Returns the session that `last` names, even if a file in the current directory is called `last`.
 pub fn find_last(ui: &Ui) -> Result<PathBuf, Failure> {
     SessionStores::locate(ui)
@@ -599,7 +541,7 @@ fn name_to_join<'e>(error: &'e NameError, ui: &Ui) -> Option<&'e str> {
 
 /// Returns the failure for a name that identifies no session, or several. It has a row for each of
 /// several sessions. If the session is archived, the hint says so.
-fn name_failure(error: NameError, ui: &Ui) -> Failure {
+pub fn name_failure(error: NameError, ui: &Ui) -> Failure {
     let mut failure = Failure::invalid(&error).with_hint(error.hint());
     if let Some(name) = name_to_join(&error, ui) {
         let name = quote_word(name.as_ref());

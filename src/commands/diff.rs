@@ -2,6 +2,7 @@
 
 mod hunks;
 
+use crate::cli::copies::find_both_copies;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Ui, apply_style, to_visible};
@@ -44,7 +45,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Compare two paths of a session, or two sessions.
 ///
 /// With two arguments, compares the paths to the leaves of two sessions. With three, compares the
-/// paths to two entries of one session. Prints a line for each side: its name, its number of
+/// paths to two entries of one session. With one, compares the two copies of a session that the
+/// stores have, as two computers or Syncthing leave them; `pisess join` combines them. Prints a line for each side: its name, its number of
 /// entries, and how many of these only this side has. Then comes the last entry before the first
 /// difference. The other rows are entries with different content (~), entries only on the first
 /// path (-), and entries only on the second (+). A call and its result are one row, as in `tree`.
@@ -64,7 +66,7 @@ pub struct Args {
     pub session: PathBuf,
     /// The other session, or the entry at which the first path ends
     #[arg(value_name = "SESSION|REF")]
-    pub other: PathBuf,
+    pub other: Option<PathBuf>,
     /// Entry at which the second path ends
     #[arg(value_name = "REF")]
     pub to: Option<String>,
@@ -80,28 +82,44 @@ pub struct Args {
 }
 
 /// Compares two paths of one session if two references are given. Otherwise compares two sessions,
-/// by the paths to their leaves.
+/// by the paths to their leaves: the given ones, or the two copies of the only one.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let stdin = Path::new("-");
-    if args.session == stdin && args.other == stdin && args.to.is_none() {
+    let are_both_stdin = args.session == stdin && args.other.as_deref() == Some(stdin);
+    if are_both_stdin && args.to.is_none() {
         let failure = Failure::usage_error("both sessions are standard input");
         return Err(failure.with_hint("give one of them as a path"));
     }
 
     let options = load_options(args, ui);
+    let Some(other) = &args.other else {
+        let [first, second] = find_both_copies(&args.session, no_copy, ui)?;
+        let first = OpenSession::open_to_read(&first, options.clone(), ui)?;
+        let second = OpenSession::open_to_read(&second, options, ui)?;
+        let ends = [PathEnd::at_leaf(&first), PathEnd::at_leaf(&second)];
+        return print_diff(args, &ends, ui);
+    };
+
     let open = OpenSession::open_to_read(&args.session, options.clone(), ui)?;
     if let Some(to) = &args.to {
         // With a third argument, the second one is a reference, and not a session.
-        let from = args.other.to_string_lossy();
+        let from = other.to_string_lossy();
         let ends = [
             PathEnd::at_reference(&open, &from)?,
             PathEnd::at_reference(&open, to)?,
         ];
         return print_diff(args, &ends, ui);
     }
-    let other = open_other(args, options, ui)?;
+    let other = open_other(other, options, ui)?;
     let ends = [PathEnd::at_leaf(&open), PathEnd::at_leaf(&other)];
     print_diff(args, &ends, ui)
+}
+
+/// Returns the failure for a session without a copy to compare it with. This is not the answer that
+/// the two differ.
+fn no_copy(what: String) -> Failure {
+    Failure::invalid(what)
+        .with_hint("give another session, or two entries, as in `pisess diff last @~3 @`")
 }
 
 /// Returns the options for loading the sessions: contexts are made of messages, and entries are
@@ -121,11 +139,11 @@ fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
 
 /// Opens the second session. If the argument seems to be a reference to an entry, the failure
 /// explains how to compare two entries.
-fn open_other(args: &Args, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
-    let open_result = OpenSession::open_to_read(&args.other, options, ui);
+fn open_other(other: &Path, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
+    let open_result = OpenSession::open_to_read(other, options, ui);
     open_result.map_err(|failure| {
         // Almost every path of a session has a dot or a slash, and no id of an entry has one.
-        let is_no_path = !args.other.to_string_lossy().contains(['.', '/']);
+        let is_no_path = !other.to_string_lossy().contains(['.', '/']);
         if failure.is_missing_file || is_no_path {
             failure.with_hint(
                 "two arguments name two sessions; to compare two entries, give SESSION REF REF",

@@ -1,8 +1,7 @@
 //! `pisess join`: combines two copies of a session.
 
-use crate::cli::candidates::shown_path;
+use crate::cli::copies::find_both_copies;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::named::{SessionCopies, find_copies};
 use crate::cli::open::{OpenSession, failure_with_hint};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
@@ -67,7 +66,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let [first_path, second_path] = match &args.other {
         Some(other) => [args.session.clone(), other.clone()],
-        None => find_both_copies(&args.session, ui)?,
+        None => find_both_copies(&args.session, no_copy, ui)?,
     };
     let stdin = Path::new("-");
     if first_path == stdin && second_path == stdin {
@@ -103,41 +102,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns the two files of the session that the argument identifies, and reports them: the first
-/// gets the entries of the second.
-fn find_both_copies(session: &Path, ui: &mut Ui) -> Result<[PathBuf; 2], Failure> {
-    if session == Path::new("-") {
-        return Err(Failure::usage_error("the other copy is not given")
-            .with_hint("give it as the second SESSION"));
-    }
-
-    let copies = find_copies(session, ui)?;
-    let [first, second] = &copies.paths[..] else {
-        return Err(not_two_copies(&copies, ui));
-    };
-    ui.print_status(&format!(
-        "the first copy is {}, the second {}",
-        shown_path(first, ui),
-        shown_path(second, ui)
-    ));
-    Ok([first.clone(), second.clone()])
-}
-
-/// Returns the failure for a session that has one file, or more than two.
-fn not_two_copies(copies: &SessionCopies, ui: &Ui) -> Failure {
-    let id = to_visible(&copies.id);
-    if let [only_path] = &copies.paths[..] {
-        let path = shown_path(only_path, ui);
-        let what = format!("{path}: the stores have no other session with the id {id}");
-        return Failure::negative(what).with_hint("give the other copy as the second SESSION");
-    }
-    let mut rows = Vec::new();
-    for path in &copies.paths {
-        rows.push(shown_path(path, ui));
-    }
-    Failure::invalid(format_args!("the session {id} has {} copies", rows.len()))
-        .with_hint("give the paths of two of them")
-        .with_details(rows)
+/// Returns the failure for a session without a copy.
+fn no_copy(what: String) -> Failure {
+    Failure::negative(what).with_hint("give the other copy as the second SESSION")
 }
 
 /// Whether `path` is the file of a session.

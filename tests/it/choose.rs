@@ -686,7 +686,7 @@ fn commands_that_read_take_the_last_session() {
     }
     // What lacks more than the session does not guess.
     let before = s.files();
-    for line in ["switch", "label --clear", "diff", "check"] {
+    for line in ["switch", "label --clear", "check"] {
         let (seen, code) = answered(command(line, &s), &[]);
         assert!(code == 2 && seen.contains("required"), "{line}: {seen}");
     }

@@ -312,7 +312,25 @@ fn the_copies_of_a_named_session_are_found() {
         "{only}"
     );
 
+    let only = desk.pisess("diff 0000babe").done().fails(2);
+    assert!(
+        only.ends_with(
+            "(hint: give another session, or two entries, as in `pisess diff last @~3 @`)"
+        ),
+        "{only}"
+    );
+
     let newest = in_store("y", &grown(&[("bbbb0001", "on the train")]));
+    let compared = desk.pisess("diff 0000babe").done();
+    assert_eq!(compared.code, 1, "{compared}");
+    assert!(
+        compared.text().contains("- bbbb0001  user: on the train"),
+        "{compared}"
+    );
+    assert!(
+        compared.text().contains("+ aaaa0001  user: at home"),
+        "{compared}"
+    );
     let planned = desk.pisess("join 0000babe -n").done();
     assert_eq!(planned.code, 0, "{planned}");
     assert!(
