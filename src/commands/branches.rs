@@ -19,6 +19,7 @@ use crate::ops::rows::EntryRow;
 use crate::ops::switch::is_mark;
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::ops::undo::find_undone;
+use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::tree::Tree;
 use foldhash::HashMap;
@@ -52,6 +53,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   estimate of what followed. If this sum is less than a quarter of what the
 ///   agent estimates for all messages, or if payloads were pruned after the last
 ///   count, the agent's estimate is shown instead, marked with `~`
+/// - the branch point: the last message or other entry of the conversation that the
+///   branch shares with another one. A narrow terminal shows only its id. The column
+///   is left out if no branch has one
 /// - its last user message, with the label of that message
 /// - its outcome: the last answer or other entry that follows that message;
 ///   `(failed)` precedes it if this entry or the last tool call failed
@@ -125,6 +129,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for branch in &branches {
         shown_entries.push(branch.request.unwrap_or(branch.tip));
         shown_entries.extend(branch.outcome.map(|outcome| outcome.entry));
+        shown_entries.extend(shown_branch_point(branch, &open.session));
     }
     // Rows are added in file order. Several branches may have the same last user message.
     shown_entries.sort_unstable();
@@ -282,15 +287,28 @@ impl BranchList<'_> {
         let styles = ui.styles;
         let ids = IdPainter::new(self.drawing.session, styles);
         let cell = |text: String, style: Style| vec![(text, style)];
-        let mut table = Table::new([
+        let mut columns = vec![
             Column::text(""),
             Column::text("id"),
             Column::number("age"),
             Column::number("entries"),
             Column::number("tokens"),
-            Column::text("last user message").allow_shrink(),
-            Column::text("outcome").allow_shrink(),
-        ]);
+        ];
+        let has_branch_points = self
+            .branches
+            .iter()
+            .any(|branch| branch.branch_point.is_some());
+        let is_narrow = ui.row_width().is_some_and(|width| width < MIN_WIDE_WIDTH);
+        if has_branch_points {
+            let mut column = Column::text("branch point").with_max_width(MAX_BRANCH_POINT_WIDTH);
+            if !is_narrow {
+                column = column.allow_shrink();
+            }
+            columns.push(column);
+        }
+        columns.push(Column::text("last user message").allow_shrink());
+        columns.push(Column::text("outcome").allow_shrink());
+        let mut table = Table::new(columns);
         for branch in &self.branches {
             let active_mark = if branch.active { "*" } else { "" };
             let tip_time_ms = self.drawing.session.entry(branch.tip).time_ms;
@@ -299,17 +317,40 @@ impl BranchList<'_> {
                 (None, Some(tokens)) => format_tokens(tokens),
                 (None, None) => "?".to_owned(),
             };
-            table.add_row(vec![
+            let mut row = vec![
                 cell(active_mark.to_owned(), styles.active),
                 self.tip_cell(branch, &ids, &styles),
                 cell(format_age(now_ms, tip_time_ms), styles.dim),
                 cell(branch.entry_count.to_string(), Style::new()),
                 cell(tokens, Style::new()),
-                self.message_cell(branch, &styles),
-                self.outcome_cell(branch, &styles),
-            ]);
+            ];
+            if has_branch_points {
+                let shown_branch_point = shown_branch_point(branch, self.drawing.session);
+                row.push(match shown_branch_point {
+                    Some(ix) if is_narrow => ids.id_cell(ix),
+                    Some(ix) => self.branch_point_cell(ix, &ids, &styles),
+                    None => Cell::new(),
+                });
+            }
+            row.push(self.message_cell(branch, &styles));
+            row.push(self.outcome_cell(branch, &styles));
+            table.add_row(row);
         }
         table.print(ui)
+    }
+
+    /// Returns the cell of a branch point: `3f9a0c1b Two ways are possible`. The role of an
+    /// assistant's message is left out, because most branches begin after one.
+    fn branch_point_cell(&self, ix: EntryIx, ids: &IdPainter, styles: &Styles) -> Cell {
+        let row = self.drawing.row(ix);
+        let text = without_half_pair(row.body.clone());
+        let mut cell = ids.id_cell(ix);
+        cell.push((" ".to_owned(), Style::new()));
+        if !self.drawing.session.is_message(ix, Role::Assistant) {
+            cell.push(role_part(&row, styles));
+        }
+        cell.push((to_visible(&text.to_string_lossy()), Style::new()));
+        cell
     }
 
     /// Returns the text of a request. For a skill prompt, that is what the user typed to invoke the
@@ -397,6 +438,12 @@ impl BranchList<'_> {
     }
 }
 
+/// Returns the entry that is shown as the branch point: the last one of the conversation that the
+/// branch shares. The branch point itself may be a label.
+fn shown_branch_point(branch: &Branch, session: &Session) -> Option<EntryIx> {
+    session.conversation_end(Some(branch.branch_point?))
+}
+
 /// Returns the role of an entry as a part of a cell. If the row has a body, which is to follow, it
 /// ends with a colon.
 fn role_part(row: &EntryRow, styles: &Styles) -> (String, Style) {
@@ -404,6 +451,14 @@ fn role_part(row: &EntryRow, styles: &Styles) -> (String, Style) {
     let role = to_visible(&format!("{}{colon}", row.role));
     (role, tone_style(row.tone, styles))
 }
+
+/// The terminal width, in columns, from which the column with the branch point also has what was
+/// said there.
+const MIN_WIDE_WIDTH: usize = 110;
+
+/// The maximum width of the column with the branch point: an id, and the beginning of what was said
+/// there.
+const MAX_BRANCH_POINT_WIDTH: usize = 40;
 
 /// The maximum width of the label of a branch's last entry.
 const MAX_LABEL_WIDTH: usize = 24;

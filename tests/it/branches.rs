@@ -11,27 +11,27 @@ const TWO: &str = "two-branches.jsonl";
 fn the_newest_first() {
     let s = Sandbox::with(&["tour.jsonl", TWO, "omp.jsonl"]);
     assert_snapshot!(s.unchanged("branches ./tour.jsonl"), @r#"
-       id        age  entries  tokens  last user message                                                                   outcome
-    *  2f5dc03e  1mo       13    1.5k  [green] on 648dc1b3  Now a line for the changelog, for people who don't read code.  "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
-       5c07d14b  1mo        8    3.5k  Hm. What would you do instead?                                                      (failed) 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+       id        age  entries  tokens  branch point                              last user message                                                                   outcome
+    *  2f5dc03e  1mo       13    1.5k  27d4c96f `departs_in` subtracts minutes…  [green] on 648dc1b3  Now a line for the changelog, for people who don't read code.  "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+       5c07d14b  1mo        8    3.5k  27d4c96f `departs_in` subtracts minutes…  Hm. What would you do instead?                                                      (failed) 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
     "#);
     assert_snapshot!(s.unchanged("branches --json ./tour.jsonl"), @r#"
     {"id":"2f5dc03e","line":32,"timestamp":"2026-03-14T09:43:54.589Z","label":"green","entries":13,"branchPoint":"f05b1e83","tokens":1541,"active":true,"question":{"id":"86e2a1fb","label":null,"text":"Now a line for the changelog, for people who don't read code."},"outcome":{"id":"2f5dc03e","role":"assistant","text":"\"Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes.\"","failed":false}}
     {"id":"5c07d14b","line":18,"timestamp":"2026-03-14T09:29:59.589Z","label":null,"entries":8,"branchPoint":"f05b1e83","tokens":3540,"active":false,"question":{"id":"ee2b93f5","label":null,"text":"Hm. What would you do instead?"},"outcome":{"id":"5c07d14b","role":"assistant","text":"529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}","failed":true}}
     "#);
     assert_snapshot!(s.unchanged("branches ./two-branches.jsonl"), @"
-       id        age  entries  tokens  last user message            outcome
-    *  1a2b3c07  4mo        2      31  Washi then. How big?         A metre and more, with a bamboo spar.
-       1a2b3c05  4mo        2      31  Tissue paper then. How big?  Half a metre; larger ones tear.
+       id        age  entries  tokens  branch point                              last user message            outcome
+    *  1a2b3c07  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Washi then. How big?         A metre and more, with a bamboo spar.
+       1a2b3c05  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Tissue paper then. How big?  Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.unchanged("branches ./omp.jsonl"), @"
        id        age  entries  tokens  last user message               outcome
     *  b5c6d7e8  1mo       12   10.4k  Look at the EXIF data of c.jpg  It is from 2021.
     ");
     assert_snapshot!(s.pisess("branches ./tour.jsonl").terminal(60).done().text().replace('\u{1b}', "␛"), @r#"
-       ␛[4mid␛[0m        ␛[4mage␛[0m  ␛[4mentries␛[0m  ␛[4mtokens␛[0m  ␛[4mlast user m…␛[0m  ␛[4moutcome␛[0m
-    ␛[36m*␛[0m  ␛[34;1m2f5d␛[0m␛[2mc03e␛[0m  ␛[2m1mo␛[0m       13    1.5k  ␛[33m[green]␛[0m ␛[2mon…␛[0m   "Ferries a…
-       ␛[34;1m5c07␛[0m␛[2md14b␛[0m  ␛[2m1mo␛[0m        8    3.5k  Hm. What wo…  ␛[31m(failed)␛[0m 5…
+       ␛[4mid␛[0m        ␛[4mage␛[0m  ␛[4mentries␛[0m  ␛[4mtokens␛[0m  ␛[4mbranch point␛[0m  ␛[4mlast…␛[0m  ␛[4mout…␛[0m
+    ␛[36m*␛[0m  ␛[34;1m2f5d␛[0m␛[2mc03e␛[0m  ␛[2m1mo␛[0m       13    1.5k  ␛[34;1m27d4␛[0m␛[2mc96f␛[0m      ␛[33m[gre…␛[0m  "Fe…
+       ␛[34;1m5c07␛[0m␛[2md14b␛[0m  ␛[2m1mo␛[0m        8    3.5k  ␛[34;1m27d4␛[0m␛[2mc96f␛[0m      Hm.…   ␛[31m(fa…␛[0m
     "#);
 }
 
@@ -50,9 +50,9 @@ fn notes_are_no_branch() {
     s.run("label ./two-branches.jsonl 1a2b3c04 tissue");
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
-       id                age  entries  tokens  last user message                     outcome
-       1a2b3c07 [washi]  4mo        2      31  Washi then. How big?                  A metre and more, with a bamboo spar.
-    *  1a2b3c05          4mo        2      31  [tissue] Tissue paper then. How big?  Half a metre; larger ones tear.
+       id                age  entries  tokens  branch point                              last user message                     outcome
+       1a2b3c07 [washi]  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Washi then. How big?                  A metre and more, with a bamboo spar.
+    *  1a2b3c05          4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  [tissue] Tissue paper then. How big?  Half a metre; larger ones tear.
     ");
 }
 
@@ -61,10 +61,10 @@ fn where_one_stands_in_the_middle_is_a_branch() {
     let s = Sandbox::with(&[TWO]);
     s.run("switch ./two-branches.jsonl 1a2b3c06");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
-       id        age  entries  tokens  last user message                outcome
-    *  1a2b3c02  now        0      16  [start] Which paper for a kite?  Tissue paper is light, washi is strong.
-       1a2b3c07  4mo        2      31  Washi then. How big?             A metre and more, with a bamboo spar.
-       1a2b3c05  4mo        2      31  Tissue paper then. How big?      Half a metre; larger ones tear.
+       id        age  entries  tokens  branch point                              last user message                outcome
+    *  1a2b3c02  now        0      16  1a2b3c02 Tissue paper is light, washi i…  [start] Which paper for a kite?  Tissue paper is light, washi is strong.
+       1a2b3c07  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Washi then. How big?             A metre and more, with a bamboo spar.
+       1a2b3c05  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Tissue paper then. How big?      Half a metre; larger ones tear.
     ");
     assert!(
         s.run("branches --json ./two-branches.jsonl")
@@ -73,10 +73,10 @@ fn where_one_stands_in_the_middle_is_a_branch() {
     s.run("switch ./two-branches.jsonl 1a2b3c04");
     s.run("switch ./two-branches.jsonl 1a2b3c01");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
-       id        age  entries  tokens  last user message            outcome
+       id        age  entries  tokens  branch point                              last user message            outcome
     *  27aa2424  now        0       0
-       1a2b3c07  4mo        2      31  Washi then. How big?         A metre and more, with a bamboo spar.
-       1a2b3c05  4mo        2      31  Tissue paper then. How big?  Half a metre; larger ones tear.
+       1a2b3c07  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Washi then. How big?         A metre and more, with a bamboo spar.
+       1a2b3c05  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Tissue paper then. How big?  Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","line":10,"timestamp":"2026-05-04T12:00:00.000Z","label":null,"entries":0,"branchPoint":null,"tokens":0,"active":true,"question":null,"outcome":null}"#);
     // An entry that a `leaf` record makes the leaf.
@@ -86,10 +86,10 @@ fn where_one_stands_in_the_middle_is_a_branch() {
         [fixture(TWO), record.into(), b"\n".to_vec()].concat(),
     );
     assert_snapshot!(s.run("branches ./record.jsonl"), @"
-       id        age  entries  tokens  last user message            outcome
-       1a2b3c07  4mo        1      31  Washi then. How big?         A metre and more, with a bamboo spar.
-    *  1a2b3c06  4mo        1      21  Washi then. How big?
-       1a2b3c05  4mo        2      31  Tissue paper then. How big?  Half a metre; larger ones tear.
+       id        age  entries  tokens  branch point                              last user message            outcome
+       1a2b3c07  4mo        1      31  1a2b3c06 user: Washi then. How big?       Washi then. How big?         A metre and more, with a bamboo spar.
+    *  1a2b3c06  4mo        1      21  1a2b3c02 Tissue paper is light, washi i…  Washi then. How big?
+       1a2b3c05  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Tissue paper then. How big?  Half a metre; larger ones tear.
     ");
 }
 
@@ -396,10 +396,10 @@ fn the_outcome_of_each_branch() {
         ]),
     );
     assert_snapshot!(s.unchanged("branches ./s.jsonl"), @"
-       id  age  entries  tokens  last user message  outcome
-    *  c9  4mo        2      12  Fix the clock.     (failed) bash: make test
-       b7  4mo        3      16  Fix the clock.     All tests pass.
-       a4  4mo        3      16  Fix the clock.     (failed) Two tests fail.
+       id  age  entries  tokens  branch point             last user message  outcome
+    *  c9  4mo        2      12  u1 user: Fix the clock.  Fix the clock.     (failed) bash: make test
+       b7  4mo        3      16  u1 user: Fix the clock.  Fix the clock.     All tests pass.
+       a4  4mo        3      16  u1 user: Fix the clock.  Fix the clock.     (failed) Two tests fail.
     ");
     assert_snapshot!(s.unchanged("branches --json ./s.jsonl").text().lines().nth(2).unwrap(), @r#"{"id":"a4","line":5,"timestamp":"2026-01-01T00:00:04.000Z","label":null,"entries":3,"branchPoint":"u1","tokens":16,"active":false,"question":{"id":"u1","label":null,"text":"Fix the clock."},"outcome":{"id":"a4","role":"assistant","text":"Two tests fail.","failed":true}}"#);
 }
