@@ -11,14 +11,16 @@ use crate::cli::pruned::{self, requests_with_pruned};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{EntryPainter, row_options_for};
 use crate::cli::rows::path_links::PathLinks;
+use crate::format::format_count;
 use crate::load::LoadOptions;
+use crate::ops::row_notes::{find_first_kept, read_failure_reasons};
 use crate::ops::tree::{
     Filter, Layout, TreeView, ViewOptions, build_live_view, build_range_view, build_view,
 };
 use crate::ops::undo::find_undone;
 use crate::session::RequestScope;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags};
+use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::range::EntryRange;
 use crate::session::search::SearchWords;
 use crate::session::tree::TreeRow;
@@ -223,11 +225,34 @@ fn print_tree(
     if is_empty && !args.follow {
         ui.warn(&no_rows_note(args, open));
     }
+    if args.filter == Filter::Failed && range.is_whole_path() && !args.json && !args.follow {
+        report_failed_calls(session, ui)?;
+    }
     if is_empty && args.is_search() {
         Ok(Exit::Found)
     } else {
         Ok(Exit::Done)
     }
+}
+
+/// Reports how many of the tool calls of a session failed, on all branches.
+fn report_failed_calls(session: &Session, ui: &mut Ui) -> Result<(), Failure> {
+    let mut result_count = 0;
+    let mut failed_count = 0;
+    for entry in &session.entries {
+        if entry.role == Role::ToolResult {
+            result_count += 1;
+            failed_count += usize::from(entry.flags.contains(Flags::FAILED));
+        }
+    }
+    if result_count == 0 {
+        return Ok(());
+    }
+    // Flushed first, so that the rows precede the count where both streams are one.
+    ui.flush()?;
+    let calls = format_count(result_count, "tool call", "tool calls");
+    ui.print_status(&format!("{failed_count} of {calls} failed"));
+    Ok(())
 }
 
 /// Returns the reason why there are no rows, and what to try next.
@@ -301,8 +326,19 @@ fn print_drawing(
         return Ok(());
     }
 
-    let drawn_entries = drawing.tree_rows.iter().map(|row| row.entry);
-    drawing.rendered = args.renderers.render_rows(open, drawn_entries, ui)?;
+    let drawn_entries: Vec<EntryIx> = drawing.tree_rows.iter().map(|row| row.entry).collect();
+    drawing.rendered = args
+        .renderers
+        .render_rows(open, drawn_entries.iter().copied(), ui)?;
+    let reader = open.entry_reader();
+    drawing.first_kept = open
+        .input
+        .map_read_error(find_first_kept(&reader, &drawn_entries))?;
+    if args.filter == Filter::Failed {
+        drawing.failure_reasons = open
+            .input
+            .map_read_error(read_failure_reasons(&reader, &drawn_entries))?;
+    }
     let mut edits = HashMap::default();
     let mut pruned_count = 0;
     if !is_live {

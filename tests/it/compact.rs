@@ -25,7 +25,7 @@ fn keeps_from_an_entry() {
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
     1a2b3c06  • user: Washi then. How big?
     1a2b3c07  • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  • ── compaction: 31 tokens · They chose a paper. ──  ← active
+    226b1b5c  • ── compaction: 31 tokens · They chose a paper. ──  ← active  (kept from 1a2b3c06)
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"They chose a paper.","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
     assert_snapshot!(s.run("context ./two-branches.jsonl --as text"), @"
@@ -463,7 +463,7 @@ fn in_an_oh_my_pi_file() {
     b5c6d7e8  • service tier: openai:priority
     c6d7e8f9  • title: Photos by year
     d7e8f90a  • custom: session_exit
-    226b1b5c  • ── compaction: 10.4k tokens · Photos are sorted. ──  ← active
+    226b1b5c  • ── compaction: 10.4k tokens · Photos are sorted. ──  ← active  (kept from 93a4b5c6)
     ");
 }
 

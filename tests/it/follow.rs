@@ -181,7 +181,7 @@ fn rows_are_printed_as_they_are_written() {
     ********  • label: good  (on 1a2b3c07)
     aaaa0001  • user: on the other branch  (after 1a2b3c05)
     aaaa0002  • user: at first torn
-    ********  • ── compaction: 40 tokens · All about paper. ──
+    ********  • ── compaction: 40 tokens · All about paper. ──  (kept from aaaa0002)
     ********  • custom: pisess.switch  (after 1a2b3c07)
     ********  • user: after the switch
     ");

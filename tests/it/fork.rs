@@ -134,7 +134,7 @@ fn labels_keep_the_agents_order_and_times() {
     b5d60e41  • user: Good. Please add a test for exactly that evening.
     e19c4d07  • write: tests/midnight.rs
     42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──  (kept from b5d60e41)
     86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
     2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
@@ -279,7 +279,7 @@ fn of_an_older_file_is_of_version_three() {
     1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──
+    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──  (kept from cb26a1f8)
     80b80871  • thinking: medium
     f55275d5  • user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
@@ -506,7 +506,7 @@ fn a_subtree_with_the_path_above_it() {
     • user: Good. Please add a test for exactly that evening.
     • write: tests/midnight.rs
     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──  (kept from b5d60e41)
     • user: Now a line for the changelog, for people who don't read code.
     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
@@ -612,7 +612,7 @@ fn a_subtree_alone() {
     • user: Good. Please add a test for exactly that evening.
     • write: tests/midnight.rs
     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──  (kept from b5d60e41)
     • user: Now a line for the changelog, for people who don't read code.
     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
@@ -1034,7 +1034,7 @@ fn for_claude_code_every_kind_of_entry() {
     {"message":{"content":[{"content":"No result provided","is_error":true,"tool_use_id":"c3_2","type":"tool_result"}],"role":"user"},"parentUuid":"b812f19f-3812-55c7-aab0-8c614c1856b0","pisess":{},"type":"user","uuid":"bd247084-a518-50be-b074-5dd25d373935"}
     {"lastPrompt":"Look. [image]","leafUuid":"bd247084-a518-50be-b074-5dd25d373935","pisess":{},"type":"last-prompt"}
     "#);
-    assert_snapshot!(s.run("tree ./claude.jsonl --filter all"), @r"
+    assert_snapshot!(s.run("tree ./claude.jsonl --filter all"), @"
     a0000001  • model: gpt-5
     a0000002  • user: Old.
     a0000003  • user: [edited] [image] Look.
@@ -1048,7 +1048,7 @@ fn for_claude_code_every_kind_of_entry() {
     a000000b  • note: Wind.  (hidden)
     a000000c  • context replace: a0000003
     a000000d  • title: Kites
-    a000000e  • ── [here] compaction: 900 tokens · Much. ──
+    a000000e  • ── [here] compaction: 900 tokens · Much. ──  (kept from a0000003)
     a000000f  • label: here
     a0000010  • assistant: (calls bash)
     7153766c  • custom: foreign_session_import  ← active

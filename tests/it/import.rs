@@ -192,7 +192,7 @@ fn parallel_calls_are_answered_in_a_row_and_preserved_messages_are_kept() {
     201cc9b7  • assistant: Carbon is 18 g lighter.
     288e6b44  • title: Comparing spars
     42e03e98  • custom: claude.system.compact_boundary
-    d07b1ae2  • ── compaction: 167k tokens · This session is being continued from a previous conversation that ran out of context. The user compares spars. ──
+    d07b1ae2  • ── compaction: 167k tokens · This session is being continued from a previous conversation that ran out of context. The user compares spars. ──  (kept from 201cc9b7)
     4dfc91e4  • custom: claude.assistant
     c6bc7dd4  • user: Carbon then.
     0103da6f  • assistant: Noted.
@@ -725,7 +725,7 @@ fn omits_cleared_and_compacted_entries_from_the_context() {
     54b31d59  ├─ user: And the line?  (2 messages, 2mo)
     56579910  │  assistant: Thirty metres.
     c1f1a389  • custom: claude.system.compact_boundary
-    73747f19  • ── compaction: 9.5k tokens · The user asked for the line: thirty metres. ──
+    73747f19  • ── compaction: 9.5k tokens · The user asked for the line: thirty metres. ──  (kept from e23d535e)
     823bd168  • user: Now the tail. Look in my notes.
     126238bd  • assistant: (calls Read)
     39a380b0  • custom: foreign_session_import  ← active
@@ -1709,9 +1709,9 @@ fn the_rollouts_of_a_thread_are_one_session() {
     77ed87ca  • assistant: A bowline.  ← active
     ");
     assert_snapshot!(h.run(&format!("branches ./{path}")), @"
-       id        age  entries  tokens  last user message  outcome
-    *  77ed87ca  2mo        2   10.5k  And the knots?     A bowline.
-       2f9bd733  2mo        2   10.5k  And the line?      Thirty metres.
+       id        age  entries  tokens  branch point                     last user message  outcome
+    *  77ed87ca  2mo        2   10.5k  b924d18c Five times the height.  And the knots?     A bowline.
+       2f9bd733  2mo        2   10.5k  b924d18c Five times the height.  And the line?      Thirty metres.
     ");
     assert_eq!(
         h.run("import ./.codex/sessions").stderr,
@@ -2909,7 +2909,7 @@ fn a_session_of_gemini_cli() {
 fn a_rewind_of_gemini_cli_is_a_branch_and_a_compaction_keeps_the_last_messages() {
     let s = Sandbox::with(&["gemini/rewind.jsonl"]);
     s.run("import ./rewind.jsonl -o ./new");
-    assert_snapshot!(s.run("tree ./new"), @r"
+    assert_snapshot!(s.run("tree ./new"), @"
     476463f5  • gemini.context: <session_context> This is the Gemini CLI. We are setting up the context for our chat. Today's date is Wednesday, April 29, 2026 (formatted according to the user's locale). My operating system is: linu  (hidden)
     f912c07c  • user: first question
     1b2d3a50  • assistant: An answer to first question
@@ -2926,7 +2926,7 @@ fn a_rewind_of_gemini_cli_is_a_branch_and_a_compaction_keeps_the_last_messages()
     548f1428  • assistant: An answer to fifth question
     369d08c9  • user: sixth question
     ce2881e3  • assistant: An answer to sixth question
-    39c08229  • ── compaction: 20.0k tokens · <state_snapshot>So far it was a test.</state_snapshot> ──
+    39c08229  • ── compaction: 20.0k tokens · <state_snapshot>So far it was a test.</state_snapshot> ──  (kept from 7e9a04a5)
     1f7a5a09  • user: seventh question
     634ce0f3  • assistant: An answer to seventh question  ← active
     ");

@@ -26,7 +26,7 @@ fn version_one() {
     1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──
+    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──  (kept from cb26a1f8)
     80b80871  • thinking: medium
     f55275d5  • user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active

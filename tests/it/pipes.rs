@@ -23,7 +23,7 @@ fn from_an_old_file_to_a_tree() {
     1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──
+    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──  (kept from cb26a1f8)
     f55275d5  • [start] user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
     ");

@@ -108,7 +108,7 @@ fn compacted_prunes_unneeded_entries_and_restore_returns_them() {
     aaaa0016  ├─ user: another way  (1 message, 4mo)
     aaaa0010  • assistant: before the second
     aaaa0011  • user: kept by the second
-    aaaa0012  • ── compaction: 9 tokens · S ──
+    aaaa0012  • ── compaction: 9 tokens · S ──  (kept from aaaa0011)
     aaaa0013  • [end] assistant: now
     aaaa0017  • user: go on  ← active
     ");

@@ -25,7 +25,7 @@ fn rows_are_cut_to_the_width() {
     b5d60e41  • user: Good. Please add a test for exactly that evening.
     e19c4d07  • write: tests/midnight.rs
     42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00…
-    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across mi… ──
+    dc705e93  • ── compaction: 12.5k tokens · Make waiting… ──  (kept from b5d60e41)
     86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
     2f5dc03e  • assistant: "Ferries after midnight no longer show as gone…  ← active
     2> pisess: note: folded rows (hint: --unfold, or REF 5c07d14b for one branch)

@@ -88,7 +88,7 @@ fn the_tour() {
     b5d60e41  • user: Good. Please add a test for exactly that evening.
     e19c4d07  • write: tests/midnight.rs
     42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──  (kept from b5d60e41)
     86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
     2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
@@ -178,7 +178,7 @@ fn search_takes_all_words_in_any_case() {
     assert_snapshot!(s.run("tree ./tour.jsonl --search 'TESTS pass'"), @"
     fa39d058  • bash: cargo test --quiet ⋯ running 14 tests .............. test result: ok. 14 passed; 0 failed
     648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    dc705e93  • ── compaction: …takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnight. ## Key Decisions - **Nearest departure**: adding a… ──  (the leaf is below, not shown)
+    dc705e93  • ── compaction: …takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnight. ## Key Decisions - **Nearest departure**: adding a… ──  (the leaf is below, not shown)  (kept from b5d60e41)
     ");
     assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  (the leaf is below, not shown)");
     let none = s
@@ -372,7 +372,7 @@ fn around_the_leaf() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --around 2"), @r#"
     ⋯ 15 rows above
-    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──  (kept from b5d60e41)
     86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
     2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
@@ -503,7 +503,7 @@ fn version_one() {
     1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──
+    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──  (kept from cb26a1f8)
     80b80871  • thinking: medium
     f55275d5  • user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
@@ -782,7 +782,7 @@ fn the_layout_of_the_trunk_holds_with_filters_and_searches() {
     a6d84170  │  assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
     3de1b752  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     c8a45f06  • assistant: So the result lies within half a day either way.
-    dc705e93  • ── compaction: …s_in` subtracted minutes of the day. - [x] `departs_in` takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnig… ──  (the leaf is below, not shown)
+    dc705e93  • ── compaction: …s_in` subtracted minutes of the day. - [x] `departs_in` takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnig… ──  (the leaf is below, not shown)  (kept from b5d60e41)
     "#);
     // Without a row on the path, the rest is drawn at the left.
     assert_snapshot!(s.run("tree ./tour.jsonl --search negative --filter user-only"), @"3ac9d7e4  user: Just add a day when it comes out negative.");
@@ -902,8 +902,9 @@ fn messages_that_the_agent_hides_are_marked() {
 fn failures_and_images_are_filters() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.unchanged("tree --filter failed ./tour.jsonl"), @r#"
-    15f9ad3c  bash: [failed] cargo test --quiet
+    15f9ad3c  bash: [failed] cargo test --quiet · running 14 tests
     5c07d14b  assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+    2> pisess: 1 of 7 tool calls failed
     "#);
     let failed = s
         .unchanged("tree --filter failed --json ./tour.jsonl")
@@ -920,15 +921,24 @@ fn failures_and_images_are_filters() {
         crate::sandbox::user("aaaa0001", None, "one"),
         image.to_owned(),
         shown.to_owned(),
+        image
+            .replace("aaaa0002", "aaaa0004")
+            .replace("aaaa0001", "aaaa0003")
+            .replace(
+                r#"{"type":"text","text":"see"}"#,
+                r#"{"type":"image","mimeType":"image/png","data":"AAAA"}"#,
+            ),
     ];
     s.put("x.jsonl", crate::sandbox::session(&lines));
     assert_snapshot!(s.unchanged("tree --filter images ./x.jsonl"), @"
     aaaa0002  • user: [image] see
-    aaaa0003  • x: [image]   ← active
+    aaaa0003  • x: [image]
+    aaaa0004  • user: [2 images]   ← active
     ");
     assert_snapshot!(s.unchanged("tree ./x.jsonl"), @"
     aaaa0001  • user: one
     aaaa0002  • user: [image] see
-    aaaa0003  • x: [image]   ← active
+    aaaa0003  • x: [image]
+    aaaa0004  • user: [2 images]   ← active
     ");
 }

@@ -21,6 +21,7 @@ use foldhash::HashMap;
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::write_valid;
+use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
@@ -265,7 +266,7 @@ impl EntryPainter<'_> {
             tone_style(row.tone, &self.styles)
         });
         for (mark, style) in marks.into_iter().flatten() {
-            rows.push_part(mark, if is_dim { self.styles.dim } else { style });
+            rows.push_part(&mark, if is_dim { self.styles.dim } else { style });
             rows.push_part(" ", Style::new());
         }
 
@@ -276,24 +277,59 @@ impl EntryPainter<'_> {
         } else {
             Style::new()
         };
-        self.draw_body(rows, ix, &row, body_style);
+        match self.drawing.failure_reasons.get(&ix) {
+            Some(reason) => self.draw_with_reason(rows, ix, &row, reason, body_style),
+            None => self.draw_body(rows, ix, &row, body_style),
+        }
+    }
+
+    /// Draws the body of an entry, and why it failed. If there is no space for both, each has at
+    /// least half of it.
+    fn draw_with_reason(
+        &self,
+        rows: &mut RowBuffer,
+        ix: EntryIx,
+        row: &EntryRow,
+        reason: &str,
+        style: Style,
+    ) {
+        let reason = format!("{}{}", self.glyphs.dot, to_visible(reason));
+        let mut reserved = 0;
+        if let Some(left) = rows.columns_left {
+            reserved = display_width(&reason).min(left / 2);
+            rows.columns_left = Some(left - reserved);
+        }
+        self.draw_body(rows, ix, row, style);
+        rows.columns_left = rows.columns_left.map(|left| left + reserved);
+        rows.push_part(&reason, style);
     }
 
     /// Returns the marks between the role and the body of an entry, with their styles: whether it
-    /// failed or was aborted, whether it was edited or omitted, and whether it has an image.
+    /// failed or was aborted, whether it was edited or omitted, and how many images it has.
     fn marks(
         &self,
         ix: EntryIx,
         row: &EntryRow,
         edit: Option<ContextEdit>,
-    ) -> [Option<(&'static str, Style)>; 3] {
+    ) -> [Option<(Cow<'static, str>, Style)>; 3] {
         let ending = row
             .ending
-            .map(|ending| (ending_mark(ending), self.styles.error));
-        let edit = edit.map(|edit| (edit_mark(edit), self.styles.summary));
-        let has_image = self.drawing.session.entry(ix).flags.contains(Flags::IMAGES);
-        let image = has_image.then_some(("[image]", self.styles.dim));
+            .map(|ending| (ending_mark(ending).into(), self.styles.error));
+        let edit = edit.map(|edit| (edit_mark(edit).into(), self.styles.summary));
+        let image = self.image_mark(ix).map(|mark| (mark, self.styles.dim));
         [ending, edit, image]
+    }
+
+    /// Returns the mark of an entry with images; `None` if it has none.
+    fn image_mark(&self, ix: EntryIx) -> Option<Cow<'static, str>> {
+        let session = self.drawing.session;
+        if !session.entry(ix).flags.contains(Flags::IMAGES) {
+            return None;
+        }
+        Some(match session.collected.image_count(ix) {
+            1 => "[image]".into(),
+            count => format!("[{count} images]").into(),
+        })
     }
 
     /// Draws the body of an entry as far as it fits. In a search, the match is kept visible.

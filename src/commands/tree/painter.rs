@@ -516,8 +516,8 @@ impl<'a> TreePainter<'a> {
 
     /// Returns the marks at the end of a row.
     ///
-    /// A mark says that the entry is the leaf, undone, hidden, or in a cycle of parents. A label
-    /// has the entry that it is on. A new entry on another branch has the entry that it follows.
+    /// A mark says that the entry is the leaf, undone, hidden, or in a cycle of parents. A
+    /// compaction has the first entry that it keeps. A label has the entry that it is on. A new entry on another branch has the entry that it follows.
     /// The first row of a branch has the size of the branch.
     fn row_marks(&self, group: &RowGroup) -> Vec<RowMark> {
         let ix = self.shown_entry(group);
@@ -541,6 +541,10 @@ impl<'a> TreePainter<'a> {
                 "  (cycle of parents)".to_owned(),
                 styles.error,
             ));
+        }
+        if let Some(&kept) = drawing.first_kept.get(&ix) {
+            let id = to_visible(&drawing.session.id(kept).to_string_lossy());
+            marks.push(RowMark::new(format!("  (kept from {id})"), styles.dim));
         }
         if let Some(labelled) = drawing.label_target(ix) {
             let id = to_visible(&labelled.to_string_lossy());

@@ -97,6 +97,21 @@ pub fn has_image(parsed: &ParsedEntry) -> bool {
     }
 }
 
+/// Returns the number of images in the content of an entry, as [`has_image`] finds them.
+pub fn count_images(parsed: &ParsedEntry) -> usize {
+    match parsed.kind {
+        Kind::Message => {
+            let images = parsed.blocks.iter().filter(|block| block.is("image"));
+            images.count()
+        }
+        Kind::CustomMessage => {
+            let content = Raw::from_checked(parsed.record.bytes).get("content");
+            blocks_of_type(content.unwrap_or(Raw::NULL), "image").count()
+        }
+        _ => 0,
+    }
+}
+
 /// Whether a turn, a tool or a command ended with an error. What the user aborted has not failed.
 pub fn has_failed(parsed: &ParsedEntry) -> bool {
     let Some(message) = &parsed.record.message else {

@@ -4,9 +4,11 @@ use crate::agents::Agent;
 use crate::agents::readable::{self, Folders};
 use crate::agents::row::{CUT_MARK, ROW_UNITS, RowOptions, exceeds_row};
 use crate::load::LoadOptions;
-use crate::load::classify::{dialect_evidence, entry_flags, message_role};
+use crate::load::classify::{count_images, dialect_evidence, entry_flags, message_role};
 use crate::load::list_stats::entry_key;
-use crate::session::collected::{Collected, EntryText, LabelChange, OddLine, PathRange, ToolCall};
+use crate::session::collected::{
+    Collected, EntryText, ImageCount, LabelChange, OddLine, PathRange, ToolCall,
+};
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
@@ -260,6 +262,13 @@ impl Fragment {
         self.keep_requested(ix, &parsed, &timestamp, time_ms, reading);
 
         let mut flags = entry_flags(&parsed, reading.agent);
+        if reading.options.rows.is_some() && flags.contains(Flags::IMAGES) {
+            let count = count_images(&parsed);
+            if count > 1 {
+                let counted = ImageCount { entry: ix, count };
+                self.collected.image_counts.push(counted);
+            }
+        }
         let has_white_space_around = record.bytes.len() as u64 != span.len;
         flags.insert_if(Flags::PADDED, has_white_space_around);
         self.entries.push(Entry {

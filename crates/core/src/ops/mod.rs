@@ -29,6 +29,7 @@ pub mod pick;
 pub mod prune;
 pub mod redact;
 pub mod relocate;
+pub mod row_notes;
 pub mod rows;
 pub mod show;
 pub mod stats;

@@ -74,6 +74,12 @@ pub struct TreeView<'a> {
     pub rendered: HashMap<EntryIx, Text<'static>>,
     /// The entries that `undo` has undone.
     pub undone: HashSet<EntryIx>,
+    /// For compactions, the first entry that each keeps; see
+    /// [`find_first_kept`](super::row_notes::find_first_kept).
+    pub first_kept: HashMap<EntryIx, EntryIx>,
+    /// Why calls and commands failed; see
+    /// [`read_failure_reasons`](super::row_notes::read_failure_reasons).
+    pub failure_reasons: HashMap<EntryIx, String>,
     /// Only in a live view, where each entry is drawn as when it was written and was the leaf: maps
     /// an entry to the position on another branch to which the leaf had moved before the entry was
     /// written. `None` in other views.
@@ -269,6 +275,8 @@ fn empty_view<'a>(session: &'a Session, labels: Labels<'a>, leaf: Option<EntryIx
         words: SearchWords::default(),
         rendered: HashMap::default(),
         undone: HashSet::default(),
+        first_kept: HashMap::default(),
+        failure_reasons: HashMap::default(),
         leaf_moves: None,
     }
 }

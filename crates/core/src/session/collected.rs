@@ -122,6 +122,16 @@ pub struct EntryText {
 }
 renumber!(EntryText { entry, text } keeps {});
 
+/// The number of images of an entry that has several.
+#[derive(Clone, Copy, Debug)]
+pub struct ImageCount {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The number, at least 2.
+    pub count: usize,
+}
+renumber!(ImageCount { entry } keeps { count });
+
 /// Who or what an entry is due to, recorded if statistics were requested. Only replies, tool
 /// results, entries of usage, and requests of the user that are not messages have one. A field that
 /// does not apply to the entry is empty.
@@ -280,6 +290,9 @@ collected! {
     tool_calls: Vec<ToolCall>,
     /// The ids of the calls that tool results answer, in file order, if rows were requested.
     tool_results: Vec<EntryText>,
+    /// The numbers of images of the entries that have several, in file order, if rows were
+    /// requested.
+    image_counts: Vec<ImageCount>,
     /// The texts for the agent's fuzzy search, of entries that do not contain every searched word,
     /// in file order.
     fuzzy_texts: Vec<EntryText>,
@@ -322,6 +335,17 @@ impl Collected {
             .take_while(|call| call.entry == ix)
             .count();
         &from_first[..count]
+    }
+
+    /// Returns the number of images of an entry that has any, if rows were requested.
+    pub fn image_count(&self, ix: EntryIx) -> usize {
+        let found = self
+            .image_counts
+            .binary_search_by_key(&ix, |counted| counted.entry);
+        match found {
+            Ok(index) => self.image_counts[index].count,
+            Err(_) => 1,
+        }
     }
 }
 

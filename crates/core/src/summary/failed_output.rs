@@ -35,8 +35,7 @@ pub(super) fn pick_informative_lines(status: &str, output: &str) -> String {
             continue;
         }
         let is_last_line = lines.is_empty();
-        let has_reason = !line.starts_with(' ') && (line.contains(": ") || line.contains('：'));
-        if is_last_line || has_reason {
+        if is_last_line || has_reason(line) {
             lines.push(line);
         }
         if lines.len() == most_lines {
@@ -54,6 +53,46 @@ pub(super) fn pick_informative_lines(status: &str, output: &str) -> String {
         clipped.push(clip(line.trim(), room_per_line));
     }
     clipped.join("\n")
+}
+
+/// Returns the line of the output of a failed call that most likely says why it failed: the first
+/// that a test runner writes for a failed test; else the first that reports an error, as programs
+/// write it; else the last of the form `what: why` that is not indented; else the first line. Empty
+/// if there is none.
+pub fn failure_reason(output: &str) -> String {
+    let output = sanitize(output);
+    let mut lines = Vec::new();
+    for line in output.lines() {
+        // The agents add the last two.
+        let is_status = line.starts_with("Command exited with code ");
+        if !line.trim().is_empty() && line != "(no output)" && !is_status {
+            lines.push(line);
+        }
+    }
+
+    let failed_test = lines.iter().find(|line| failed_test_name(line).is_some());
+    let error = lines.iter().find(|line| reports_error(line));
+    let reason = lines.iter().rfind(|line| has_reason(line));
+    match failed_test.or(error).or(reason).or(lines.first()) {
+        Some(line) => one_line(line.trim(), POINT),
+        None => String::new(),
+    }
+}
+
+/// Whether a line has the form `what: why`, and is not indented.
+fn has_reason(line: &str) -> bool {
+    !line.starts_with(' ') && (line.contains(": ") || line.contains('：'))
+}
+
+/// Whether a line reports an error in a form that programs use: `error: why`, `ValueError: why`,
+/// `fatal: why`.
+fn reports_error(line: &str) -> bool {
+    let Some((what, _)) = line.split_once(':') else {
+        return false;
+    };
+    let what = what.trim().to_ascii_lowercase();
+    // A Rust error has a code, as in `error[E0308]`.
+    what.ends_with("error") || what.starts_with("error[") || what == "fatal"
 }
 
 /// Returns a line with the first [`MOST_TESTS`] names of tests that the output reports as failed:
@@ -108,6 +147,33 @@ fn failed_test_name(line: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_is_one_line() {
+        for (output, expected) in [
+            (
+                "FAILED tests/a.py::test_low - assert 3 == 4\n1 failed\n\nCommand exited with code 1",
+                "FAILED tests/a.py::test_low - assert 3 == 4",
+            ),
+            (
+                "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: bad date",
+                "ValueError: bad date",
+            ),
+            (
+                "   Compiling tide\nerror[E0308]: mismatched types\n --> src/a.rs:1",
+                "error[E0308]: mismatched types",
+            ),
+            ("reading tide.csv\nfatal: 403", "fatal: 403"),
+            (
+                "running 14 tests\n..F.\ntest result: FAILED. 13 passed",
+                "test result: FAILED. 13 passed",
+            ),
+            ("oops\nsee above", "oops"),
+            ("(no output)\n\nCommand exited with code 3", ""),
+        ] {
+            assert_eq!(failure_reason(output), expected, "{output}");
+        }
+    }
 
     #[test]
     fn failed_tests_are_named_before_the_reason() {

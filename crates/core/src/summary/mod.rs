@@ -77,6 +77,7 @@ use crate::session::read::entry_reader::{ContextMessage, EntryReader, read_in_or
 use budget::RECENT;
 use builder::SummaryBuilder;
 use call::CallUse;
+pub use failed_output::failure_reason;
 use message::{SummaryMessage, is_agent_command};
 use pisess_json::Raw;
 pub use removals::Removals;
