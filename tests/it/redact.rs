@@ -306,11 +306,20 @@ fn a_check_of_several_sessions_has_a_row_for_each_kind_and_name() {
         );
     }
     assert_snapshot!(s.unchanged("redact --check ./in"), @"
-    assigned-secret API_KEY: 3 secrets in 3 sessions, first ./in/0.jsonl:2 (message.content)
-    assigned-secret api_key: 3 secrets in 3 sessions, first ./in/0.jsonl:2 (message.content)
-    github-pat: 3 secrets in 3 sessions, first ./in/0.jsonl:2 (message.content)
+    hazard  API_KEY=[REDACTED:assigned-secret#1] api_key: [REDACTED:assigned-secret#2] [REDACTED:github-pat#1] me@example.org  ./in/0.jsonl
+         2  assigned-secret API_KEY in message.content
+         2  assigned-secret api_key in message.content
+         2  github-pat in message.content
+    hazard  API_KEY=[REDACTED:assigned-secret#1] api_key: [REDACTED:assigned-secret#2] [REDACTED:github-pat#1] me@example.org  ./in/1.jsonl
+         2  assigned-secret API_KEY in message.content
+         2  assigned-secret api_key in message.content
+         2  github-pat in message.content
+    hazard  API_KEY=[REDACTED:assigned-secret#1] api_key: [REDACTED:assigned-secret#2] [REDACTED:github-pat#1] me@example.org  ./in/2.jsonl
+         2  assigned-secret API_KEY in message.content
+         2  assigned-secret api_key in message.content
+         2  github-pat in message.content
     2> pisess: 3 e-mail addresses are kept
-    2> pisess: 3 sessions searched: 9 secrets
+    2> pisess: 3 sessions searched: 9 secrets in 3 sessions
     exit 1
     ");
     let rows = s.unchanged("redact -q --check --json ./in").text();
@@ -385,8 +394,9 @@ fn a_check_reports_and_writes_nothing() {
     s.put("in/deep/two.jsonl", s.text("s.jsonl"));
     s.put("in/none.jsonl", format!("{header}\n"));
     assert_snapshot!(s.unchanged("redact --check ./in"), @"
-    github-pat: 1 secret in 1 session, first ./in/deep/two.jsonl:2 (message.content)
-    2> pisess: 2 sessions searched: 1 secret
+    s  a [REDACTED:github-pat#1] b  ./in/deep/two.jsonl
+         2  github-pat in message.content
+    2> pisess: 2 sessions searched: 1 secret in 1 session
     exit 1
     ");
     assert_eq!(
@@ -396,7 +406,7 @@ fn a_check_reports_and_writes_nothing() {
     assert_snapshot!(s.unchanged("redact -n ./in"), @"
     size  kind        name  secrets  sessions  first place
     40 B  github-pat              1         1  ./in/deep/two.jsonl:2 (message.content)
-    2> pisess: 2 sessions searched: 1 secret
+    2> pisess: 2 sessions searched: 1 secret in 1 session
     ");
     assert_snapshot!(s.unchanged("redact -n ./s.jsonl"), @"
     size  secret                   places  line  id        first place
@@ -516,9 +526,12 @@ fn archived_sessions_are_searched() {
     2> pisess: ~/.pi/agent/sessions/--kites--/2026_new.jsonl: 1 github-pat
     exit 1
     ");
-    assert_snapshot!(run("redact --check --all --archived"), @r"
-    github-pat: 2 secrets in 2 sessions, first ./.pi/agent/sessions/--kites--/2026_new.jsonl:2 (message.content)
-    2> pisess: 2 sessions searched: 2 secrets
+    assert_snapshot!(run("redact --check --all --archived"), @"
+    new  The token is [REDACTED:github-pat#1]  ./.pi/agent/sessions/--kites--/2026_new.jsonl
+         2  github-pat in message.content
+    old  The token is [REDACTED:github-pat#1]  ./.pi/agent/sessions.archive/--kites--/2026_old.jsonl.zst
+         2  github-pat in message.content
+    2> pisess: 2 sessions searched: 2 secrets in 2 sessions
     exit 1
     ");
     assert_snapshot!(run("redact --check --archived ./kites").fails(2), @"the argument '--archived' cannot be used with '[SESSION]...' (hint: omit --archived or SESSION; a name is looked up in all projects; see `pisess redact --help`)");
@@ -531,9 +544,10 @@ fn sessions_of_other_agents_are_searched() {
     let claude = String::from_utf8(fixture("claude/plain.jsonl")).unwrap();
     s.put("all/claude.jsonl", claude.replacen("kite", &secret(0), 1));
     s.put("all/codex.jsonl", fixture("codex/plain.jsonl"));
-    assert_snapshot!(s.unchanged("redact --check ./all"), @r"
-    github-pat: 1 secret in 1 session, first ./all/claude.jsonl:1 (cwd)
-    2> pisess: 2 sessions searched: 1 secret
+    assert_snapshot!(s.unchanged("redact --check ./all"), @"
+    000000a1  Which paper for a kite?  ./all/claude.jsonl
+         1  github-pat in cwd
+    2> pisess: 2 sessions searched: 1 secret in 1 session
     exit 1
     ");
 }

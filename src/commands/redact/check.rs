@@ -8,10 +8,13 @@ use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::rollouts::Rollouts;
 use crate::format::format_count;
+use crate::ops::list::{ListedSession, read_single};
 use crate::ops::prune::pruned_file;
 use crate::ops::redact::{RedactionReport, redact_session};
+use crate::redact::Redactor;
 use crate::redact::values::SecretValue;
 use crate::session::period::Period;
+use pisess_json::text::Text;
 use pisess_store::{self as store, Reach};
 use std::path::Path;
 
@@ -39,6 +42,7 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
     let mut values = None;
     let rollouts = Rollouts::default();
     let mut printer = SecretPrinter::new(&args.write.change, is_one);
+    let has_headings = printer.has_headings();
     let mut unsearched_pruned = 0;
     for file in files {
         let input = open_input(args, &file.path, &rollouts, ui);
@@ -49,12 +53,12 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
         }
         let search_result = input.and_then(|input| {
             let values = values.clone().unwrap_or_default();
-            search_input(args, input, values, ui)
+            search_input(args, input, values, has_headings, ui)
         });
         match search_result {
-            Ok(SearchedSession { input, report }) => {
-                printer.print_session(&file.path, &input, &report, ui)?;
-                if has_pruned_file(&input)? {
+            Ok(searched) => {
+                printer.print_session(&file.path, &searched, ui)?;
+                if has_pruned_file(&searched.input)? {
                     unsearched_pruned += 1;
                 }
             }
@@ -122,17 +126,22 @@ fn open_input(
 }
 
 /// A session, and the report of its secrets.
-struct SearchedSession {
-    input: Input,
-    report: RedactionReport,
+pub(super) struct SearchedSession {
+    pub input: Input,
+    pub report: RedactionReport,
+    /// The session as a list shows it, read from a copy without secrets: its title may contain one.
+    /// `None` if that was not asked for, or if the session has no secrets.
+    pub listed: Option<ListedSession>,
 }
 
 /// Searches a session for secrets and for the given values. With `-o`, also fails if the copy that
-/// the dry run announces could not be created.
+/// the dry run announces could not be created. `wants_title` is whether a session with secrets is
+/// also read for its title.
 fn search_input(
     args: &Args,
     input: Input,
     values: Vec<SecretValue>,
+    wants_title: bool,
     ui: &Ui,
 ) -> Result<SearchedSession, Failure> {
     // This comes first, because a search takes long.
@@ -154,11 +163,39 @@ fn search_input(
         None,
     );
     let mut report = part.input.map_read_error(redacted)?;
+    let mut listed = None;
+    if wants_title && !report.found.is_empty() {
+        let redactor = args
+            .redaction
+            .new_redactor(&part.input, part.values.clone(), ui)?;
+        listed = read_without_secrets(&part.input, redactor, ui)?;
+    }
     part.restore_lines(&mut report);
     Ok(SearchedSession {
         input: part.input,
         report,
+        listed,
     })
+}
+
+/// Reads a session as a list shows it, from a copy without secrets. `None` if it cannot be read.
+fn read_without_secrets(
+    input: &Input,
+    mut redactor: Redactor,
+    ui: &Ui,
+) -> Result<Option<ListedSession>, Failure> {
+    let workers = ui.processor_count();
+    let copy = store::spool_written(&mut |out| {
+        redact_session(input.source(), &mut redactor, workers, Some(out)).map(drop)
+    })?;
+    let path = input.path.as_deref().unwrap_or(Path::new("-"));
+    let Ok(mut listed) = read_single(path, &copy, 0, None) else {
+        return Ok(None);
+    };
+    if let Some(head) = &input.foreign {
+        listed.id = Text::from(head.id.clone());
+    }
+    Ok(Some(listed))
 }
 
 /// Whether parts of a session were pruned, which are in a file beside it.

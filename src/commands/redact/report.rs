@@ -1,20 +1,23 @@
 //! Prints found secrets, as rows, as a table or as JSON.
 
+use super::check::SearchedSession;
+use crate::cli::named::shown_title;
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
-use crate::cli::output::{Column, Failure, Ui, plain_cell, to_visible};
+use crate::cli::output::{Column, Failure, Ui, apply_style, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::redaction::{SecretsOutcome, describe_place, join_first_few, report_redaction};
-use crate::format::format_count;
-use crate::ops::redact::{FoundSecret, RedactionReport};
+use crate::format::{ID_SUFFIX_LEN, format_count, id_suffix};
+use crate::ops::redact::FoundSecret;
 use pisess_json::write::{Object, array};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Prints found secrets. For a single session, each secret has a row. For several sessions, all
-/// secrets of the same kind and name share a row. With `-n`, the rows are a table. JSON always has
-/// an object per secret.
+/// Prints found secrets. For a single session, each secret has a row. For several sessions, each
+/// session with secrets has a heading, below which all secrets of the same kind and name share a
+/// row. With `-n`, a table has a row for each kind and name in all sessions. JSON always has an
+/// object per secret.
 pub(super) struct SecretPrinter {
     json: bool,
     /// Whether the rows are a table with sizes.
@@ -24,6 +27,8 @@ pub(super) struct SecretPrinter {
     /// The number of sessions searched so far.
     session_count: usize,
     secret_count: usize,
+    /// The number of sessions that have secrets.
+    found_session_count: usize,
     groups: SecretGroups,
 }
 
@@ -36,34 +41,42 @@ impl SecretPrinter {
             is_one,
             session_count: 0,
             secret_count: 0,
+            found_session_count: 0,
             groups: SecretGroups::default(),
         }
+    }
+
+    /// Whether each session with secrets gets a heading with its title.
+    pub(super) fn has_headings(&self) -> bool {
+        !self.is_one && !self.json && !self.prints_plan
     }
 
     pub(super) fn has_secrets(&self) -> bool {
         self.secret_count > 0
     }
 
-    /// Prints the secrets of a session, and counts them. If several sessions are searched, and not
-    /// printed as JSON, only adds the secrets to the groups that [`Self::print_summary`] prints:
-    /// the same kind of secret may be in all sessions.
+    /// Prints the secrets of a session, and counts them. For the table of several sessions, only
+    /// adds them to the groups that [`Self::print_summary`] prints: the same kind of secret may be
+    /// in all sessions.
     pub(super) fn print_session(
         &mut self,
         path: &Path,
-        input: &Input,
-        report: &RedactionReport,
+        searched: &SearchedSession,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
+        let SearchedSession { input, report, .. } = searched;
         // Each secret is the list of its places.
         let secrets = report.group_by_secret();
         if self.json {
             for places in &secrets {
                 ui.print_json(&secret_json(path, places))?;
             }
-        } else if !self.is_one {
+        } else if !self.is_one && self.prints_plan {
             for places in &secrets {
                 self.groups.add_secret(input, places);
             }
+        } else if !self.is_one {
+            print_below_heading(searched, &secrets, ui)?;
         } else if self.prints_plan {
             print_plan(&secrets, ui)?;
         } else {
@@ -74,6 +87,7 @@ impl SecretPrinter {
 
         self.session_count += 1;
         self.secret_count += secrets.len();
+        self.found_session_count += usize::from(!secrets.is_empty());
 
         if self.is_one {
             // Flushed first, so that the secrets precede the summary where both streams are one.
@@ -91,14 +105,16 @@ impl SecretPrinter {
     pub(super) fn print_summary(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.prints_plan {
             self.groups.print_plan(ui)?;
-        } else {
-            self.groups.print_groups(ui)?;
         }
         self.groups.print_kept_counts(ui)?;
         if self.session_count > 1 {
             let sessions = format_count(self.session_count, "session", "sessions");
-            let secrets = format_count(self.secret_count, "secret", "secrets");
-            ui.print_status(&format!("{sessions} searched: {secrets}"));
+            let mut found = format_count(self.secret_count, "secret", "secrets");
+            if self.found_session_count > 0 {
+                let in_sessions = format_count(self.found_session_count, "session", "sessions");
+                found += &format!(" in {in_sessions}");
+            }
+            ui.print_status(&format!("{sessions} searched: {found}"));
         }
         Ok(())
     }
@@ -155,25 +171,6 @@ impl SecretGroups {
         }
     }
 
-    /// Prints a line for each group: `key api_token: 3 secrets in 2 sessions, first a.jsonl:12
-    /// (text)`.
-    fn print_groups(&self, ui: &mut Ui) -> Result<(), Failure> {
-        for ((kind, name), group) in &self.groups {
-            let name = if name.is_empty() {
-                String::new()
-            } else {
-                format!(" {}", to_visible(name))
-            };
-            let secrets = format_count(group.secret_count, "secret", "secrets");
-            let sessions = format_count(group.session_count, "session", "sessions");
-            ui.print(&format!(
-                "{kind}{name}: {secrets} in {sessions}, first {}\n",
-                group.first_place
-            ))?;
-        }
-        Ok(())
-    }
-
     /// Prints a row for each group, with the size of its secrets.
     fn print_plan(&self, ui: &mut Ui) -> Result<(), Failure> {
         let columns = [
@@ -218,6 +215,62 @@ impl SecretGroups {
         }
         Ok(())
     }
+}
+
+/// Prints the secrets of one of several sessions: a heading with the id, the title and the path of
+/// the session, and a row for each kind and name, with the line of the first secret.
+fn print_below_heading(
+    searched: &SearchedSession,
+    secrets: &[Vec<&FoundSecret>],
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    if secrets.is_empty() {
+        return Ok(());
+    }
+    let mut heading = searched.input.name.clone();
+    if let Some(session) = &searched.listed {
+        let id = session.id.to_string_lossy();
+        let id = to_visible(id_suffix(&id, ID_SUFFIX_LEN));
+        heading = format!("{id}  {}  {heading}", shown_title(session));
+    }
+    ui.print(&format!("{}\n", apply_style(&heading, ui.styles.bold)))?;
+
+    // The secrets of each kind and name, in the order of the first.
+    let mut groups: Vec<Vec<&FoundSecret>> = Vec::new();
+    for places in secrets {
+        let first_place = places[0];
+        let known = groups.iter_mut().find(|group| {
+            let secret = &group[0].secret;
+            secret.number.kind == first_place.secret.number.kind
+                && secret.name == first_place.secret.name
+        });
+        match known {
+            Some(group) => group.push(first_place),
+            None => groups.push(vec![first_place]),
+        }
+    }
+    for group in groups {
+        ui.print(&group_line(&group))?;
+    }
+    Ok(())
+}
+
+/// Returns the row of secrets of the same kind and name, of which `group` has the first places:
+/// `  12  key api_token: 3 secrets, first in message.content`.
+fn group_line(group: &[&FoundSecret]) -> String {
+    let first_place = group[0];
+    let secret = &first_place.secret;
+    let mut line = format!("{:>6}  {}", first_place.line.0, secret.number.kind);
+    if !secret.name.is_empty() {
+        line += &format!(" {}", to_visible(&secret.name));
+    }
+    let place = describe_place(first_place);
+    if group.len() == 1 {
+        line += &format!(" in {place}\n");
+    } else {
+        line += &format!(": {} secrets, first in {place}\n", group.len());
+    }
+    line
 }
 
 /// Prints a row for each secret of a session, with its size in all places together. Each element of
