@@ -16,7 +16,7 @@ pub use convert::{
 use foldhash::HashSet;
 use names::find_by_name_or_title;
 pub use names::{
-    commands_that_list, resolve_argument_to_change, resolve_argument_to_read,
+    commands_that_list, read_any_for_list, resolve_argument_to_change, resolve_argument_to_read,
     resolve_argument_unconverted, resolve_foreign_id, resolve_foreign_title,
 };
 use pisess_store::{self as store, FoundFile, KnownFiles, Reach};

@@ -111,7 +111,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// conversation went on elsewhere. `--active` leaves such entries out.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
-/// only the matches, and `-L` only the paths of sessions without a match.
+/// only the matches. `-l` prints the paths of sessions with a match, `-L` those without one; on a
+/// terminal, the title of each session replaces its path, or follows a given path.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
 /// later ones of the same branch below. Settings and bookkeeping (labels, names, marks of `switch`,
@@ -532,6 +533,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         json: args.json,
         is_single_session: sessions.is_single,
         prints_headings: is_for_people && !sessions.is_single,
+        lists_titles: ui.stdout_is_terminal() && !args.only.null,
         names_by_id: args.sessions.paths.is_empty(),
         prefixes_path: !sessions.is_single && !is_for_people,
         puts_tools_last: is_for_people && !args.follow,

@@ -101,6 +101,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// be in the first row. If --limit leaves out the session with `*`, a note names
 /// that session.
 ///
+/// On a terminal, the number of sessions, their size and their cost follow the rows.
+///
 /// `●` marks a running session: another process has its file open for writing, or
 /// an agent wrote to it within the last minute.
 ///
@@ -320,7 +322,24 @@ fn print_rows(
     }
     warn_of_unlisted_last(list, rows, last, args, ui);
     let new_titles = find_new_titles(list, rows);
-    rows::print(list, rows, &new_titles, last, args.sort, ui)
+    rows::print(list, rows, &new_titles, last, args.sort, ui)?;
+    if rows.len() > 1 && ui.stdout_is_terminal() {
+        let counts_copies = !args.forks && has_forks(list);
+        rows::print_total(list, rows, counts_copies, ui)?;
+    }
+    Ok(())
+}
+
+/// Whether a session in a list is a fork of another one in it.
+fn has_forks(list: &[ListedSession]) -> bool {
+    // Without forks, only the sessions of sub-agents are below others.
+    count_nested(list, ForkRows::Nested) > count_nested(list, ForkRows::Separate)
+}
+
+/// Returns the number of sessions that are below others.
+fn count_nested(list: &[ListedSession], fork_rows: ForkRows) -> usize {
+    let rows = build_rows(list, fork_rows);
+    rows.iter().filter(|row| row.depth > 0).count()
 }
 
 /// Prints the path of the session of each row, in the form of `-l` or `-0`.

@@ -436,11 +436,21 @@ fn the_newest_session_is_first_on_a_terminal() {
     let joined = |text: String| text.lines().collect::<Vec<_>>().join(" ");
     assert_eq!(joined(s.run("grep -l hello .")), by_path);
     assert_eq!(joined(s.run("grep -l --sort time hello .")), by_time);
-    let on_terminal = |line: &str| joined(s.pisess(line).terminal(80).done().text());
-    assert_eq!(on_terminal("grep -l --color never hello ."), by_time);
+    // On a terminal, the title follows the path.
+    let on_terminal = |line: &str| s.pisess(line).terminal(80).done().text();
+    assert_snapshot!(on_terminal("grep -l --color never hello ."), @"
+    ./b.jsonl  hello
+    ./a.jsonl  hello
+    ./c.jsonl  hello
+    ");
+    assert_snapshot!(on_terminal("grep -l --color never --sort path hello ."), @"
+    ./a.jsonl  hello
+    ./b.jsonl  hello
+    ./c.jsonl  hello
+    ");
     assert_eq!(
-        on_terminal("grep -l --color never --sort path hello ."),
-        by_path
+        on_terminal("grep -l0 hello ."),
+        s.run("grep -l0 --sort time hello .")
     );
 }
 

@@ -36,17 +36,19 @@ fn sessions_newest_first() {
     4mo  0000babe  pi     ~/kites          6   2  1.4 kB       31       -  Which paper for a kite?
     "#);
     assert_snapshot!(s.pisess("list . --color never").terminal(80).done(), @"
-    age  id        agent  project  msgs  context    cost  name or first user mes…
-    1mo  6e8a4d70  pi     ferry      25     1.5k   $0.04  The 00:10 ferry shows…
-    1mo  8a1b7e90  pi     garden      7      940  <$0.01  When should I sow carr…
-    1mo  456789ab  omp    photos      7    10.4k   $0.03  Photos by year
-    1mo  00000002  pi     garden      4      940  <$0.01  When should I sow carr…
-    4mo  0000babe  pi     kites       6       31       -  Which paper for a kite?
+       age  id        agent  project  msgs  context    cost  name or first user mes…
+       1mo  6e8a4d70  pi     ferry      25     1.5k   $0.04  The 00:10 ferry shows…
+       1mo  8a1b7e90  pi     garden      7      940  <$0.01  When should I sow carr…
+       1mo  456789ab  omp    photos      7    10.4k   $0.03  Photos by year
+       1mo  00000002  pi     garden      4      940  <$0.01  When should I sow carr…
+       4mo  0000babe  pi     kites       6       31       -  Which paper for a kite?
+    5 sessions, 24 kB, $0.08+
     ");
     assert_snapshot!(s.pisess("list . --limit 2 --sort cost --color never").terminal(120).done(), @r#"
-    age  id        agent  project  msgs  br    size  context   cost  name or first user message
-    1mo  6e8a4d70  pi     ferry      25   2   14 kB     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago" when I…
-    1mo  456789ab  omp    photos      7   1  4.6 kB    10.4k  $0.03  Photos by year
+       age  id        agent  project  msgs  br    size  context   cost  name or first user message
+       1mo  6e8a4d70  pi     ferry      25   2   14 kB     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h ago" when I…
+       1mo  456789ab  omp    photos      7   1  4.6 kB    10.4k  $0.03  Photos by year
+    2 sessions, 18 kB, $0.06
     "#);
     assert_snapshot!(s.run("list ./tour.jsonl --json"), @r#"{"path":"./tour.jsonl","id":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","agent":"pi","version":3,"name":null,"cwd":"/home/u/code/ferry","parentSessionPath":null,"bytes":13577,"created":"2026-03-14T09:26:45.589Z","modified":"2026-03-14T09:43:54.589Z","messageCount":25,"userMessages":6,"entryCount":31,"branchCount":2,"firstMessage":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":6020,"output":1159,"cacheRead":27170,"cacheWrite":0,"total":34349},"cost":0.035445000000000004,"unpriced":0,"contextTokens":1541,"labels":["cause found","green"],"depth":0,"last":false,"running":false}"#);
     assert_snapshot!(s.run("list ./omp.jsonl --json"), @r#"{"path":"./omp.jsonl","id":"019ceb84-2b7d-7000-8f3a-0123456789ab","agent":"oh-my-pi","version":3,"name":"Photos by year","cwd":"/home/u/photos","parentSessionPath":null,"bytes":4584,"created":"2026-03-14T09:26:53.589Z","modified":"2026-03-14T09:27:20.589Z","messageCount":7,"userMessages":1,"entryCount":14,"branchCount":1,"firstMessage":"Sort the photos by year","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":4800,"output":720,"cacheRead":36000,"cacheWrite":0,"total":41520},"cost":0.0252,"unpriced":0,"contextTokens":10380,"labels":[],"depth":0,"last":false,"running":false}"#);
@@ -235,6 +237,7 @@ fn this_folder_all_and_since() {
        age  id        msgs   size  context   cost  name or first user message
     *  3mo  bbb-2222     1  519 B        7      -  question of 0199bbbb-2222
        3mo  aaa-1111     2  679 B     1.2k  $0.25  question of 0199aaaa-1111
+    2 sessions, 1.2 kB, $0.25
     ");
 }
 
@@ -244,22 +247,25 @@ fn this_folder_all_and_since() {
 fn the_text_and_the_sort_key_are_always_shown() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl"]);
     assert_snapshot!(s.pisess("list . --color never").terminal(60).done(), @"
-    age  id        project  msgs   cost  name or first user…
-    1mo  6e8a4d70  ferry      25  $0.04  The 00:10 ferry sho…
-    1mo  456789ab  photos      7  $0.03  Photos by year
-    4mo  0000babe  kites       6      -  Which paper for a k…
+       age  id        project  msgs   cost  name or first user…
+       1mo  6e8a4d70  ferry      25  $0.04  The 00:10 ferry sho…
+       1mo  456789ab  photos      7  $0.03  Photos by year
+       4mo  0000babe  kites       6      -  Which paper for a k…
+    3 sessions, 20 kB, $0.06+
     ");
     assert_snapshot!(s.pisess("list . --color never --sort tokens").terminal(60).done(), @"
-    age  id        project  tokens  name or first user messa…
-    1mo  456789ab  photos    41.5k  Photos by year
-    1mo  6e8a4d70  ferry     34.3k  The 00:10 ferry shows up…
-    4mo  0000babe  kites         -  Which paper for a kite?
+       age  id        project  tokens  name or first user messa…
+       1mo  456789ab  photos    41.5k  Photos by year
+       1mo  6e8a4d70  ferry     34.3k  The 00:10 ferry shows up…
+       4mo  0000babe  kites         -  Which paper for a kite?
+    3 sessions, 20 kB, $0.06+
     ");
     assert_snapshot!(s.pisess("list . --color never --sort created").terminal(120).done(), @r#"
-    age     created  id        agent  project  msgs  br    size  context   cost  name or first user message
-    1mo  2026-03-14  456789ab  omp    photos      7   1  4.6 kB    10.4k  $0.03  Photos by year
-    1mo  2026-03-14  6e8a4d70  pi     ferry      25   2   14 kB     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h…
-    4mo  2026-01-01  0000babe  pi     kites       6   2  1.4 kB       31      -  Which paper for a kite?
+       age     created  id        agent  project  msgs  br    size  context   cost  name or first user message
+       1mo  2026-03-14  456789ab  omp    photos      7   1  4.6 kB    10.4k  $0.03  Photos by year
+       1mo  2026-03-14  6e8a4d70  pi     ferry      25   2   14 kB     1.5k  $0.04  The 00:10 ferry shows up as "left 23 h…
+       4mo  2026-01-01  0000babe  pi     kites       6   2  1.4 kB       31      -  Which paper for a kite?
+    3 sessions, 20 kB, $0.06+
     "#);
     let keys = [
         ("modified", "age"),
@@ -309,9 +315,11 @@ fn a_project_is_shown_by_what_tells_it_from_others() {
         let line = format!("list ./{folder} --sort project --color never");
         let shown = s.pisess(&line).terminal(width).done().text();
         let start = shown.find("project").unwrap();
+        // The last line is the total.
         let cells = shown
             .lines()
             .skip(1)
+            .take(cwds.len())
             .map(|row| row[start..].split("  ").next().unwrap().to_owned());
         cells.collect::<Vec<_>>().join(" | ")
     };
@@ -597,6 +605,7 @@ fn sub_agents_are_listed_below_their_session() {
        3mo  bbb-2222     1  387 B        7  ├─ Scout: question of 0199bbbb-2222
        3mo  bbb-3333     1  387 B        7  ├─ Inner: question of 0199bbbb-3333
        3mo  ccc-3333     1  387 B        7  └─ advisor: question of 0199cccc-3333
+    5 sessions, 1.9 kB
     ");
     let listed = rows(&d.pisess("list --json").done().quiet());
     assert_eq!(listed[1]["owner"], Value::Null);

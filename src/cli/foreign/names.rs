@@ -2,7 +2,7 @@
 
 use super::convert::{convert_file_to_list, read_head, survey_file};
 use super::find_all_foreign_sessions;
-use crate::cli::named::{self, name_argument};
+use crate::cli::named::{self, name_argument, read_for_list};
 use crate::cli::opencode;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::rollouts::Rollouts;
@@ -289,6 +289,12 @@ pub fn resolve_foreign_title(
         |_, session| sessions.extend(session.filter(|session| title_words.describe(session))),
     );
     require_one_title(words, &sessions, failure, ui)
+}
+
+/// Reads a session of any agent as `list` shows it. `None` if it cannot be read, or if it is the
+/// session of a sub-agent of another agent.
+pub fn read_any_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSession> {
+    read_for_list(path).or_else(|| read_foreign_for_list(path, rollouts))
 }
 
 /// Reads a session of another agent as `list` shows it. `None` if it cannot be read, or if it is

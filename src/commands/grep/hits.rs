@@ -1,9 +1,12 @@
 //! Formats the rows of a search.
 
+use crate::cli::foreign::read_any_for_list;
+use crate::cli::named::shown_title;
 use crate::cli::output::{
     Cell, Clock, Links, Styles, Ui, apply_style, display_width, push_styled, push_wrapped_line,
     to_visible, to_visible_cow, to_visible_lines, truncate_end, truncate_start,
 };
+use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::ids::split_id;
 use crate::cli::sessions::PathsArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix, push_visible};
@@ -27,6 +30,9 @@ pub struct MatchPainter {
     pub prints_counts: bool,
     /// If this is set, and `prints_counts` is not, each session with a match has one row: its path.
     pub path_output: PathsArgs,
+    /// Whether the rows of [`Self::path_output`] and [`Self::lists_unmatched`] have the titles of
+    /// their sessions, as on a terminal.
+    pub lists_titles: bool,
     /// Whether each session without a match has one row, its path, and the other sessions have
     /// none.
     pub lists_unmatched: bool,
@@ -378,10 +384,39 @@ impl MatchPainter {
         }
     }
 
+    /// Appends a row with the title of a session, after the id or path by which headings name it. A
+    /// session without a title, as that of a sub-agent may be, has only its path.
+    fn push_title(&self, path: &Path, out: &mut Vec<u8>) {
+        let listed = read_any_for_list(path, &Rollouts::default());
+        let (name, title) = match &listed {
+            Some(session) if self.names_by_id => {
+                let id = session.id.to_string_lossy();
+                (
+                    to_visible(id_suffix(&id, ID_SUFFIX_LEN)),
+                    shown_title(session),
+                )
+            }
+            Some(session) => (visible_path(path), shown_title(session)),
+            None => (visible_path(path), String::new()),
+        };
+        let name_width = display_width(&name) + 2;
+        let room = self
+            .width
+            .saturating_sub(name_width)
+            .max(LEAST_SNIPPET_COLUMNS);
+        let title = truncate_end(&title, room, "…");
+        let name = self
+            .links
+            .link_path(&apply_style(&name, self.styles.summary), path);
+        out.extend_from_slice(format!("{name}  {title}").trim_end().as_bytes());
+        out.push(b'\n');
+    }
+
     /// Appends the only row that a session has with `-c`, `-l` or `-L`. Without these options, the
     /// matches have rows, and nothing is appended.
     ///
-    /// With `-l` and `-L`, the row is the path of the session. With `-c`, it is the number of
+    /// With `-l` and `-L`, the row is the path of the session, or on a terminal its id and title. With
+    /// `-c`, it is the number of
     /// matching entries; if several sessions are searched, the path precedes it, as in `a.jsonl:3`.
     /// With `--json`, it is an object with the path, and with `-c` the number.
     pub fn push_summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
@@ -393,6 +428,10 @@ impl MatchPainter {
             let row = path_json(path, header).with(count, |row, count| row.number("count", count));
             out.extend_from_slice(&row.finish());
             out.push(b'\n');
+            return;
+        }
+        if !self.prints_counts && self.lists_titles {
+            self.push_title(path, out);
             return;
         }
         if !self.prints_counts {

@@ -3,16 +3,18 @@
 use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
 use crate::cli::output::{
-    COLUMN_GAP, Cell, Clock, Column, Failure, SEPARATORS, Table, Ui, display_width, to_visible,
-    truncate_end, truncate_path, truncate_start,
+    COLUMN_GAP, Cell, Clock, Column, Failure, SEPARATORS, Table, Ui, apply_style, display_width,
+    to_visible, truncate_end, truncate_path, truncate_start,
 };
 use crate::format::{
-    ID_SUFFIX_LEN, format_age, format_bytes, format_estimate, format_tokens, id_suffix,
+    ID_SUFFIX_LEN, format_age, format_bytes, format_count, format_estimate, format_tokens,
+    id_suffix,
 };
 use crate::import::RolloutName;
 use crate::ops::list::{ListRow, ListedSession, Order, display_cost, display_title};
 use crate::session::paths::abbreviate_home;
 use crate::session::prefixes::UniquePrefixes;
+use crate::session::usage::UsageSums;
 use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
 use pisess_json::text::Text;
@@ -134,6 +136,35 @@ pub fn print(
         table.add_row(row);
     }
     table.print(ui)
+}
+
+/// Prints how many sessions have rows, their size and their cost. `counts_copies` is whether forks
+/// add the cost of the entries that they copied, which nobody paid for twice.
+pub fn print_total(
+    list: &[ListedSession],
+    rows: &[ListRow],
+    counts_copies: bool,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let mut bytes = 0;
+    let mut usage = UsageSums::default();
+    for row in rows {
+        let session = &list[row.index];
+        bytes += session.bytes;
+        usage.add_sums(&session.usage);
+    }
+    let mut total = format!(
+        "{}, {}",
+        format_count(rows.len(), "session", "sessions"),
+        format_bytes(bytes as usize)
+    );
+    if let Some(cost) = display_cost(&usage) {
+        total += &format!(", {cost}");
+        if counts_copies {
+            total += " (with the entries that forks copied; --forks leaves them out)";
+        }
+    }
+    ui.print(&format!("{}\n", apply_style(&total, ui.styles.dim)))
 }
 
 /// Removes columns, the lowest rank first, until the others fit into `room` terminal columns.

@@ -132,6 +132,18 @@ impl UsageSums {
         self.unpriced_count += u64::from(usage.cost.is_none());
     }
 
+    /// Adds the sums over other requests.
+    pub fn add_sums(&mut self, other: &UsageSums) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.cost += other.cost;
+        self.estimated_cost += other.estimated_cost;
+        self.request_count += other.request_count;
+        self.unpriced_count += other.unpriced_count;
+    }
+
     /// Whether a part of the cost is estimated.
     pub fn has_estimate(&self) -> bool {
         self.estimated_cost > 0.0
