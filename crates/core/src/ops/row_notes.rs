@@ -1,6 +1,7 @@
 //! What rows of a tree show besides the texts that were stored when the session was loaded. The
 //! lines of the entries are read again, so it is done only for entries that are drawn.
 
+use crate::session::Session;
 use crate::session::content::join_text;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
@@ -24,17 +25,27 @@ pub fn find_first_kept(
         let Some(named) = resolve_member(reader, ix, "firstKeptEntryId")? else {
             continue;
         };
-        // A label may be named, which no model sees.
-        let mut path = session.path(session.entry(ix).parent).into_iter();
-        let kept = path
-            .by_ref()
-            .skip_while(|&above| above != named)
-            .find(|&above| session.is_conversation(above));
-        if let Some(kept) = kept {
+        if let Some(kept) = first_kept_on_path(session, ix, named) {
             first_kept.insert(ix, kept);
         }
     }
     Ok(first_kept)
+}
+
+/// Returns the first entry of the conversation at or after `named` on the path to a compaction;
+/// `None` if `named` is not on that path. A label may be named, which no model sees.
+fn first_kept_on_path(session: &Session, compaction: EntryIx, named: EntryIx) -> Option<EntryIx> {
+    let mut kept = None;
+    // From the compaction upwards, because it keeps few entries.
+    for above in session.ancestors(session.entry(compaction).parent) {
+        if session.is_conversation(above) {
+            kept = Some(above);
+        }
+        if above == named {
+            return kept;
+        }
+    }
+    None
 }
 
 /// Returns why each failed tool call or command among `entries` failed, on one line. Entries whose
