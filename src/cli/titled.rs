@@ -76,11 +76,11 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
         [session] => {
             let id = session.id.to_string_lossy();
             let id = id_suffix(&id, ID_SUFFIX_LEN);
-            let mut hint = format!("did you mean {id}: {}?", shown_title(session));
-            if let Some(command) = command_with_id(words, id, ui) {
-                hint += &format!(" If so: `{command}`");
-            }
-            failure.with_hint(hint)
+            let title = shown_title(session);
+            failure.with_hint(match command_with_id(words, id, ui) {
+                Some(command) => format!("`{command}`, if you mean: {title}"),
+                None => format!("did you mean {id}: {title}?"),
+            })
         }
         _ => {
             let key = if include_copies(&sessions) {

@@ -407,9 +407,7 @@ fn a_command_that_rewrites_a_session_suggests_the_one_with_the_title() {
         ("join menu 'a copy.jsonl'", "join 11111111 'a copy.jsonl'"),
     ] {
         let failure = d.pisess(change).done().fails(2);
-        let hint = format!(
-            "(hint: did you mean 11111111: Plan a menu for the week? If so: `pisess {command}`)"
-        );
+        let hint = format!("(hint: `pisess {command}`, if you mean: Plan a menu for the week)");
         assert!(
             failure.contains("no session with that id or name"),
             "{failure}"
