@@ -334,6 +334,11 @@ pub fn report_redaction(
     } else {
         format!("{lead}{}", counts.join(", "))
     };
+    // A reader of the copy need not search for the other places of a secret.
+    let secret_count: usize = report.count_by_kind().values().sum();
+    if outcome == SecretsOutcome::LeftOut && report.found.len() > secret_count {
+        line += &format!(", in {} places", report.found.len());
+    }
     if report.opaque_count > 0 {
         let opaque = amount(
             report.opaque_count,

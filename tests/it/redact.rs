@@ -327,6 +327,26 @@ fn a_check_of_several_sessions_has_a_row_for_each_kind_and_name() {
     assert_eq!(rows.matches(r#""name":"API_KEY""#).count(), 3);
 }
 
+/// Whoever gets the copy need not search it for a second place.
+#[test]
+fn the_places_of_a_secret_are_counted() {
+    let s = Sandbox::new();
+    let text = format!("The token is {}", secret(0));
+    s.put(
+        "s.jsonl",
+        session(&[
+            user("aaaa0001", None, &text),
+            user("aaaa0002", Some("aaaa0001"), &text),
+        ]),
+    );
+    let done = s.pisess("redact ./s.jsonl -o ./copy").done();
+    assert_eq!(
+        done.stderr,
+        "pisess: ./s.jsonl: left out 1 github-pat, in 2 places\n"
+    );
+    assert!(!s.text("copy").contains(&secret(0)));
+}
+
 /// Example keys of documentation are kept, and the report says so.
 #[test]
 fn example_keys_are_counted() {
