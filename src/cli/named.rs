@@ -359,8 +359,14 @@ fn find_project_by_name(argument: &Path, reach: Reach, ui: &Ui) -> Option<NamedP
     })
 }
 
+/// Returns the directory of the project with this name, which is found as for a search in whole
+/// directories.
+pub fn find_project_cwd(argument: &Path, ui: &Ui) -> Option<PathBuf> {
+    Some(find_project_by_name(argument, Reach::Whole, ui)?.cwd)
+}
+
 /// Reports the project that an argument names.
-fn report_project(argument: &Path, cwd: &Path, ui: &mut Ui) {
+pub fn report_project(argument: &Path, cwd: &Path, ui: &mut Ui) {
     let shown = abbreviate_home(&cwd.to_string_lossy(), ui.home().as_deref()).to_string();
     ui.warn(&format!(
         "{}: the sessions of the project {}, from the agents' stores",

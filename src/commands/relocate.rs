@@ -8,7 +8,7 @@ mod stored;
 use crate::agents::stores::{BaseDirs, Disk as _, Store};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{resolve_user_folder, stores_for_recorded_project};
-use crate::cli::named::resolve_name;
+use crate::cli::named::{find_project_cwd, report_project, resolve_name};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::plan::{PlanTable, half_path_cell, session_moves_table, size_with_companions};
@@ -50,7 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the headers of forks that still name an old path of its file are updated.
 ///
 /// `relocate OLD NEW` and `relocate --moved-from OLD NEW` move all sessions of the project
-/// directory OLD and of its subdirectories. Use this form after you moved or renamed OLD to NEW.
+/// directory OLD and of its subdirectories. Use this form after you moved or renamed OLD to NEW. In
+/// the first form, OLD may also be the name of the project, as `list` shows it.
 ///
 /// A session that an agent may have open is refused (exit 3), because the agent would keep writing
 /// to the old path. This applies while an agent runs in the old or the new directory, or if the
@@ -149,7 +150,7 @@ fn plan_moves(
     sessions: &[PathBuf],
     dir: &Path,
     mover: &mut Mover,
-    ui: &Ui,
+    ui: &mut Ui,
 ) -> Result<Vec<SessionMove>, Failure> {
     if let Some(old) = &args.moved_from {
         if !sessions.is_empty() {
@@ -181,18 +182,37 @@ fn plan_moves(
 
 /// Returns the moves for `relocate OLD NEW` if OLD is a directory, or was one before it was moved:
 /// the stored sessions of OLD. Returns none if OLD is a session. A single word is a directory only
-/// if no session has this name.
+/// if no session has this name. OLD may also be the name of a project, as `list` shows it, whose
+/// directory no longer exists.
 fn plan_moves_of_named_folder(
     old: &Path,
     new: &Path,
     mover: &mut Mover,
-    ui: &Ui,
+    ui: &mut Ui,
 ) -> Vec<SessionMove> {
     let is_path = old.components().count() > 1 || old.is_dir();
     if old.is_file() || (!is_path && !is_unknown_name(old, ui)) {
         return Vec::new();
     }
-    plan_moves_of_folder(&resolve_user_folder(old, ui), new, mover, ui)
+    let moves = plan_moves_of_folder(&resolve_user_folder(old, ui), new, mover, ui);
+    if !moves.is_empty() {
+        return moves;
+    }
+    match find_moved_project(old, ui) {
+        Some(cwd) => plan_moves_of_folder(&cwd, new, mover, ui),
+        None => Vec::new(),
+    }
+}
+
+/// Returns the directory of the project with this name, and reports it. `None` if there is no such
+/// project, or if its directory still exists.
+fn find_moved_project(name: &Path, ui: &mut Ui) -> Option<PathBuf> {
+    let cwd = find_project_cwd(name, ui)?;
+    if cwd.is_dir() {
+        return None;
+    }
+    report_project(name, &cwd, ui);
+    Some(cwd)
 }
 
 /// Whether no session has the name.

@@ -762,4 +762,18 @@ fn a_renamed_directory_is_given_by_its_name() {
     assert_eq!(planned.code, 0, "{planned}");
     assert!(planned.text().contains("2026_p1.jsonl"), "{planned}");
     assert_eq!(h.run("relocate nothing new").code, 2);
+
+    // The name of a project that was somewhere else, as `list` shows it.
+    let header = serde_json::json!({"type": "session", "version": 3, "id": "0199aaaa-7777",
+        "timestamp": "2026-01-01T00:00:00.000Z", "cwd": h.s.path("deep/gone")});
+    let gone = ".pi/agent/sessions/--deep-gone--/2026_0199aaaa-7777.jsonl";
+    h.s.put(gone, format!("{header}\n"));
+    let planned = h.run("relocate gone new -n");
+    assert_eq!(planned.code, 0, "{planned}");
+    assert!(planned.text().contains("2026_0199aaaa-7777"), "{planned}");
+    let note = "gone: the sessions of the project ~/deep/gone";
+    assert!(planned.stderr.contains(note), "{planned}");
+    // A directory that exists was not renamed.
+    std::fs::create_dir_all(h.s.path("deep/gone")).unwrap();
+    assert_eq!(h.run("relocate gone new -n").code, 2);
 }
