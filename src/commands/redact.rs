@@ -85,6 +85,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The archive also contains the sub-agents of the session, and SESSION.pruned. Deleting the
 /// archive deletes both, and the copy contains neither.
 ///
+/// --check prints a row for each secret of a session. Of several sessions, each that has secrets
+/// has a heading with its id, title and path. A row below it has the first line, the kind, and the
+/// number of secrets of this kind. No row contains a secret.
+///
 /// --check also reads sessions of other agents, and archives. With --all, it reads the
 /// stores of pi and oh-my-pi only; with --archived, their archives, too. It does not read
 /// SESSION.pruned, and says how many sessions have such a file.

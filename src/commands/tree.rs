@@ -76,7 +76,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Each row is an entry: its id, its label in brackets, its role and its text. A dot after the id
 /// marks the current conversation. In colour, rows of abandoned branches are dimmed. A horizontal
 /// rule is a compaction: below it, the model sees a summary in place of the older entries above. It
-/// still sees the newest entries above in full.
+/// still sees the newest entries above in full; `(kept from ID)` names the first of them.
 ///
 /// The path to the leaf is not indented. At a branch point, the abandoned branches come first:
 /// indented, with the oldest at the top. Then the path continues. The first row of a branch ends
@@ -95,7 +95,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool
 /// results are folded into one row, with the id of the last one. Flags mark entries that failed,
-/// were aborted, edited or omitted, or have an image. `(undone)` marks entries that `undo` took
+/// were aborted, edited or omitted, or have images. `(undone)` marks entries that `undo` took
 /// back. `(hidden)` marks messages that the agent does not show. If entries were pruned, the first
 /// row says how many. On a terminal, the first line has the project, the number of entries, and the
 /// tokens and cost of all requests; the pager `less` opens at the leaf.
@@ -106,7 +106,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// are printed.
 ///
 /// The modes of --filter are those of the agent's own tree, except for `failed` and `images`, which
-/// only pisess has. `all` shows every entry. With --json, no rows are folded; rows have the order
+/// only pisess has. `failed` also prints why each call failed: the line of its output that reports
+/// a failed test or an error. `all` shows every entry. With --json, no rows are folded; rows have the order
 /// and `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
