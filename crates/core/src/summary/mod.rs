@@ -26,6 +26,7 @@ mod budget;
 mod builder;
 mod call;
 mod choices;
+mod clauses;
 mod command_step;
 mod cut;
 mod decision;

@@ -7,9 +7,12 @@ use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Matches lines of code and of logs. A time without seconds is neither.
+/// Matches lines of code and of logs. A time without seconds is neither, and neither is a semicolon
+/// between two words: "check the map; keep the names".
 static CODE: LazyLock<Regex> = LazyLock::new(|| {
-    compile_expression(r"[{};=\\|<>$]|\w\(|[^\d\s]:\d|\d:\d\d:\d|^\w*[a-z][A-Z]\w*:")
+    compile_expression(
+        r"[{}=\\|<>$]|;(\S|\s*$)|[^\w\s];|:\s*\S+;|\w\(|[^\d\s]:\d|\d:\d\d:\d|^\w*[a-z][A-Z]\w*:",
+    )
 });
 
 /// The number of lines around code in which nothing is taken for a wish: the text of an error, or
@@ -55,7 +58,7 @@ fn starts_with_list_mark(line: &str) -> bool {
 
 /// How a line ends, or begins, that announces what somebody else wrote.
 const ANNOUNCES: &str = r"(?ix)
-    \b(says?|said|writes?|wrote|complains|complained|replie[sd]|answered
+    \b(says?|said|writes?|wrote|reports?|reported|complains|complained|replie[sd]|answered
     | schreibt|schrieb|sagt|sagte|meint|meldet|antwortet|dit|écrit|répond|dice|escribe|scrive|пишет)\W*$
     | ^from\ (the|our|my|a|an|\w+:) | ^(i\ )?(just\ )?(got|received)\ (this|that|it|a|an)\b
     | ^j['’]ai\ re[cç]u | ^(ich\ )?(habe?\ )?(das|dies\w*)\ (bekommen|erhalten) | ^(he\ )?recibido";

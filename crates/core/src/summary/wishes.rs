@@ -1,6 +1,7 @@
 //! Wishes: what users forbid or demand beyond the request of the moment.
 
 use super::budget::*;
+use super::clauses::{Clause, Joint, LEAD_WORDS, find_wish_clauses};
 use super::prose::{sentences_of_lines, split_at_full_stops};
 use super::quote::{display_width, ends_in_question, quote_line};
 use super::words::compile_expression;
@@ -13,17 +14,13 @@ const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|ke
     | (finger|hände)\ weg|kein\w*|lass\w*|behalte?|vermeide|pas\ de|gardez?|laissez?|évitez?|arrêtez?|ne\ \w+\ (pas|plus|rien)
     | sin|deja|evita|mantén|sem|senza|без)\s";
 
-/// What may precede these words: up to three words that only lead over to them. `pl` and up to five
-/// letters is `please`, abbreviated or misspelled.
-const BEFORE_FIRST_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
-    pl\w{1,5}|can\ you|could\ you|for\ now|und|aber|ja|bitte|et|mais|oui|pero|y),?\ ){0,3}";
-
 /// Clauses that begin like a wish and are none: answers, and what was observed ("it never stops",
 /// "dont have it").
 const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (so|in|out|then|like\ \w+))?\W*$
     | (lass|laisse)\ (es|sie|das|ihn|tomber)\b | (wir|ich)\ (müssen|muss)\b
     | keep\ (going|on|it\ up|working)|stop\ (here|it|now)\b|only\ (then|now|that)\b
     | .*\b(happens|occurs|fails|crashes|appears|breaks|works)\b.*\ only\W*$
+    | only\ (the|one|two|a|my|our|some|\d+)\ .*\b(happens?|occurs?|fails?|crash(es)?|appears?|breaks?|works?|was|were|got|had)(\W|$)
     | (\w+\ ){0,5}(never|always)\ (happens|occurs|fails|crashes|appears|breaks|works|stops|starts|ends|finishes|hangs|got|gets|was|were|had|did)\b
     | (\w+\ ){0,3}(never|always)\ \w+ed\ (me|us)\b
     | don['’]?t\ (have|know|remember|think|understand|worry|mind|care)\b
@@ -67,16 +64,25 @@ const ANY_WORDS: &str = r"
 /// Matches a clause that binds later work, too.
 static BINDING: LazyLock<Regex> = LazyLock::new(|| {
     compile_expression(&format!(
-        r"(?ix) ^{BEFORE_FIRST_WORDS}({FIRST_WORDS}|{NO_THING})
+        r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING})
             | {WANTS} | {WANTS_APART} | {CONDITIONS} | {ANY_WORDS} | {LAST_WORDS}*$"
     ))
 });
 
-/// What is meant for the moment only: to look before anything is done, or to wait.
-const FOR_THE_MOMENT: &str = r"(^|[,;:.]\ ?|and\ )(look|check|read|see|investigate|find\ out|just)([\s,.]|$)|\b(this\ time|right\ now|no\ \w+\ yet)\b|\bfirst(\ and\b|[,.;]|$)";
+/// Matches a clause that binds later work by its first words, or says what alone is wanted.
+static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_expression(&format!(
+        r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING}|(never|always|nie|niemals|immer|jamais|toujours|nunca|siempre)\s)
+            | {WANTS}"
+    ))
+});
 
-static MOMENT: LazyLock<Regex> =
-    LazyLock::new(|| compile_expression(&format!("(?ix) {FOR_THE_MOMENT}")));
+/// The first words that cannot go on with a statement, as `only` can: "it works but only on one".
+static UNMISTAKABLE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_expression(&format!(
+        r"(?ix) ^{LEAD_WORDS}(do\ not|don['’]?t|avoid|stop|quit|keep|leave|behalte?|vermeide|gardez?|laissez?|évitez?|arrêtez?)\s"
+    ))
+});
 
 /// Matches a demand. As a whole message ("it must be blue"), a demand says how the thing in
 /// question has to be, and does not bind later work, unless it has a word of [`GENERAL`].
@@ -152,25 +158,19 @@ pub(super) fn binds_in_general(wish: &str) -> bool {
 }
 
 /// Whether a clause of a sentence binds later work: the second of "draw the map, but never the
-/// border". A part with words for the moment, such as "this time", has no such clause, and neither
-/// has the whole sentence if it goes on to forbid everything: "look at it. dont touch anything".
+/// border".
 fn has_binding_clause(sentence: &str) -> bool {
-    static EVERYTHING: LazyLock<Regex> = LazyLock::new(|| {
-        compile_expression(r"(?i)(^|\W)(any\w*|nothing|yet|nichts|noch|rien|nada)(\W|$)")
-    });
-    if MOMENT.is_match(sentence) && EVERYTHING.is_match(sentence) {
-        return false;
-    }
-    for part in split_at_full_stops(sentence) {
-        if MOMENT.is_match(part) {
-            continue;
-        }
-        for clause in part.split([',', ';', ':', '!', '，', '；', '：', '！', '、']) {
-            let clause = clause.trim_start();
-            if BINDING.is_match(clause) && !EXCEPTION.is_match(clause) {
-                return true;
-            }
-        }
-    }
-    false
+    find_wish_clauses(sentence).iter().any(is_binding)
+}
+
+/// Whether a clause binds later work, by its words and by what precedes it. After a look or a
+/// conjunction, only its first words do: "look into the test, it must be the cache" is no wish.
+fn is_binding(clause: &Clause) -> bool {
+    let has_words = match clause.joint {
+        Joint::Mark if !clause.follows_look => BINDING.is_match(clause.text),
+        Joint::Mark | Joint::Conjunction => DIRECTIVE.is_match(clause.text),
+        Joint::ButOfStatement => UNMISTAKABLE.is_match(clause.text),
+        Joint::AndOfStatement => false,
+    };
+    has_words && !EXCEPTION.is_match(clause.text)
 }

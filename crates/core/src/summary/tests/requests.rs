@@ -1083,6 +1083,69 @@ fn what_is_meant_for_the_moment_is_no_wish() {
 }
 
 #[test]
+fn each_clause_of_a_sentence_may_be_a_wish() {
+    let mut missed = Vec::new();
+    for text in [
+        "look at the footer, but dont touch the header",
+        "look at the footer but dont touch the header",
+        "just grey tones, nothing else",
+        "check the parser and dont change the tests",
+        "look at the log - and keep the old format",
+        "see if the chart renders; stop adding comments to the css",
+        "fix the typo - quit renaming my variables",
+        "look into the crash\nbut leave the schema as it is",
+        "make the button bigger and keep the colors",
+        "read the spec, then only use the documented calls",
+        "i think we would only need the german one",
+        "honestly i only want two columns",
+        "two decimals and nothing else",
+        "fix it but please please dont reformat the file",
+        "also guys stop using tabs",
+        "look at page 3 and no new dependencies",
+        "can we please stop adding logging everywhere",
+        "the numbers are fine but quit rounding the totals",
+        "run the tests and dont skip the slow ones",
+        "draw it again - no labels",
+        "check mobile too; avoid media queries",
+        "yeah but keep the old urls working",
+        "just fix the typo, dont touch the rest of the page",
+        "i want two columns and dont round the totals",
+        "we should stop sending mails on sunday",
+        "keep the old names, then look at the menu",
+        "check with ella before any change of the schema",
+    ] {
+        if wishes_in(text).len() != 1 {
+            missed.push(text);
+        }
+    }
+    assert_eq!(missed, [""; 0]);
+
+    let mut false_wishes = Vec::new();
+    for text in [
+        "look at it, but dont touch anything",
+        "just look, dont fix it",
+        "check the logs and dont restart it yet",
+        "look at the failing test but dont fix the bug",
+        "no, the other one",
+        "no problem, keep going",
+        "it works but only on chrome",
+        "the tests pass and only the lint fails",
+        "the app hangs and keeps crashing",
+        "the tests fail and dont recover",
+        "when i save and leave the page it crashes",
+        "it has two harbours and no lighthouse",
+        "it was slow and without the cache it is worse",
+        "we save it and keep a copy somewhere, where is it",
+        "just tell me what is in there, nothing else",
+        "only the first harbour works",
+        "They report:\nerror: the parser must never be called twice (x)\nkeep the lock before you call it",
+    ] {
+        false_wishes.extend(wishes_in(text));
+    }
+    assert_eq!(false_wishes, [""; 0]);
+}
+
+#[test]
 fn sentences_end_at_full_stops_after_short_words_too() {
     for (request, expected) in [
         ("the printer knows, leave it. ferries now", None),
