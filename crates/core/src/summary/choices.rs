@@ -5,7 +5,8 @@ use super::deferrals::is_deferral;
 use super::prose::sentences_of_lines;
 use super::questions::is_question;
 use super::quote::display_width;
-use super::referents::shares_word;
+use super::referents::{names_nothing, points_back, shares_word};
+use super::values::may_set_value;
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -52,7 +53,11 @@ pub(super) const CHOICES: &str = r"(?ix) (^|\W)(
     | statt | stattdessen | lieber | plutôt | au\ lieu | en\ vez | piuttosto | вместо
     )(\W|$)
     | (^|[,.;:]\ )((and|but|then|ok|pls|please)\ )?(use|pick|skip|nimm|utilise|usa)\s
-    | ,\ (not|nicht|pas)\ \w | \w\ then([,.!]|$) | ^\W*(then|dann|alors|entonces)\s";
+    | ,\ (not|nicht|pas)\ \w";
+
+/// The words with which people take what follows from a reply: "parallel then". They lead over to
+/// the next request as well: "then the signs".
+pub(super) const CONSEQUENCES: &str = r"(?ix) \w\ then([,.!]|$) | ^\W*(then|dann|alors|entonces)\s";
 
 /// What begins like a choice, and only hopes.
 const NO_CHOICES: &str = r"(?i)should be (good|fine|ok|okay|able|easy|enough)\b";
@@ -61,17 +66,33 @@ const NO_CHOICES: &str = r"(?i)should be (good|fine|ok|okay|able|easy|enough)\b"
 const SHORTEST_CHOICE: usize = 8;
 
 /// Finds the sentences of prose in which the user chooses unasked: "make it 150", "rather the old
-/// map". A question is no choice, and neither is a hope ("should be fine").
-pub(super) fn find_choices(prose: &[&str]) -> Vec<String> {
+/// map". A question is no choice, and neither is a hope ("should be fine"). A sentence with a word
+/// such as "then" only chooses if it is about what is `open`: the reply before the message, and what
+/// the user refused.
+pub(super) fn find_choices(prose: &[&str], open: &str) -> Vec<String> {
     static CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(CHOICES));
+    static CONSEQUENCE: LazyLock<Regex> = LazyLock::new(|| compile_expression(CONSEQUENCES));
     static NO_CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(NO_CHOICES));
+    static MAY_CHOOSE: LazyLock<Regex> =
+        LazyLock::new(|| compile_expression(&format!("({CHOICES})|({CONSEQUENCES})")));
     let mut sentences = Vec::new();
-    for sentence in sentences_of_lines(prose, &CHOICE) {
+    for sentence in sentences_of_lines(prose, &MAY_CHOOSE) {
         let is_quotable = (SHORTEST_CHOICE..POINT).contains(&display_width(sentence));
-        let chooses = CHOICE.is_match(sentence) && !NO_CHOICE.is_match(sentence);
-        if is_quotable && chooses && !is_question(sentence) {
+        let is_consequence = CONSEQUENCE.is_match(sentence) && is_about(sentence, open);
+        let chooses = CHOICE.is_match(sentence) || is_consequence;
+        let is_hope = NO_CHOICE.is_match(sentence);
+        if is_quotable && chooses && !is_hope && !is_question(sentence) {
             sentences.push(sentence.to_owned());
         }
     }
     sentences
+}
+
+/// Whether a sentence is about what is open: it has a word of it, sets a value ("50 from the top
+/// then"), or says little by itself, as "then do it" and "let's survey them then".
+fn is_about(sentence: &str, open: &str) -> bool {
+    shares_word(open, sentence)
+        || may_set_value(sentence)
+        || points_back(sentence)
+        || names_nothing(sentence)
 }

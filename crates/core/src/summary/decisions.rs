@@ -152,6 +152,15 @@ impl Decisions {
         }
     }
 
+    /// Returns the words that the newest [`REVISABLE`] decisions refused.
+    pub fn refused_lately(&self) -> String {
+        let newest = self.newest_first().take(REVISABLE);
+        let words: Vec<&str> = newest
+            .flat_map(|decision| decision.refused_words.iter().map(|word| &**word))
+            .collect();
+        words.join(" ")
+    }
+
     /// Marks the decisions with a value that a message replaces, and that it did not make itself.
     pub fn mark_replaced_values(&mut self, later: &LaterMessage, turn_before: Option<&Turn>) {
         for decision in &mut self.0 {

@@ -2,7 +2,7 @@
 
 use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, POINT, REFERENT, WORDS};
-use super::choices::{CHOICES, find_choices};
+use super::choices::{CHOICES, CONSEQUENCES, find_choices};
 use super::deferrals::is_deferral;
 use super::prose::prose_of_user;
 use super::questions::begins_as_answer;
@@ -50,7 +50,9 @@ impl SummaryBuilder {
         let turn_before = self.earlier_turns.last();
         let is_first = self.turn.number == 1;
         let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
-        for choice in find_choices(&prose) {
+        let reply = turn_before.map_or("", Turn::last_words);
+        let open = format!("{reply}\n{}", self.decisions.refused_lately());
+        for choice in find_choices(&prose, &open) {
             // What is a constraint, or is quoted as the purpose, is no decision as well.
             if wishes.contains(&quote_line(&choice, POINT)) || is_in_purpose(&choice) {
                 continue;
@@ -210,7 +212,9 @@ pub(super) fn may_wish_or_choose(request: &str) -> bool {
     // The anchors match at each line, as they do in the searches of single lines.
     static WORDS: LazyLock<Regex> = LazyLock::new(|| {
         let wishes = may_bind_expression();
-        compile_expression(&format!("(?mR:{wishes}\n)|(?mR:{CHOICES}\n)"))
+        compile_expression(&format!(
+            "(?mR:{wishes}\n)|(?mR:{CHOICES}\n)|(?mR:{CONSEQUENCES}\n)"
+        ))
     });
     WORDS.is_match(request)
 }

@@ -66,7 +66,7 @@ pub(super) fn follows_on(text: &str) -> bool {
 
 /// Whether a text has no word that may name something, and no code or number, which do so: "ok,
 /// stay with the old one".
-fn names_nothing(text: &str) -> bool {
+pub(super) fn names_nothing(text: &str) -> bool {
     let has_value = text.contains(|c: char| c.is_ascii_digit() || "`./_".contains(c));
     !has_value && naming_words(&text.to_lowercase()).next().is_none()
 }

@@ -276,7 +276,7 @@ fn choices_and_corrections_are_known_by_their_words() {
         ("can we use dashes instead", false),
         ("write the legend", false),
     ] {
-        let choices = choices::find_choices(&[message]);
+        let choices = choices::find_choices(&[message], "In parallel, or one by one.");
         assert!(
             choices.is_empty() || may_wish_or_choose(message),
             "{message}"
@@ -296,6 +296,36 @@ fn choices_and_corrections_are_known_by_their_words() {
     ] {
         let found = choices::is_correction(message);
         assert_eq!(found, is_correction, "{message}");
+    }
+}
+
+#[test]
+fn what_comes_next_is_no_choice() {
+    let after = |message: &str| {
+        let parts = vec![
+            user("Paint the boards of the ferry, for the pier and the deck."),
+            says("The boards are painted. Arrows would be readable from the ferry."),
+            user(message),
+            says("Done."),
+            user("Which paint is that?"),
+        ];
+        decisions(parts)
+    };
+    for next in [
+        "then the signs",
+        "write the menu then",
+        "dann die Schilder",
+        "then a list of all harbours for the captain",
+    ] {
+        assert_eq!(after(next), "- (none)", "{next}");
+    }
+    for choice in [
+        "arrows then",
+        "then arrows",
+        "then do it",
+        "40 from the edge then",
+    ] {
+        assert!(after(choice).contains(choice), "{choice}");
     }
 }
 
