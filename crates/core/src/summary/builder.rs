@@ -111,6 +111,9 @@ impl SummaryBuilder {
         // with this number.
         self.tool_history.turn_number = self.turn.number;
         self.removals = self.tool_history.removals();
+        if !self.removals.is_empty() {
+            self.decisions.judge_removed_paths(&self.tool_history);
+        }
         let turns = self.earlier_turns.iter().chain([&self.turn]);
         self.failures = self.tool_history.describe_failures(turns);
         let mut text = match self.extent {

@@ -33,6 +33,8 @@ pub(super) struct Decision {
     pub refused_words: HashSet<Box<str>>,
     /// The mark of the last message that takes it back; empty if none does.
     pub later_mark: String,
+    /// Whether it names a path that was removed since.
+    pub has_path_removed: bool,
 }
 
 impl Decision {
@@ -50,6 +52,7 @@ impl Decision {
             lower_said: String::new(),
             refused_words: HashSet::default(),
             later_mark: String::new(),
+            has_path_removed: false,
         }
     }
 
@@ -101,12 +104,34 @@ impl Decision {
 
     /// Returns its text, and what takes it back.
     pub fn describe(&self) -> String {
-        format!("{}{}", self.text, self.later_mark)
+        format!("{}{}", self.text, self.describe_later())
     }
 
     /// Returns its shorter text, and what takes it back.
     pub fn describe_short(&self) -> String {
-        format!("{}{}", self.short_text, self.later_mark)
+        format!("{}{}", self.short_text, self.describe_later())
+    }
+
+    fn describe_later(&self) -> &str {
+        if self.later_mark.is_empty() && self.has_path_removed {
+            " (later: the path was removed or renamed)"
+        } else {
+            &self.later_mark
+        }
+    }
+
+    /// Whether it is of a previous summary, which does not show what the user said for it.
+    pub fn is_of_previous(&self) -> bool {
+        self.made_in == 0 && self.said.is_empty()
+    }
+
+    /// Returns the number of the last turn whose work may be for it: the one after the turn in
+    /// which it was made, if its message began that.
+    pub fn last_turn_for_it(&self) -> usize {
+        if self.is_of_previous() {
+            return 0;
+        }
+        self.made_in + 1
     }
 
     pub fn is_taken_back(&self) -> bool {

@@ -9,6 +9,7 @@ use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{ReferentQuotes, is_sequel, points_back, quote_corrected, quote_referents};
 use super::revisions::{LaterMessage, is_trial};
 use super::sections::PUT_OFF_LEAD;
+use super::tool_calls::ToolHistory;
 use super::turns::Turn;
 use super::wishes::quote_binding_sentences;
 use super::words::{content_words, naming_words};
@@ -169,6 +170,17 @@ impl Decisions {
                 decision.later_mark = later.mark();
             }
         }
+    }
+
+    /// Drops the decisions of a previous summary that name a path which was removed since, and marks
+    /// the others: their words still say what the user wants. The turn of a decision, and the next,
+    /// may remove the path because of it.
+    pub fn judge_removed_paths(&mut self, history: &ToolHistory) {
+        self.0.retain_mut(|decision| {
+            let removals = history.removals_after(decision.last_turn_for_it());
+            decision.has_path_removed = removals.are_named_in(&decision.text);
+            !(decision.has_path_removed && decision.is_of_previous())
+        });
     }
 
     /// Whether a decision quotes a message.

@@ -55,6 +55,9 @@ impl Sections {
                         sections.items_mut(section).push(format!("{name}:"));
                     }
                 }
+            } else if let Some(name) = bold_line(text) {
+                // Not a section, but a heading all the same.
+                sections.items_mut(section).push(format!("{name}:"));
             } else if let Some(tag) = text.strip_prefix('<') {
                 skip_element(tag, &mut lines);
             } else if leads_quotation(text) {
@@ -163,10 +166,11 @@ impl Sections {
     }
 }
 
-/// Whether a point is nothing but the heading of a list.
+/// Whether a point is nothing but the heading of a list: `Names:`, `**Names:**`, `**Names**:`.
 fn is_heading_only(item: &str) -> bool {
-    let text = item.trim_start_matches(EARLIER_MARK).trim();
-    text.is_empty() || text.ends_with(':') && !text.contains('\n')
+    let text = item.trim_start_matches(EARLIER_MARK);
+    let text = text.trim_matches(['*', '_', ' ']);
+    text.is_empty() || text.ends_with([':', '：']) && !text.contains('\n')
 }
 
 /// The words with which a model's summary begins what is still to be done.
@@ -224,13 +228,19 @@ fn heading_name(line: &str) -> Option<&str> {
         let name = line.trim_start_matches('#').strip_prefix(' ')?;
         return Some(name.trim());
     }
-    let name = line
-        .strip_prefix("**")?
-        .trim_end_matches(':')
-        .strip_suffix("**")?;
-    // Any other bold line is text.
+    let name = bold_line(line)?;
+    // Any other bold line is the heading of a part of a section.
     find_section(name)?;
     Some(name)
+}
+
+/// Returns the text of a line that is bold as a whole, and no item of a list: `**Names**`,
+/// `**Names:**`.
+fn bold_line(line: &str) -> Option<&str> {
+    let line = line.trim_end_matches([':', '：']);
+    let text = line.strip_prefix("**")?.strip_suffix("**")?;
+    let is_single = !text.is_empty() && !text.contains("**");
+    is_single.then_some(text.trim_end_matches([':', '：']))
 }
 
 /// Returns the section that a heading names, by the words of [`SECTIONS`]: a model may write

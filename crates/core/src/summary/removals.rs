@@ -15,6 +15,10 @@ impl Removals {
         self.0.retain(|removed| !is_below(path, removed));
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a path was removed, or is below a directory that was.
     pub fn contain(&self, path: &str) -> bool {
         self.0.iter().any(|removed| is_below(path, removed))

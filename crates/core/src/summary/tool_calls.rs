@@ -170,6 +170,12 @@ impl ToolHistory {
         collect_removals(self.runs.iter())
     }
 
+    /// Returns the paths that were removed after a turn, and not written or read since.
+    pub fn removals_after(&self, turn_number: usize) -> Removals {
+        let later_runs = self.runs.iter().filter(|run| run.turn_number > turn_number);
+        collect_removals(later_runs)
+    }
+
     /// Whether a failure that a previous summary lists is over: its command ran again, or its file
     /// was changed. `point` begins with the call, as [`describe_call`] writes it: `` `make test`:
     /// `` or ``edit `map.c`: ``.

@@ -1007,6 +1007,54 @@ fn points_on_paths_that_were_removed_are_not_taken_over() {
 }
 
 #[test]
+fn decisions_on_paths_that_were_removed_are_dropped_or_say_so() {
+    let previous = "## Goal\nMaps\n\n## Key Decisions\n- Asked \"Shall I keep maps/old.svg?\", the user answered \"yes\"\n- The user chose: \"blue harbours\"\n- The user chose: \"draw it in maps/sea.svg instead\"";
+    let mut messages = vec![
+        user("Draw the depths in maps/depth.svg instead of the legend."),
+        says("They are drawn."),
+        user("How many depths are there?"),
+        says("There are 412."),
+        user("Rename the maps, then."),
+        bash(
+            "git rm -q maps/old.svg && git mv maps/depth.svg maps/soundings.svg",
+            None,
+        ),
+        bash("mv ./maps/sea.svg charts/", None),
+        says("Renamed."),
+        user("make the file names short, maps/soundings.svg is too long"),
+        bash("mv maps/soundings.svg maps/deep.svg", None),
+        says("It is maps/deep.svg."),
+    ];
+    let first = summary(Some(previous), &messages);
+    let chosen = "- The user chose: \"Draw the depths in maps/depth.svg instead of the legend.\"";
+    let decisions = below(&first, "## Key Decisions").join("\n");
+    assert!(decisions.contains("blue harbours"), "{decisions}");
+    assert!(
+        decisions.contains(&format!(
+            "{chosen} (later: the path was removed or renamed)"
+        )),
+        "{decisions}"
+    );
+    for gone in ["maps/old.svg", "maps/sea.svg"] {
+        assert!(!decisions.contains(gone), "{decisions}");
+    }
+
+    // A decision for the removal itself is none on a path that was removed later.
+    messages.push(user("remove maps/deep.svg instead, and go on"));
+    messages.push(bash("rm maps/deep.svg", None));
+    messages.push(says("It is removed."));
+    messages.push(user("Now the lighthouses of the coast."));
+    let second = summary(None, &messages);
+    let decisions = below(&second, "## Key Decisions").join("\n");
+    let removal = "- The user chose: \"remove maps/deep.svg instead, and go on\"";
+    assert!(decisions.contains(removal), "{decisions}");
+    assert!(
+        !decisions.contains(&format!("{removal} (later: the path")),
+        "{decisions}"
+    );
+}
+
+#[test]
 fn a_short_summary_of_a_branch_has_no_empty_sections() {
     let summary_of = |subject| {
         let mut builder = extract(None);

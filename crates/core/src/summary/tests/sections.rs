@@ -86,7 +86,7 @@ fn a_branch_is_told_to_another_one_with_its_effects_and_those_before_it() {
 #[test]
 fn old_plans_and_bare_headings_are_not_taken_over() {
     let previous = Sections::parse(
-        "## Critical Context\n- Open questions:\n- Earlier: Next: write the tests\n- Earlier: Need to ask Ada\n- Next: the map\n- Earlier: the port is 8080\n",
+        "## Critical Context\n- Open questions:\n**Names:**\n- **Ports:**\n**Words**\n- Earlier: **Files**:\n- Earlier: Next: write the tests\n- Earlier: Need to ask Ada\n- Next: the map\n- Earlier: the port is 8080\n",
     );
     assert_eq!(
         points(&previous.into_earlier(), Section::Context),
