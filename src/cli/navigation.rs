@@ -7,7 +7,9 @@
 
 use super::hook::{HookEvent, entries_json};
 use super::open::{OpenSession, parse_label};
-use super::summary_source::{SummaryArgs, extract_summary, resolve_summary, run_summarizer};
+use super::summary_source::{
+    SummaryArgs, extract_summary, resolve_summary, run_summarizer, summary_from_text,
+};
 use super::transaction::Decision;
 use crate::agents::prepare::{BRANCH_BUDGET, BranchBudget, FileOps};
 use crate::agents::prompt;
@@ -392,22 +394,22 @@ impl<'a> PlannedMove<'a> {
         let reader = self.open.entry_reader();
         let (_, file_ops) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
         let files = file_ops.file_lists(session);
-        let make_text = || self.make_summary_text(&file_ops, &reader, ui);
-        resolve_summary(given, from_hook, details(&files), make_text)
+        let make = || self.make_new_summary(file_ops, &reader, ui);
+        resolve_summary(given, from_hook, details(&files), make)
     }
 
-    /// Makes the text of a new summary: the agent's preamble, the summary itself, and lists of the
+    /// Makes a new summary. Its text is the agent's preamble, the summary itself, and lists of the
     /// files that the branch read and changed.
     ///
     /// If there is a summarizer, it writes the summary, and the lists are those of the agents.
     /// Otherwise the summary is the built-in one, and its list is shorter. Deleted files are left
-    /// out of that list, because the model would look for them in vain.
-    fn make_summary_text(
+    /// out of that list, because the model would look for them in vain. Its details list them apart.
+    fn make_new_summary(
         &self,
-        file_ops: &FileOps,
+        mut file_ops: FileOps,
         reader: &EntryReader,
         ui: &Ui,
-    ) -> Result<Text<'static>, Failure> {
+    ) -> Result<Summary, Failure> {
         let session = &self.open.session;
         let preamble = &session.agent().constants().branch_preamble;
         let summarizer = self
@@ -417,12 +419,17 @@ impl<'a> PlannedMove<'a> {
         if let Some(summarizer) = summarizer {
             let text = run_summarizer(&summarizer, self.build_prompt()?, ui)?;
             let text = concat_texts(&[preamble, &text]);
-            return Ok(file_ops.append_to_summary(text, session));
+            return Ok(summary_from_text(file_ops.append_to_summary(text, session)));
         }
         let summary = self.extract_summary(SummaryExtent::Whole, reader)?;
         let text = concat_texts(&[preamble, &summary.text]);
         let is_removed = |path: &str| summary.removals.contain(path);
-        Ok(file_ops.append_short_file_list(text, session, is_removed))
+        let text = file_ops.append_short_file_list(text, session, is_removed);
+        file_ops.add_removals(session, is_removed);
+        Ok(Summary {
+            details: details(&file_ops.file_lists(session)),
+            ..summary_from_text(text)
+        })
     }
 
     /// Makes a summary of the abandoned branch without a model, from its messages.

@@ -50,8 +50,8 @@ pub struct SummaryArgs {
     pub hook: HookArgs,
 }
 
-/// Returns the summary to store: `given` by an option, else `from_hook`, else a new one with the
-/// text of `make_text`. A summary without details gets `details`, those of the agent.
+/// Returns the summary to store: `given` by an option, else `from_hook`, else the new one that `make`
+/// returns. A summary without details gets `details`, those of the agent.
 ///
 /// The hook is called even if an option gives the text, because it may cancel the operation, or
 /// choose the cut or the label.
@@ -59,11 +59,11 @@ pub fn resolve_summary(
     given: Option<Summary>,
     from_hook: Option<Summary>,
     details: Vec<u8>,
-    make_text: impl FnOnce() -> Result<Text<'static>, Failure>,
+    make: impl FnOnce() -> Result<Summary, Failure>,
 ) -> Result<Summary, Failure> {
     let mut summary = match given.or(from_hook) {
         Some(summary) => summary,
-        None => summary_from_text(make_text()?),
+        None => make()?,
     };
     if summary.details.is_empty() {
         summary.details = details;
@@ -72,7 +72,7 @@ pub fn resolve_summary(
 }
 
 /// Returns a summary with only a text. The caller adds the details.
-fn summary_from_text(text: Text<'static>) -> Summary {
+pub fn summary_from_text(text: Text<'static>) -> Summary {
     Summary {
         text,
         details: Vec::new(),

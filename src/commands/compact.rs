@@ -10,6 +10,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
 use crate::cli::summary_source::{
     SummaryArgs, extract_summary, resolve_summary, run_summarizer, start_compiling_rules,
+    summary_from_text,
 };
 use crate::cli::transaction::Decision;
 use crate::format::format_tokens;
@@ -511,8 +512,8 @@ impl Compactor<'_> {
 
         let session = &self.open.session;
         let file_details = details(&preparation.file_ops.file_lists(session));
-        let make_text = || self.make_summary_text(&preparation, ui);
-        let summary = resolve_summary(given_summary, hook_summary, file_details, make_text)?;
+        let make = || self.make_new_summary(&preparation, ui);
+        let summary = resolve_summary(given_summary, hook_summary, file_details, make)?;
 
         let path = session.path(session.leaf);
         let system_message = session.agent().system_checkpoint(&path, &self.reader);
@@ -524,25 +525,26 @@ impl Compactor<'_> {
         })
     }
 
-    /// Makes the text of a new summary, with the summarizer if there is one. Appends the lists of
+    /// Makes a new summary, with the summarizer if there is one. Its text ends with the lists of
     /// files that the summarized part read and changed.
     ///
     /// The built-in summary gets a shorter list than those of the agents. Deleted files are left
-    /// out of it, because the model would look for them in vain.
-    fn make_summary_text(
-        &self,
-        preparation: &Preparation,
-        ui: &Ui,
-    ) -> Result<Text<'static>, Failure> {
+    /// out of it, because the model would look for them in vain. Its details list them apart.
+    fn make_new_summary(&self, preparation: &Preparation, ui: &Ui) -> Result<Summary, Failure> {
         let session = &self.open.session;
-        let file_ops = &preparation.file_ops;
+        let mut file_ops = preparation.file_ops.clone();
         if let Some(summarizer) = self.args.summary.summarizer_command(&self.open.input, ui) {
             let text = self.run_summarizer_on(preparation, &summarizer, ui)?;
-            return Ok(file_ops.append_to_summary(text, session));
+            return Ok(summary_from_text(file_ops.append_to_summary(text, session)));
         }
         let summary = self.summarize_without_model(preparation)?;
         let is_removed = |path: &str| summary.removals.contain(path);
-        Ok(file_ops.append_short_file_list(Text::from(summary.text), session, is_removed))
+        let text = file_ops.append_short_file_list(Text::from(summary.text), session, is_removed);
+        file_ops.add_removals(session, is_removed);
+        Ok(Summary {
+            details: details(&file_ops.file_lists(session)),
+            ..summary_from_text(text)
+        })
     }
 
     /// Makes the text of a new summary with the summarizer, which runs once for each prompt.

@@ -8,6 +8,7 @@ mod stories;
 
 use crate::sandbox::Sandbox;
 use people::{CRITERIA, Key, Origin, Script, Wants, read_scripts, read_stories};
+use serde_json::{Value, json};
 use std::path::Path;
 use stories::{Story, stories};
 
@@ -23,9 +24,12 @@ fn summarize_story(s: &Sandbox, name: &str, story: &Story) -> String {
     let name = format!("{name}.jsonl");
     s.put(&name, story.file());
     s.run(&format!("compact ./{name} --keep-recent-tokens 2000"));
-    let entry: serde_json::Value =
-        serde_json::from_str(s.text(&name).lines().last().unwrap()).unwrap();
+    let entry = last_entry(s, &name);
     entry["summary"].as_str().unwrap().to_owned()
+}
+
+fn last_entry(s: &Sandbox, name: &str) -> Value {
+    serde_json::from_str(s.text(name).lines().last().unwrap()).unwrap()
 }
 
 /// Whether a summary meets the key. A failure is looked for below *Blocked* only, and what
@@ -129,6 +133,62 @@ fn read_files_are_the_newest_of_the_project() {
         .collect();
     assert_eq!(listed, newest, "{list}");
     assert_eq!(listed.len(), list.lines().count(), "{list}");
+}
+
+#[test]
+fn removed_files_stay_away_from_later_summaries_until_they_are_used() {
+    let s = Sandbox::new();
+    let mut story = Story::new("removed");
+    story.user("Read the three maps, then tidy up the directory of the maps.");
+    for name in ["old", "sea", "new"] {
+        story.read(&format!("maps/{name}.svg"));
+    }
+    story.bash(
+        "",
+        "rm maps/old.svg && git mv maps/sea.svg maps/tides.svg",
+        "",
+    );
+    story.says("maps/new.svg is left.");
+    story.user("Describe the islands at length.");
+    story.says(&"All of it. ".repeat(900));
+    s.put("removed.jsonl", story.file());
+
+    let read_count = |entry: &Value| entry["details"]["readFiles"].as_array().unwrap().len();
+    s.run("compact -q ./removed.jsonl --keep-recent-tokens 2000");
+    let first = last_entry(&s, "removed.jsonl");
+    assert_eq!(
+        first["details"]["removedFiles"],
+        json!(["maps/old.svg", "maps/sea.svg"])
+    );
+    assert_eq!(read_count(&first), 3);
+
+    // `maps/old.svg` is there again. The later lines go on from the compaction.
+    let line_count = story.file().lines().count();
+    story.user("Read the old map again, and say how large it is.");
+    story.read("maps/old.svg");
+    story.says(&"It is small. ".repeat(900));
+    story.user("Thanks.");
+    let whole = story.file();
+    let later: Vec<&str> = whole.lines().skip(line_count).collect();
+    let first_later: Value = serde_json::from_str(later[0]).unwrap();
+    let parent = first_later["parentId"].to_string();
+    let later = later
+        .join("\n")
+        .replacen(&parent, &first["id"].to_string(), 1);
+    s.put(
+        "removed.jsonl",
+        format!("{}{later}\n", s.text("removed.jsonl")),
+    );
+    s.run("compact -q ./removed.jsonl --keep-recent-tokens 20");
+    let second = last_entry(&s, "removed.jsonl");
+    let summary = second["summary"].as_str().unwrap();
+    let (_, list) = summary.split_once("<read-files>\n").unwrap();
+    let (list, _) = list.split_once("\n</read-files>").unwrap();
+    let mut listed: Vec<&str> = list.lines().collect();
+    listed.sort_unstable();
+    assert_eq!(listed, ["maps/new.svg", "maps/old.svg"]);
+    assert_eq!(second["details"]["removedFiles"], json!(["maps/sea.svg"]));
+    assert_eq!(read_count(&second), 3);
 }
 
 #[test]

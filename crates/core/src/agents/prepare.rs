@@ -146,6 +146,10 @@ pub struct FileOps {
     last_read: OrderedMap<Text<'static>>,
     /// The files of calls that the agents leave out of their lists.
     unlisted: Vec<(FileAction, Text<'static>)>,
+    /// The files that were removed, renamed or moved, and not used since. The agents do not know
+    /// of them: they are in the details of earlier summaries by pisess, and are added when a new
+    /// summary finds more.
+    removed: OrderedMap<Text<'static>>,
 }
 
 impl FileOps {
@@ -224,6 +228,8 @@ impl FileOps {
     /// keeps its position. In addition, `last_read` has the order of the last reads.
     fn insert_path(&mut self, action: FileAction, path: Text) {
         let path = path.into_owned();
+        // A file that is used is there again.
+        self.removed.remove(&path);
         match action {
             FileAction::Read => {
                 // Removed first, because a path in the set would keep its position.
@@ -254,6 +260,22 @@ impl FileOps {
         let modified_files = details.get("modifiedFiles").unwrap_or(Raw::NULL);
         for path in modified_files.items().filter_map(Raw::text) {
             self.insert_path(FileAction::Edit, path);
+        }
+        // After the other lists, which have these files, too.
+        let removed_files = details.get("removedFiles").unwrap_or(Raw::NULL);
+        for path in removed_files.items().filter_map(Raw::text) {
+            self.removed.insert(path.into_owned());
+        }
+    }
+
+    /// Records which of the listed files were removed, so that the next summary leaves them out of
+    /// its text, too.
+    pub fn add_removals(&mut self, session: &Session, is_removed: impl Fn(&str) -> bool) {
+        let lists = self.file_lists(session);
+        for path in lists.read_files.into_iter().chain(lists.modified_files) {
+            if is_removed(&path.to_string_lossy()) {
+                self.removed.insert(path);
+            }
         }
     }
 
@@ -296,10 +318,14 @@ impl FileOps {
                 lists.modified_files.push(path.clone());
             }
         }
+        for path in self.removed.keys() {
+            lists.removed_files.push(path.clone());
+        }
 
         // As JavaScript sorts strings.
         lists.read_files.sort_by(Text::cmp_utf16);
         lists.modified_files.sort_by(Text::cmp_utf16);
+        lists.removed_files.sort_by(Text::cmp_utf16);
         // A file may have been edited and written.
         lists.modified_files.dedup();
         lists
@@ -318,8 +344,8 @@ impl FileOps {
     /// were changed but, of the files that were only read, the `MAX_LISTED_READS` that were read
     /// last, newest first. The `details` of the entry list all files.
     ///
-    /// Left out are files that were deleted (`is_removed`) and, unless they were changed, installed
-    /// packages and temporary files.
+    /// Left out are files that were deleted (`is_removed`, or before an earlier summary) and, unless
+    /// they were changed, installed packages and temporary files.
     pub fn append_short_file_list(
         &self,
         summary: Text<'static>,
@@ -330,8 +356,11 @@ impl FileOps {
         let FileLists {
             read_files: only_read,
             mut modified_files,
+            removed_files: _,
         } = all.file_lists(session);
-        modified_files.retain(|path| !is_removed(&path.to_string_lossy()));
+        let is_gone =
+            |path: &Text| all.removed.get(path).is_some() || is_removed(&path.to_string_lossy());
+        modified_files.retain(|path| !is_gone(path));
 
         let only_read: HashSet<Text> = only_read.into_iter().collect();
         let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
@@ -342,9 +371,7 @@ impl FileOps {
                 break;
             }
             let name = path.to_string_lossy();
-            if only_read.contains(path)
-                && !is_removed(&name)
-                && !is_installed_or_temporary(&name, &cwd)
+            if only_read.contains(path) && !is_gone(path) && !is_installed_or_temporary(&name, &cwd)
             {
                 read_last.push(path.clone());
             }
@@ -353,6 +380,7 @@ impl FileOps {
         let short_lists = FileLists {
             read_files: read_last,
             modified_files,
+            removed_files: Vec::new(),
         };
         // oh-my-pi marks changed files that were read, too, so it needs all files that were read.
         session
@@ -385,7 +413,7 @@ fn is_installed_or_temporary(path: &str, cwd: &str) -> bool {
     is_temporary && !is_own
 }
 
-/// The files of a summary. Both lists are sorted by UTF-16 units, except in the short list of a
+/// The files of a summary. The lists are sorted by UTF-16 units, except in the short list of a
 /// built-in summary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLists {
@@ -393,6 +421,8 @@ pub struct FileLists {
     pub read_files: Vec<Text<'static>>,
     /// Files that were written or edited.
     pub modified_files: Vec<Text<'static>>,
+    /// Those of both lists that were removed since. The agents have no such list.
+    pub removed_files: Vec<Text<'static>>,
 }
 
 /// The limit of both agents for the messages of a branch summary, in tokens: the usual context

@@ -133,11 +133,18 @@ pub fn append_branch_summary(
     chain.change
 }
 
-/// Returns the member `details` of a summary: the lists of files, as both agents store them.
+/// Returns the member `details` of a summary: the lists of files, as both agents store them. If
+/// some of the files were removed, `removedFiles` lists them, which the agents ignore. Without it,
+/// the text of the next summary would list them again.
 pub fn details(files: &FileLists) -> Vec<u8> {
-    Object::new()
+    let lists = Object::new()
         .json("readFiles", &text_array(&files.read_files))
-        .json("modifiedFiles", &text_array(&files.modified_files))
+        .json("modifiedFiles", &text_array(&files.modified_files));
+    if files.removed_files.is_empty() {
+        return lists.finish();
+    }
+    lists
+        .json("removedFiles", &text_array(&files.removed_files))
         .finish()
 }
 
