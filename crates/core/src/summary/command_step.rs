@@ -129,7 +129,7 @@ impl CommandStep {
 
 /// Skips the words before the program, such as variables, `sudo`, `timeout` and their options:
 /// `LANG=C sudo -u ada timeout 60 make test` becomes `make test`.
-fn skip_prefixes<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
+pub(super) fn skip_prefixes<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
     let mut start = 0;
     while start < words.len() {
         let word = words[start];

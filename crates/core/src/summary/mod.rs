@@ -45,6 +45,7 @@ mod message;
 mod outcomes;
 mod page;
 mod previous;
+mod probes;
 mod progress;
 mod proposals;
 mod prose;

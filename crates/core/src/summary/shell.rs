@@ -2,6 +2,7 @@
 //! tool is a command of one program.
 
 use super::command_step::CommandStep;
+use super::probes::{only_informs, replace_loading_scripts};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -12,7 +13,8 @@ const READ_ONLY_PROGRAMS: &str = "awk basename cat cd command date df diff dirna
                        readlink realpath rg sed set sleep sort source stat tail test tree true \
                        type uniq wc which whoami [ for case esac done fi } ) git-blame git-branch \
                        git-config git-diff git-fetch git-grep git-log git-ls-files git-remote \
-                       git-show git-status read fetch web_search glob search webfetch websearch";
+                       git-show git-status pip-list pip-show pip3-list pip3-show npm-list npm-ls \
+                       npm-view pkg-config dpkg-query read fetch web_search glob search webfetch websearch";
 
 /// The characters that end a step of a command line.
 const OPERATORS: [char; 4] = ['\n', ';', '|', '&'];
@@ -37,7 +39,7 @@ impl CommandLine {
     /// ls && make "a b" 2>&1 | tail` has the step `make` in `map`, whose exit code the pipe hides.
     ///
     /// - A `cd` is no step, but sets the directory of the steps after it.
-    /// - Steps that only read are left out, unless all do.
+    /// - Steps that only read or probe are left out, unless all do.
     pub fn parse(line: &str) -> Self {
         // Quoted text and `2>&1` become `_`, so that nothing in them is taken for an operator or
         // for a file that is written.
@@ -45,7 +47,8 @@ impl CommandLine {
             LazyLock::new(|| compile_expression(r#""[^"]*"|'[^']*'|>&[12]"#));
         // What follows `<<` may be the text of the here-document.
         let before_document = line.split("<<").next().unwrap_or_default();
-        let code = QUOTED.replace_all(before_document, "_").replace("&>", ">");
+        let without_scripts = replace_loading_scripts(before_document);
+        let code = QUOTED.replace_all(&without_scripts, "_").replace("&>", ">");
 
         let mut command = CommandLine {
             is_read_only: true,
@@ -64,7 +67,9 @@ impl CommandLine {
                 continue;
             }
 
-            let is_step_read_only = step.is_one_of(READ_ONLY_PROGRAMS) && !writes_file(part);
+            let is_step_read_only = !writes_file(part)
+                && (step.is_one_of(READ_ONLY_PROGRAMS)
+                    || only_informs(part.trim_end_matches(OPERATORS)));
             if is_step_read_only && !command.is_read_only {
                 continue;
             }

@@ -223,6 +223,55 @@ fn probes_are_no_blockers() {
 }
 
 #[test]
+fn what_only_asks_for_a_version_or_a_module_is_a_probe() {
+    let missing = |output: &str, code: u8| format!("{output}\n\nCommand exited with code {code}");
+    for command in [
+        "node --version",
+        "node -v 2>/dev/null",
+        "cd app && sudo docker compose version",
+        "java -version 2>&1",
+        "gcc-14 -V",
+        "cargo clippy --help",
+        "python3 -c 'import osmium'",
+        "python3 -c \"import shap; print(shap.__version__)\"; which osmium",
+        "python -c 'from PIL import Image'",
+        "perl -v | sed -n 2p; perl -MDBI -e 'print DBI->VERSION'; perl -MText::CSV -e 1",
+        "node -e \"require('sharp')\"",
+        "command -v mill",
+        "test -f harbour.map",
+        "ls harbours/north",
+        "pip show osmium",
+    ] {
+        for code in [1, 2, 127] {
+            let output = missing("sh: 1: that was not found", code);
+            let messages = [
+                user("Which tools are here?"),
+                bash(command, Some(&output)),
+                says("It is missing."),
+            ];
+            let text = summary(None, messages);
+            assert_eq!(below(&text, "### Blocked"), ["- (none)"], "{command}");
+            assert!(!text.contains("with a failure left open"), "{text}");
+        }
+    }
+    for command in [
+        "node build.js",
+        "pytest -v",
+        "python3 -c 'import tide; tide.check()'",
+        "node --version && npm test",
+        "make version",
+        "perl -e 'die 1'",
+    ] {
+        let messages = [
+            user("Check the tides."),
+            bash(command, Some(&missing("3: that is wrong", 2))),
+        ];
+        let blocked = section(&messages, "### Blocked");
+        assert!(blocked.contains(command), "{command}: {blocked}");
+    }
+}
+
+#[test]
 fn a_command_is_shown_whole_and_never_as_a_fragment() {
     let make = "cd /x && for dir in a b; do\n  make -C $dir\ndone";
     let make = bash(make, Some("make: no rule\n\nCommand exited with code 2"));

@@ -1,0 +1,62 @@
+//! Probes: commands that only find out whether something is there, and change nothing. One that
+//! fails has found that out, and blocks nothing.
+
+use super::command_step::skip_prefixes;
+use super::words::compile_expression;
+use regex::Regex;
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+/// The options that make a program print its version or its help, and do nothing else.
+const INFORMING_OPTIONS: [&str; 4] = ["--version", "-version", "-V", "--help"];
+
+/// The programs whose `-v` prints the version. For others, such as `pytest`, it means `--verbose`.
+const PROGRAMS_WITH_SHORT_OPTION: [&str; 8] =
+    ["node", "npm", "ruby", "perl", "php", "lua", "bun", "nginx"];
+
+/// The programs whose `version` does so. Elsewhere, it may be what is built: `make version`.
+const PROGRAMS_WITH_SUBCOMMAND: [&str; 6] =
+    ["docker", "go", "helm", "kubectl", "podman", "terraform"];
+
+/// A program, a subcommand and the option: `cargo clippy --version`.
+const MOST_WORDS: usize = 3;
+
+/// Matches a script that only loads modules, and perhaps prints their version, as an argument of an
+/// interpreter: `python3 -c "import shap"`, `node -e "require('x')"`, `perl -MDBI -e 1`.
+const LOADING_SCRIPTS: &str = r#"(?x)
+    \bpython[0-9.]*\ -c\ ?("(IMPORTS)"|'(IMPORTS)')
+    | \bnode\ (-e|-p)\ ?("(console\.log\()?require\('[^'"]+'\)[.\w)]*;?"|'(console\.log\()?require\("[^'"]+"\)[.\w)]*;?')
+    | \bperl(\ -M[\w:]+)+\ -e\ ?("(print[^";]*)?1?;?"|'(print[^';]*)?1?;?'|1\b)
+    | \bruby(\ -r\ ?[\w/-]+)+\ -e\ ?("(puts[^";]*)?1?;?"|'(puts[^';]*)?1?;?'|1\b)"#;
+
+/// The statements of Python in such a script.
+const IMPORTS: &str = r"\s*((import|from)\ [\w.,\ ]+;?\s*)+(print\([\w.,\ ]*\)\s*)?;?\s*";
+
+/// Returns a command line whose scripts that only load modules are replaced by `true`, which does
+/// as little. Their quoted text is not read as a command.
+pub(super) fn replace_loading_scripts(line: &str) -> Cow<'_, str> {
+    static SCRIPT: LazyLock<Regex> =
+        LazyLock::new(|| compile_expression(&LOADING_SCRIPTS.replace("IMPORTS", IMPORTS)));
+    if !line.contains(" -e") && !line.contains(" -c") && !line.contains(" -p") {
+        return Cow::Borrowed(line);
+    }
+    SCRIPT.replace_all(line, "true")
+}
+
+/// Whether a part of a command line between two operators only prints the version or the help of a
+/// program: `node --version`, `sudo docker compose version`.
+pub(super) fn only_informs(part: &str) -> bool {
+    let words: Vec<&str> = part.split_whitespace().collect();
+    let mut own_words = skip_prefixes(&words).to_vec();
+    // `2>&1` is `2_` here.
+    own_words.retain(|word| !word.contains(['_', '>']) && *word != "/dev/null");
+    let [program, .., option] = own_words[..] else {
+        return false;
+    };
+    if own_words.len() > MOST_WORDS {
+        return false;
+    }
+    INFORMING_OPTIONS.contains(&option)
+        || option == "-v" && PROGRAMS_WITH_SHORT_OPTION.contains(&program)
+        || option == "version" && PROGRAMS_WITH_SUBCOMMAND.contains(&program)
+}
