@@ -2,7 +2,7 @@
 //! measured, counted or set.
 
 use super::quote::{count_utf16, cut_line, is_table_row, one_line, quote_line};
-use super::weights::count_measurements;
+use super::weights::{count_measurements, find_measurement};
 use super::words::compile_expression;
 use regex::Regex;
 use std::cmp::Reverse;
@@ -49,10 +49,18 @@ pub(super) fn quote_answer(answer: &str, max: usize) -> String {
     }
 
     // Without the units of the quotation marks.
-    let sentences = pick_sentences(answer, max.saturating_sub(2));
-    let quotation = quote_line(&sentences, max);
-    if rate_values(&quotation) > rate_values(&start) {
-        quotation
+    let room = max.saturating_sub(2);
+    let reported_by_start = Rating::of(&start);
+    let whole = quote_line(&pick_sentences(answer, room, TooLong::Skipped), max);
+    if Rating::of(&whole) > reported_by_start {
+        return whole;
+    }
+    // A part of a sentence reads less well, so it has to report what the start does not at all.
+    let cut = quote_line(&pick_sentences(answer, room, TooLong::Cut), max);
+    let reported = Rating::of(&cut);
+    let has_first_code = reported_by_start.code_spans == 0 && reported.code_spans > 0;
+    if reported.values > reported_by_start.values || has_first_code {
+        cut
     } else {
         start
     }
@@ -178,17 +186,37 @@ fn row_labels(table: &str) -> impl Iterator<Item = &str> {
     .filter(|label| !label.is_empty())
 }
 
-/// Rates how much a text reports: by its number of measured values and, of equals, by whether it
-/// has code.
-fn rate_values(text: &str) -> (usize, bool) {
-    (count_measurements(text), text.contains('`'))
+/// How much a text reports. Of two texts, the one with more values is greater and, of equals, the
+/// one with more code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rating {
+    /// The number of measured values, and of pairs such as `old → new`.
+    values: usize,
+    /// The number of code spans: names, settings, paths.
+    code_spans: usize,
+}
+
+impl Rating {
+    const NOTHING: Rating = Rating {
+        values: 0,
+        code_spans: 0,
+    };
+
+    fn of(text: &str) -> Rating {
+        let arrows = ["→", "->", "=>"];
+        let pairs = arrows.map(|arrow| text.matches(arrow).count());
+        Rating {
+            values: count_measurements(text).max(pairs.iter().sum()),
+            code_spans: text.matches('`').count() / 2,
+        }
+    }
 }
 
 /// Returns the sentences of an answer with the most measured values, as many as fit in `max` UTF-16
 /// units, in the order of the answer. The first sentence names what the others measure, so it comes
 /// first in any case, in at most half of the space. `…` replaces sentences before the last one that
 /// is returned: `The search is faster. … Now it takes 31 ms.`
-fn pick_sentences(answer: &str, max: usize) -> String {
+fn pick_sentences(answer: &str, max: usize, too_long: TooLong) -> String {
     let mut sentences = Vec::new();
     for sentence in answer.unicode_sentences() {
         sentences.push(sentence.trim());
@@ -199,12 +227,12 @@ fn pick_sentences(answer: &str, max: usize) -> String {
 
     let mut text = cut_keeping_value(first, max / 2);
     let room = max.saturating_sub(count_utf16(&text));
-    let is_picked = pick_by_values(others, room);
-    for (index, sentence) in others.iter().enumerate() {
-        let has_picked_left = is_picked[index..].contains(&true);
-        if is_picked[index] {
+    let picked = pick_by_values(others, room, too_long);
+    for index in 0..others.len() {
+        let has_picked_left = picked[index..].iter().any(|one| !one.is_empty());
+        if !picked[index].is_empty() {
             text.push(' ');
-            text.push_str(sentence);
+            text.push_str(&picked[index]);
         } else if has_picked_left && !text.ends_with('…') {
             text.push_str(" …");
         }
@@ -212,29 +240,70 @@ fn pick_sentences(answer: &str, max: usize) -> String {
     text
 }
 
-/// Returns for each sentence whether it is picked: those with the most measured values first, as
-/// far as they fit in `room` UTF-16 units. A sentence without a value is never picked.
-fn pick_by_values(sentences: &[&str], room: usize) -> Vec<bool> {
+/// What becomes of the sentence that reports most, if it does not fit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TooLong {
+    Skipped,
+    /// It is cut to what it reports.
+    Cut,
+}
+
+/// Returns each sentence that is picked, and an empty text for each other one. Those that report
+/// most are picked first, as far as they fit in `room` UTF-16 units. A sentence that reports nothing
+/// is never picked.
+fn pick_by_values(sentences: &[&str], room: usize, too_long: TooLong) -> Vec<String> {
     let mut rated = Vec::new();
     for (index, sentence) in sentences.iter().enumerate() {
-        let rating = rate_values(sentence);
-        if rating > (0, false) {
+        let rating = Rating::of(sentence);
+        if rating > Rating::NOTHING {
             rated.push((rating, index));
         }
     }
     // A stable sort, so that of equals, the first is picked first.
     rated.sort_by_key(|(rating, _)| Reverse(*rating));
 
-    let mut is_picked = vec![false; sentences.len()];
+    let mut picked = vec![String::new(); sentences.len()];
     let mut room_left = room;
-    for (_, index) in rated {
-        let size = count_utf16(sentences[index]) + GAP_SIZE;
+    for (rank, (_, index)) in rated.into_iter().enumerate() {
+        let sentence = sentences[index];
+        let size = count_utf16(sentence) + GAP_SIZE;
         if size <= room_left {
-            is_picked[index] = true;
+            picked[index] = sentence.to_owned();
             room_left -= size;
+        } else if rank == 0 && too_long == TooLong::Cut && room_left > GAP_SIZE {
+            let part = cut_to_report(sentence, room_left - GAP_SIZE);
+            room_left = room_left.saturating_sub(count_utf16(&part) + GAP_SIZE);
+            picked[index] = part;
         }
     }
-    is_picked
+    picked
+}
+
+/// Returns the part of a sentence around its first value or, without one, its first code span, in
+/// at most `max` UTF-16 units: `…the port is `8081`, from board.toml.` Empty if nothing that reports
+/// fits.
+fn cut_to_report(sentence: &str, max: usize) -> String {
+    let value = find_measurement(sentence).or_else(|| sentence.find('→'));
+    let Some(report_start) = value.or_else(|| sentence.find('`')) else {
+        return String::new();
+    };
+    // A third of the space goes to the words that name what is reported.
+    let mut start = report_start;
+    for (space, _) in sentence[..report_start].rmatch_indices(' ') {
+        if count_utf16(&sentence[space..report_start]) > max / 3 {
+            break;
+        }
+        start = space + 1;
+    }
+    let part = one_line(&sentence[start..], max.saturating_sub(1));
+    if Rating::of(&part) == Rating::NOTHING {
+        return String::new();
+    }
+    if start == 0 {
+        part
+    } else {
+        format!("…{part}")
+    }
 }
 
 #[cfg(test)]

@@ -190,6 +190,11 @@ pub(super) fn count_measurements(text: &str) -> usize {
     measurements().find_iter(text).count()
 }
 
+/// Returns the byte offset of the first measured value in a text.
+pub(super) fn find_measurement(text: &str) -> Option<usize> {
+    measurements().find(text).map(|value| value.start())
+}
+
 fn measurements() -> &'static Regex {
     static VALUE: LazyLock<Regex> = LazyLock::new(|| compile_expression(MEASUREMENT));
     &VALUE

@@ -1,5 +1,6 @@
 //! Questions and answers of both sides.
 
+use super::requests::word;
 use super::*;
 
 #[test]
@@ -179,6 +180,41 @@ fn an_answer_that_is_cut_keeps_its_value() {
     let before = below(&text, "## Goal").pop().unwrap();
     assert!(before.contains("answered: \"I looked"), "{before}");
     assert!(before.contains("`8081`"), "{before}");
+}
+
+/// Of an older answer, what it set and found is quoted rather than its first words.
+#[test]
+fn an_older_answer_that_is_cut_keeps_code_and_pairs() {
+    let talk = "I read the whole of the harbour office's archive for it, and it took me a while. ";
+    for (report, kept) in [
+        (
+            "The names go from `Pier` → `Quay` in all of the lists. ",
+            "`Pier` → `Quay`",
+        ),
+        (
+            "The board reads `board.toml` and listens on `localhost`. ",
+            "`board.toml`",
+        ),
+        (
+            "After I had read the old and the new lists of all of the harbours and the ferries that call there, it turned out that the office counts from `month_start` and we did not. ",
+            "`month_start`",
+        ),
+        (
+            "With the tables of the office, and without the ones that we made of them by hand in the winter, the water is 3.4 m deep there. ",
+            "3.4 m",
+        ),
+    ] {
+        let mut messages = vec![
+            user("Which of the lists has the names of the harbours?"),
+            says(&format!("Look at `a.md` first. {talk}{report}{talk}{talk}")),
+        ];
+        for number in 1..=9 {
+            messages.push(user(&format!("Draw pier {} of the harbour.", word(number))));
+            messages.push(says(&format!("Pier {} is drawn.", word(number))));
+        }
+        let done = section(&messages, "### Done");
+        assert!(done.contains(kept), "{done}");
+    }
 }
 
 #[test]

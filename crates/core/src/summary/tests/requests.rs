@@ -786,7 +786,7 @@ fn what_the_user_passes_on_is_no_wish() {
 }
 
 /// Returns a word for each number, so that texts with it differ by more than a number.
-fn word(number: usize) -> String {
+pub(super) fn word(number: usize) -> String {
     let letter = |number: usize| char::from(b'a' + (number % 20) as u8);
     format!("{}{}", letter(number / 20), letter(number))
 }
