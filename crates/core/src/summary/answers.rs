@@ -1,17 +1,12 @@
 //! Answers: which sentences of one are quoted, if it has to be cut. Values matter most: what was
 //! measured, counted or set.
 
-use super::quote::{count_utf16, cut_line, is_table_row, one_line, quote_line};
+use super::one_line::{cut_line, one_line};
+use super::quote::{count_utf16, quote_line};
+use super::tables::find_value_table;
 use super::weights::{count_measurements, find_measurement};
-use super::words::compile_expression;
-use regex::Regex;
 use std::cmp::Reverse;
-use std::ops::Range;
-use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
-
-/// What is between two sentences: a space and, in place of others, an ellipsis with a space.
-const GAP_SIZE: usize = 3;
 
 /// The least number of units for an answer with a table of values.
 const TABLE: usize = 400;
@@ -24,6 +19,9 @@ pub(super) fn size_of_answer(answer: &str, max: usize) -> usize {
         None => max,
     }
 }
+
+/// What is between two sentences: a space and, in place of others, an ellipsis with a space.
+const GAP_SIZE: usize = 3;
 
 /// Quotes an answer on one line of about `max` UTF-16 units. Of an answer that is longer, the part
 /// with the most measured values is quoted, because later work most likely needs these:
@@ -99,91 +97,6 @@ pub(super) fn cut_keeping_value(sentence: &str, max: usize) -> String {
     }
     let head = one_line(&line[..end_start], max - count_utf16(end));
     format!("{head}{end}")
-}
-
-/// Returns the byte range of the rows of an answer's first table; `None` if the answer has no
-/// table, or the table has no digit and so reports no values.
-pub(super) fn find_value_table(answer: &str) -> Option<Range<usize>> {
-    let mut start = None;
-    let mut end = 0;
-    for line in answer.split_inclusive('\n') {
-        let line_start = end;
-        if is_table_row(line) {
-            start.get_or_insert(line_start);
-        } else if start.is_some() {
-            break;
-        }
-        end += line.len();
-    }
-    let table = start?..end;
-    let has_value = answer[table.clone()].contains(|c: char| c.is_ascii_digit());
-    has_value.then_some(table)
-}
-
-/// What replaces a table that a later reply calls out of date.
-pub(super) const VOID_TABLE: &str = "(a table that is out of date)\n";
-
-/// The words that call values out of date.
-const OUT_OF_DATE: [&str; 18] = [
-    "void",
-    "obsolete",
-    "outdated",
-    "invalid",
-    "wrong",
-    "superseded",
-    "too high",
-    "too low",
-    "artefact",
-    "artefacts",
-    "artifact",
-    "artifacts",
-    "veraltet",
-    "ungültig",
-    "hinfällig",
-    "zu hoch",
-    "zu niedrig",
-    "falsch",
-];
-
-/// What is called so: earlier values, or a table or values before.
-const EARLIER_VALUES: &str = r"
-    (earlier|previous|old|früheren?|alten?)\ (tables?|numbers|values|figures|measurements|results|tabellen?|zahlen|werte)
-    | (tables?|numbers|values|figures|results|ones?|tabellen?|zahlen|werte)\ (before|above|from\ before|von\ vorhin|oben)";
-
-/// Whether a sentence of a reply calls earlier values out of date: "The table before is void.",
-/// "The earlier tables are too high."
-pub(super) fn voids_earlier_values(reply: &str) -> bool {
-    static VOIDING: LazyLock<Regex> = LazyLock::new(|| {
-        let words = OUT_OF_DATE.join("|").replace(' ', r"\ ");
-        compile_expression(&format!(
-            r"(?ix)({EARLIER_VALUES})\ ([^.\n]*\ )?({words})(\W|$)"
-        ))
-    });
-    // Few replies have these words, and the expression is compiled for them only.
-    let may_void = OUT_OF_DATE.iter().any(|words| reply.contains(words));
-    may_void && VOIDING.is_match(reply)
-}
-
-/// Whether two tables have a row with the same first cell.
-pub(super) fn shares_row(table: &str, other: &str) -> bool {
-    let labels: Vec<&str> = row_labels(table).collect();
-    row_labels(other).any(|label| labels.contains(&label))
-}
-
-/// Iterates over the first cells of the rows below the head of a table.
-fn row_labels(table: &str) -> impl Iterator<Item = &str> {
-    /// The names of the columns, and the line below them.
-    const HEAD_LINES: usize = 2;
-
-    let rows = table.lines().skip(HEAD_LINES);
-    rows.map(|row| {
-        row.trim_matches(['|', ' '])
-            .split('|')
-            .next()
-            .unwrap_or_default()
-            .trim()
-    })
-    .filter(|label| !label.is_empty())
 }
 
 /// How much a text reports. Of two texts, the one with more values is greater and, of equals, the
@@ -361,21 +274,5 @@ mod tests {
         assert!(whole.contains(" / north 9 | 912 / Shall I"), "{whole}");
         assert_eq!(size_of_answer("| a | b |\n|---|---|\n| c | d |", 90), 90);
         assert_eq!(size_of_answer("Use `a | b`: 3.", 90), 90);
-    }
-
-    #[test]
-    fn a_reply_voids_earlier_values_in_one_sentence() {
-        for (reply, is_voiding) in [
-            ("The one above is void.", true),
-            (
-                "The earlier tables were measured on the old disk, and are too high.",
-                true,
-            ),
-            ("Die alten Werte sind hinfällig.", true),
-            ("The earlier tables stay. The new limit is too high.", false),
-            ("The new table is wrong.", false),
-        ] {
-            assert_eq!(voids_earlier_values(reply), is_voiding, "{reply}");
-        }
     }
 }

@@ -1,7 +1,8 @@
 //! One decision: what it reports, and what it is compared by.
 
 use super::budget::POINT;
-use super::quote::{count_utf16, first_chars, is_narrower, one_line};
+use super::one_line::one_line;
+use super::quote::{count_utf16, first_chars, is_narrower};
 use super::revisions::{Distance, LaterMessage};
 use super::sections::comparison_key;
 use super::turns::Turn;

@@ -1,7 +1,8 @@
 //! The output of a failed call: the lines that say most of why it failed, and which tests did.
 
 use super::budget::{POINT, RESULT};
-use super::quote::{clip, one_line, sanitize};
+use super::one_line::one_line;
+use super::quote::{clip, sanitize};
 
 /// The maximum number of lines that are quoted of the output of a failed call.
 const MOST_INFORMATIVE_LINES: usize = 3;

@@ -1,7 +1,8 @@
 //! The items of a list in a reply, as an answer names them: "2", "b", "the second".
 
 use super::budget::REMARK;
-use super::quote::{count_utf16, cut_line, is_narrower, quote_line};
+use super::one_line::cut_line;
+use super::quote::{count_utf16, is_narrower, quote_line};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;

@@ -4,9 +4,8 @@
 //! sections; two in one, if a turn was split; or prose. Its points are quoted like any other text.
 
 use super::budget::{NEWEST, OLDEST, POINT, PURPOSE, WHOLE_DECISION};
-use super::quote::{
-    comparison_form, one_line, quote_line, sanitize, strip_marks, strip_quote_marks,
-};
+use super::one_line::one_line;
+use super::quote::{comparison_form, quote_line, sanitize, strip_marks, strip_quote_marks};
 use super::sections::*;
 use std::iter::Peekable;
 use std::str::Lines;

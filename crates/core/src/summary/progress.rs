@@ -4,9 +4,8 @@ use super::SummaryBuilder;
 use super::budget::*;
 use super::endings::describe_reply_end;
 use super::message::ReplyEnd;
-use super::quote::{
-    count_fitting, count_utf16, ends_in_question, format_quotation, quote_line, strip_transitions,
-};
+use super::prose::ends_in_question;
+use super::quote::{count_fitting, count_utf16, format_quotation, quote_line, strip_transitions};
 use super::sections::*;
 use super::tool_calls::fold_series;
 use super::turns::Turn;

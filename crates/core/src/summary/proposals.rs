@@ -1,51 +1,34 @@
-//! Proposals: what a reply puts to the user, and whether a message decides on it.
+//! Proposals: what a reply puts to the user, and whether a message decides on it. `proposal_quotes`
+//! describes the decision.
 
-use super::answers::cut_keeping_value;
-use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
 use super::deferrals::is_deferral;
-use super::list_items::{
-    begins_with_item, find_item, find_last_list, find_named_items, find_question_items,
-    keep_number, quote_items,
-};
+use super::list_items::{begins_with_item, find_item, find_question_items};
+use super::prose::last_prose_line;
 use super::questions::{
-    ProposalKind, asks_which, begins_as_answer, classify_sentence, is_question,
-    statement_before_question,
+    ProposalKind, begins_as_answer, classify_sentence, is_question, statement_before_question,
 };
-use super::quote::{count_utf16, is_narrower, last_prose_line, quote_line};
-use super::referents::{points_back, shares_word};
-use super::turns::Turn;
-use super::weights::reports_values;
-use super::words::{content_words, naming_words};
+use super::quote::is_narrower;
+use super::referents::shares_word;
+use super::words::content_words;
 use foldhash::HashSet;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// An answer of fewer columns decides on a question, whatever its words. Only such an answer
 /// decides on an offer or on advice.
 const SHORT_ANSWER: usize = 60;
-/// A question of fewer columns depends on the sentence before it: "Do you want it anyway?".
-const SHORT_QUESTION: usize = 60;
-/// A part of the sentences before a question that has fewer units says nothing.
-const SHORTEST_CONTEXT: usize = 40;
-/// A word of a request that has this many characters may name what it is about, unless it is one of
-/// [`TOPICLESS_WORDS`].
-const TOPIC_WORD: usize = 3;
-const TOPICLESS_WORDS: [&str; 23] = [
-    "the", "and", "for", "can", "you", "how", "why", "what", "now", "are", "was", "did", "not",
-    "its", "with", "und", "der", "die", "das", "wie", "les", "des", "est",
-];
 /// The number of sentences at the end of a reply that can propose something.
 const LAST_SENTENCES: usize = 4;
 
 /// What the last line of prose of a reply puts to the user.
 pub(super) struct Proposal<'r> {
     /// The request that the reply answers.
-    request: &'r str,
-    reply: &'r str,
+    pub request: &'r str,
+    pub reply: &'r str,
     /// The last sentences of the reply, in order.
-    sentences: Vec<&'r str>,
-    kind: ProposalKind,
+    pub sentences: Vec<&'r str>,
+    pub kind: ProposalKind,
     /// Where the sentence is that proposes.
-    index: usize,
+    pub index: usize,
 }
 
 impl<'r> Proposal<'r> {
@@ -159,193 +142,11 @@ impl<'r> Proposal<'r> {
     }
 
     /// Returns where the last sentence is that has a word of content of the message.
-    fn last_sharing(&self, message: &str) -> Option<usize> {
+    pub fn last_sharing(&self, message: &str) -> Option<usize> {
         let message = message.to_lowercase();
         let said: HashSet<&str> = content_words(&message).collect();
         self.sentences.iter().rposition(|sentence| {
             content_words(&sentence.to_lowercase()).any(|word| said.contains(word))
         })
     }
-
-    /// Describes what the user decided by quoting the proposal and the answer, in at most
-    /// `proposal_max` and `answer_max` UTF-16 units:
-    ///
-    /// - `Asked "Shall I draw the harbours, too?", the user answered "yes"`.
-    /// - `Asked "Which one?", the user answered "b"; "b) the harbours"`: the answer names an item
-    ///   of a list, which is quoted in at most half of `answer_max`.
-    /// - `Advised "A table is faster here.", the user decided "use the table"`: of advice, the last
-    ///   sentence is quoted that has a word of the answer.
-    /// - `Asked "(1) How wide? / (2) In which colors?", the user answered "3 m, and blue"`: the
-    ///   reply asks several questions in a list. They take up to half as much again.
-    /// - `Asked "a) the map / b) the legend", the user answered "b, but small"`: the reply lists
-    ///   what can be chosen, and does not end in the question.
-    ///
-    /// The request is quoted before them if only it names what they are about.
-    pub fn describe_decision(
-        &self,
-        answer: &str,
-        proposal_max: usize,
-        answer_max: usize,
-    ) -> String {
-        let answered = quote_line(&keep_number(answer), answer_max);
-        let list_max = proposal_max + proposal_max / 2;
-        if self.kind < ProposalKind::Choice && begins_with_item(self.reply, answer) {
-            let asked = quote_items(&find_last_list(self.reply), list_max);
-            return format!("Asked {asked}, the user answered {answered}");
-        }
-        if !self.asks() {
-            let index = self.last_sharing(answer).unwrap_or(self.index);
-            let advised = self.quote_with_sentences_before(index, proposal_max);
-            let topic = self.quote_topic(&advised);
-            return format!("Advised{topic} {advised}, the user decided {answered}");
-        }
-
-        let sentence = self.sentence();
-        let mut items = find_named_items(self.reply, answer);
-        // Of "(1) the map, (2) the legend, or (3) both?", the sentence is quoted with all items.
-        items.retain(|item| item.ends_with('?') || !sentence.contains(item));
-        if items.iter().any(|item| sentence.contains(item)) {
-            // The items are questions: "A) Keep it? B) Or both?"
-            let asked = quote_line(&items.join(" "), proposal_max);
-            let topic = self.quote_topic(&asked);
-            return format!("Asked{topic} {asked}, the user answered {answered}");
-        }
-        let questions = find_question_items(self.reply);
-        let ends_list = questions.last().is_some_and(|last| last.contains(sentence));
-        if ends_list && questions.len() > 1 && items.len() != 1 {
-            let asked = quote_items(&questions, list_max);
-            return format!("Asked {asked}, the user answered {answered}");
-        }
-        let asked = if items.is_empty() {
-            self.quote_with_context(proposal_max)
-        } else {
-            quote_line(sentence, proposal_max)
-        };
-        let topic = self.quote_topic(&asked);
-        let mut decision = format!("Asked{topic} {asked}, the user answered {answered}");
-        for item in items {
-            decision.push_str("; ");
-            decision.push_str(&quote_line(item, answer_max / 2));
-        }
-        decision
-    }
-
-    /// Quotes the request, as ` on "…":`, if a reader needs it to understand `asked`, what was
-    /// asked or advised: `Asked on "draw the harbours": "Which ones?"`. Otherwise returns an empty
-    /// text.
-    ///
-    /// A request that reports values is always quoted. Any other is only quoted if `asked` depends
-    /// on it, and does not repeat a word of it.
-    fn quote_topic(&self, asked: &str) -> String {
-        if reports_values(self.request) {
-            return format!(" on {}:", quote_line(self.request, OLDEST));
-        }
-        if !self.depends_on_request(asked) {
-            return String::new();
-        }
-
-        // What was added to the request is below its first line.
-        let request_line = self.request.lines().next().unwrap_or_default();
-        let lower_request = request_line.to_lowercase();
-        let lower_asked = asked.to_lowercase();
-        let mut topics = topic_words(&lower_request).peekable();
-        if topics.peek().is_none() || topics.any(|word| lower_asked.contains(word)) {
-            return String::new();
-        }
-        format!(" on {}:", quote_line(request_line, OLDEST))
-    }
-
-    /// Whether `asked`, what was asked or advised, most likely means little without the request:
-    ///
-    /// - The request is a short question, so that what was asked or advised belongs to its answer.
-    /// - The request is short, and a single sentence refers to it by a word such as "it".
-    /// - A single short question only asks which: "Which one?"
-    fn depends_on_request(&self, asked: &str) -> bool {
-        let is_single = self.sentences.len() == 1;
-        let refers_back = is_single && points_back(asked);
-        let has_short_request = is_narrower(self.request, REMARK);
-        if has_short_request && (is_question(self.request) || refers_back) {
-            return true;
-        }
-        let is_short = is_narrower(self.sentence(), SHORT_REQUEST);
-        is_single && is_short && asks_which(self.sentence())
-    }
-
-    /// Whether the request asks about what the reply of the turn before said, and names nothing
-    /// else: "why 1000?"
-    pub fn asks_about(&self, turn_before: &Turn) -> bool {
-        if !is_narrower(self.request, SHORT_REQUEST) || !is_question(self.request) {
-            return false;
-        }
-        let request = self.request.to_lowercase();
-        let reply = turn_before.last_words().to_lowercase();
-        let names_nothing = naming_words(&request).next().is_none();
-        names_nothing && topic_words(&request).any(|word| reply.contains(word))
-    }
-
-    /// Quotes a sentence with as many of those before it as fit.
-    fn quote_with_sentences_before(&self, index: usize, max: usize) -> String {
-        let first = self.find_first_fitting(index, max);
-        quote_line(&self.sentences[first..=index].join(" "), max)
-    }
-
-    /// Returns the index of the first of as many successive sentences as fit in a quotation of
-    /// `max` UTF-16 units. The last of them is the one at `index`, which is returned if no other
-    /// fits.
-    fn find_first_fitting(&self, index: usize, max: usize) -> usize {
-        const QUOTATION_MARKS_LEN: usize = 2;
-        const SPACE_LEN: usize = 1;
-
-        let mut first = index;
-        let mut size = count_utf16(self.sentences[index]) + QUOTATION_MARKS_LEN;
-        while first > 0 {
-            let before = first - 1;
-            size += count_utf16(self.sentences[before]) + SPACE_LEN;
-            if size > max {
-                break;
-            }
-            first = before;
-        }
-        first
-    }
-
-    /// Quotes the sentence that proposes with as many of the sentences before it as fit in `max`
-    /// UTF-16 units. If none fits, but the sentence means little alone ("Do you want it anyway?"),
-    /// the ones before it are cut.
-    fn quote_with_context(&self, max: usize) -> String {
-        /// The quotation marks, and the space before the sentence.
-        const MARKS_AND_SPACE_LEN: usize = 3;
-
-        let sentence = self.sentence();
-        let is_short = is_narrower(sentence, SHORT_QUESTION);
-        let is_short_question = is_short && self.kind == ProposalKind::Question;
-        if self.index == 0 && is_short_question {
-            // What it is about may follow: "How many? 3 reach 99 % of the islands, 5 reach all."
-            return quote_line(&self.sentences.join(" "), max);
-        }
-
-        let mut first = self.find_first_fitting(self.index, max);
-        let fits_alone = first == self.index;
-        if fits_alone && (is_short_question || points_back(sentence)) {
-            // A sentence that points back needs the one before it, too.
-            first = first.saturating_sub(1);
-            while first > 0 && points_back(self.sentences[first]) {
-                first -= 1;
-            }
-        }
-        let before = self.sentences[first..self.index].join(" ");
-        let room = max.saturating_sub(count_utf16(sentence) + MARKS_AND_SPACE_LEN);
-        if before.is_empty() || room < SHORTEST_CONTEXT.min(count_utf16(&before)) {
-            return quote_line(sentence, max);
-        }
-        let before = cut_keeping_value(&before, room);
-        quote_line(&format!("{before} {sentence}"), max)
-    }
-}
-
-/// Iterates over the words of a request in lower case that may name what it is about.
-fn topic_words(request: &str) -> impl Iterator<Item = &str> {
-    request
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.chars().count() >= TOPIC_WORD && !TOPICLESS_WORDS.contains(word))
 }

@@ -1,11 +1,15 @@
-//! The prose of a request: what the user says in own words, in lines and in sentences. Code, logs,
+//! Prose: lines without code and quotations, and their sentences; of a request, what the user says in own words, in lines and in sentences. Code, logs,
 //! and the mails and reports of others are not the user's words.
 
-use super::quote::{is_narrower, prose_lines, strip_marks};
+use super::quote::{is_narrower, strip_marks};
 use super::words::compile_expression;
+use memchr::memmem;
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
+
+/// Matches lines that are empty, indented, a quotation, a row of a table, or an input to a shell.
+const NO_PROSE: &str = r"^(    |[\t>|$#➜❯%]|\s*(```|$))";
 
 /// Matches lines of code and of logs. A time without seconds is neither, and neither is a semicolon
 /// between two words: "check the map; keep the names".
@@ -182,3 +186,51 @@ const ABBREVIATIONS: [&str; 23] = [
     "etc", "vs", "nr", "fig", "eq", "sec", "ch", "art", "vol", "cf", "al", "approx", "incl", "max",
     "min", "mr", "mrs", "dr", "st", "ca", "bzw", "ggf", "usw",
 ];
+
+/// Returns the lines of a text that are prose: neither in a fence nor matched by [`NO_PROSE`].
+pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut lines = text.lines();
+    let mut is_fenced = false;
+    std::iter::from_fn(move || {
+        for line in lines.by_ref() {
+            if line.trim_start().starts_with("```") {
+                is_fenced = !is_fenced;
+            }
+            // The fence that ends a block is left out by the expression.
+            if !is_fenced && is_prose_line(line) {
+                return Some(line);
+            }
+        }
+        None
+    })
+}
+
+/// Whether a line outside of a fence is prose.
+fn is_prose_line(line: &str) -> bool {
+    static NO_PROSE_LINE: LazyLock<Regex> = LazyLock::new(|| compile_expression(NO_PROSE));
+    !NO_PROSE_LINE.is_match(line)
+}
+
+/// Returns the last line of prose.
+pub(super) fn last_prose_line(text: &str) -> &str {
+    let last_line = if memmem::find(text.as_bytes(), b"```").is_some() {
+        prose_lines(text).last()
+    } else {
+        // Without fences, each line is judged by itself, so the lines before need not be read.
+        text.lines().rev().find(|line| is_prose_line(line))
+    };
+    last_line
+        .unwrap_or_default()
+        .trim_end_matches(['*', '_', ' '])
+}
+
+/// Whether the prose of the text ends in a question.
+pub(super) fn ends_in_question(text: &str) -> bool {
+    is_asking(last_prose_line(text))
+}
+
+/// Whether a sentence of prose ends with a question mark.
+pub(super) fn is_asking(sentence: &str) -> bool {
+    let text = sentence.trim_end_matches(['*', '_', ' ']);
+    text.ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
+}

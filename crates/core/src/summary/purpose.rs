@@ -2,7 +2,8 @@
 
 use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, PURPOSE, REMINDER, SHORT_REQUEST};
-use super::quote::{cut_line, is_narrower, one_line, quote_line};
+use super::one_line::{cut_line, one_line};
+use super::quote::{is_narrower, quote_line};
 use super::sections::{
     BEFORE_LEAD, EARLIER_GOAL_LEAD, EARLIER_MARK, FIRST_LONG_LEAD, LONG_REQUEST_LEAD, PURPOSE_LEAD,
     Sections,

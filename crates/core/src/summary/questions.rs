@@ -1,7 +1,7 @@
 //! Questions, offers and answers, recognized by their words and question marks.
 
 use super::prose::split_at_full_stops;
-use super::quote::{ends_in_question, is_asking};
+use super::prose::{ends_in_question, is_asking};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;

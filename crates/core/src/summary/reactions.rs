@@ -1,7 +1,7 @@
 //! Reactions: what the user said to a reply in which a call failed.
 
+use super::prose::is_asking;
 use super::questions::statement_before_question;
-use super::quote::is_asking;
 use super::referents::{follows_on, shares_word};
 use super::tool_calls::ToolHistory;
 use super::tool_run::ToolRun;

@@ -2,7 +2,8 @@
 
 use super::budget::{LONG_REQUEST, OLDEST, REFERENT, SHORT_REPLY};
 use super::choices::is_correction;
-use super::quote::{count_utf16, is_narrower, prose_lines, quote_line, strip_transitions};
+use super::prose::prose_lines;
+use super::quote::{count_utf16, is_narrower, quote_line, strip_transitions};
 use super::turns::Turn;
 use super::words::{compile_expression, content_words, naming_words};
 use foldhash::HashSet;

@@ -4,7 +4,8 @@
 use super::budget::*;
 use super::call::SummaryCall;
 use super::failed_output::pick_informative_lines;
-use super::quote::{code_span, one_line, quote_line, strip_digits};
+use super::one_line::one_line;
+use super::quote::{code_span, quote_line, strip_digits};
 use super::removals::Removals;
 use super::shell::CommandLine;
 use super::tool_run::{ToolRun, first_line, result_line};

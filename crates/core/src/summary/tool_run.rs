@@ -3,7 +3,8 @@
 use super::budget::RESULT;
 use super::call::SummaryCall;
 use super::command_step::CommandStep;
-use super::quote::{one_line, sanitize};
+use super::one_line::one_line;
+use super::quote::sanitize;
 use super::shell::{CommandLine, changes_files};
 use super::words::compile_expression;
 use crate::session::outcome::Outcome;

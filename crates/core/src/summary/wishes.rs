@@ -2,8 +2,9 @@
 
 use super::budget::*;
 use super::clauses::{Clause, Joint, LEAD_WORDS, find_wish_clauses};
+use super::prose::ends_in_question;
 use super::prose::{sentences_of_lines, split_at_full_stops};
-use super::quote::{display_width, ends_in_question, quote_line};
+use super::quote::{display_width, quote_line};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;

@@ -1,3 +1,5 @@
+use super::super::one_line::{cut_line, one_line};
+use super::super::prose::{ends_in_question, last_prose_line, prose_lines};
 use super::super::quote::*;
 
 #[test]

@@ -1,0 +1,109 @@
+//! Ended turns: which of the earlier turns are kept, and which are merged or cut.
+
+use super::SummaryBuilder;
+use super::budget::{MAX_HELD, SHORT_REPLY, WORDS};
+use super::cut::cut_middle;
+use super::deferrals::is_deferral;
+use super::quote::is_narrower;
+use super::sections::Section;
+use super::tables::{VOID_TABLE, find_value_table, shares_row, voids_earlier_values};
+use super::weights::count_values;
+
+impl SummaryBuilder {
+    /// Moves the current turn to the earlier ones, before the next request begins. The current turn
+    /// is empty afterwards.
+    pub(super) fn end_turn(&mut self) {
+        // An earlier turn is shown short. Its wishes and choices were found in the whole request.
+        self.turn.request = cut_middle(&self.turn.request, WORDS);
+        self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
+        self.turn.value_count = count_values(&self.turn);
+        self.drop_void_tables();
+
+        // What was under way or next in a previous summary does not outlive its request. Its first
+        // goal is what the session is for, and others are counted as reached.
+        self.points.items_mut(Section::InProgress).clear();
+        self.points.items_mut(Section::NextSteps).clear();
+        let mut goals = std::mem::take(self.points.items_mut(Section::Goal));
+        self.purpose.take_goal(&mut goals);
+        self.points.items_mut(Section::Done).splice(..0, goals);
+
+        // The earlier turns were cut, too, so the turn is compared with them once it is cut. After
+        // a fold, the current turn is an earlier one, which goes back to its place.
+        self.fold_similar_turn();
+        let ended = std::mem::take(&mut self.turn);
+        // A nod without a reply ("ok") requests nothing. "Later" does: it postpones work.
+        let is_short = is_narrower(&ended.request, SHORT_REPLY);
+        let is_nod = ended.is_passed_over() && is_short && !is_deferral(&ended.request);
+        let has_request = !ended.request.is_empty() && !is_nod;
+        if has_request || !ended.last_words().is_empty() {
+            self.earlier_turns.push(ended);
+        }
+        if self.earlier_turns.len() > MAX_HELD {
+            self.drop_lightest_turn();
+        }
+    }
+
+    /// Replaces the tables in earlier replies that the last words of the current turn call out of
+    /// date: those with a row of the new table or, without a new table, the last.
+    pub(super) fn drop_void_tables(&mut self) {
+        let words = self.turn.last_words().to_owned();
+        if !voids_earlier_values(&words) {
+            return;
+        }
+        let new_table = find_value_table(&words).map(|range| &words[range]);
+        for turn in self.earlier_turns.iter_mut().rev() {
+            let Some(remark) = turn.remarks.last_mut() else {
+                continue;
+            };
+            let Some(range) = find_value_table(remark) else {
+                continue;
+            };
+            if new_table.is_some_and(|table| !shares_row(table, &remark[range.clone()])) {
+                continue;
+            }
+            remark.replace_range(range, VOID_TABLE);
+            if new_table.is_none() {
+                break;
+            }
+        }
+    }
+
+    /// Drops, of the older half of the earlier turns, the one that measured least, and of equals
+    /// the oldest. The first turn is kept: it is usually the first request.
+    fn drop_lightest_turn(&mut self) {
+        debug_assert!(self.earlier_turns.len() > MAX_HELD);
+        let older_half = 1..MAX_HELD / 2;
+        // Of equals, `min_by_key` returns the first.
+        let lightest = older_half.min_by_key(|&index| self.earlier_turns[index].value_count);
+        if let Some(index) = lightest {
+            self.earlier_turns.remove(index);
+        }
+    }
+
+    /// Merges the current turn and an earlier one that repeat each other, so that the summary lists
+    /// them once.
+    ///
+    /// - If requests and answers are alike, as those of a timer, the current turn is dropped, and
+    ///   the newest of the earlier turns becomes the current one again.
+    /// - If only the requests are the same, as after a failure, the earlier turn is dropped.
+    pub(super) fn fold_similar_turn(&mut self) {
+        let mut earlier_turns = self.earlier_turns.iter();
+        if let Some(index) = earlier_turns.position(|turn| turn.is_alike(&self.turn)) {
+            let mut repeated = self.earlier_turns.remove(index);
+            repeated.repeats += 1;
+            // It is not what is worked on, so it becomes the oldest after the first turn, which
+            // keeps its place.
+            let oldest = usize::from(index > 0);
+            self.earlier_turns.insert(oldest, repeated);
+            // If there is only one earlier turn, this is the repeated one.
+            self.turn = self.earlier_turns.pop().unwrap_or_default();
+            return;
+        }
+
+        let mut earlier_turns = self.earlier_turns.iter();
+        if let Some(index) = earlier_turns.position(|turn| turn.has_same_request(&self.turn)) {
+            let earlier = self.earlier_turns.remove(index);
+            self.turn.count_as_repeat_of(earlier);
+        }
+    }
+}
