@@ -5,6 +5,7 @@ use super::answers::size_of_answer;
 use super::budget::*;
 use super::endings::describe_turn;
 use super::fitting::{item_size, items_size, join_fitting};
+use super::nods::is_nod;
 use super::outcomes::Outcomes;
 use super::purpose::Purpose;
 use super::questions::is_question;
@@ -237,19 +238,6 @@ fn retain_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t
         stays
     });
     omitted
-}
-
-/// The words of requests that only praise or go on: "looks good, next one".
-const NOD_WORDS: &str = " ok okay yes yay good great nice fine cool perfect awesome lovely thanks \
-    thank you very so much looks works that this is it then now and next one go on ahead continue \
-    gut super prima toll danke passt sieht aus ja weiter das nächste bien parfait merci suivant \
-    genial gracias sigue ";
-
-/// Whether a request says nothing but [`NOD_WORDS`].
-fn is_nod(request: &str) -> bool {
-    let lower = request.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    words.all(|word| word.is_empty() || NOD_WORDS.contains(&format!(" {word} ")))
 }
 
 /// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left

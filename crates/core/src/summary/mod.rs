@@ -43,6 +43,7 @@ mod last_calls;
 mod lasting;
 mod list_items;
 mod message;
+mod nods;
 mod one_line;
 mod outcomes;
 mod page;

@@ -4,8 +4,9 @@ use super::budget::*;
 use super::cut::cut_middle;
 use super::endings::describe_ending;
 use super::message::{ReplyEnd, only_leads_over};
+use super::nods::strip_nods;
 use super::proposals::Proposal;
-use super::quote::{first_chars, is_narrower, quote_line, strip_digits};
+use super::quote::{count_utf16, first_chars, is_narrower, quote_line, strip_digits};
 use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
 
 #[derive(Debug, Default)]
@@ -130,6 +131,10 @@ impl Turn {
         }
         for lead in [ANSWER_LEAD, ADDITION_LEAD] {
             request = request.replace(&format!("\n\n{lead}\n"), "; then: ");
+        }
+        // A nod at the start matters less than what would be cut off for it.
+        if count_utf16(&request) > max {
+            return quote_line(strip_nods(&request), max);
         }
         quote_line(&request, max)
     }
