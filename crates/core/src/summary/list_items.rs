@@ -59,12 +59,13 @@ fn find_items_named_at_starts<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> 
 }
 
 /// Whether a message begins with the name of an item of the last list in the reply, and does not go
-/// on with it as a word of a sentence: "b, and the lamps", "the first. It is simpler".
+/// on with it as a word of a sentence: "b, and the lamps", "the first. It is simpler". A letter that
+/// is no word needs no mark: "b for now".
 pub(super) fn begins_with_item(reply: &str, message: &str) -> bool {
     let message = message.trim_start_matches("the ");
     let name = first_word(message);
     // Few messages begin so, and to find the list takes longer.
-    if !is_set_off(message, name) {
+    if !is_set_off(message, name) && !is_bare_letter(name) {
         return false;
     }
     let items = find_last_list(reply);
@@ -89,6 +90,15 @@ pub(super) fn keep_number(answer: &str) -> String {
 fn first_word(text: &str) -> &str {
     let mut words = text.split(|c: char| !c.is_alphanumeric());
     words.next().unwrap_or_default()
+}
+
+/// Whether a word is a letter that is no word of a sentence, unlike `a` and `i`; in Spanish, `e`, `o`
+/// and `y` are words, too.
+fn is_bare_letter(word: &str) -> bool {
+    let mut letters = word.chars();
+    let is_single =
+        letters.next().is_some_and(|c| c.is_ascii_alphabetic()) && letters.next().is_none();
+    is_single && !"aeiouy".contains(&word.to_lowercase())
 }
 
 /// Whether a text is its first word, or a punctuation mark follows that.

@@ -80,8 +80,7 @@ impl<'r> Proposal<'r> {
     ///   such a word.
     /// - After advice, which is a statement in reply to the user's question, it is short, and has
     ///   such a word.
-    /// - After an offer or any statement, it is short, and begins with an item of a list: "b, and
-    ///   the lamps".
+    /// - After an offer or any statement, it begins with an item of a list: "b, and the lamps".
     ///
     /// A message that asks back decides nothing. If it has a statement before its question ("by
     /// month. and which key?"), this must begin as an answer does, or have such a word.
@@ -89,7 +88,7 @@ impl<'r> Proposal<'r> {
         let is_short = is_narrower(message, SHORT_ANSWER);
         // Most messages are long, and follow a statement, so this is tested first.
         if !is_short && matches!(self.kind, ProposalKind::Offer | ProposalKind::Statement) {
-            return false;
+            return begins_with_item(self.reply, message);
         }
         let statement = statement_before_question(message);
         // The message only asks.

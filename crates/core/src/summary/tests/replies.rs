@@ -1053,6 +1053,20 @@ fn the_options_are_quoted_with_a_choice() {
         let decisions = section(messages, "## Key Decisions");
         assert!(decisions.contains(expected), "{decisions}");
     }
+    let messages = [
+        user("Compare the boats of the two harbours with the list of the office."),
+        says(
+            "Two ways:\n\na) by the secret list\nb) you tick them off\n\na) needs the list, which must stay secret.",
+        ),
+        user(
+            "b for now. a list on screen where i untick, before anything is printed. the rest after christmas",
+        ),
+        says("Done."),
+        user("now the legend"),
+    ];
+    let decisions = section(messages, "## Key Decisions");
+    let expected = "- Asked \"a) by the secret list / b) you tick them off / a) needs the list, which must stay secret.\", the user answered \"b for now.";
+    assert!(decisions.starts_with(expected), "{decisions}");
     // What begins like the name of an item and goes on is no choice.
     let messages = [
         user("Compare the boats of the two harbours with the list of the office."),
