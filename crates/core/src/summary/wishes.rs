@@ -34,7 +34,10 @@ const NO_THING: &str = r#"no\ ([\w-]{3,}|["“„«]\w)"#;
 /// What the user wants in general, and what is to stay as it is.
 const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)
     | want\ (only|no|nothing)\s|(nothing|anything|everything)\ else
-    | (everywhere|anywhere|every\ time|each\ time|in\ general|off\ limits|the\ better)(\W|$)";
+    | (everywhere|anywhere|every\ time|each\ time|in\ general|off\ limits|no\ matter\ (what|how|who|which)|the\ better)(\W|$)";
+
+/// What announces that the rest of a sentence holds from now on: "rule: one letter per owner".
+const RULES: &str = r"(^|\W)(rules?|regeln?|règles?|reglas?|regole?|правил[оа]):\ ";
 
 /// The same, with other words in between.
 const WANTS_APART: &str = r"
@@ -106,7 +109,7 @@ static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| compile_expression(&may_bind
 /// than it keeps, and took half the time of a summary.
 pub(super) fn may_bind_expression() -> String {
     format!(
-        r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {APART_WORDS} | {ANY_WORDS} | {LAST_WORDS}"
+        r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {APART_WORDS} | {ANY_WORDS} | {LAST_WORDS} | {RULES}"
     )
 }
 
@@ -161,6 +164,11 @@ pub(super) fn binds_in_general(wish: &str) -> bool {
 /// Whether a clause of a sentence binds later work: the second of "draw the map, but never the
 /// border".
 fn has_binding_clause(sentence: &str) -> bool {
+    static RULE: LazyLock<Regex> =
+        LazyLock::new(|| compile_expression(&format!("(?ix) {RULES}\\w")));
+    if RULE.is_match(sentence) {
+        return true;
+    }
     find_wish_clauses(sentence).iter().any(is_binding)
 }
 

@@ -1157,6 +1157,9 @@ fn each_clause_of_a_sentence_may_be_a_wish() {
         "check mobile too; avoid media queries",
         "yeah but keep the old urls working",
         "just fix the typo, dont touch the rest of the page",
+        "Two piers. Rule: two boats less than a mile apart are one fleet",
+        "lovely! rule: several boats of one owner in ONE letter",
+        "the lamp is lit at dusk, no matter what the captain says",
         "i want two columns and dont round the totals",
         "we should stop sending mails on sunday",
         "keep the old names, then look at the menu",
@@ -1186,6 +1189,7 @@ fn each_clause_of_a_sentence_may_be_a_wish() {
         "we save it and keep a copy somewhere, where is it",
         "just tell me what is in there, nothing else",
         "only the first harbour works",
+        "the rules are in rules.md, read them",
         "They report:\nerror: the parser must never be called twice (x)\nkeep the lock before you call it",
     ] {
         false_wishes.extend(wishes_in(text));
