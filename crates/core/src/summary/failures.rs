@@ -11,6 +11,7 @@ use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
 use super::turns::Turn;
 use super::words::compile_expression;
 use crate::format::format_count;
+use crate::session::outcome::Outcome;
 use regex::Regex;
 use std::collections::vec_deque;
 use std::sync::LazyLock;
@@ -47,6 +48,8 @@ impl ToolHistory {
     ///
     /// Left out are:
     ///
+    /// - a step of an answered turn that was run again with a hidden exit code, if the output then
+    ///   ended without a word of failure
     /// - a step that names a path which was removed since: it cannot be run again
     /// - the failures of a turn that the user answered with giving up ("never mind"), or by saying
     ///   that it works
@@ -74,6 +77,10 @@ impl ToolHistory {
                 continue;
             }
             let turn = turns.clone().find(|turn| turn.number == run.turn_number);
+            let is_answered = turn.is_some_and(Turn::is_answered);
+            if is_answered && seems_to_have_passed(step, later_runs.clone()) {
+                continue;
+            }
             let later_turns = turns.clone().filter(|turn| turn.number > run.turn_number);
             let next_turn = later_turns.min_by_key(|turn| turn.number);
             if turn.is_some_and(|turn| is_given_up(turn, next_turn)) {
@@ -207,6 +214,19 @@ fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) 
         format!("not run again since, in {calls}")
     }
 }
+
+/// Whether a step was run again with a hidden exit code, and its last line of output reports no
+/// failure: it most likely passed.
+fn seems_to_have_passed(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> bool {
+    static FAILURE: LazyLock<Regex> = LazyLock::new(|| compile_expression(FAILS));
+    let last = later_runs.rfind(|later| later.repeats_step(step));
+    last.is_some_and(|run| {
+        run.outcome == Outcome::Passed && !run.output.is_empty() && !FAILURE.is_match(&run.output)
+    })
+}
+
+/// The words of an output that report a failure.
+const FAILS: &str = r"(?i)(error|fail|fatal|panic|exception|traceback|denied|refused|not found|cannot|can't|no such|undefined|missing|abort|killed|timed out|warning)";
 
 /// Returns the first file that a later run changed and that the `output` of a failed one names: the
 /// failure may be repaired, although nobody ran the command again.

@@ -119,11 +119,15 @@ impl ToolHistory {
         static MESSAGE: LazyLock<Regex> = LazyLock::new(|| compile_expression(COMMIT));
         let mut messages = Vec::new();
         for run in self.runs.iter().rev() {
-            if run.is_commit()
-                && let Some(found) = MESSAGE.captures(&run.call.command)
-            {
-                messages.push(quote_line(&found[1], COMMAND));
+            if !run.is_commit() {
+                continue;
             }
+            let mut messages_of_run = Vec::new();
+            // A command line may commit several times.
+            for found in MESSAGE.captures_iter(&run.call.command) {
+                messages_of_run.push(quote_line(&found[1], COMMAND));
+            }
+            messages.extend(messages_of_run.into_iter().rev());
         }
         messages
     }

@@ -343,6 +343,48 @@ fn a_success_settles_a_failure_and_a_pipe_does_not() {
     );
 }
 
+/// A rerun in a pipe hides its exit code. Once the request is answered, its last line decides.
+#[test]
+fn a_rerun_in_a_pipe_that_ends_well_settles_a_failure_of_an_answered_request() {
+    let blocked = |last_line: &str| {
+        let error = "make: *** [feed] Error 1\n\nCommand exited with code 2";
+        let messages = [
+            user("Build the feed of the ferries."),
+            bash("make feed", Some(error)),
+            edit("feed.py"),
+            called(
+                "",
+                "bash",
+                r#"{"command":"make feed 2>&1 | tail -3"}"#,
+                last_line,
+                false,
+            ),
+            says("The feed is built."),
+            user("Now the map of the piers, please, with their names."),
+            edit("map.svg"),
+        ];
+        section(messages, "### Blocked")
+    };
+    assert_eq!(blocked("62 trips, 75 stops"), "- (none)");
+    for unsure in ["make: *** [feed] Error 1", "feed"] {
+        assert!(blocked(unsure).contains("make feed"), "{unsure}");
+    }
+}
+
+#[test]
+fn each_commit_of_a_command_line_is_listed() {
+    let commits = "git add a && git commit -qm 'Draw the pier' && git add b && git commit -m \"Draw the quay\"";
+    let messages = [
+        user("Draw the pier and the quay."),
+        bash("git commit -qam 'Start'", None),
+        bash(commits, None),
+        says("Three commits."),
+    ];
+    let done = section(messages, "### Done");
+    let listed = "Commits, newest first: \"Draw the quay\", \"Draw the pier\", \"Start\"";
+    assert!(done.contains(listed), "{done}");
+}
+
 #[test]
 fn a_failure_is_taken_up_by_the_next_summary_until_it_is_settled() {
     let refused = Some("npm error code E401\n\nCommand exited with code 1");
