@@ -25,7 +25,7 @@ pub(super) const WORDS: usize = 1_400;
 /// All points of a section.
 pub(super) const SECTION: usize = 800;
 /// All decisions.
-pub(super) const DECISIONS: usize = 1_800;
+pub(super) const DECISIONS: usize = 2_000;
 /// A single point: a remark, an output, a message.
 pub(super) const POINT: usize = 220;
 /// What a decision or a wish refers to: words of the assistant.
