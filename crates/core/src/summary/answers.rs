@@ -68,9 +68,6 @@ pub(super) fn quote_answer(answer: &str, max: usize) -> String {
 /// measured value is there, the middle is left out instead: `Since the index is sorted… is 47 ms`.
 /// The end with the value takes at most half of the space.
 pub(super) fn cut_keeping_value(sentence: &str, max: usize) -> String {
-    /// A sentence that is more than this many times too long is not searched for a value.
-    const MOST_TIMES_TOO_LONG: usize = 4;
-
     let start = cut_line(sentence, max);
     if !start.ends_with('…') {
         return start;
@@ -83,19 +80,47 @@ pub(super) fn cut_keeping_value(sentence: &str, max: usize) -> String {
         return start;
     }
 
-    // The end begins at the first space from which the rest takes no more than half of `max`.
+    let end = short_end(&line, max / 2);
+    if count_measurements(end) == 0 {
+        return start;
+    }
+    join_start_and_end(&line, end, max)
+}
+
+/// Cuts a sentence to one line of about `max` UTF-16 units, in its middle. The end of a question has
+/// what can be chosen: "Shall I keep the list of the… or make a new one?"
+pub(super) fn cut_keeping_end(sentence: &str, max: usize) -> String {
+    let start = cut_line(sentence, max);
+    if !start.ends_with('…') {
+        return start;
+    }
+    let line = one_line(sentence, MOST_TIMES_TOO_LONG * max);
+    if line.ends_with('…') {
+        return start;
+    }
+    join_start_and_end(&line, short_end(&line, max / 2), max)
+}
+
+/// A sentence that is more than this many times too long is only cut at its end.
+const MOST_TIMES_TOO_LONG: usize = 4;
+
+/// Returns the end of a line from the first space on from which it takes at most `max` UTF-16 units.
+fn short_end(line: &str, max: usize) -> &str {
     let mut end_start = line.len();
     for (space, _) in line.rmatch_indices(' ') {
-        if count_utf16(&line[space..]) > max / 2 {
+        if count_utf16(&line[space..]) > max {
             break;
         }
         end_start = space;
     }
-    let end = &line[end_start..];
-    if count_measurements(end) == 0 {
-        return start;
-    }
-    let head = one_line(&line[..end_start], max - count_utf16(end));
+    &line[end_start..]
+}
+
+/// Returns as much of the start of a line as fits before its `end` in `max` UTF-16 units, and the
+/// end.
+fn join_start_and_end(line: &str, end: &str, max: usize) -> String {
+    let before_end = &line[..line.len() - end.len()];
+    let head = one_line(before_end, max.saturating_sub(count_utf16(end)));
     format!("{head}{end}")
 }
 

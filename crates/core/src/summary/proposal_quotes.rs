@@ -1,7 +1,7 @@
 //! How a decision quotes the proposal on which the user decided, with as much around it as a reader
 //! needs to understand it.
 
-use super::answers::cut_keeping_value;
+use super::answers::{cut_keeping_end, cut_keeping_value};
 use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
 use super::list_items::{
     begins_with_item, find_last_list, find_named_items, find_question_items, keep_number,
@@ -197,7 +197,8 @@ impl Proposal<'_> {
         let before = self.sentences[first..self.index].join(" ");
         let room = max.saturating_sub(count_utf16(sentence) + MARKS_AND_SPACE_LEN);
         if before.is_empty() || room < SHORTEST_CONTEXT.min(count_utf16(&before)) {
-            return quote_line(sentence, max);
+            // Without the quotation marks, and not cut again.
+            return quote_line(&cut_keeping_end(sentence, max - 2), max);
         }
         let before = cut_keeping_value(&before, room);
         quote_line(&format!("{before} {sentence}"), max)

@@ -182,6 +182,27 @@ fn an_answer_that_is_cut_keeps_its_value() {
     assert!(before.contains("`8081`"), "{before}");
 }
 
+#[test]
+fn a_long_question_keeps_what_can_be_chosen() {
+    let question = "Shall I keep the list of the harbours as the office sent it in the winter, with all of the old names, the two wrong depths and the piers that were taken down since, or make a new one from the map of the survey, with the names of today?";
+    let messages = vec![
+        user("Bring the list of the harbours up to date."),
+        says(question),
+        user("a new one"),
+        says("It is made."),
+        user("And the piers?"),
+    ];
+    let decisions = decisions(messages);
+    assert!(
+        decisions.contains("Asked \"Shall I keep the list"),
+        "{decisions}"
+    );
+    assert!(
+        decisions.contains("or make a new one from the map"),
+        "{decisions}"
+    );
+}
+
 /// Of an older answer, what it set and found is quoted rather than its first words.
 #[test]
 fn an_older_answer_that_is_cut_keeps_code_and_pairs() {
