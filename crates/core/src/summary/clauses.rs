@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 /// Words that only lead over to those of a wish, up to three of them. `pl` and up to five letters
 /// is `please`, abbreviated or misspelled.
 pub(super) const LEAD_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
-    pl\w{1,5}|can\ (you|we)|could\ (you|we)|(we|you)\ (should|need\ to|have\ to)|let[’']?s|i\ said|for\ now
+    pl\w{1,5}|can\ (you|we)|could\ (you|we)|(we|you)\ (should|need\ to|have\ to)|let[’']?s|i\ said|for\ (now|once)|i[’']d\ rather\ you
     |honestly|really|seriously|maybe|guys|hm+|sorry
     |und|aber|ja|bitte|dann|et|mais|oui|pero|y),?\ ){0,3}";
 

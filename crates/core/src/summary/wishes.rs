@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 /// The words at the start of a clause that forbid or demand something in general. Other clauses are
 /// taken as part of a request that has been dealt with, however emphatic they are.
-const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|without|avoid|stop|quit|keep|leave|hands\ off
+const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|(use|take)\ only|without|avoid|stop|quit|keep|leave|hands\ off
     | (finger|hände)\ weg|kein\w*|lass\w*|behalte?|vermeide|pas\ de|gardez?|laissez?|évitez?|arrêtez?|ne\ \w+\ (pas|plus|rien)
     | sin|deja|evita|mantén|sem|senza|без)\s";
 
@@ -25,15 +25,17 @@ const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (s
     | (\w+\ ){0,5}(never|always)\ (happens|occurs|fails|crashes|appears|breaks|works|stops|starts|ends|finishes|hangs|got|gets|was|were|had|did)\b
     | (\w+\ ){0,3}(never|always)\ \w+ed\ (me|us)\b
     | don['’]?t\ (have|know|remember|think|understand|worry|mind|care)\b
-    | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than)\b)";
+    | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than|is|do|my|in|on|to|as|so|if|go|or|at|an|be|us|me|of|by)\b
+    | (\w+\ ){0,3}(does|do|did|has|have|had|is|was|says|see|sees|found|got)\ nothing\ else|nothing\ else\ (to|is|was|in\ there|comes)\b
+    | only\ .*\bleft\W*$)";
 
 /// `no` and a thing or a quoted word: "no console logs". A bare `no` answers, and says nothing of
 /// later work.
-const NO_THING: &str = r#"no\ ([\w-]{3,}|["“„«]\w)"#;
+const NO_THING: &str = r#"no\ ([\w-]{3,}|\w\w\ \w{3,}|["“„«]\w)"#;
 
 /// What the user wants in general, and what is to stay as it is.
 const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)
-    | want\ (only|no|nothing)\s|(nothing|anything|everything)\ else
+    | (want|need)\ (only|no|nothing)\s|(i|we)\ (really\ )?(do\ not|don['’]?t)\ want\s|(nothing|anything|everything)\ else
     | (everywhere|anywhere|every\ time|each\ time|in\ general|off\ limits|no\ matter\ (what|how|who|which)|the\ better)(\W|$)";
 
 /// What announces that the rest of a sentence holds from now on: "rule: one letter per owner".
@@ -76,7 +78,7 @@ static BINDING: LazyLock<Regex> = LazyLock::new(|| {
 /// Matches a clause that binds later work by its first words, or says what alone is wanted.
 static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
     compile_expression(&format!(
-        r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING}|(never|always|nie|niemals|immer|jamais|toujours|nunca|siempre)\s)
+        r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING}|((they|it|we|you|those|these)\ (should|must|may|can)\ )?(never|always|nie|niemals|immer|jamais|toujours|nunca|siempre)\s)
             | {WANTS}"
     ))
 });
