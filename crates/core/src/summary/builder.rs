@@ -177,7 +177,8 @@ impl SummaryBuilder {
             let turn_before = self.earlier_turns.last();
             self.decisions
                 .add_answer(&proposal, text, turn, turn_before);
-        } else if is_ended && is_put_off(turn, text) {
+        } else if (is_ended || turn.is_passed_over()) && is_put_off(turn, text) {
+            // What has no reply yet can be put off as well: "no wait, later".
             self.decisions.add_deferral(text, turn);
         } else if is_ended && (is_correction(text) || doubts_reply(text, turn.last_words())) {
             let correction = LaterMessage::new(text);

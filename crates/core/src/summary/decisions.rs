@@ -6,7 +6,9 @@ use super::fitting::items_size;
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
 use super::quote::{first_chars, is_narrower, quote_line};
-use super::referents::{ReferentQuotes, is_sequel, points_back, quote_corrected, quote_referents};
+use super::referents::{
+    ReferentQuotes, is_sequel, points_back, quote_corrected, quote_referents, quote_request_of,
+};
 use super::revisions::{LaterMessage, is_trial};
 use super::sections::PUT_OFF_LEAD;
 use super::tool_calls::ToolHistory;
@@ -86,9 +88,14 @@ impl Decisions {
         }
     }
 
-    /// Adds a message that puts off what the reply of a turn is about.
+    /// Adds a message that puts off what the reply of a turn is about or, without a reply, its
+    /// request.
     pub fn add_deferral(&mut self, message: &str, turn: &Turn) {
-        let referents = quote_referents(turn, message);
+        let referents = if turn.last_words().is_empty() {
+            quote_request_of(turn)
+        } else {
+            quote_referents(turn, message)
+        };
         self.add_words(PUT_OFF_LEAD, message, referents, turn.number);
     }
 
@@ -184,7 +191,7 @@ impl Decisions {
     }
 
     /// Whether a decision quotes a message.
-    fn quotes(&self, message: &str) -> bool {
+    pub fn quotes(&self, message: &str) -> bool {
         let quotation = quote_line(message, POINT);
         // A decision may quote more than these words, so the quotation marks are not compared.
         let words = quotation.trim_matches('"');

@@ -45,6 +45,10 @@ impl SummaryBuilder {
     }
 
     fn add_wishes_and_choices_in(&mut self, message: &str) {
+        // "leave it, later" is listed as what was put off.
+        if is_deferral(message) && self.decisions.quotes(message) {
+            return;
+        }
         let prose = prose_of_user(message);
         let wishes = quote_binding_sentences(message, &prose);
         let turn_before = self.earlier_turns.last();

@@ -168,14 +168,14 @@ pub(super) fn quote_corrected(turn: &Turn, message: &str) -> ReferentQuotes {
         return quote_referents(turn, message);
     }
     if is_narrower(message, LONG_REQUEST) {
-        return quote_corrected_request(turn);
+        return quote_request_of(turn);
     }
     ReferentQuotes::default()
 }
 
-/// Quotes the request of the turn that a correction is about, as in ` (on "align the table")`.
+/// Quotes the request of the turn that a message is about, as in ` (on "align the table")`.
 /// Empty if the request is too short to say what that is.
-fn quote_corrected_request(turn: &Turn) -> ReferentQuotes {
+pub(super) fn quote_request_of(turn: &Turn) -> ReferentQuotes {
     if is_narrower(&turn.request, SHORT_REPLY) {
         return ReferentQuotes::default();
     }

@@ -203,6 +203,21 @@ fn a_long_question_keeps_what_can_be_chosen() {
     );
 }
 
+#[test]
+fn a_request_without_a_reply_can_be_put_off() {
+    let messages = vec![
+        user("Erinnerungsmail? Der Kapitän wünscht sich eine am Montag an alle mit Mail"),
+        user("ach ne, lass erstmal. später"),
+        says("Gut, die Mail ist zurückgestellt."),
+        user("Jetzt die Karte der Inseln."),
+    ];
+    let text = summary(None, messages);
+    let put_off =
+        "- The user put off: \"ach ne, lass erstmal. später\" (on \"Erinnerungsmail? Der Kapitän";
+    assert!(text.contains(put_off), "{text}");
+    assert_eq!(below(&text, "## Constraints & Preferences"), ["- (none)"]);
+}
+
 /// Of an older answer, what it set and found is quoted rather than its first words.
 #[test]
 fn an_older_answer_that_is_cut_keeps_code_and_pairs() {
