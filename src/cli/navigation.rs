@@ -403,7 +403,8 @@ impl<'a> PlannedMove<'a> {
     ///
     /// If there is a summarizer, it writes the summary, and the lists are those of the agents.
     /// Otherwise the summary is the built-in one, and its list is shorter. Deleted files are left
-    /// out of that list, because the model would look for them in vain. Its details list them apart.
+    /// out of that list, because the model would look for them in vain. Its details list them
+    /// apart.
     fn make_new_summary(
         &self,
         mut file_ops: FileOps,

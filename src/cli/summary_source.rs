@@ -50,8 +50,8 @@ pub struct SummaryArgs {
     pub hook: HookArgs,
 }
 
-/// Returns the summary to store: `given` by an option, else `from_hook`, else the new one that `make`
-/// returns. A summary without details gets `details`, those of the agent.
+/// Returns the summary to store: `given` by an option, else `from_hook`, else the new one that
+/// `make` returns. A summary without details gets `details`, those of the agent.
 ///
 /// The hook is called even if an option gives the text, because it may cancel the operation, or
 /// choose the cut or the label.

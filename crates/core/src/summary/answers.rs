@@ -87,8 +87,8 @@ pub(super) fn cut_keeping_value(sentence: &str, max: usize) -> String {
     join_start_and_end(&line, end, max)
 }
 
-/// Cuts a sentence to one line of about `max` UTF-16 units, in its middle. The end of a question has
-/// what can be chosen: "Shall I keep the list of the… or make a new one?"
+/// Cuts a sentence to one line of about `max` UTF-16 units, in its middle. The end of a question
+/// has what can be chosen: "Shall I keep the list of the… or make a new one?"
 pub(super) fn cut_keeping_end(sentence: &str, max: usize) -> String {
     let start = cut_line(sentence, max);
     if !start.ends_with('…') {
@@ -104,7 +104,8 @@ pub(super) fn cut_keeping_end(sentence: &str, max: usize) -> String {
 /// A sentence that is more than this many times too long is only cut at its end.
 const MOST_TIMES_TOO_LONG: usize = 4;
 
-/// Returns the end of a line from the first space on from which it takes at most `max` UTF-16 units.
+/// Returns the end of a line from the first space on from which it takes at most `max` UTF-16
+/// units.
 fn short_end(line: &str, max: usize) -> &str {
     let mut end_start = line.len();
     for (space, _) in line.rmatch_indices(' ') {
@@ -187,8 +188,8 @@ enum TooLong {
 }
 
 /// Returns each sentence that is picked, and an empty text for each other one. Those that report
-/// most are picked first, as far as they fit in `room` UTF-16 units. A sentence that reports nothing
-/// is never picked.
+/// most are picked first, as far as they fit in `room` UTF-16 units. A sentence that reports
+/// nothing is never picked.
 fn pick_by_values(sentences: &[&str], room: usize, too_long: TooLong) -> Vec<String> {
     let mut rated = Vec::new();
     for (index, sentence) in sentences.iter().enumerate() {
@@ -218,8 +219,8 @@ fn pick_by_values(sentences: &[&str], room: usize, too_long: TooLong) -> Vec<Str
 }
 
 /// Returns the part of a sentence around its first value or, without one, its first code span, in
-/// at most `max` UTF-16 units: `…the port is `8081`, from board.toml.` Empty if nothing that reports
-/// fits.
+/// at most `max` UTF-16 units: `…the port is `8081`, from board.toml.` Empty if nothing that
+/// reports fits.
 fn cut_to_report(sentence: &str, max: usize) -> String {
     let value = find_measurement(sentence).or_else(|| sentence.find('→'));
     let Some(report_start) = value.or_else(|| sentence.find('`')) else {

@@ -67,8 +67,8 @@ const SHORTEST_CHOICE: usize = 8;
 
 /// Finds the sentences of prose in which the user chooses unasked: "make it 150", "rather the old
 /// map". A question is no choice, and neither is a hope ("should be fine"). A sentence with a word
-/// such as "then" only chooses if it is about what is `open`: the reply before the message, and what
-/// the user refused.
+/// such as "then" only chooses if it is about what is `open`: the reply before the message, and
+/// what the user refused.
 pub(super) fn find_choices(prose: &[&str], open: &str) -> Vec<String> {
     static CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(CHOICES));
     static CONSEQUENCE: LazyLock<Regex> = LazyLock::new(|| compile_expression(CONSEQUENCES));

@@ -179,9 +179,9 @@ impl Decisions {
         }
     }
 
-    /// Drops the decisions of a previous summary that name a path which was removed since, and marks
-    /// the others: their words still say what the user wants. The turn of a decision, and the next,
-    /// may remove the path because of it.
+    /// Drops the decisions of a previous summary that name a path which was removed since, and
+    /// marks the others: their words still say what the user wants. The turn of a decision, and the
+    /// next, may remove the path because of it.
     pub fn judge_removed_paths(&mut self, history: &ToolHistory) {
         self.0.retain_mut(|decision| {
             let removals = history.removals_after(decision.last_turn_for_it());

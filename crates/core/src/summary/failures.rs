@@ -11,7 +11,6 @@ use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
 use super::turns::Turn;
 use super::words::compile_expression;
 use crate::format::format_count;
-use crate::session::outcome::Outcome;
 use regex::Regex;
 use std::collections::vec_deque;
 use std::sync::LazyLock;
@@ -215,18 +214,11 @@ fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) 
     }
 }
 
-/// Whether a step was run again with a hidden exit code, and its last line of output reports no
-/// failure: it most likely passed.
+/// Whether a step was run again with a hidden exit code, and most likely passed.
 fn seems_to_have_passed(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> bool {
-    static FAILURE: LazyLock<Regex> = LazyLock::new(|| compile_expression(FAILS));
     let last = later_runs.rfind(|later| later.repeats_step(step));
-    last.is_some_and(|run| {
-        run.outcome == Outcome::Passed && !run.output.is_empty() && !FAILURE.is_match(&run.output)
-    })
+    last.is_some_and(ToolRun::ends_well)
 }
-
-/// The words of an output that report a failure.
-const FAILS: &str = r"(?i)(error|fail|fatal|panic|exception|traceback|denied|refused|not found|cannot|can't|no such|undefined|missing|abort|killed|timed out|warning)";
 
 /// Returns the first file that a later run changed and that the `output` of a failed one names: the
 /// failure may be repaired, although nobody ran the command again.

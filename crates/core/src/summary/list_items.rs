@@ -59,8 +59,8 @@ fn find_items_named_at_starts<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> 
 }
 
 /// Whether a message begins with the name of an item of the last list in the reply, and does not go
-/// on with it as a word of a sentence: "b, and the lamps", "the first. It is simpler". A letter that
-/// is no word needs no mark: "b for now".
+/// on with it as a word of a sentence: "b, and the lamps", "the first. It is simpler". A letter
+/// that is no word needs no mark: "b for now".
 pub(super) fn begins_with_item(reply: &str, message: &str) -> bool {
     let message = message.trim_start_matches("the ");
     let name = first_word(message);
@@ -92,8 +92,8 @@ fn first_word(text: &str) -> &str {
     words.next().unwrap_or_default()
 }
 
-/// Whether a word is a letter that is no word of a sentence, unlike `a` and `i`; in Spanish, `e`, `o`
-/// and `y` are words, too.
+/// Whether a word is a letter that is no word of a sentence, unlike `a` and `i`; in Spanish, `e`,
+/// `o` and `y` are words, too.
 fn is_bare_letter(word: &str) -> bool {
     let mut letters = word.chars();
     let is_single =

@@ -24,13 +24,14 @@ const MOST_WORDS: usize = 3;
 /// Matches a script that only loads modules, and perhaps prints their version, as an argument of an
 /// interpreter: `python3 -c "import shap"`, `node -e "require('x')"`, `perl -MDBI -e 1`.
 const LOADING_SCRIPTS: &str = r#"(?x)
-    \bpython[0-9.]*\ -c\ ?("(IMPORTS)"|'(IMPORTS)')
-    | \bnode\ (-e|-p)\ ?("(console\.log\()?require\('[^'"]+'\)[.\w)]*;?"|'(console\.log\()?require\("[^'"]+"\)[.\w)]*;?')
-    | \bperl(\ -M[\w:]+)+\ -e\ ?("(print[^";]*)?1?;?"|'(print[^';]*)?1?;?'|1\b)
-    | \bruby(\ -r\ ?[\w/-]+)+\ -e\ ?("(puts[^";]*)?1?;?"|'(puts[^';]*)?1?;?'|1\b)"#;
+    (?-u:\b)python[0-9.]*\ -c\ ?("(IMPORTS)"|'(IMPORTS)')
+    | (?-u:\b)node\ (-e|-p)\ ?("(console\.log\()?require\('[^'"]+'\)[.A-Za-z0-9_)]*;?"|'(console\.log\()?require\("[^'"]+"\)[.A-Za-z0-9_)]*;?')
+    | (?-u:\b)perl(\ -M[A-Za-z0-9_:]+)+\ -e\ ?("(print[^";]*)?1?;?"|'(print[^';]*)?1?;?'|1(?-u:\b))
+    | (?-u:\b)ruby(\ -r\ ?[a-z0-9_/-]+)+\ -e\ ?("(puts[^";]*)?1?;?"|'(puts[^';]*)?1?;?'|1(?-u:\b))"#;
 
 /// The statements of Python in such a script.
-const IMPORTS: &str = r"\s*((import|from)\ [\w.,\ ]+;?\s*)+(print\([\w.,\ ]*\)\s*)?;?\s*";
+const IMPORTS: &str =
+    r"\ *((import|from)\ [A-Za-z0-9_.,\ ]+;?\ *)+(print\([A-Za-z0-9_.,\ ]*\)\ *)?;?\ *";
 
 /// Returns a command line whose scripts that only load modules are replaced by `true`, which does
 /// as little. Their quoted text is not read as a command.

@@ -1,5 +1,6 @@
-//! Prose: lines without code and quotations, and their sentences; of a request, what the user says in own words, in lines and in sentences. Code, logs,
-//! and the mails and reports of others are not the user's words.
+//! Prose: lines without code and quotations, and their sentences; of a request, what the user says
+//! in own words, in lines and in sentences. Code, logs, and the mails and reports of others are not
+//! the user's words.
 
 use super::quote::{is_narrower, strip_marks};
 use super::words::compile_expression;
@@ -15,7 +16,7 @@ const NO_PROSE: &str = r"^(    |[\t>|$#➜❯%]|\s*(```|$))";
 /// between two words: "check the map; keep the names".
 static CODE: LazyLock<Regex> = LazyLock::new(|| {
     compile_expression(
-        r"[{}=\\|<>$]|;(\S|\s*$)|[^\w\s];|:\s*\S+;|\w\(|[^\d\s]:\d|\d:\d\d:\d|^\w*[a-z][A-Z]\w*:",
+        r"[{}=\\|<>$]|;(\S|\s*$)|[\])'`];|:\s*\S+;|\w\(|[^\d\s]:\d|\d:\d\d:\d|^\w*[a-z][A-Z]\w*:",
     )
 });
 

@@ -81,6 +81,14 @@ impl ToolRun {
         is_last_step && (!self.command.hides_last_exit_code || reports_passed_tests(&self.output))
     }
 
+    /// Whether the call passed as far as is known, and its last line has no word of failure.
+    pub fn ends_well(&self) -> bool {
+        static FAILURE: LazyLock<Regex> = LazyLock::new(|| compile_expression(FAILS));
+        self.outcome == Outcome::Passed
+            && !self.output.is_empty()
+            && !FAILURE.is_match(&self.output)
+    }
+
     /// Whether the shell did not find a program. Such a step is not run again: if it was needed,
     /// the program was installed, or another one was run.
     pub fn has_missing_program(&self) -> bool {
@@ -98,6 +106,9 @@ impl ToolRun {
         self.outcome == Outcome::Passed && self.command.hides_exit_code
     }
 }
+
+/// The words of an output that report a failure.
+const FAILS: &str = r"(?i-u)(error|fail|fatal|panic|exception|traceback|denied|refused|not found|cannot|can't|no such|undefined|missing|abort|killed|timed out|warning)";
 
 /// Whether a line reports tests that passed and none that failed, as `36 passed; 0 failed`.
 fn reports_passed_tests(line: &str) -> bool {

@@ -26,12 +26,12 @@ const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (s
     | (\w+\ ){0,3}(never|always)\ \w+ed\ (me|us)\b
     | don['’]?t\ (have|know|remember|think|understand|worry|mind|care)\b
     | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than|is|do|my|in|on|to|as|so|if|go|or|at|an|be|us|me|of|by)\b
-    | (\w+\ ){0,3}(does|do|did|has|have|had|is|was|says|see|sees|found|got)\ nothing\ else|nothing\ else\ (to|is|was|in\ there|comes)\b
+    | ([a-z]+\ ){0,3}(does|do|did|has|have|had|is|was|says|see|sees|found|got)\ nothing\ else|nothing\ else\ (to|is|was|in\ there|comes)\b
     | only\ .*\bleft\W*$)";
 
 /// `no` and a thing or a quoted word: "no console logs". A bare `no` answers, and says nothing of
 /// later work.
-const NO_THING: &str = r#"no\ ([\w-]{3,}|\w\w\ \w{3,}|["“„«]\w)"#;
+const NO_THING: &str = r#"no\ ([\w-]{3,}|[a-z]{2}\ [a-z]{3,}|["“„«]\w)"#;
 
 /// What the user wants in general, and what is to stay as it is.
 const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)
