@@ -115,8 +115,12 @@ impl Turn {
     /// Returns the first message of the request, if another one was added while it was being worked
     /// on.
     pub fn message_before_addition(&self, addition: &str) -> Option<&str> {
-        let (first_message, rest) = self.request.split_once(&format!("\n\n{ADDITION_LEAD}\n"))?;
-        rest.contains(addition).then_some(first_message)
+        let (before, added) = self.request.split_once(&format!("\n\n{ADDITION_LEAD}\n"))?;
+        if !added.contains(addition) {
+            return None;
+        }
+        // An answer may have been added before.
+        before.split(&format!("\n\n{ANSWER_LEAD}\n")).next()
     }
 
     /// Quotes the request on one line of at most `max` UTF-16 units. What the user added to it

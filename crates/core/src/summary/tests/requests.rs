@@ -1297,6 +1297,21 @@ fn a_wish_that_was_added_comes_with_the_request_that_it_was_added_to() {
         section(messages, "## Constraints & Preferences"),
         "- \"no leave it in the drawer, i copy the drawer anyway\" (on \"rename the list, boats.toml\")"
     );
+
+    // The first message of the request, without the answer between the two.
+    let messages = [
+        user("Draw the map of the harbour for the captain."),
+        says("Shall I draw the islands, too?"),
+        user("yes"),
+        look("list.toml"),
+        user("dont touch it, the list is mine"),
+        says("It stays."),
+        user("Now the legend."),
+    ];
+    assert_eq!(
+        section(messages, "## Constraints & Preferences"),
+        "- \"dont touch it, the list is mine\" (on \"Draw the map of the harbour for the captain.\")"
+    );
 }
 
 /// What a timer repeats differs only in times and ids. Requests for two things are two.
