@@ -246,9 +246,10 @@ impl Turn {
         (strip_digits(&self.request), strip_digits(self.last_words()))
     }
 
-    /// Returns the first line of the request without times, dates and ids, in which the requests of
-    /// a timer differ: `[cron:5f0c] Check at 10:30` and `[cron:81ab] Check at 11:00`. A plain
-    /// number is kept, because "row 3" and "row 4" are two requests.
+    /// Returns the first line of the request without times, dates and ids in brackets, in which the
+    /// requests of a timer differ: `[cron:5f0c] Check at 10:30` and `[cron:81ab] Check at 11:00`.
+    /// Other words with digits are kept, because "row 3" and "row 4", or `utf8.md` and `base64.md`,
+    /// are two requests.
     fn request_key(&self) -> String {
         let first_line = self.request.lines().next().unwrap_or_default();
         let words = first_line.split_whitespace();
@@ -257,11 +258,30 @@ impl Turn {
     }
 }
 
-/// Whether a word of a request has digits and is more than a plain number: a time, a date, an id.
+/// Whether a word of a request is a time, a date, or the id that a timer puts in brackets, after
+/// its kind: `[cron:5f0c]`.
 fn is_time_or_id(word: &str) -> bool {
-    let has_digit = word.contains(|c: char| c.is_ascii_digit());
+    if word.starts_with('[') && word.contains(':') {
+        return true;
+    }
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-    has_digit && (word.len() > 4 || word.contains([':', '-', '/', '.']))
+    // A timestamp has a time after its date: `2026-03-02T10:30:00Z`.
+    let date = word.split('T').next().unwrap_or_default();
+    // Letters may follow a time: `10:30am`.
+    let time = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    has_form(date, "0000-00-00") || TIME_FORMS.iter().any(|form| has_form(time, form))
+}
+
+/// The forms of a time. Each `0` is a digit.
+const TIME_FORMS: [&str; 4] = ["0:00", "00:00", "0:00:00", "00:00:00"];
+
+/// Whether a text has the same length as a form, a digit for each of its zeros, and otherwise its
+/// characters.
+fn has_form(text: &str, form: &str) -> bool {
+    let mut pairs = text.bytes().zip(form.bytes());
+    let fits =
+        pairs.all(|(byte, wanted)| byte == wanted || wanted == b'0' && byte.is_ascii_digit());
+    text.len() == form.len() && fits
 }
 
 /// The lines above what was added to a request.

@@ -1327,11 +1327,32 @@ fn requests_that_differ_in_a_plain_number_are_not_one() {
     assert!(text.contains("row 3 of the sign"), "{text}");
     assert!(text.contains("> paint row 4 of the sign red"), "{text}");
 
+    for (first, second) in [
+        (
+            "Translate docs/utf8.md please, all of it",
+            "Translate docs/base64.md please, all of it",
+        ),
+        (
+            "fix crates/core/src/sha1.rs now",
+            "fix crates/core/src/utf16.rs now",
+        ),
+        ("delete the 15000 rows", "delete the 20000 rows"),
+        ("close the issue #12345", "close the issue #12346"),
+        ("look at [HARBOUR-12] again", "look at [HARBOUR-13] again"),
+        ("draw it in a ratio of 3:2", "draw it in a ratio of 4:3"),
+    ] {
+        let messages = [user(first), says("Done."), user(second), says("Done.")];
+        let text = summary(None, messages);
+        let is_quoted = text.contains(&format!("> {second}"));
+        assert!(text.contains(first) && is_quoted, "{text}");
+    }
+
     let mut messages = vec![user("Watch the ferry timetable."), says("I watch it.")];
     for (id, time) in [
         ("5f0c81", "10:30"),
-        ("81ab02", "11:00"),
+        ("81ab02", "9:00am,"),
         ("990132", "2026-03-02"),
+        ("990133", "2026-03-02T10:30:00Z"),
     ] {
         messages.push(user(&format!("[cron:{id}] Check the timetable at {time}")));
         messages.push(says("Nothing new."));
