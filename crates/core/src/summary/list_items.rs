@@ -4,58 +4,93 @@ use super::budget::REMARK;
 use super::one_line::cut_line;
 use super::quote::{count_utf16, is_narrower, quote_line};
 use super::words::compile_expression;
+use foldhash::HashMap;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// Returns the items of a list in the reply that an answer names. A short answer names them by a
-/// number, a letter or a place: "2", "b", "the second". A longer one only by capital letters, "A,
-/// but with the harbours of last year", or where its sentences begin: "2, the captain says so. 3 is
-/// too much".
+/// Returns the items of a list in the reply that an answer names, each once, and at most
+/// [`MOST_NAMED_ITEMS`]. A short answer names them by a number, a letter or a place: "2", "b", "the
+/// second". A longer one only by capital letters, "A, but with the harbours of last year", or where
+/// its sentences begin: "2, the captain says so. 3 is too much".
 pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
-    let mut items = Vec::new();
     // Most words of a longer answer are not names of items: `a` is in most sentences.
     let is_short = is_narrower(answer, REMARK);
+    let mut items = NamedItems::default();
+    let mut item_lines = None;
     for name in answer.split(|c: char| !c.is_alphanumeric()) {
-        if items.len() == MOST_NAMED_ITEMS {
+        if items.found.len() == MOST_NAMED_ITEMS {
             break;
         }
         if !is_short && !name.chars().all(char::is_uppercase) {
             continue;
         }
         let found = match place_in_list(name) {
-            Some(place) => find_items_of_list(reply).into_iter().nth(place),
-            None => find_item(reply, name),
+            Some(place) => {
+                let lines = item_lines.get_or_insert_with(|| find_items_of_list(reply));
+                lines.get(place).copied()
+            }
+            None => items.look_up(reply, name),
         };
-        items.extend(found);
+        items.add(found);
     }
-    if items.is_empty() && !is_short {
+    if items.found.is_empty() && !is_short {
         return find_items_named_at_starts(reply, answer);
     }
-    items
+    items.found
 }
 
 /// Returns the items that the sentences and lines of an answer name by their first words. If there
 /// is a single one, it must be set off: "2, …" names an item, and "2 days" counts.
 fn find_items_named_at_starts<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
-    let mut items = Vec::new();
+    let mut items = NamedItems::default();
     let mut has_set_off = false;
     for sentence in answer.lines().flat_map(|line| line.split(". ")) {
+        if items.found.len() == MOST_NAMED_ITEMS {
+            break;
+        }
         let name = first_word(sentence);
         let is_set_off = is_set_off(sentence, name);
         // `a` and `i` are words, too.
         if !is_set_off && !name.bytes().all(|byte| byte.is_ascii_digit()) {
             continue;
         }
-        if let Some(item) = find_item(reply, name) {
-            items.push(item);
-            has_set_off |= is_set_off;
-        }
+        let found = items.look_up(reply, name);
+        has_set_off |= is_set_off && found.is_some();
+        items.add(found);
     }
-    if items.len() == 1 && !has_set_off {
+    if items.found.len() == 1 && !has_set_off {
         return Vec::new();
     }
-    items.truncate(MOST_NAMED_ITEMS);
-    items
+    items.found
+}
+
+/// The items that an answer names.
+#[derive(Default)]
+struct NamedItems<'r, 'a> {
+    found: Vec<&'r str>,
+    /// The items of the names that were looked up. Each search reads the whole reply, and the lines
+    /// of an answer may be those of a long log, which begin with the same numbers.
+    known: HashMap<&'a str, Option<&'r str>>,
+}
+
+impl<'r, 'a> NamedItems<'r, 'a> {
+    fn look_up(&mut self, reply: &'r str, name: &'a str) -> Option<&'r str> {
+        if !may_name_item(name) {
+            return None;
+        }
+        *self
+            .known
+            .entry(name)
+            .or_insert_with(|| find_item(reply, name))
+    }
+
+    fn add(&mut self, item: Option<&'r str>) {
+        if let Some(item) = item
+            && !self.found.contains(&item)
+        {
+            self.found.push(item);
+        }
+    }
 }
 
 /// Whether a message begins with the name of an item of the last list in the reply, and does not go
@@ -219,11 +254,15 @@ fn is_item(line: &str) -> bool {
     ITEM.is_match(line)
 }
 
+fn may_name_item(name: &str) -> bool {
+    !name.is_empty() && name.len() <= LONGEST_ITEM_NAME
+}
+
 /// Finds the item of a list with this number or letter: the first line that begins with it, as in
 /// `- **b)** drop it`, or else a part of a line: `B) drop it?` in `A) keep it? B) drop it?`. `None`
 /// if `name` is empty, or longer than those of items.
 pub(super) fn find_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
-    if name.is_empty() || name.len() > LONGEST_ITEM_NAME {
+    if !may_name_item(name) {
         return None;
     }
     let item_line = reply.lines().find(|line| {
@@ -244,13 +283,27 @@ fn find_inner_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
             continue;
         }
         let item = reply[start..].lines().next().unwrap_or_default();
-        let next_item = item.find(", (").unwrap_or(item.len());
+        let next_item = find_next_item(item).unwrap_or(item.len());
         let end = match item.find(['?', ';']) {
             // Includes the mark, which is one byte.
             Some(mark) => next_item.min(mark + 1),
             None => next_item,
         };
         return Some(&item[..end]);
+    }
+    None
+}
+
+/// Returns where the comma is before the name of another item: `, (2) both`. Other words may be in
+/// parentheses, too: `A) keep the map, (the large one) of 1990?`
+fn find_next_item(item: &str) -> Option<usize> {
+    const LEAD: &str = ", (";
+    for (comma, _) in item.match_indices(LEAD) {
+        let in_parentheses = &item[comma + LEAD.len()..];
+        let name = first_word(in_parentheses);
+        if may_name_item(name) && in_parentheses[name.len()..].starts_with(')') {
+            return Some(comma);
+        }
     }
     None
 }

@@ -591,6 +591,35 @@ fn items_of_a_list_are_named_by_their_place_or_by_letters() {
         ),
         "{decision}"
     );
+
+    let inner = "Open: A) keep the map, (the large one) of 1990? B) draw it anew?";
+    let decision = asked(inner, "A, the captain likes the paper of it and the frame");
+    assert!(
+        decision.ends_with("; \"A) keep the map, (the large one) of 1990?\""),
+        "{decision}"
+    );
+
+    let list = "Three ways:\n\n1. solid lines\n2. dashed lines\n3. dots\n\nWhich one?";
+    let decision = asked(
+        list,
+        "2, as on the old map of the office. 2 is what the captain knows",
+    );
+    assert_eq!(decision.matches("dashed lines").count(), 1, "{decision}");
+}
+
+/// The time must not grow with the product of both.
+#[test]
+fn a_long_answer_to_a_long_reply_is_read_fast() {
+    let reply = format!(
+        "{}\n\nShall I draw the harbours?",
+        "The old lamp was lit.\n".repeat(5_000)
+    );
+    let mut answer = "yes, the harbours, and here is the log:".to_owned();
+    for number in 0..20_000 {
+        answer.push_str(&format!("\n{} the lamp went on", number % 100));
+    }
+    let messages = [user("Draw the map."), says(&reply), user(&answer)];
+    assert!(section(messages, "## Key Decisions").contains("Shall I draw the harbours?"));
 }
 
 #[test]
