@@ -162,12 +162,31 @@ impl<'t> Assignment<'t> {
             .take_while(|&&byte| byte == b'-')
             .count();
         let name_range = dashed_name.start + dash_count..dashed_name.end;
+        let is_option = dash_count > 0;
+        let Some(operator) = Operator::read(text, &name_range, is_option) else {
+            return Vec::new();
+        };
+        let value_start = syntax::skip_type(text, operator.end);
 
         let mut assignments = Vec::new();
         // An array may begin with a value without quotes.
-        assignments.extend(Assignment::read(text, name_range.clone(), dash_count > 0));
-        if let Some(array_start) = syntax::array_of_name(text, &name_range) {
-            for value_range in syntax::strings_of_array(text, array_start) {
+        if let Some(value) = WrittenValue::read(text, value_start)
+            && (value.is_quoted || !operator.needs_quote)
+        {
+            assignments.push(Assignment {
+                text,
+                name_range: name_range.clone(),
+                value_range: value.range,
+                is_quoted: value.is_quoted,
+                is_compact: operator.is_compact,
+                is_option,
+            });
+        }
+        if text.get(value_start) == Some(&b'[') {
+            for value_range in syntax::strings_of_array(text, value_start + 1) {
+                if is_validation_rule(&text[value_range.clone()]) {
+                    continue;
+                }
                 assignments.push(Assignment {
                     text,
                     name_range: name_range.clone(),
@@ -179,32 +198,6 @@ impl<'t> Assignment<'t> {
             }
         }
         assignments
-    }
-
-    /// Reads the operator and the value after a name: `=` and `x9Qd` in `--token=x9Qd`. `None` if
-    /// nothing is assigned to the name. `is_option` is whether dashes precede the name.
-    fn read(text: &'t [u8], name_range: Range<usize>, is_option: bool) -> Option<Assignment<'t>> {
-        let operator = Operator::read(text, &name_range, is_option)?;
-        let mut value = WrittenValue::read(text, operator.end)?;
-
-        // In a declaration such as `password: str = "…"`, the word after the colon is a type, and
-        // the value comes after it.
-        if !value.is_quoted
-            && let Some(value_start) = syntax::value_start_after_type(text, &value.range)
-        {
-            value = WrittenValue::read(text, value_start)?;
-        }
-        if operator.needs_quote && !value.is_quoted {
-            return None;
-        }
-        Some(Assignment {
-            text,
-            name_range,
-            value_range: value.range,
-            is_quoted: value.is_quoted,
-            is_compact: operator.is_compact,
-            is_option,
-        })
     }
 
     fn name(&self) -> &'t [u8] {
@@ -340,6 +333,27 @@ const SHORTEST_SESSION: usize = 20;
 
 /// The minimum length of the value of a browser session that contains a dash: longer than a UUID.
 const SHORTEST_DASHED_SESSION: usize = 40;
+
+/// Whether an item of an array is a rule that a value must meet: `min:8` in `'password' =>
+/// ['required', 'min:8']`.
+fn is_validation_rule(item: &[u8]) -> bool {
+    const RULES: [&[u8]; 12] = [
+        b"min",
+        b"max",
+        b"size",
+        b"between",
+        b"digits",
+        b"in",
+        b"same",
+        b"different",
+        b"regex",
+        b"not_regex",
+        b"required_if",
+        b"required_with",
+    ];
+    let colon = item.iter().position(|&byte| byte == b':');
+    colon.is_some_and(|colon| RULES.contains(&&item[..colon]))
+}
 
 /// Whether a value has a digit, or a character that is usual neither in words nor in paths.
 fn has_digit_or_sign(value: &[u8]) -> bool {

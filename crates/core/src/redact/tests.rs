@@ -813,6 +813,22 @@ fn each_string_in_the_array_of_a_secret_in_text_is_one() {
         format!("{{'api_key': ['a', '{secret}']}}"),
         format!("api_key=['a', '{secret}']"),
         format!("tool --api_key=[\"a\",\"{secret}\"]"),
+        format!("tool --api_key [\"a\",\"{secret}\"]"),
+        format!("settings[\"api_key\"] = [\"{secret}\"]"),
+        format!("return ['api_key' => ['{secret}']];"),
+        format!("api_key := [\"a\", \"{secret}\"]"),
+        format!("api_key += [\"{secret}\"]"),
+        format!("api_key: list[str] = [\"{secret}\"]"),
+        format!("api_key: [a, '{secret}']"),
+        format!("set(\"api_key\", [\"{secret}\"])"),
+        format!("{{\"name\": \"api_key\", \"value\": [\"a\", \"{secret}\"]}}"),
+        format!("api_key = [b\"a\", b'{secret}']"),
+        format!("api_key = [\n  '{secret}' # of the harbour\n]"),
+        format!("api_key = [{}\"{secret}\"]", "\"a\", ".repeat(50)),
+        format!(
+            "api_key: list[str] = [{}\"{secret}\"]",
+            "\"a\", ".repeat(50)
+        ),
     ] {
         let line = format!(r#"{{"text":{}}}"#, json(&text));
         let (done, secrets) = redacted(&line);
@@ -827,6 +843,13 @@ fn each_string_in_the_array_of_a_secret_in_text_is_one() {
         format!(r#"if token == ["{secret}"]"#),
         format!(r#"token = [row["{secret}"]]"#),
         format!(r#"token = [the word "{secret}"]"#),
+        r#"api_key=['"]?[A-Za-z0-9_-]{20,}['"]?"#.to_owned(),
+        r#"token=['"]([A-Za-z0-9_-]{20,})['"]"#.to_owned(),
+        r#"secret=['"]?(sk_live_[0-9a-zA-Z]{24})['"]?"#.to_owned(),
+        r#"api_key: ["]?([A-Za-z0-9]{20,})["]?"#.to_owned(),
+        r#"api_key => ['"`]([A-Za-z0-9]{20,})['"`]"#.to_owned(),
+        "'password' => ['required', 'min:12', 'max:255', 'regex:/[0-9]/']".to_owned(),
+        format!("see token [1] and token [the \"{secret}\"]"),
         "tokens = ['Hello', 'x86_64', 'utf8mb4_general_ci', '##ing2', 'int32_t']".to_owned(),
         "token = ['LPAREN', 'STRING_2', 'IDENT']\nsecrets = ['OPENAI_API_KEY_2024']".to_owned(),
     ] {
@@ -842,6 +865,8 @@ fn arrays_that_are_not_closed_are_read_fast() {
         r#""api_key":["a b","#,
         r#""api_key":[{"#,
         r#""api_key":[[1,"#,
+        r#""api_key",["a b","#,
+        r#""api_key",[{"api_key",[},"#,
         r#""api_key":["\""#,
         r#"api_key=['",'"',"#,
         "api_key = [ {a = 1}, ",

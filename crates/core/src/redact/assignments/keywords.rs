@@ -2,7 +2,7 @@
 //! search itself reads decoded text, so it finds the value in its own way.
 
 use super::SHORTEST_VALUE;
-use super::syntax::{LONGEST_TYPE, ends_value};
+use super::syntax::{LONGEST_TYPE, ends_value, is_in_type};
 use crate::redact::names::is_name_character;
 
 /// The keywords of assignments in the raw bytes of a line. For each, [`may_be_assigned`] checks the
@@ -96,27 +96,40 @@ fn has_likely_value(after_keyword: &[u8]) -> bool {
     }
 }
 
-/// Whether an array is assigned to the name. Any item of the array may be the secret, however far
-/// behind the name it is. Quotes and white space may be escaped, as in JSON in a string of the
+/// Whether an array may be assigned to the name. Any item of the array may be the secret, however
+/// far behind the name it is. Quotes and white space may be escaped, as in JSON in a string of the
 /// line.
+///
+/// The bracket follows an operator, as in `["name"] = [`, or the word and the second operator of
+/// `name: list[str] = [` and `"name", "value": [`.
 fn begins_array(after_name: &[u8]) -> bool {
-    let Some((b':' | b'=', after_operator)) = skip_quotes_and_space(after_name).split_first()
-    else {
+    let after_separator = skip_separator(after_name);
+    if after_separator.len() == after_name.len() {
         return false;
-    };
-    skip_quotes_and_space(after_operator).starts_with(b"[")
+    }
+    if after_separator.starts_with(b"[") {
+        return true;
+    }
+    let word_end = after_separator.iter().position(|&byte| !is_in_type(byte));
+    match word_end {
+        Some(word_end) if (1..=LONGEST_TYPE).contains(&word_end) => {
+            let after_word = &after_separator[word_end..];
+            let after_second = skip_separator(after_word);
+            let second = &after_word[..after_word.len() - after_second.len()];
+            let has_operator = second.contains(&b'=') || second.contains(&b':');
+            has_operator && after_second.starts_with(b"[")
+        }
+        _ => false,
+    }
 }
 
-/// Skips quotes, white space, and the escapes of both.
-fn skip_quotes_and_space(bytes: &[u8]) -> &[u8] {
+/// Skips closing brackets, operators, quotes, white space, and the escapes of the last two.
+fn skip_separator(bytes: &[u8]) -> &[u8] {
     let mut rest = bytes;
     loop {
         rest = match rest {
             [b'\\', b'n' | b'r' | b't', after @ ..] => after,
-            [
-                b'\\' | b'"' | b'\'' | b' ' | b'\t' | b'\r' | b'\n',
-                after @ ..,
-            ] => after,
+            [byte, after @ ..] if b"\\\"'` \t\r\n)]:=+?->(,".contains(byte) => after,
             _ => return rest,
         };
     }

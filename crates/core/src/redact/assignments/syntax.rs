@@ -145,23 +145,30 @@ fn follows_command(before: &[u8]) -> bool {
 /// The maximum length of the type in a declaration, in bytes.
 pub const LONGEST_TYPE: usize = 30;
 
-/// If `range` is the type in a declaration, such as `str` in `password: str = "…"`, returns the
-/// offset of the value, after `= `. Otherwise `None`.
-pub fn value_start_after_type(text: &[u8], range: &Range<usize>) -> Option<usize> {
-    let word = &text[range.clone()];
-    let is_type_character = |byte: &u8| byte.is_ascii_alphabetic() || b"<>[]&?.".contains(byte);
-    if word.len() > LONGEST_TYPE || !word.iter().all(is_type_character) {
-        return None;
+/// Returns the offset of the value after an operator that ends at `start`. In a declaration such as
+/// `password: str = "…"`, the word after the operator is a type, and the value comes after `= `.
+/// Otherwise returns `start`.
+pub fn skip_type(text: &[u8], start: usize) -> usize {
+    let near = &text[start..text.len().min(start + LONGEST_TYPE + 1)];
+    let type_len = near.iter().take_while(|&&byte| is_in_type(byte)).count();
+    if type_len == 0 || type_len > LONGEST_TYPE {
+        return start;
     }
 
     // Formatted code has one space on each side of the `=`. Another one is allowed before it.
-    let equals = skip_characters(text, range.end, b" ", 2);
-    let has_space_before = equals > range.end;
+    let type_end = start + type_len;
+    let equals = skip_characters(text, type_end, b" ", 2);
+    let has_space_before = equals > type_end;
     if has_space_before && text[equals..].starts_with(b"= ") {
-        Some(equals + b"= ".len())
+        equals + b"= ".len()
     } else {
-        None
+        start
     }
+}
+
+/// Whether a byte may be in the type of a declaration, such as `list[str]`.
+pub fn is_in_type(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || b"<>[]&?.".contains(&byte)
 }
 
 /// A value after an operator.
@@ -205,31 +212,10 @@ impl WrittenValue {
     }
 }
 
-/// Returns the offset after the bracket that opens an array, if the array is assigned to this name:
-/// `"name": [` in JSON, `'name': [` in Python, or `name = [` in TOML. Code without quotes around
-/// `name: [` may be anything.
-pub fn array_of_name(text: &[u8], name: &Range<usize>) -> Option<usize> {
-    let is_key = match text[name.end..] {
-        [quote @ (b'"' | b'\''), ..] => text[..name.start].ends_with(&[quote]),
-        _ => false,
-    };
-    let key_end = if is_key { name.end + 1 } else { name.end };
-    let operator = skip_space(text, key_end);
-    match text.get(operator) {
-        Some(b':') if is_key => {}
-        Some(b'=') => {}
-        _ => return None,
-    }
-    let bracket = skip_space(text, operator + 1);
-    if text.get(bracket) != Some(&b'[') {
-        return None;
-    }
-    Some(bracket + 1)
-}
-
-/// The maximum depth of objects in an array; reading stops at a deeper one. The array of each key
-/// is read for itself, so without a limit, `"api_key":[{` repeated would take quadratic time.
-const MOST_NESTED_OBJECTS: usize = 8;
+/// The maximum depth of objects in an array, and of arrays; reading stops at a deeper one. The array
+/// of each key is read for itself, so without a limit, `"api_key":[{` or `"api_key",["a",` repeated
+/// would take quadratic time.
+const MOST_NESTED: usize = 8;
 
 /// Returns the ranges between the quotes of the strings in an array, and in the arrays in it, given
 /// the offset after its opening bracket. Strings with white space or an escape, or that are too
@@ -237,8 +223,9 @@ const MOST_NESTED_OBJECTS: usize = 8;
 /// read for the keys of the object, if they name secrets.
 ///
 /// The reading ends at a string that is not closed, and at what is no part of an array: a comment,
-/// or an item right after another one, as in `[row["x9Qd"]]` and `[b"x9Qd"]`. This is code or
-/// prose.
+/// or an item right after another one, as in `[row["x9Qd"]]`. This is code or prose. It also ends
+/// at the string of a regular expression, which most often begins or ends with a bracket of its
+/// own: `['"](x9Qd)['"]`.
 pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
     let mut strings = Vec::new();
     let mut array_depth = 1;
@@ -249,6 +236,25 @@ pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
         && let Some(&byte) = text.get(at)
     {
         let is_in_object = object_depth > 0;
+        if (is_in_object || is_item_due)
+            && let Some(quote_at) = opening_quote(text, at)
+        {
+            let Some(string_end) = end_of_string(text, quote_at) else {
+                break;
+            };
+            if !is_in_object {
+                if !is_item(text, quote_at + 1..string_end) {
+                    break;
+                }
+                if let Some(value) = WrittenValue::read(text, at) {
+                    strings.push(value.range);
+                }
+            }
+            is_item_due = false;
+            at = string_end;
+            continue;
+        }
+
         let mut next = at + 1;
         match byte {
             b' ' | b'\t' | b'\r' | b'\n' => {}
@@ -263,18 +269,8 @@ pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
                 is_item_due = false;
             }
             _ if !is_in_object && !is_item_due => break,
-            b'[' => array_depth += 1,
-            b'{' if object_depth < MOST_NESTED_OBJECTS => object_depth += 1,
-            b'"' | b'\'' => {
-                let Some(string_end) = end_of_string(text, at) else {
-                    break;
-                };
-                if !is_in_object && let Some(value) = WrittenValue::read(text, at) {
-                    strings.push(value.range);
-                }
-                next = string_end;
-                is_item_due = false;
-            }
+            b'[' if array_depth < MOST_NESTED => array_depth += 1,
+            b'{' if object_depth < MOST_NESTED => object_depth += 1,
             _ if is_in_scalar(byte) => {
                 let more = text[next..].iter().take_while(|&&byte| is_in_scalar(byte));
                 next += more.count();
@@ -285,6 +281,30 @@ pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
         at = next;
     }
     strings
+}
+
+/// Returns the offset of the quote of the string that begins at an offset, perhaps after a prefix:
+/// `"…"`, or `b"…"` in Python.
+fn opening_quote(text: &[u8], start: usize) -> Option<usize> {
+    match text[start..] {
+        [b'"' | b'\'', ..] => Some(start),
+        [b'b' | b'f' | b'r' | b'u', b'"' | b'\'', ..] => Some(start + 1),
+        _ => None,
+    }
+}
+
+/// Whether a string is an item of an array, not a part of a regular expression. `content` ends after
+/// the closing quote. Another item, a comment or the end must follow. In `["]x9Qd["]`, the string
+/// begins with the bracket that closes a class of characters.
+fn is_item(text: &[u8], content: Range<usize>) -> bool {
+    let after_string = content.end;
+    let follower = skip_space(text, after_string);
+    let ends_item = match text.get(follower) {
+        None | Some(b',' | b']') => true,
+        Some(b'#' | b'/') => follower > after_string,
+        Some(_) => false,
+    };
+    ends_item && text[content.start] != b']'
 }
 
 /// Whether a byte may be in a number or a word, such as `-1.5e3`, `null` and `False`.
