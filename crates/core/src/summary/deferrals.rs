@@ -69,10 +69,9 @@ const LAST_WORDS: [&str; 22] = [
     " потом ",
 ];
 
-/// The words with which a clause puts something off if it has little else: "the test is not yet
-/// green" reports a state, and "eine Stunde später fahren" changes a time.
-const SHORT_DEFERRALS: [&str; 6] = [
-    " not yet ",
+/// The words for "later" in other languages. They put something off in a clause that has little
+/// else, or that ends with them: "eine Stunde später fahren" changes a time.
+const LATER: [&str; 5] = [
     " später ",
     " plus tard ",
     " más tarde ",
@@ -80,8 +79,21 @@ const SHORT_DEFERRALS: [&str; 6] = [
     " позже ",
 ];
 
-/// The maximum number of words in a clause with one of these.
+/// The maximum number of words in a clause with one of these, or with "not yet": "the test is not
+/// yet green" reports a state.
 const SHORT_CLAUSE: usize = 3;
+
+/// The maximum number of words in a clause that ends with a word of [`LATER`]: "das machen wir
+/// später".
+const SHORT_SENTENCE: usize = 6;
+
+/// Words of time before a word of [`LATER`], which then compares times.
+const TIMES_BEFORE_LATER: [&str; 35] = [
+    "sekunde", "sekunden", "minute", "minuten", "stunde", "stunden", "tag", "tage", "woche",
+    "wochen", "monat", "monate", "jahr", "jahre", "seconde", "secondes", "minutes", "heure",
+    "heures", "jour", "jours", "semaine", "semaines", "mois", "an", "ans", "segundo", "segundos",
+    "minuto", "minutos", "hora", "horas", "día", "días", "ora",
+];
 
 /// The same in scripts without spaces between words, and in Arabic, whose words take prefixes.
 const UNSPACED_DEFERRALS: [&str; 13] = [
@@ -143,25 +155,72 @@ fn is_deferring_clause(clause: &str) -> bool {
     if has_last_words && !compares_times(&words) {
         return true;
     }
-    let has_short_words = SHORT_DEFERRALS.iter().any(|phrase| spaced.contains(phrase));
     // "not yet fixed" reports a state.
-    let is_state = spaced.contains(" not yet ") && !spaced.ends_with(" not yet ");
-    words.len() <= SHORT_CLAUSE && has_short_words && !is_state
+    let ends_in_not_yet = spaced.ends_with(" not yet ");
+    let has_later = LATER.iter().any(|phrase| spaced.contains(phrase));
+    if words.len() <= SHORT_CLAUSE {
+        return ends_in_not_yet || has_later;
+    }
+    words.len() <= SHORT_SENTENCE && ends_with_later(&spaced)
 }
 
-/// Whether "later" at the end of a clause compares times: "a second later", "it starts later". In
-/// "draw the harbours later", an article shows that the word before it is no verb.
-fn compares_times(words: &[&str]) -> bool {
-    const TIMES: [&str; 8] = [
-        "second", "minute", "hour", "day", "week", "month", "year", "bit",
-    ];
-    const BEFORE_NOUNS: [&str; 8] = ["the", "these", "those", "all", "my", "our", "your", "other"];
-
-    let [.., before_last, last, "later"] = words else {
+/// Whether a clause, between spaces, ends with a word of [`LATER`] that no word of time precedes.
+fn ends_with_later(spaced: &str) -> bool {
+    let mut phrases = LATER.iter();
+    let Some(before) = phrases.find_map(|phrase| spaced.strip_suffix(phrase)) else {
         return false;
     };
-    let may_be_verb = last.ends_with('s') && *last != "this" && !BEFORE_NOUNS.contains(before_last);
-    may_be_verb || TIMES.contains(last)
+    let word_before = before.rsplit(' ').next().unwrap_or_default();
+    !TIMES_BEFORE_LATER.contains(&word_before)
+}
+
+/// Whether "later" at the end of a clause compares times: "a second later", "it starts later". A
+/// noun before it is what is put off: "draw the harbours later", "add unit tests later".
+fn compares_times(words: &[&str]) -> bool {
+    const TIMES: [&str; 9] = [
+        "second", "minute", "moment", "hour", "day", "week", "month", "year", "bit",
+    ];
+    let [.., last, "later"] = words else {
+        return false;
+    };
+    let singular = last.strip_suffix('s').unwrap_or(last);
+    TIMES.contains(&singular) || is_verb_at_end(&words[..words.len() - 1])
+}
+
+/// Whether the last word is a verb in the third person, as in "it starts", not a noun in the plural.
+/// It is a verb after a subject, and in a few words that request nothing.
+fn is_verb_at_end(words: &[&str]) -> bool {
+    const BEFORE_NOUNS: [&str; 8] = ["the", "these", "those", "all", "my", "our", "your", "other"];
+    const SUBJECTS: [&str; 6] = ["it", "they", "that", "this", "he", "she"];
+    const ARTICLES: [&str; 5] = ["the", "a", "an", "my", "our"];
+    const REQUESTS: [&str; 11] = [
+        "add", "check", "do", "draw", "fix", "make", "run", "test", "update", "write", "more",
+    ];
+    /// The most words of a clause such as "CI starts".
+    const SHORT: usize = 2;
+
+    // "too: starts later"
+    let mut clauses = words.rsplit(|word| word.ends_with(':'));
+    let clause = clauses.next().unwrap_or_default();
+    let Some((last, before)) = clause.split_last() else {
+        return false;
+    };
+    if !last.ends_with('s') || *last == "this" {
+        return false;
+    }
+    let [first, ..] = before else {
+        // The clause is the verb alone.
+        return true;
+    };
+    if before
+        .last()
+        .is_some_and(|word| BEFORE_NOUNS.contains(word))
+    {
+        return false;
+    }
+    let has_subject = ARTICLES.contains(first) || before.iter().any(|word| SUBJECTS.contains(word));
+    let is_short = clause.len() <= SHORT && !REQUESTS.contains(first);
+    has_subject || is_short
 }
 
 /// Whether the user puts off what a turn reports. If the assistant asked for something that only
@@ -230,6 +289,23 @@ mod tests {
             ("leave it as it is for now", true),
             ("let's do this later", true),
             ("draw the harbours later", true),
+            ("add the unit tests later", true),
+            ("write tests later", true),
+            ("more colours later", true),
+            ("das machen wir später", true),
+            ("die Legende zeichnen wir später", true),
+            ("lo hacemos más tarde", true),
+            ("on fera ça plus tard", true),
+            ("the ferry leaves two seconds later", false),
+            ("the ferry leaves later", false),
+            ("CI starts later", false),
+            ("i think it starts later", false),
+            ("die Fähre fährt eine Stunde später", false),
+            ("le ferry part une heure plus tard", false),
+            (
+                "der Test läuft jetzt eine Weile, aber nur auf den später gebauten",
+                false,
+            ),
             ("make test is not yet green, go on", false),
             ("still red, not yet fixed", false),
             ("the export should not yet contain the harbours", false),
