@@ -83,25 +83,88 @@ const CHANGES: [&str; 8] = [
 /// Whether a later turn replaces the value that an earlier one set: requests and replies name the
 /// same, and count it otherwise. What is counted is no name: "3 tests for the gauge" and "5 tests
 /// for the clock" are two things. So whatever the later request names must be in the earlier turn.
+/// If both requests name nothing, what they count is the name: "run 3 workers", "run 5 workers".
 pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
     if !may_set_value(&later.request) || !may_set_value(&earlier.request) {
         return false;
     }
     let later_request = later.request.to_lowercase();
+    let earlier_request = earlier.request.to_lowercase();
+    if adds_or_removes(&later_request) {
+        return false;
+    }
     let texts = [later, earlier].map(|turn| format!("{} {}", turn.request, turn.last_words()));
     let [later, earlier] = texts.map(|text| text.to_lowercase());
     let counts = find_counts(&later);
     let is_counted = |word: &str| counts.iter().any(|(_, counted)| *counted == word);
-    let is_name = |word: &&str| !UNITS.contains(word) && !is_counted(word);
+    let is_name =
+        |word: &&str| !UNITS.contains(word) && !CHANGES.contains(word) && !is_counted(word);
 
     let earlier_names: HashSet<&str> = naming_words(&earlier).collect();
-    let mut own_names = naming_words(&later_request).filter(is_name);
-    let names_other =
-        own_names.any(|name| !CHANGES.contains(&name) && !earlier_names.contains(name));
+    let own_names: Vec<&str> = naming_words(counting_clauses(&later_request))
+        .filter(is_name)
+        .collect();
+    if own_names.iter().any(|name| !earlier_names.contains(name)) {
+        return false;
+    }
+    let is_bare_count = own_names.is_empty()
+        && !adds_or_removes(&earlier_request)
+        && naming_words(&earlier_request).find(is_name).is_none()
+        && counts_things_otherwise(&later_request, &earlier_request);
     let mut names = naming_words(&later).filter(is_name);
-    !names_other
-        && names.any(|name| earlier_names.contains(name))
-        && counts_otherwise(&later, &earlier)
+    let names_same = names.any(|name| earlier_names.contains(name));
+    is_bare_count || names_same && counts_otherwise(&later, &earlier)
+}
+
+/// Whether a request begins with a word by which it adds or removes what it counts: "add 3 tests"
+/// and "add 5 tests" make 8.
+fn adds_or_removes(lower_request: &str) -> bool {
+    const LEADS: [&str; 5] = ["please", "now", "then", "and", "also"];
+    const WORDS: [&str; 12] = [
+        "add", "append", "create", "delete", "download", "import", "insert", "remove", "rename",
+        "send", "upload", "write",
+    ];
+    let mut words = words_and_numbers(lower_request);
+    let first_word = words.find(|word| !LEADS.contains(word));
+    first_word.is_some_and(|word| WORDS.contains(&word))
+}
+
+/// Whether two requests have a different number of the same things. A unit is no thing.
+fn counts_things_otherwise(later: &str, earlier: &str) -> bool {
+    let later_things = find_counts_of_things(later);
+    let mut earlier_things = find_counts_of_things(earlier).into_iter();
+    earlier_things.any(|(number, thing)| {
+        let mut same_things = later_things.iter().filter(|(_, other)| *other == thing);
+        same_things.any(|(other_number, _)| *other_number != number)
+    })
+}
+
+/// Returns the counts of [`find_counts`] that are not of a unit.
+fn find_counts_of_things(lower: &str) -> Vec<(&str, &str)> {
+    let mut counts = find_counts(lower);
+    counts.retain(|(_, counted)| !UNITS.contains(counted) && !SHORT_UNITS.contains(counted));
+    counts
+}
+
+/// Returns the part of a request in which what it counts is named: its clauses up to that of its
+/// first number, and one after it that restricts it. In "the timeout to 45 seconds, users
+/// complained", the end gives a reason; in "45 seconds, for the lamp", it names the thing.
+fn counting_clauses(request: &str) -> &str {
+    const RESTRICTIONS: [&str; 8] = ["for", "of", "in", "on", "at", "für", "pour", "para"];
+
+    let Some(number_start) = request.find(|c: char| c.is_ascii_digit()) else {
+        return request;
+    };
+    for (mark_start, mark) in request.match_indices([',', ';', '.']) {
+        let after_mark = &request[mark_start + mark.len()..];
+        // The dot of `2.5` ends no clause.
+        let is_mark = after_mark.starts_with(' ');
+        let next_word = after_mark.split_whitespace().next().unwrap_or_default();
+        if mark_start > number_start && is_mark && !RESTRICTIONS.contains(&next_word) {
+            return &request[..mark_start];
+        }
+    }
+    request
 }
 
 /// Whether a message repeats a number and, within a few words, finds it too small or too large: "45
@@ -214,6 +277,39 @@ mod tests {
                 turn("Add 3 tests for the harbour gauge.", "Added 3 tests."),
                 turn("change that to 5 tests for the gauge", "It has 5 tests."),
                 true,
+            ),
+            (
+                turn("run 3 workers", "3 of them run."),
+                turn("run 5 workers", "5 of them run."),
+                true,
+            ),
+            (
+                turn("the timeout: 30 seconds", "It is 30 seconds."),
+                turn(
+                    "the timeout to 45 seconds, users complained",
+                    "It is 45 seconds.",
+                ),
+                true,
+            ),
+            (
+                turn("the timeout: 30 seconds", "It is 30 seconds."),
+                turn("45 seconds, for the lantern", "It is 45 seconds."),
+                false,
+            ),
+            (
+                turn("run 3 workers for the harbour", "3 of them run."),
+                turn("run 5 workers", "5 of them run."),
+                false,
+            ),
+            (
+                turn("add 3 tests", "They are added."),
+                turn("add 5 tests", "They are added."),
+                false,
+            ),
+            (
+                turn("wait 30 seconds", "Done."),
+                turn("wait 45 seconds", "Done."),
+                false,
             ),
         ] {
             let request = &later.request;
