@@ -131,9 +131,9 @@ impl ToolHistory {
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and one of
     /// these holds: the last words of its turn mention it; the user remarked on it; its turn is the
     /// current one, and has no answer yet; or no other work followed. A program that was missing in
-    /// an earlier turn was installed or replaced, unless the reply speaks of it, and no command
-    /// passed before that reply. Any other failure may be over, so little or nothing of its output
-    /// is quoted.
+    /// an earlier turn was installed or replaced, unless the reply speaks of it, and no command with
+    /// the same arguments passed in that turn. Any other failure may be over, so little or nothing
+    /// of its output is quoted.
     fn describe_failure(
         &self,
         run: &ToolRun,
@@ -155,7 +155,8 @@ impl ToolHistory {
         let is_known_open = is_mentioned || is_remarked_on || is_turn_unanswered || is_last_work;
         let is_replaced = run.has_missing_program()
             && !is_of_current_turn
-            && (passed_in_turn(run, later_runs.clone()) || !is_mentioned && !is_reported);
+            && (is_replaced_in_turn(run, step, later_runs.clone())
+                || !is_mentioned && !is_reported);
         let is_open = is_recent && is_known_open && !is_replaced;
 
         let call = describe_call(&run.call);
@@ -184,12 +185,18 @@ impl ToolHistory {
     }
 }
 
-/// Whether one of the `later_runs` is a command that passed in the turn of a run, and does more
-/// than look: it may have replaced what failed.
-fn passed_in_turn(run: &ToolRun, mut later_runs: vec_deque::Iter<ToolRun>) -> bool {
+/// Whether one of the `later_runs` is a command that passed in the turn of a run, and did what its
+/// failed `step` was to do by another program.
+fn is_replaced_in_turn(
+    run: &ToolRun,
+    step: &CommandStep,
+    mut later_runs: vec_deque::Iter<ToolRun>,
+) -> bool {
     later_runs.any(|later| {
-        let is_work = !later.command.is_read_only && !later.changes_file();
-        later.turn_number == run.turn_number && later.is_passed() && is_work
+        let mut steps = later.command.steps.iter();
+        later.turn_number == run.turn_number
+            && later.is_passed()
+            && steps.any(|own| own.replaces(step))
     })
 }
 
@@ -244,8 +251,8 @@ const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ 
 const REPLACES: &str = r"(?ix)(^|\W)(instead|stattdessen|à\ la\ place|en\ su\ lugar)(\W|$)";
 
 /// The words with which a user has what failed repaired, or something not done: "fix it instead",
-/// "instead of only explaining it".
-const REPAIRS: &str = r"(?ix)(^|\W)(fix|fixes|fixing|repair|repairing|solve|solving|mend|mending|instead\ of
+/// "instead of only explaining it". In "plain lines instead of smooth ones", something else is done.
+const REPAIRS: &str = r"(?ix)(^|\W)(fix|fixes|fixing|repair|repairing|solve|solving|mend|mending|instead\ of\ ((only|just)\ )?\w+ing
     | reparier|repariere|repariert|reparieren|behebe|beheben|corrige|corriger|répare|réparer|arregla)(\W|$)";
 
 /// Whether a message gives up what failed, or has it done in another way.

@@ -27,21 +27,22 @@ impl<'t> Reaction<'t> {
 }
 
 /// The words with which a user reports that what failed works now. "fixed" and "working" may also
-/// be what is wanted, or describe a thing ("fixed positions"), so they need a verb, or the start.
+/// be what is wanted, or describe a thing ("fixed positions") or a person ("working from home"). So
+/// a verb or the start must precede them, and none but a few words may follow them.
 const WORKS: &str = r"(?ix)(^|\W)(
     works | work\ (now|again|fine|well) | (do|does|they|both|all)\ work
-    | (is|are|was|were|been|s|re|now|all|everything)\ ((now|all|finally|already|again)\ )?(fixed|working)
-    | (i|we|have|ve)\ ((just|now|already)\ )?fixed
+    | (i|we)\ ((just|now|already)\ )?fixed
     | läuft|geht|klappt|funktioniert|marche|fonctionne|funciona|funziona|работает)(\W|$)
-    | ^\W*fixed(\W*$|\W+(it|that|this|them|the|now|by|in|here|already|for)(\W|$))
-    | ^\W*working(\W*$|\W+(now|again|fine|well)(\W|$))";
+    | ((^|\W)(is|are|was|were|been|have|ve|s|re|now|all|everything)\ ((just|now|all|finally|already|again)\ )?|^\W*)
+      ( fixed(\W*$|\W+(it|that|this|them|the|those|my|our|all|both|now|again|too|by|in|here|already|for)(\W|$))
+      | working(\W*$|\W+(now|again|fine|well|too|here|locally|properly|correctly|as|for\ me)(\W|$)))";
 
 /// The words with which such a report is denied, or with which it is a demand. "make" alone may be
 /// the program: "make test works now".
 const DENIES: &str = r"(?ix)(^|\W)(not?|never|nothing|don[’']?t|doesn[’']?t|isn[’']?t|won[’']?t|still|nicht|nie|kein|noch
     | pas|toujours|non|ancora|todavía|sigue|не|if|when|wenn|si|once
     | please|should|must|shall|would|could|keep|get|want|wants|need|needs|ensure|until|whether|how|what|so\ that
-    | make\ (it|sure|that|this|them|the|everything|all) | working\ on\ (it|that|this|them|the)
+    | make\ (it|sure|that|this|them|the|everything|all)
     | bitte|dass|damit|bis|soll|sollte|muss|wie|que|pour|comment|cómo|come|чтобы)(\W|$)|\?";
 
 /// Whether the first sentence of a message reports that something works.

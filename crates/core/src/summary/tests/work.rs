@@ -104,6 +104,9 @@ fn a_failure_is_over_if_tests_pass_or_the_user_says_that_it_works() {
         "the timer is now working",
         "läuft jetzt",
         "ça marche",
+        "we have fixed the timer",
+        "all fixed now",
+        "is working again",
     ] {
         assert_eq!(blocked(failing, works), "- (none)", "{works}");
     }
@@ -122,6 +125,11 @@ fn a_failure_is_over_if_tests_pass_or_the_user_says_that_it_works() {
         "change the timer so that it works",
         "fixed widths for the columns",
         "nothing works",
+        "we are working on a fix, go on with the page",
+        "the captain is working from home today",
+        "the columns have fixed widths",
+        "all fixed costs go into the table",
+        "we have fixed costs, too",
         "mach bitte dass es läuft",
     ] {
         assert!(blocked(failing, fails).contains("cargo test"), "{fails}");
@@ -180,16 +188,23 @@ fn a_missing_program_that_was_reported_is_a_blocker() {
             "kubectl is missing, so the map is not deployed. Please install kubectl.",
         ),
     ] {
-        let messages = [
-            user("Deploy the map."),
-            bash(command, Some(missing)),
-            says(reply),
-            user("Draw the pier, in blue."),
-            bash("python draw.py", None),
-            says("The pier is drawn."),
-        ];
-        let blocked = section(messages, "### Blocked");
-        assert!(blocked.contains(command), "{blocked}");
+        let blocked_after = |command_between: &str| {
+            let messages = [
+                user("Deploy the map."),
+                bash(command, Some(missing)),
+                bash(command_between, None),
+                says(reply),
+                user("Draw the pier, in blue."),
+                bash("python draw.py", None),
+                says("The pier is drawn."),
+            ];
+            section(messages, "### Blocked")
+        };
+        for command_between in ["ls maps", "git commit -m map"] {
+            let blocked = blocked_after(command_between);
+            assert!(blocked.contains(command), "{blocked}");
+        }
+        assert_eq!(blocked_after(command), "- (none)");
     }
 }
 
@@ -716,6 +731,7 @@ fn a_failure_that_the_user_gave_up_is_not_listed() {
         "never mind",
         "skip that, plain lines are enough",
         "draw the lines with rulers instead",
+        "use plain lines instead of smooth ones",
     ] {
         assert_eq!(after(given_up), "- (none)", "{given_up}");
     }
