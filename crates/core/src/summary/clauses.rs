@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 /// is `please`, abbreviated or misspelled.
 pub(super) const LEAD_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
     pl[a-z]{1,5}|can\ (you|we)|could\ (you|we)|(we|you)\ (should|need\ to|have\ to)|let[’']?s|i\ said|for\ (now|once)|i[’']d\ rather\ you
-    |honestly|really|seriously|maybe|guys|hm+|sorry
+    |honestly|really|seriously|maybe|guys|hm+|sorry|warning|careful|attention|important|remember|achtung|vorsicht|wichtig
     |und|aber|ja|bitte|dann|et|mais|oui|pero|y),?\ ){0,3}";
 
 /// The words with which a clause has the assistant look, or do something at once. `check with`

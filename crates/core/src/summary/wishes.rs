@@ -24,7 +24,8 @@ const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (s
     | only\ (the|one|two|a|my|our|some|\d+)\ .*\b(happens?|occurs?|fails?|crash(es)?|appears?|breaks?|works?|was|were|got|had)(\W|$)
     | (\w+\ ){0,5}(never|always)\ (happens|occurs|fails|crashes|appears|breaks|works|stops|starts|ends|finishes|hangs|got|gets|was|were|had|did)\b
     | (\w+\ ){0,3}(never|always)\ \w+ed\ (me|us)\b
-    | don['’]?t\ (have|know|remember|think|understand|worry|mind|care)\b
+    | don['’]?t\ (know|remember|think|understand|worry|mind|care)\b
+    | don['’]?t\ have\ (it|that|any|one|them|the|a|time|access)(\ \w+){0,2}\W*$
     | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than|is|do|my|in|on|to|as|so|if|go|or|at|an|be|us|me|of|by)\b
     | ([a-z]+\ ){0,3}(does|do|did|has|have|had|is|was|says|see|sees|found|got)\ nothing\ else|nothing\ else\ (to|is|was|in\ there|comes)\b
     | only\ .*\bleft\W*$)";
@@ -147,13 +148,23 @@ const SHORT_WISH: usize = 9;
 
 /// Whether a sentence is a line of a program's output that the user pasted: it begins with the kind
 /// of message, as in `fatal: You must always set user.email` and `npm ERR! never run it with sudo`.
+/// Users warn, too: "Warning: never touch the charts". Without a colon, the kind is in capitals, as
+/// in `ERROR You must not`: "Error Messages" are a thing.
 fn is_diagnostic(sentence: &str) -> bool {
     static KIND: LazyLock<Regex> = LazyLock::new(|| {
         compile_expression(
-            r"(?ix)^\W*(npm\ )?(fatal|error|err!|warning|panic|exception|traceback)(:|!|\[|\ (?-i:[A-Z]))",
+            r"(?x)^\W*((?i:npm\ )?(?i:fatal|error|err!|warning|panic|exception|traceback)[:!\[]
+                | (npm\ )?(FATAL|ERROR|WARNING|PANIC)\ [A-Z])",
         )
     });
-    KIND.is_match(sentence)
+    static WARNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(r"(?i)^\W*warning\W+"));
+    if !KIND.is_match(sentence) {
+        return false;
+    }
+    match WARNING.find(sentence) {
+        Some(kind) => !DIRECTIVE.is_match(&sentence[kind.end()..]),
+        None => true,
+    }
 }
 
 /// Whether a wish forbids or demands something in general, wherever it stands: "never", "always".
@@ -183,5 +194,18 @@ fn is_binding(clause: &Clause) -> bool {
         Joint::ButOfStatement => UNMISTAKABLE.is_match(clause.text),
         Joint::AndOfStatement => false,
     };
-    has_words && !EXCEPTION.is_match(clause.text)
+    has_words && (!EXCEPTION.is_match(clause.text) || is_rule(clause.text))
+}
+
+/// Whether a clause says of each thing of a kind how it always begins or ends, and reports no
+/// failure: "a commit subject always starts with the module name".
+fn is_rule(clause: &str) -> bool {
+    static RULE: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(
+            r"(?i)^(a|an|each|every|any) .*(always|never) (starts|begins|ends) (with|in) ",
+        )
+    });
+    static FAILURE: LazyLock<Regex> =
+        LazyLock::new(|| compile_expression(r"(?i)error|fail|crash|timeout|exception|panic"));
+    RULE.is_match(clause) && !FAILURE.is_match(clause)
 }

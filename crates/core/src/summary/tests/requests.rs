@@ -1095,6 +1095,9 @@ fn what_was_observed_is_no_wish() {
         "the backup of the charts never got tested.",
         "yeah gauge 7 always bugged me.",
         "dont have it, the office only keeps 30 days",
+        "don't have the key here",
+        "it always starts with the old palette",
+        "a build always ends with a timeout",
     ] {
         assert_eq!(wishes_in(text), Vec::<String>::new(), "{text}");
     }
@@ -1102,6 +1105,8 @@ fn what_was_observed_is_no_wish() {
         "the horn never sounds at night",
         "the list is always sorted",
         "don't have the horn sound at night, never",
+        "Don't have more than 80 columns in a line",
+        "a commit subject always starts with the module name",
     ] {
         assert_eq!(wishes_in(text).len(), 1, "{text}");
     }
@@ -1125,6 +1130,7 @@ fn what_is_meant_for_the_moment_is_no_wish() {
         "And two decimals everywhere, please.",
         "and pls dont touch the tables, the harbour master keeps those",
         "find out why. dont touch the archive, there is a copy",
+        "look at the map. never use any red in the legend",
     ] {
         assert_eq!(wishes_in(text).len(), 1, "{text}");
     }
@@ -1379,6 +1385,11 @@ fn short_wishes_are_listed_and_lines_of_errors_are_not() {
         "no frames",
         "dont use bold",
         "Error messages must always be in French.",
+        "Error Messages must always be in French.",
+        "Warning: never touch the production database",
+        "WARNING don't touch the production database",
+        "WARNING Never touch the production database",
+        "careful, dont touch the signed maps",
     ] {
         assert!(constraints(wish).contains(wish), "{wish}");
     }
@@ -1386,6 +1397,8 @@ fn short_wishes_are_listed_and_lines_of_errors_are_not() {
         "fatal: You must always set user.email before commit",
         "ERROR You must not run this as root. Never use sudo with npm.",
         "npm ERR! never run it with sudo",
+        "WARNING: You must always run pip in a virtual environment",
+        "WARNING You must never run this as root",
     ] {
         assert!(!constraints(pasted).contains("ou must"), "{pasted}");
         assert!(!constraints(pasted).contains("npm ERR"), "{pasted}");
