@@ -180,11 +180,13 @@ impl SummaryBuilder {
         } else if (is_ended || turn.is_passed_over()) && is_put_off(turn, text) {
             // What has no reply yet can be put off as well: "no wait, later".
             self.decisions.add_deferral(text, turn);
-        } else if is_ended && (is_correction(text) || doubts_reply(text, turn.last_words())) {
+        } else if is_ended && is_correction(text) {
             let correction = LaterMessage::new(text);
             self.decisions.add_correction(&correction, turn);
             self.points
                 .mark_wishes_taken_back(&correction, Some(turn), &[]);
+        } else if is_ended && doubts_reply(text, turn.last_words()) {
+            self.decisions.add_doubt(text, turn);
         }
 
         // A nod to a question belongs to the request about which the assistant asked.

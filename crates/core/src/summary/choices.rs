@@ -4,7 +4,7 @@ use super::budget::POINT;
 use super::deferrals::is_deferral;
 use super::prose::sentences_of_lines;
 use super::questions::is_question;
-use super::quote::display_width;
+use super::quote::{display_width, first_chars};
 use super::referents::{names_nothing, points_back, shares_word};
 use super::values::may_set_value;
 use super::words::compile_expression;
@@ -13,32 +13,104 @@ use std::sync::LazyLock;
 
 /// How a message begins that corrects what was done or said, after at most two words that only lead
 /// over: "no, …", "mutable? no. …".
-const CORRECTIONS: &str = r"^\W*((hm+|ah|oh|ok|but|sorry|wait|aber|mais)\W+){0,2}(
+const CORRECTIONS: &str = r"^\W*((hm+|ah|ach|oh|ok|but|sorry|wait|aber|mais)\W+){0,2}(
     (no|nope|nah|non)[,.!]\s | ([\w’'-]+\ ){0,2}[\w’'-]+\?\ (no|nope|nah|nein|non)[,.!]\s
     | no\ (put|make|use|do|move|show|leave|keep|take|i\ (want|meant))\s | not\s | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
     | (actually|rather|instead),?\s | (nein|nee|нет)\W | (nicht|doch|eigentlich|lieber)\s
-    | .{0,40}\bi\ (said|told\ you|asked\ for)\b
     | ich\ (meinte|sagte|hab\w*\ gesagt)\s | pas\s | en\ fait\W | plutôt\s | mejor\s | en\ realidad\W | invece\s
     | 不是 | 不对 | 应该 | いや | 違う | 아니)";
 
-/// How a message begins that laments what it hears, and corrects nothing: "oh no. ok."
-const LAMENTS: &str = r"(?i)^\W*(oh|ah|ach)\W+(no+|nein|non)\s*[.!…]";
+/// A message that laments what it hears, and corrects nothing: "oh no. ok." What else follows is what
+/// is to be done instead: "oh no! make the top the north".
+const LAMENTS: &str = r"(?i)^\W*(oh|ah|ach)\W+(no+|nein|non)\s*[.!…]+\W*($|(ok|okay|well|fine|sorry|damn|too bad|schade|na gut|that['’]?s|that is)(\W|$))";
 
 /// Whether a message corrects what the assistant did or said.
 pub(super) fn is_correction(message: &str) -> bool {
     static LAMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(LAMENTS));
     static CORRECTION: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(&format!("(?ix) {CORRECTIONS}")));
-    CORRECTION.is_match(message) && !LAMENT.is_match(message)
+    let corrects = CORRECTION.is_match(message) || repeats_itself(message);
+    corrects && !LAMENT.is_match(message)
+}
+
+/// Whether the start of a message reminds of what was said before: "below the harbour. i said
+/// south", "as i said, the top". Within a sentence, such words praise: "exactly what i asked for".
+fn repeats_itself(message: &str) -> bool {
+    /// The reminder must be within this many characters.
+    const START: usize = 52;
+    const COMPARISONS: [&str; 5] = ["what", "as", "like", "exactly", "just"];
+    const LEADS: [&str; 9] = ["but", "and", "well", "so", "no", "hm", "hmm", "ok", "again"];
+
+    let first_line = message.lines().next().unwrap_or_default();
+    let start = first_chars(first_line, START).to_lowercase();
+    let words: Vec<&str> = words_and_contractions(&start).collect();
+    for (index, word) in words.iter().enumerate() {
+        let is_reminder = *word == "i"
+            && matches!(
+                words[index + 1..],
+                ["said", ..] | ["told", "you", ..] | ["asked", "for", ..]
+            );
+        if !is_reminder {
+            continue;
+        }
+        return match words[..index].split_last() {
+            Some((last, before)) if COMPARISONS.contains(last) => {
+                let begins_message = before.iter().all(|word| LEADS.contains(word));
+                begins_message || before.iter().any(|word| is_negation(word))
+            }
+            _ => true,
+        };
+    }
+    false
+}
+
+fn is_negation(word: &str) -> bool {
+    const NEGATIONS: [&str; 8] = [
+        "not", "never", "no", "isnt", "wasnt", "nicht", "kein", "keine",
+    ];
+    NEGATIONS.contains(&word) || word.ends_with("n't") || word.ends_with("n’t")
+}
+
+/// Iterates over the words of a text in lower case: "don't" is one.
+fn words_and_contractions(lower: &str) -> impl Iterator<Item = &str> {
+    lower
+        .split(|c: char| !c.is_alphanumeric() && !"'’".contains(c))
+        .filter(|word| !word.is_empty())
 }
 
 /// Whether a message doubts what the reply before it says, with "hm" and a word of it: "hm gcc
-/// ignores unknown names". A question, or "hm, later", does not.
+/// ignores unknown names". A question, "hm, later", praise, and what comes next do not.
 pub(super) fn doubts_reply(message: &str, reply: &str) -> bool {
     let lower = message.trim_start().to_lowercase();
     let rest = lower.trim_start_matches('h').trim_start_matches('m');
     let begins_with_hm = lower.starts_with("hm") && !rest.starts_with(char::is_alphanumeric);
-    begins_with_hm && !is_question(message) && !is_deferral(message) && shares_word(reply, message)
+    begins_with_hm
+        && !is_question(message)
+        && !is_deferral(message)
+        && !praises_or_goes_on(rest)
+        && shares_word(reply, message)
+}
+
+/// Whether the first clause of a message praises, and nothing limits that, or says what comes next:
+/// "the harbours look good", "the harbours next".
+fn praises_or_goes_on(lower: &str) -> bool {
+    const PRAISE: [&str; 20] = [
+        "awesome", "better", "cool", "fine", "good", "great", "lovely", "nice", "ok", "okay",
+        "perfect", "right", "thanks", "true", "yes", "gut", "schön", "super", "passt", "stimmt",
+    ];
+    const NEXT: [&str; 7] = ["next", "now", "then", "jetzt", "dann", "nächstes", "weiter"];
+    const LIMITS: [&str; 7] = ["but", "though", "too", "aber", "zu", "mais", "pero"];
+
+    let text = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let first_clause = text.split([',', '.', ';', ':', '!', '\n']).next();
+    let has_word_of =
+        |text: &str, list: &[&str]| words_and_contractions(text).any(|word| list.contains(&word));
+    let first_clause = first_clause.unwrap_or_default();
+    if has_word_of(first_clause, &NEXT) {
+        return true;
+    }
+    let is_limited = has_word_of(text, &LIMITS) || words_and_contractions(text).any(is_negation);
+    has_word_of(first_clause, &PRAISE) && !is_limited
 }
 
 /// The words with which people choose one thing over another, or say what something is to be.

@@ -117,6 +117,19 @@ impl Decisions {
             }
         }
 
+        self.add_corrected(message, turn);
+    }
+
+    /// Adds as a decision a message that doubts the reply of a turn. What it takes back, if
+    /// anything, is not known, so no decision is marked.
+    pub fn add_doubt(&mut self, message: &str, turn: &Turn) {
+        if !self.quotes(message) {
+            self.add_corrected(message, turn);
+        }
+    }
+
+    /// Adds a message with what it corrects of the reply of a turn.
+    fn add_corrected(&mut self, message: &str, turn: &Turn) {
         // A message that is a wish as a whole is listed among the constraints.
         let wishes = quote_binding_sentences(message, &prose_of_user(message));
         if wishes.contains(&quote_line(message, POINT)) {

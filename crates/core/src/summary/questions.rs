@@ -7,8 +7,9 @@ use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The words with which a message answers a question.
-const ANSWERS: &str = r"(?i)^\W*((hm+|oh|ah|ach|well|na)\W+)?(yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|ne|nö|nee|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)";
+/// The words with which a message answers a question. `ne`, the German "nope", begins sentences in
+/// French: "ne touche pas aux cartes".
+const ANSWERS: &str = r"(?i)^\W*((hm+|oh|ah|ach|well|na)\W+)?((yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|nö|nee|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)|ne\s*([,.!]|$))";
 
 /// The words with which a message asks, with or without a question mark.
 const QUESTION_WORDS: &str = r"(?ix)^\W*((so|and|but|ok|hm+|und|et),?\ )?(

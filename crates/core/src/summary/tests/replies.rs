@@ -365,6 +365,15 @@ fn choices_and_corrections_are_known_by_their_words() {
         ("dashed? no. draw a new line", true),
         ("a backup? at night, for a week", false),
         ("oh no. ok. that is for me to redraw", false),
+        ("oh no!", false),
+        ("ach nein. schade", false),
+        ("oh no! make the top the north", true),
+        ("ach nein! links, nicht rechts", true),
+        ("perfect, exactly what i asked for. now the legend", false),
+        ("good, just as i said", false),
+        ("as i said, the north is at the top", true),
+        ("no harbours, that isn't what i asked for", true),
+        ("what i asked for is the legend", true),
     ] {
         let found = choices::is_correction(message);
         assert_eq!(found, is_correction, "{message}");
@@ -1179,6 +1188,49 @@ fn a_reply_that_is_doubted_is_quoted_with_the_doubt_only() {
          the old ones too\"\n- The user corrected: \"hm the office ignores unknown ones silently. do \
          same\" (after \"Drawn. An unknown harbour stops the drawing with an error.\")"
     );
+}
+
+#[test]
+fn praise_and_what_comes_next_take_nothing_back() {
+    let after = |message: &str| {
+        decisions(vec![
+            user("Draw the islands for the office."),
+            says("Shall the harbours be drawn in red?"),
+            user("yes, in red"),
+            says("Drawn. The harbours are red, and their names are in a file."),
+            user(message),
+            says("Done."),
+            user("now the ferries"),
+        ])
+    };
+    for message in [
+        "hmm nice, the harbours look good",
+        "hm, the harbours next: write a list of their names in a file",
+        "perfect, exactly what i asked for. now the legend of the harbours",
+    ] {
+        let decisions = after(message);
+        assert!(!decisions.contains("corrected"), "{decisions}");
+        assert!(!decisions.contains("later:"), "{decisions}");
+        assert!(
+            decisions.contains("; reply: \"Drawn. The harb"),
+            "{decisions}"
+        );
+    }
+    // A doubt takes no decision back.
+    let decisions = after("hm the office has no harbours in that file");
+    assert!(
+        decisions.contains("The user corrected: \"hm the office"),
+        "{decisions}"
+    );
+    assert!(!decisions.contains("later:"), "{decisions}");
+}
+
+#[test]
+fn a_negated_wish_in_french_answers_no_question() {
+    let message = "ne touche pas aux fichiers du capitaine, et n'en parle pas à ses gens";
+    assert!(!questions::begins_as_answer(message));
+    assert!(questions::begins_as_answer("ne, lass die Karten"));
+    assert!(questions::begins_as_answer("ach ne"));
 }
 
 #[test]
