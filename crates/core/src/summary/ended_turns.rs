@@ -6,7 +6,7 @@ use super::cut::cut_middle;
 use super::deferrals::is_deferral;
 use super::quote::is_narrower;
 use super::sections::Section;
-use super::tables::{VOID_TABLE, find_value_table, shares_row, voids_earlier_values};
+use super::tables::{OutOfDate, VOID_TABLE, find_out_of_date, find_value_table, lists_same};
 use super::weights::count_values;
 
 impl SummaryBuilder {
@@ -44,13 +44,17 @@ impl SummaryBuilder {
     }
 
     /// Replaces the tables in earlier replies that the last words of the current turn call out of
-    /// date: those with a row of the new table or, without a new table, the last.
+    /// date: those that list the same as the new table or, without a new table, the last, if the
+    /// words name a table.
     pub(super) fn drop_void_tables(&mut self) {
         let words = self.turn.last_words().to_owned();
-        if !voids_earlier_values(&words) {
+        let Some(out_of_date) = find_out_of_date(&words) else {
+            return;
+        };
+        let new_table = find_value_table(&words).map(|range| &words[range]);
+        if new_table.is_none() && out_of_date == OutOfDate::Values {
             return;
         }
-        let new_table = find_value_table(&words).map(|range| &words[range]);
         for turn in self.earlier_turns.iter_mut().rev() {
             let Some(remark) = turn.remarks.last_mut() else {
                 continue;
@@ -58,7 +62,7 @@ impl SummaryBuilder {
             let Some(range) = find_value_table(remark) else {
                 continue;
             };
-            if new_table.is_some_and(|table| !shares_row(table, &remark[range.clone()])) {
+            if new_table.is_some_and(|table| !lists_same(table, &remark[range.clone()])) {
                 continue;
             }
             remark.replace_range(range, VOID_TABLE);

@@ -1254,6 +1254,19 @@ fn a_table_that_a_later_reply_voids_is_not_quoted() {
         says("Drawn."),
         user("send it"),
     ];
+    // Without a new table, the words must name the table.
+    for (reply, is_voided) in [
+        ("The earlier table is wrong.", true),
+        ("The earlier numbers are wrong.", false),
+        ("The earlier numbers are not wrong.", false),
+    ] {
+        let mut messages = messages[..6].to_vec();
+        messages[5] = says(reply);
+        messages.push(user("send it"));
+        let text = summary(None, &messages);
+        assert_eq!(!text.contains("112"), is_voided, "{text}");
+    }
+
     let text = summary(None, &messages);
     assert!(text.contains("(a table that is out of date)"), "{text}");
     assert!(
