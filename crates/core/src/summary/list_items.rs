@@ -3,10 +3,8 @@
 use super::budget::REMARK;
 use super::one_line::cut_line;
 use super::quote::{count_utf16, is_narrower, quote_line};
-use super::words::compile_expression;
+use super::reply_lists::{LastList, item_lines};
 use foldhash::HashMap;
-use regex::Regex;
-use std::sync::LazyLock;
 
 /// Returns the items of a list in the reply that an answer names, each once, and at most
 /// [`MOST_NAMED_ITEMS`]. A short answer names them by a number, a letter or a place: "2", "b", "the
@@ -16,7 +14,7 @@ pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str>
     // Most words of a longer answer are not names of items: `a` is in most sentences.
     let is_short = is_narrower(answer, REMARK);
     let mut items = NamedItems::default();
-    let mut item_lines = None;
+    let mut lines_of_items = None;
     for name in answer.split(|c: char| !c.is_alphanumeric()) {
         if items.found.len() == MOST_NAMED_ITEMS {
             break;
@@ -26,7 +24,8 @@ pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str>
         }
         let found = match place_in_list(name) {
             Some(place) => {
-                let lines = item_lines.get_or_insert_with(|| find_items_of_list(reply));
+                let lines =
+                    lines_of_items.get_or_insert_with(|| item_lines(reply).collect::<Vec<_>>());
                 lines.get(place).copied()
             }
             None => items.look_up(reply, name),
@@ -95,19 +94,25 @@ impl<'r, 'a> NamedItems<'r, 'a> {
 
 /// Whether a message begins with the name of an item of the last list in the reply, and does not go
 /// on with it as a word of a sentence: "b, and the lamps", "the first. It is simpler". A letter
-/// that is no word needs no mark: "b for now".
+/// that is no word needs no mark: "b for now". "First, …" and a message that is a list itself name
+/// none.
 pub(super) fn begins_with_item(reply: &str, message: &str) -> bool {
-    let message = message.trim_start_matches("the ");
-    let name = first_word(message);
+    let words = message.trim_start_matches("the ");
+    let name = first_word(words);
     // Few messages begin so, and to find the list takes longer.
-    if !is_set_off(message, name) && !is_bare_letter(name) {
+    if !is_set_off(words, name) && !is_bare_letter(name) {
         return false;
     }
-    let items = find_last_list(reply);
-    let is_choice = items.len() >= 2;
+    let items = LastList::find(reply).items;
+    if items.len() < 2 || item_lines(message).count() > 1 {
+        return false;
+    }
     match place_in_list(name) {
-        Some(place) => is_choice && place < items.len(),
-        None => is_choice && find_item(reply, name).is_some(),
+        Some(place) => {
+            let is_adverb = words.len() == message.len() && words[name.len()..].starts_with(',');
+            !is_adverb && place < items.len()
+        }
+        None => find_item(reply, name).is_some(),
     }
 }
 
@@ -140,13 +145,6 @@ fn is_bare_letter(word: &str) -> bool {
 fn is_set_off(text: &str, first_word: &str) -> bool {
     let rest = &text[first_word.len()..];
     rest.is_empty() || rest.starts_with([',', '.', ';', ':', ')', '!'])
-}
-
-/// Returns the items of the last list in the reply that ask something.
-pub(super) fn find_question_items(reply: &str) -> Vec<&str> {
-    let mut items = find_last_list(reply);
-    items.retain(|item| item.contains(['?', '？']));
-    items
 }
 
 /// Quotes items of a list on one line, with their numbers: `"(1) the map / (2) the legend"`. If
@@ -222,36 +220,6 @@ const PLACES: [&[&str]; 4] = [
 fn place_in_list(word: &str) -> Option<usize> {
     let lower = word.to_lowercase();
     PLACES.iter().position(|words| words.contains(&&*lower))
-}
-
-/// Returns the lines of a reply that are items of a list.
-fn find_items_of_list(reply: &str) -> Vec<&str> {
-    reply.lines().filter(|line| is_item(line)).collect()
-}
-
-/// Returns the first lines of the items of the last list in a reply. Empty and indented lines
-/// belong to the list before them.
-pub(super) fn find_last_list(reply: &str) -> Vec<&str> {
-    let mut items = Vec::new();
-    let mut is_ended = false;
-    for line in reply.lines() {
-        if is_item(line) {
-            if is_ended {
-                items.clear();
-            }
-            is_ended = false;
-            items.push(line);
-        } else if !line.is_empty() && !line.starts_with(' ') {
-            is_ended = true;
-        }
-    }
-    items
-}
-
-fn is_item(line: &str) -> bool {
-    static ITEM: LazyLock<Regex> =
-        LazyLock::new(|| compile_expression(r"^\s*([-*+•]|\**\(?\w{1,2}[.):])\s"));
-    ITEM.is_match(line)
 }
 
 fn may_name_item(name: &str) -> bool {

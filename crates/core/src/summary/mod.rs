@@ -69,6 +69,7 @@ mod quote;
 mod reactions;
 mod referents;
 mod removals;
+mod reply_lists;
 mod revisions;
 mod secrets;
 mod sections;

@@ -3,14 +3,12 @@
 
 use super::answers::{cut_keeping_end, cut_keeping_value};
 use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
-use super::list_items::{
-    begins_with_item, find_last_list, find_named_items, find_question_items, keep_number,
-    quote_items,
-};
+use super::list_items::{find_named_items, keep_number, quote_items};
 use super::proposals::Proposal;
 use super::questions::{ProposalKind, asks_which, is_question};
 use super::quote::{count_utf16, is_narrower, quote_line};
 use super::referents::points_back;
+use super::reply_lists::LastList;
 use super::turns::Turn;
 use super::weights::reports_values;
 use super::words::naming_words;
@@ -50,8 +48,8 @@ impl Proposal<'_> {
     ) -> String {
         let answered = quote_line(&keep_number(answer), answer_max);
         let list_max = proposal_max + proposal_max / 2;
-        if self.kind < ProposalKind::Choice && begins_with_item(self.reply, answer) {
-            let asked = quote_items(&find_last_list(self.reply), list_max);
+        if self.kind < ProposalKind::Choice && self.chooses_item(answer) {
+            let asked = quote_items(&LastList::find(self.reply).items, list_max);
             return format!("Asked {asked}, the user answered {answered}");
         }
         if !self.asks() {
@@ -71,7 +69,7 @@ impl Proposal<'_> {
             let topic = self.quote_topic(&asked);
             return format!("Asked{topic} {asked}, the user answered {answered}");
         }
-        let questions = find_question_items(self.reply);
+        let questions = LastList::find(self.reply).questions();
         let ends_list = questions.last().is_some_and(|last| last.contains(sentence));
         if ends_list && questions.len() > 1 && items.len() != 1 {
             let asked = quote_items(&questions, list_max);

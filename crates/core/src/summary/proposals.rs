@@ -2,13 +2,14 @@
 //! describes the decision.
 
 use super::deferrals::is_deferral;
-use super::list_items::{begins_with_item, find_item, find_question_items};
+use super::list_items::{begins_with_item, find_item};
 use super::prose::last_prose_line;
 use super::questions::{
     ProposalKind, begins_as_answer, classify_sentence, is_question, statement_before_question,
 };
 use super::quote::is_narrower;
 use super::referents::shares_word;
+use super::reply_lists::LastList;
 use super::words::content_words;
 use foldhash::HashSet;
 use unicode_segmentation::UnicodeSegmentation;
@@ -80,7 +81,8 @@ impl<'r> Proposal<'r> {
     ///   such a word.
     /// - After advice, which is a statement in reply to the user's question, it is short, and has
     ///   such a word.
-    /// - After an offer or any statement, it begins with an item of a list: "b, and the lamps".
+    /// - After an offer or any statement, it begins with an item of a list that offers a choice: "b,
+    ///   and the lamps".
     ///
     /// A message that asks back decides nothing. If it has a statement before its question ("by
     /// month. and which key?"), this must begin as an answer does, or have such a word.
@@ -88,7 +90,7 @@ impl<'r> Proposal<'r> {
         let is_short = is_narrower(message, SHORT_ANSWER);
         // Most messages are long, and follow a statement, so this is tested first.
         if !is_short && matches!(self.kind, ProposalKind::Offer | ProposalKind::Statement) {
-            return begins_with_item(self.reply, message);
+            return self.chooses_item(message);
         }
         let statement = statement_before_question(message);
         // The message only asks.
@@ -111,13 +113,20 @@ impl<'r> Proposal<'r> {
                 begins_as_answer(message)
                     || is_deferral(message)
                     || self.shares_word(message)
-                    || begins_with_item(self.reply, message)
+                    || self.chooses_item(message)
             }
             ProposalKind::Statement => {
                 let is_advice = is_question(self.request);
-                is_advice && self.shares_word(message) || begins_with_item(self.reply, message)
+                is_advice && self.shares_word(message) || self.chooses_item(message)
             }
         }
+    }
+
+    /// Whether the message begins with an item of the last list in the reply. After a statement, the
+    /// list must offer a choice: it may as well report what was done.
+    pub fn chooses_item(&self, message: &str) -> bool {
+        begins_with_item(self.reply, message)
+            && (self.asks() || LastList::find(self.reply).offers_choice())
     }
 
     /// Whether the message begins with the name of an item in the reply.
@@ -134,7 +143,7 @@ impl<'r> Proposal<'r> {
 
     /// Whether the reply asks several questions in a list, and the message has a word of one.
     fn shares_word_of_questions(&self, message: &str) -> bool {
-        let questions = find_question_items(self.reply);
+        let questions = LastList::find(self.reply).questions();
         let last = questions.last().copied().unwrap_or_default();
         let is_asked_last = last.contains(self.sentence());
         is_asked_last && shares_word(&questions.join(" "), message)

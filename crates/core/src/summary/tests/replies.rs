@@ -1141,6 +1141,30 @@ fn the_options_are_quoted_with_a_choice() {
     let decisions = section(messages, "## Key Decisions");
     let expected = "- Asked \"a) by the secret list / b) you tick them off / a) needs the list, which must stay secret.\", the user answered \"b for now.";
     assert!(decisions.starts_with(expected), "{decisions}");
+    // A list of what was done offers no choice, "first" may begin a list, and a message be one.
+    let ways = "Two ways:\n\n1. book both sides\n2. match pairs\n\n2 is nicer, 1 cannot go wrong.";
+    let done = "Done:\n\n- drew the map\n- wrote the legend\n- updated the tests";
+    let numbered = "Done:\n\n1. drew the map\n2. wrote the legend\n3. updated the tests";
+    for (reply, message) in [
+        (done, "first, add the harbours in red"),
+        (done, "the second. draw it in red"),
+        (numbered, "2. draw the harbours in red"),
+        (ways, "first, add the harbours in red"),
+        (ways, "1. add the harbours\n2. then the legend"),
+    ] {
+        let messages = [
+            user("Compare the boats of the two harbours with the list of the office."),
+            says(reply),
+            user(message),
+            says("Done."),
+            user("now the ferries"),
+        ];
+        assert_eq!(
+            section(messages, "## Key Decisions"),
+            "- (none)",
+            "{message}"
+        );
+    }
     // What begins like the name of an item and goes on is no choice.
     let messages = [
         user("Compare the boats of the two harbours with the list of the office."),
