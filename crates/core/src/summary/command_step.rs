@@ -115,6 +115,10 @@ impl CommandStep {
         contains_word(list, &self.words[0]) || contains_word(list, &with_subcommand.join("-"))
     }
 
+    pub fn is_program_named_in(&self, text: &str) -> bool {
+        text.to_lowercase().contains(&self.words[0].to_lowercase())
+    }
+
     /// Whether a text mentions what distinguishes the step: one of its arguments or, if it has
     /// none, its program. Of a path, the name of the file suffices: "the test in tide.py still
     /// fails".

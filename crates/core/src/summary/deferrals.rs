@@ -170,8 +170,24 @@ fn ends_with_later(spaced: &str) -> bool {
     let Some(before) = phrases.find_map(|phrase| spaced.strip_suffix(phrase)) else {
         return false;
     };
-    let word_before = before.rsplit(' ').next().unwrap_or_default();
-    !TIMES_BEFORE_LATER.contains(&word_before)
+    let words: Vec<&str> = before.split(' ').collect();
+    let has_time = words
+        .last()
+        .is_some_and(|word| TIMES_BEFORE_LATER.contains(word));
+    !has_time && !ends_with_count(&words)
+}
+
+/// Whether words end with a number and what it counts: "two lines".
+fn ends_with_count(words: &[&str]) -> bool {
+    const NUMBERS: [&str; 15] = [
+        "two", "three", "four", "five", "few", "couple", "several", "zwei", "drei", "vier", "fünf",
+        "paar", "deux", "trois", "dos",
+    ];
+    let [.., number, _] = words else {
+        return false;
+    };
+    let is_digits = number.bytes().all(|byte| byte.is_ascii_digit());
+    is_digits || NUMBERS.contains(number)
 }
 
 /// Whether "later" at the end of a clause compares times: "a second later", "it starts later". A
@@ -184,7 +200,8 @@ fn compares_times(words: &[&str]) -> bool {
         return false;
     };
     let singular = last.strip_suffix('s').unwrap_or(last);
-    TIMES.contains(&singular) || is_verb_at_end(&words[..words.len() - 1])
+    let before_later = &words[..words.len() - 1];
+    TIMES.contains(&singular) || ends_with_count(before_later) || is_verb_at_end(before_later)
 }
 
 /// Whether the last word is a verb in the third person, as in "it starts", not a noun in the plural.
@@ -299,6 +316,8 @@ mod tests {
             ("the ferry leaves two seconds later", false),
             ("the ferry leaves later", false),
             ("CI starts later", false),
+            ("make test fails two lines later", false),
+            ("der Fehler kommt drei Zeilen später", false),
             ("i think it starts later", false),
             ("die Fähre fährt eine Stunde später", false),
             ("le ferry part une heure plus tard", false),

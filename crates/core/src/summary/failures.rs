@@ -152,7 +152,13 @@ impl ToolHistory {
             .clone()
             .all(|later| later.command.is_read_only || later.repeats_step(step));
         let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
-        let is_known_open = is_mentioned || is_remarked_on || is_turn_unanswered || is_last_work;
+        let is_missing_named = run.has_missing_program()
+            && turn.is_some_and(|turn| step.is_program_named_in(turn.last_words()));
+        let is_known_open = is_mentioned
+            || is_missing_named
+            || is_remarked_on
+            || is_turn_unanswered
+            || is_last_work;
         let is_replaced = run.has_missing_program()
             && !is_of_current_turn
             && (is_replaced_in_turn(run, step, later_runs.clone())

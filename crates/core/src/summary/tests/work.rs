@@ -203,6 +203,7 @@ fn a_missing_program_that_was_reported_is_a_blocker() {
         for command_between in ["ls maps", "git commit -m map"] {
             let blocked = blocked_after(command_between);
             assert!(blocked.contains(command), "{blocked}");
+            assert!(!blocked.contains("may be over"), "{blocked}");
         }
         assert_eq!(blocked_after(command), "- (none)");
     }
