@@ -3,12 +3,12 @@
 use super::budget::{NEWEST, SHORT_REPLY};
 use super::choices::{doubts_reply, is_correction};
 use super::decisions::Decisions;
-use super::deferrals::is_put_off;
 use super::failures::OpenFailures;
 use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
 use super::one_line::one_line;
 use super::proposals::Proposal;
 use super::purpose::Purpose;
+use super::put_off::is_put_off;
 use super::questions::is_question;
 use super::quote::{is_narrower, quote_line};
 use super::revisions::LaterMessage;

@@ -1,14 +1,7 @@
-//! Deferrals: what the user puts off. A failure that is put off blocks nothing: it is a decision.
+//! Deferrals: whether a message puts something off, by its words.
 
-use super::budget::{LONG_REQUEST, OLDEST};
-use super::quote::{is_narrower, quote_line};
-use super::sections::PUT_OFF_LEAD;
-use super::tool_calls::describe_call;
-use super::tool_run::ToolRun;
-use super::turns::Turn;
-use super::words::compile_expression;
-use regex::Regex;
-use std::sync::LazyLock;
+use super::budget::LONG_REQUEST;
+use super::quote::is_narrower;
 
 /// The words with which a clause puts something off. They have spaces at both ends, so that no part
 /// of a longer word is found.
@@ -111,22 +104,6 @@ const UNSPACED_DEFERRALS: [&str; 13] = [
     "ليس الآن",
     "فيما بعد",
 ];
-
-/// The words with which the user will do something, or has to think first.
-const PROMISES: &str = r"(?ix)(^|\W)(
-    i[’']?ll | i\ will | i[’']?m\ (going|off) | i\ (need|have|must|got)\ to | i\ (ask|sort|fix|check|do) | let\ me
-    | ich\ (mach|mache|frag|frage|muss|schau|schaue|kümmer|kümmere|werde|hole|bringe)
-    | (mach|frag|schau|hol)e?\ ich | je\ (vais|demande|dois|regarde) | voy\ a | tengo\ que | lo\ hago
-    )(\W|$)
-    | 我来 | 我去 | 我会 | 我先 | سأ";
-
-/// The words with which the assistant asks the user to do something.
-const PLEAS: &str = r"(?ix)(^|\W)(
-    (can|could|would|will)\ you | you\ (can|could|would|need\ to|have\ to|must)
-    | (kannst|könntest|magst)\ du | (können|könnten|würden)\ sie | (peux|pourrais)-tu | (pouvez|pourriez)-vous
-    | puedes | podrías | puede\ usted | puoi | potresti | можешь | можете
-    )(\W|$)
-    | 请你 | 请您 | 你能 | 您能 | 你可以 | هل\ يمكنك";
 
 /// Whether a short message postpones what it answers: "hm, later maybe", "not now". Words are
 /// compared one by one, because a regular expression would have to be compiled for almost every
@@ -238,52 +215,6 @@ fn is_verb_at_end(words: &[&str]) -> bool {
     let has_subject = ARTICLES.contains(first) || before.iter().any(|word| SUBJECTS.contains(word));
     let is_short = clause.len() <= SHORT && !REQUESTS.contains(first);
     has_subject || is_short
-}
-
-/// Whether the user puts off what a turn reports. If the assistant asked for something that only
-/// the user can do, or the user promises to do something, the work waits for that instead.
-pub(super) fn is_put_off(turn: &Turn, message: &str) -> bool {
-    static PROMISE: LazyLock<Regex> = LazyLock::new(|| compile_expression(PROMISES));
-    static PLEA: LazyLock<Regex> = LazyLock::new(|| compile_expression(PLEAS));
-    if !is_deferral(message) || PROMISE.is_match(message) {
-        return false;
-    }
-    let proposal = turn.proposal_before_answer();
-    !proposal.is_some_and(|proposal| PLEA.is_match(proposal.sentence()))
-}
-
-/// A failure that the user put off.
-pub(super) struct PutOffFailure {
-    /// What the user said, quoted.
-    words: String,
-    /// What failed, and how.
-    description: String,
-}
-
-impl PutOffFailure {
-    pub fn new(run: &ToolRun, words: &str) -> PutOffFailure {
-        let mut description = format!("{}: {}", describe_call(&run.call), run.describe_outcome());
-        if !run.output.is_empty() {
-            description.push_str(&format!(": {}", quote_line(&run.output, OLDEST)));
-        }
-        PutOffFailure {
-            words: quote_line(words, OLDEST),
-            description,
-        }
-    }
-
-    /// Adds it to the decision that quotes the user's words or, without one, as a decision.
-    pub fn add_to(&self, decisions: &mut Vec<String>) {
-        let deferral = format!("{PUT_OFF_LEAD}: {}", self.words);
-        let answer = format!("the user answered {}", self.words);
-        let quoting = decisions
-            .iter_mut()
-            .rfind(|known| known.starts_with(&deferral) || known.contains(&answer));
-        match quoting {
-            Some(decision) => decision.push_str(&format!("; what failed: {}", self.description)),
-            None => decisions.push(format!("{deferral}; what failed: {}", self.description)),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,18 +2,15 @@
 
 use super::budget::*;
 use super::command_step::CommandStep;
-use super::deferrals::{PutOffFailure, is_put_off};
-use super::quote::{code_span, display_width, first_chars, quote_line};
+use super::given_up::is_given_up;
+use super::put_off::{PutOffFailure, is_put_off};
+use super::quote::{code_span, quote_line};
 use super::reactions::{Reaction, is_about, reports_success};
-use super::referents::shares_word;
 use super::tool_calls::{ToolHistory, collect_removals, describe_call};
 use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
 use super::turns::Turn;
-use super::words::compile_expression;
 use crate::format::format_count;
-use regex::Regex;
 use std::collections::vec_deque;
-use std::sync::LazyLock;
 
 /// The failures that no later call settled.
 #[derive(Default)]
@@ -129,11 +126,11 @@ impl ToolHistory {
     /// the runs after it.
     ///
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and one of
-    /// these holds: the last words of its turn mention it; the user remarked on it; its turn is the
-    /// current one, and has no answer yet; or no other work followed. A program that was missing in
-    /// an earlier turn was installed or replaced, unless the reply speaks of it, and no command with
-    /// the same arguments passed in that turn. Any other failure may be over, so little or nothing
-    /// of its output is quoted.
+    /// these holds: the last words of its turn mention it, or name the program that is missing; the
+    /// user remarked on it; its turn is the current one, and has no answer yet; or no other work
+    /// followed. A program that was missing in an earlier turn was installed or replaced, unless the
+    /// reply speaks of it, and no command with the same arguments passed in that turn. Any other
+    /// failure may be over, so little or nothing of its output is quoted.
     fn describe_failure(
         &self,
         run: &ToolRun,
@@ -246,47 +243,4 @@ fn find_changed_file<'r>(
         let name = target.rsplit('/').next().unwrap_or_default();
         !name.is_empty() && output.contains(name)
     })
-}
-
-/// The words with which a user gives up what failed.
-const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ up|never\ ?mind|no\ need
-    | (don[’']?t|do\ not)\ need | (leave|keep)\ (it|that|this|them)\ out | without\ (it|that|them)
-    | vergiss | weglassen | lassen?\ wir | brauchen\ wir\ nicht | laisse\ tomber | abandonne | olvida)(\W|$)";
-
-/// The words with which a user has something done in another way.
-const REPLACES: &str = r"(?ix)(^|\W)(instead|stattdessen|à\ la\ place|en\ su\ lugar)(\W|$)";
-
-/// The words with which a user has what failed repaired, or something not done: "fix it instead",
-/// "instead of only explaining it". In "plain lines instead of smooth ones", something else is done.
-const REPAIRS: &str = r"(?ix)(^|\W)(fix|fixes|fixing|repair|repairing|solve|solving|mend|mending|instead\ of\ ((only|just)\ )?\w+ing
-    | reparier|repariere|repariert|reparieren|behebe|beheben|corrige|corriger|répare|réparer|arregla)(\W|$)";
-
-/// Whether a message gives up what failed, or has it done in another way.
-fn gives_up(message: &str) -> bool {
-    static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| compile_expression(GIVES_UP));
-    static REPLACE: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
-    static REPAIR: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPAIRS));
-    GIVE_UP.is_match(message) || REPLACE.is_match(message) && !REPAIR.is_match(message)
-}
-
-/// Whether the user gave up what failed in a turn: "drop it, then". This is in an answer to the
-/// turn's reply that called for no work, or in the next request. That must be answered: until then,
-/// the failure may still be what is worked on.
-fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
-    if !turn.is_replied_to() {
-        return false;
-    }
-    let message = if let Some(nod) = turn.unworked_nod() {
-        nod
-    } else if let Some(next_turn) = next_turn
-        && next_turn.is_answered()
-    {
-        first_chars(&next_turn.request, POINT)
-    } else {
-        return false;
-    };
-    // Any other message is about something new.
-    let reacts_to_reply =
-        display_width(message) < REMARK || shares_word(turn.last_words(), message);
-    reacts_to_reply && gives_up(message)
 }

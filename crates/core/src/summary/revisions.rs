@@ -2,10 +2,9 @@
 
 use super::budget::REMINDER;
 use super::choices::is_correction;
+use super::counts::{UNITS, counts_otherwise, find_counts, words_and_numbers};
 use super::quote::quote_line;
-use super::values::{
-    UNITS, counts_otherwise, find_counts, is_found_excessive, is_value, words_and_numbers,
-};
+use super::values::{is_found_excessive, is_value};
 use super::words::naming_words;
 use foldhash::HashSet;
 

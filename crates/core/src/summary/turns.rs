@@ -2,7 +2,6 @@
 
 use super::budget::*;
 use super::cut::cut_middle;
-use super::endings::describe_ending;
 use super::message::{ReplyEnd, only_leads_over};
 use super::nods::strip_nods;
 use super::proposals::Proposal;
@@ -207,81 +206,11 @@ impl Turn {
         self.reply_end == ReplyEnd::Interrupted
     }
 
-    /// Whether the other turn has the same request, by its first line without times and ids, and
-    /// the same answer. Turns that a timer starts are alike as long as nothing happens.
-    pub fn is_alike(&self, other: &Turn) -> bool {
-        self.last_words() == other.last_words()
-            && self.is_answered()
-            && other.is_answered()
-            && !is_narrower(&self.request, SHORT_REPLY)
-            && self.request_key() == other.request_key()
-    }
-
-    /// Whether the other turn has the same request, and it is not only a nod.
-    pub fn has_same_request(&self, other: &Turn) -> bool {
-        self.request == other.request && !is_narrower(&self.request, SHORT_REPLY)
-    }
-
-    /// Counts this turn as one more repetition of an earlier turn with the same request. Of the
-    /// earlier one, only its end is kept, if it ended in another way: `(×3): answered: "Sent";
-    /// before that interrupted by the user`.
-    pub fn count_as_repeat_of(&mut self, earlier: Turn) {
-        self.repeats += earlier.repeats + 1;
-
-        let own_end = describe_ending(self, REMINDER);
-        let end_of_earlier = describe_ending(&earlier, REMINDER);
-        self.earlier_ends = earlier.earlier_ends;
-        self.earlier_ends.push(end_of_earlier);
-        self.earlier_ends.retain(|end| *end != own_end);
-        // After `retain`, because an end that it removes may have separated two equal ones.
-        self.earlier_ends.dedup();
-
-        let excess = self.earlier_ends.len().saturating_sub(EARLIER_ENDS);
-        self.earlier_ends.drain(..excess);
-    }
-
     /// Returns the form in which turns of a series are equal: request and last words without their
     /// digits.
     pub fn series_key(&self) -> (String, String) {
         (strip_digits(&self.request), strip_digits(self.last_words()))
     }
-
-    /// Returns the first line of the request without times, dates and ids in brackets, in which the
-    /// requests of a timer differ: `[cron:5f0c] Check at 10:30` and `[cron:81ab] Check at 11:00`.
-    /// Other words with digits are kept, because "row 3" and "row 4", or `utf8.md` and `base64.md`,
-    /// are two requests.
-    fn request_key(&self) -> String {
-        let first_line = self.request.lines().next().unwrap_or_default();
-        let words = first_line.split_whitespace();
-        let kept_words: Vec<&str> = words.filter(|word| !is_time_or_id(word)).collect();
-        kept_words.join(" ")
-    }
-}
-
-/// Whether a word of a request is a time, a date, or the id that a timer puts in brackets, after
-/// its kind: `[cron:5f0c]`.
-fn is_time_or_id(word: &str) -> bool {
-    if word.starts_with('[') && word.contains(':') {
-        return true;
-    }
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-    // A timestamp has a time after its date: `2026-03-02T10:30:00Z`.
-    let date = word.split('T').next().unwrap_or_default();
-    // Letters may follow a time: `10:30am`.
-    let time = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    has_form(date, "0000-00-00") || TIME_FORMS.iter().any(|form| has_form(time, form))
-}
-
-/// The forms of a time. Each `0` is a digit.
-const TIME_FORMS: [&str; 4] = ["0:00", "00:00", "0:00:00", "00:00:00"];
-
-/// Whether a text has the same length as a form, a digit for each of its zeros, and otherwise its
-/// characters.
-fn has_form(text: &str, form: &str) -> bool {
-    let mut pairs = text.bytes().zip(form.bytes());
-    let fits =
-        pairs.all(|(byte, wanted)| byte == wanted || wanted == b'0' && byte.is_ascii_digit());
-    text.len() == form.len() && fits
 }
 
 /// The lines above what was added to a request.
