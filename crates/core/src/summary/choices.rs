@@ -22,7 +22,7 @@ const CORRECTIONS: &str = r"^\W*((hm+|ah|ach|oh|ok|but|sorry|wait|aber|mais)\W+)
 
 /// A message that laments what it hears, and corrects nothing: "oh no. ok." What else follows is what
 /// is to be done instead: "oh no! make the top the north".
-const LAMENTS: &str = r"(?i)^\W*(oh|ah|ach)\W+(no+|nein|non)\s*[.!…]+\W*($|(ok|okay|well|fine|sorry|damn|too bad|schade|na gut|that['’]?s|that is)(\W|$))";
+const LAMENTS: &str = r"(?i)^\W*(oh|ah|ach)\W+(no+|nein|non)\s*[.!…]+\W*($|(ok|okay|well|fine|sorry|damn|too bad|schade|na gut|(that['’]?s|that is) (sad|bad|terrible|a (pity|shame)))(\W|$))";
 
 /// Whether a message corrects what the assistant did or said.
 pub(super) fn is_correction(message: &str) -> bool {

@@ -54,7 +54,7 @@ impl Turn {
 /// Whether a word of a request is a time, a date, or the id that a timer puts in brackets, after
 /// its kind: `[cron:5f0c]`.
 fn is_time_or_id(word: &str) -> bool {
-    if word.starts_with('[') && word.contains(':') {
+    if is_id_in_brackets(word) {
         return true;
     }
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -63,6 +63,18 @@ fn is_time_or_id(word: &str) -> bool {
     // Letters may follow a time: `10:30am`.
     let time = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     has_form(date, "0000-00-00") || TIME_FORMS.iter().any(|form| has_form(time, form))
+}
+
+/// Whether a word is `[cron:5f0c]`, or the start of `[cron:5f0c of the harbour]`: a kind, and an id
+/// with a digit.
+fn is_id_in_brackets(word: &str) -> bool {
+    let Some((kind, id)) = word.strip_prefix('[').and_then(|rest| rest.split_once(':')) else {
+        return false;
+    };
+    let id = id.trim_end_matches(']');
+    let is_id = id.contains(|c: char| c.is_ascii_digit())
+        && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    is_id && !kind.is_empty() && kind.chars().all(char::is_alphanumeric)
 }
 
 /// The forms of a time. Each `0` is a digit.

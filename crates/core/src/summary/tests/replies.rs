@@ -367,6 +367,8 @@ fn choices_and_corrections_are_known_by_their_words() {
         ("oh no. ok. that is for me to redraw", false),
         ("oh no!", false),
         ("ach nein. schade", false),
+        ("oh no! that's a pity", false),
+        ("oh no! that's the old map", true),
         ("oh no! make the top the north", true),
         ("ach nein! links, nicht rechts", true),
         ("perfect, exactly what i asked for. now the legend", false),

@@ -1346,6 +1346,14 @@ fn requests_that_differ_in_a_plain_number_are_not_one() {
         ("close the issue #12345", "close the issue #12346"),
         ("look at [HARBOUR-12] again", "look at [HARBOUR-13] again"),
         ("draw it in a ratio of 3:2", "draw it in a ratio of 4:3"),
+        (
+            "[the map](https://harbour.example/1) as text",
+            "[the map](https://harbour.example/2) as text",
+        ),
+        (
+            "translate [map](https://harbour.example/1)",
+            "translate [map](https://harbour.example/2)",
+        ),
     ] {
         let messages = [user(first), says("Done."), user(second), says("Done.")];
         let text = summary(None, messages);
