@@ -21,12 +21,13 @@
 //! Where to look for a rule:
 //!
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `deferrals`, `nods`;
-//!   what takes it back: `revisions`, `values`
-//! - what a reply puts to the user: `questions`, `proposals`, `list_items`; how a decision quotes
-//!   it: `proposal_quotes`, `referents`, `outcomes`
-//! - calls: `shell`, `command_step`, `probes`, `tool_run`, `failures`, `reactions`, `removals`
-//! - turns: `turns`, `ended_turns`, `weights`, `earlier`; quotations of them: `endings`, `answers`,
-//!   `tables`, `one_line`
+//!   what takes it back: `revisions`, `values`, `counts`
+//! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`; how a
+//!   decision quotes it: `proposal_quotes`, `referents`, `outcomes`
+//! - calls: `shell`, `command_step`, `probes`, `tool_run`, `failures`, `removals`; what the user
+//!   says to a failure: `reactions`, `put_off`, `given_up`
+//! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`; quotations of them: `endings`,
+//!   `answers`, `tables`, `one_line`
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`,
 //! so that no credential outlives its message. The caller adds file lists and the preamble of a

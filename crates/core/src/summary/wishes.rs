@@ -157,12 +157,18 @@ fn is_diagnostic(sentence: &str) -> bool {
                 | (npm\ )?(FATAL|ERROR|WARNING|PANIC)\ [A-Z])",
         )
     });
+    // "You must" begins the warnings of programs.
+    static USER_WARNING: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(&format!(
+            r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING}|(never|always|nie|niemals|immer|jamais|toujours|nunca|siempre)\s)"
+        ))
+    });
     static WARNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(r"(?i)^\W*warning\W+"));
     if !KIND.is_match(sentence) {
         return false;
     }
     match WARNING.find(sentence) {
-        Some(kind) => !DIRECTIVE.is_match(&sentence[kind.end()..]),
+        Some(kind) => !USER_WARNING.is_match(&sentence[kind.end()..]),
         None => true,
     }
 }
