@@ -358,6 +358,7 @@ fn choices_and_corrections_are_known_by_their_words() {
     for (message, is_correction) in [
         ("nein, nicht so breit", true),
         ("hm, actually two", true),
+        ("hm no wait the captain has the list", true),
         ("non, en bleu", true),
         ("now in blue", false),
         ("nothing else", false),
