@@ -11,6 +11,8 @@ use foldhash::HashSet;
 
 /// What the user said is looked for within a message if it takes at least this many columns.
 const SHORTEST_SENTENCE: usize = 20;
+/// A message quotes a decision if it has this many of its words of content.
+const QUOTED_WORDS: usize = 3;
 
 #[derive(Debug)]
 pub(super) struct Decision {
@@ -60,6 +62,18 @@ impl Decision {
     pub fn set_said(&mut self, message: &str) {
         self.said = first_chars(message, POINT).to_owned();
         self.lower_said = self.said.to_lowercase();
+    }
+
+    /// Whether a message quotes it: the message has [`QUOTED_WORDS`] of its words of content, or all
+    /// of them if they are fewer. `said_words` are the words of the message.
+    pub fn is_quoted_in(&self, said_words: &HashSet<&str>) -> bool {
+        let mut shared_count = 0;
+        for word in &self.words {
+            if said_words.contains(&**word) {
+                shared_count += 1;
+            }
+        }
+        !self.words.is_empty() && shared_count >= QUOTED_WORDS.min(self.words.len())
     }
 
     /// Whether it is what this message decided.

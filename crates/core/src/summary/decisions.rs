@@ -19,8 +19,6 @@ use foldhash::HashSet;
 
 /// The number of newest decisions that a choice can go back on.
 const REVISABLE: usize = 3;
-/// A message quotes a decision if it has this many of its words of content.
-const QUOTED_WORDS: usize = 3;
 
 /// The decisions of a session, oldest first.
 #[derive(Debug, Default)]
@@ -247,7 +245,7 @@ impl Decisions {
     }
 
     /// Renews the decisions that a message quotes: they are still in use, so they age from this
-    /// turn on. A message quotes a decision if it has [`QUOTED_WORDS`] of its words.
+    /// turn on.
     pub fn renew_quoted(&mut self, message: &str, turn_number: usize) {
         if self.0.is_empty() {
             return;
@@ -255,13 +253,7 @@ impl Decisions {
         let start = first_chars(message, WHOLE_REQUEST).to_lowercase();
         let said: HashSet<&str> = content_words(&start).collect();
         for decision in &mut self.0 {
-            if decision.words.is_empty() {
-                continue;
-            }
-            let quoted_words = decision.words.iter().filter(|word| said.contains(&***word));
-            let shared_count = quoted_words.count();
-            // A short decision is quoted by all of its words.
-            if shared_count >= QUOTED_WORDS.min(decision.words.len()) {
+            if decision.is_quoted_in(&said) {
                 decision.turn_number = turn_number;
             }
         }
