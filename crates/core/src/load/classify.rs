@@ -6,7 +6,7 @@ use crate::agents::row::{has_visible_text, is_silent_ending};
 use crate::session::Format;
 use crate::session::content::{blocks_of_type, member_is};
 use crate::session::dialect::Dialect;
-use crate::session::entry::{Flags, Kind, Role};
+use crate::session::entry::{Flags, Kind, MOVE_MARK_TYPE, Role};
 use crate::session::read::record::{Content, Member, MessageFacts, ParsedEntry, Record};
 use pisess_json::Raw;
 
@@ -52,13 +52,12 @@ pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
         flags.insert_if(Flags::FAILED, ending.is_failed && !ending.is_aborted);
     }
 
-    let is_skill_prompt = kind == Kind::CustomMessage
-        && member_is(
-            Raw::from_checked(record.bytes),
-            "customType",
-            "skill-prompt",
-        );
+    let entry = Raw::from_checked(record.bytes);
+    let is_skill_prompt =
+        kind == Kind::CustomMessage && member_is(entry, "customType", "skill-prompt");
     flags.insert_if(Flags::SKILL_PROMPT, is_skill_prompt);
+    let is_move_mark = kind == Kind::Custom && member_is(entry, "customType", MOVE_MARK_TYPE);
+    flags.insert_if(Flags::MOVE_MARK, is_move_mark);
     flags.insert_if(Flags::HIDDEN, is_hidden(parsed));
     flags.insert_if(Flags::IMAGES, has_image(parsed));
     flags.insert_if(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());

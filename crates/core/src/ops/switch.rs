@@ -8,7 +8,7 @@ use super::chain::Chain;
 use super::{IdSource, parent_id};
 use crate::ops::plan::Change;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Kind};
+use crate::session::entry::{EntryIx, Flags, Kind, MOVE_MARK_TYPE};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
 use crate::session::reference::Position;
@@ -19,9 +19,6 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::cell::OnceCell;
 use std::io;
-
-/// The `customType` of a mark.
-pub const MARK_TYPE: &str = "pisess.switch";
 
 /// A label that is set together with a move of the leaf.
 #[derive(Clone, Copy, Debug)]
@@ -96,28 +93,26 @@ pub struct LeafMove {
 }
 
 /// Returns the move of the leaf that an entry records; `None` if it is not a mark, the entry in
-/// which pisess records a move. Only lines of `custom` entries are read.
+/// which pisess records a move. Only lines of marks are read.
 pub fn read_move(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<LeafMove>> {
     let session = reader.session();
-    if session.entry(ix).kind != Kind::Custom {
+    if !session.entry(ix).flags.contains(Flags::MOVE_MARK) {
         return Ok(None);
     }
-    reader.with_entry(ix, |entry| {
-        let custom_type = entry.get("customType")?;
-        if !custom_type.is(MARK_TYPE) {
-            return None;
-        }
-        let data = entry.get("data").unwrap_or(Raw::NULL);
-        let mut undone_ids = Vec::new();
-        for id in data.get("undid").unwrap_or(Raw::NULL).items() {
-            undone_ids.extend(id.text().map(Text::into_owned));
-        }
-        Some(LeafMove {
-            from: recorded_position(session, data.get("from")),
-            to: recorded_position(session, data.get("to")),
-            undone_ids,
+    reader
+        .with_entry(ix, |entry| {
+            let data = entry.get("data").unwrap_or(Raw::NULL);
+            let mut undone_ids = Vec::new();
+            for id in data.get("undid").unwrap_or(Raw::NULL).items() {
+                undone_ids.extend(id.text().map(Text::into_owned));
+            }
+            LeafMove {
+                from: recorded_position(session, data.get("from")),
+                to: recorded_position(session, data.get("to")),
+                undone_ids,
+            }
         })
-    })
+        .map(Some)
 }
 
 /// Returns the position with the id that a mark records; `null` is the root. Returns `None` if the
@@ -300,6 +295,6 @@ pub(super) fn new_mark(from: Option<&Text>, to: Option<&Text>, undone_ids: &[Tex
         .json_array("undid", &undone_ids);
     Object::new()
         .str("type", "custom")
-        .str("customType", MARK_TYPE)
+        .str("customType", MOVE_MARK_TYPE)
         .json("data", &data.finish())
 }

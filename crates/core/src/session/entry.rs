@@ -111,6 +111,9 @@ impl Slice {
     }
 }
 
+/// The `customType` of the mark of a move of the leaf.
+pub const MOVE_MARK_TYPE: &str = "pisess.switch";
+
 /// Facts about the body or the links of an entry, recorded while loading so that the line need not
 /// be read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -156,6 +159,8 @@ impl Flags {
     /// An assistant message that has text and ended normally: neither in an error, nor early, nor
     /// to call tools.
     pub const ANSWER: Flags = Flags(16384);
+    /// The mark of a move of the leaf: a custom entry of the type [`MOVE_MARK_TYPE`].
+    pub const MOVE_MARK: Flags = Flags(8192);
 
     /// Whether all of `other` are set.
     pub fn contains(self, other: Flags) -> bool {
