@@ -35,7 +35,6 @@ use foldhash::HashMap;
 use held::HeldLine;
 use line::ClaudeLine;
 use parts::{OpenResponse, SourceLine};
-use pisess_core::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
@@ -244,7 +243,7 @@ impl<'o> ClaudeReader<'o> {
     }
 
     /// Adds the entry of pi that pisess stored in a line when it wrote a session for Claude Code.
-    fn add_returned_entry(&mut self, line: &ClaudeLine, entry: Raw) -> io::Result<()> {
+    fn add_returned_entry(&mut self, line: &ClaudeLine, entry: Outlined) -> io::Result<()> {
         self.time_ms = line.time_ms;
 
         // The entry was stored without its content if the message of the line has the same one.
@@ -253,8 +252,7 @@ impl<'o> ClaudeReader<'o> {
             .message
             .and_then(|message| line_content(&line_type.to_string_lossy(), message));
         let restored = restore_content(entry, content.as_deref());
-        let entry = restored.as_deref().map_or(entry, Raw::from_checked);
-        let node = self.writer.add_returned(line.offset, entry)?;
+        let node = self.writer.add_returned(line.offset, entry, restored)?;
         self.main_leaf = Some(node);
         self.last_entry = Some(node);
         match &line.uuid {
@@ -272,17 +270,19 @@ impl<'o> ClaudeReader<'o> {
 
     /// Remembers the model and the name that an entry of pi sets. Later lines are compared with
     /// them: only a change becomes an entry.
-    fn remember_settings(&mut self, entry: Raw) {
-        let [kind, name, model, message] =
-            find_members(entry, ["type", "name", "modelId", "message"]);
+    fn remember_settings(&mut self, entry: Outlined) {
+        let [kind, name, model, message] = entry.get_all(["type", "name", "modelId", "message"]);
         let is_name = kind.is_some_and(|kind| kind.is("session_info"));
         if is_name {
-            let name = name.and_then(Raw::text).filter(|name| !name.is_blank());
+            let name = name.and_then(|name| name.text());
+            let name = name.filter(|name| !name.is_blank());
             self.has_user_title = name.is_some();
             self.writer.name = name.map(Text::into_owned);
         }
         let model = model.or_else(|| message.and_then(|message| message.get("model")));
-        if let Some(model) = model.and_then(Raw::text) {
+        if let Some(model) = model.and_then(|model| model.text())
+            && self.model.as_ref() != Some(&model)
+        {
             self.model = Some(model.into_owned());
         }
     }

@@ -34,7 +34,6 @@ use foldhash::{HashMap, HashSet};
 use history::History;
 use junctions::{Bookmark, places_of_junctions};
 use line::{CodexLine, LineKind};
-use pisess_core::session::content::{find_members, member_is};
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
@@ -230,19 +229,23 @@ impl CodexReader<'_> {
 
     /// Adds the entry of pi that pisess stored in a line when it wrote a session for Codex. If the
     /// entry is a message of the user, it begins a turn.
-    fn add_returned(&mut self, line: &CodexLine, entry: Raw) -> io::Result<()> {
+    fn add_returned(&mut self, line: &CodexLine, entry: Outlined) -> io::Result<()> {
         // The entry was stored without its content if the item in the line has the same one.
         let content = item_content(line.payload.raw());
         let restored = restore_content(entry, content.as_deref());
-        let entry = restored.as_deref().map_or(entry, Raw::from_checked);
 
-        let message = entry.get("message").unwrap_or(Raw::NULL);
-        let is_user_message = member_is(message, "role", "user");
+        let message = entry.get("message").unwrap_or(Raw::NULL.into());
+        let [role, own_content] = message.get_all(["role", "content"]);
+        let is_user_message = role.is_some_and(|role| role.is("user"));
         if line.kind == LineKind::Item && is_user_message {
-            self.begin_turn(message.get("content").unwrap_or(Raw::NULL));
+            let content = match (&restored, &content) {
+                (Some(_), Some(content)) => Raw::from_checked(content),
+                _ => own_content.map_or(Raw::NULL, Outlined::raw),
+            };
+            self.begin_turn(content);
         }
         self.remember_settings(entry, message);
-        self.leaf = Some(self.writer.add_returned(line.offset, entry)?);
+        self.leaf = Some(self.writer.add_returned(line.offset, entry, restored)?);
         Ok(())
     }
 
@@ -258,17 +261,21 @@ impl CodexReader<'_> {
 
     /// Remembers the name, the model and the thinking level that an entry of pi sets. Later lines
     /// are compared with them: only a change becomes an entry.
-    fn remember_settings(&mut self, entry: Raw, message: Raw) {
+    fn remember_settings(&mut self, entry: Outlined, message: Outlined) {
         let names = ["type", "name", "modelId", "thinkingLevel"];
-        let [kind, name, model, level] = find_members(entry, names);
+        let [kind, name, model, level] = entry.get_all(names);
         if kind.is_some_and(|kind| kind.is("session_info")) {
-            let name = name.and_then(Raw::text).filter(|name| !name.is_blank());
+            let name = name.and_then(|name| name.text());
+            let name = name.filter(|name| !name.is_blank());
             self.writer.name = name.map(Text::into_owned);
         }
-        if let Some(model) = model.or(message.get("model")).and_then(Raw::text) {
+        let model = model.or_else(|| message.get("model"));
+        if let Some(model) = model.and_then(|model| model.text())
+            && self.model != model
+        {
             self.model = model.into_owned();
         }
-        if let Some(level) = level.and_then(Raw::text) {
+        if let Some(level) = level.and_then(|level| level.text()) {
             self.thinking_level = Some(level.into_owned());
         }
     }

@@ -9,27 +9,33 @@
 //! content as the entry, the content of the entry is `null`. If pisess wrote a line that was not
 //! made from an entry, its member `pisess` has no `entry`.
 
-use pisess_core::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::edit::with_member;
 use pisess_json::outline::Outlined;
 use pisess_json::write::Object;
-use std::borrow::Cow;
 
 /// The key of the member with the entry, and the type of a line that the agents skip.
 pub const RETURNED_KEY: &str = "pisess";
 
 /// What pisess wrote into a line.
 pub struct ReturnedLine<'a> {
-    /// The JSON of the entry from which the line was made; `None` if it was not made from an entry.
-    entry: Option<Cow<'a, [u8]>>,
+    /// The entry from which the line was made; `None` if it was not made from an entry.
+    entry: Option<StoredEntry<'a>>,
+}
+
+/// An entry in a line.
+enum StoredEntry<'a> {
+    /// As a value of the line.
+    Value(Outlined<'a>),
+    /// As a string, of which this is the text.
+    Text(Vec<u8>),
 }
 
 impl<'a> ReturnedLine<'a> {
     /// Reads what pisess wrote into a line. `None` if pisess did not write the line, or if the
     /// member was changed and is not an entry any more.
     pub fn read(line: Outlined<'a>) -> Option<ReturnedLine<'a>> {
-        ReturnedLine::of_member(line.get_raw(RETURNED_KEY)?)
+        ReturnedLine::of_member(line.get(RETURNED_KEY)?)
     }
 
     /// Reads the member `pisess` that pisess wrote into a line for another agent:
@@ -41,7 +47,7 @@ impl<'a> ReturnedLine<'a> {
     /// ```
     ///
     /// `None` if the member was changed and is none of these.
-    pub fn of_member(member: Raw<'a>) -> Option<ReturnedLine<'a>> {
+    pub fn of_member(member: Outlined<'a>) -> Option<ReturnedLine<'a>> {
         if !member.is_object() {
             return None;
         }
@@ -49,35 +55,45 @@ impl<'a> ReturnedLine<'a> {
             return Some(ReturnedLine { entry: None });
         };
         let entry = match stored.text() {
-            None => Cow::Borrowed(stored.bytes()),
+            None => StoredEntry::Value(stored),
             Some(text) => {
                 let json = text.into_string_lossy().into_bytes();
                 Raw::parse(&json).ok()?;
-                Cow::Owned(json)
+                StoredEntry::Text(json)
             }
         };
-        if !is_entry(Raw::from_checked(&entry)) {
+        if !is_entry(entry.value()) {
             return None;
         }
         Some(ReturnedLine { entry: Some(entry) })
     }
 
     /// Returns the entry from which the line was made; `None` if it was not made from an entry.
-    pub fn entry(&self) -> Option<Raw<'_>> {
-        self.entry.as_deref().map(Raw::from_checked)
+    pub fn entry(&self) -> Option<Outlined<'_>> {
+        self.entry.as_ref().map(StoredEntry::value)
+    }
+}
+
+impl StoredEntry<'_> {
+    fn value(&self) -> Outlined<'_> {
+        match self {
+            StoredEntry::Value(value) => *value,
+            StoredEntry::Text(json) => Raw::from_checked(json).into(),
+        }
     }
 }
 
 /// Whether a value is an entry. A header or a title is not: it would begin another session.
-fn is_entry(value: Raw) -> bool {
-    let entry_type = value.get_text("type");
+fn is_entry(value: Outlined) -> bool {
+    let entry_type = value.get("type").and_then(|entry_type| entry_type.text());
     entry_type.is_some_and(|name| name != *"session" && name != *"title")
 }
 
 /// Builds the member `pisess` of a line. `content` is what an import will make of the content of
 /// the line. If the entry has the same content, it is stored without it.
 pub fn returned_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
-    let is_same = content.is_some() && entry_content(entry).map(Raw::bytes) == content;
+    let own_content = entry_content(entry.into()).map(|own| own.raw().bytes());
+    let is_same = content.is_some() && own_content == content;
     let kept = if is_same {
         with_content(entry, b"null")
     } else {
@@ -96,17 +112,20 @@ pub fn returned_text_member(entry: Raw) -> Vec<u8> {
 /// the import made of the content of the line.
 ///
 /// `None` if the entry was stored with its content, or the line has none.
-pub fn restore_content(entry: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
-    let is_left_out = entry_content(entry).is_some_and(Raw::is_null);
-    match content {
-        Some(content) if is_left_out => Some(with_content(entry, content)),
-        _ => None,
-    }
+pub fn restore_content(entry: Outlined, content: Option<&[u8]>) -> Option<Vec<u8>> {
+    let content = content?;
+    let left_out = entry_content(entry).filter(|own| own.is_null())?;
+    // The value is a part of the entry, so the difference of the addresses is its offset.
+    let entry = entry.raw().bytes();
+    let start = left_out.raw().bytes().as_ptr().addr() - entry.as_ptr().addr();
+    let (before, from_value) = entry.split_at(start);
+    let after = &from_value[left_out.raw().bytes().len()..];
+    Some([before, content, after].concat())
 }
 
 /// Returns the content of the message of an entry, or of the entry itself if it has no message.
-fn entry_content(entry: Raw<'_>) -> Option<Raw<'_>> {
-    let [message, content] = find_members(entry, ["message", "content"]);
+fn entry_content(entry: Outlined<'_>) -> Option<Outlined<'_>> {
+    let [message, content] = entry.get_all(["message", "content"]);
     match message {
         Some(message) => message.get("content"),
         None => content,
@@ -152,13 +171,13 @@ mod tests {
             let member = returned_member(raw, Some(b"[1]"));
             let kept = Raw::from_checked(&member).get("entry").unwrap();
             assert!(kept.bytes().len() < entry.len() + 2, "{entry}");
-            let restored = restore_content(kept, Some(b"[1]")).unwrap();
+            let restored = restore_content(kept.into(), Some(b"[1]")).unwrap();
             assert_eq!(restored, entry.as_bytes());
 
             let member = returned_member(raw, Some(b"[2]"));
             let kept = Raw::from_checked(&member).get("entry").unwrap();
             assert_eq!(kept.bytes(), entry.as_bytes());
-            assert_eq!(restore_content(kept, Some(b"[2]")), None);
+            assert_eq!(restore_content(kept.into(), Some(b"[2]")), None);
         }
     }
 }

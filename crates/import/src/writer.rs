@@ -7,16 +7,17 @@
 //! ```
 
 use foldhash::{HashMap, HashSet};
+use memchr::memchr;
 use pisess_core::agents::convert;
-use pisess_core::session::content::find_members;
 use pisess_core::session::dialect::Dialect;
-use pisess_json::Raw;
 use pisess_json::edit::Edit as LineEdit;
+use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::time::{date_from_value, iso_string};
 use pisess_json::write::Object;
-use std::io;
+use std::borrow::Cow;
+use std::io::{self, Write as _};
 use uuid::Uuid;
 
 /// An entry that was laid out, by its number.
@@ -146,17 +147,27 @@ impl<'o> EntryWriter<'o> {
     /// Adds an entry of pi that pisess stored in the line at `offset` when it wrote the source. The
     /// entry keeps its id, its parent and its time. If an earlier entry has the same id, it gets
     /// another one. If its parent is unknown, it becomes a root.
-    pub fn add_returned(&mut self, offset: u64, entry: Raw) -> io::Result<NodeIx> {
+    ///
+    /// `restored` is the entry with its content, if it was stored without it.
+    pub fn add_returned(
+        &mut self,
+        offset: u64,
+        entry: Outlined,
+        restored: Option<Vec<u8>>,
+    ) -> io::Result<NodeIx> {
         let [id, parent_id, timestamp, kind] =
-            find_members(entry, ["id", "parentId", "timestamp", "type"]);
-        let parent = match parent_id.and_then(Raw::text) {
-            Some(parent_id) => self.returned.get(&parent_id).copied(),
+            entry.get_all(["id", "parentId", "timestamp", "type"]);
+        let id = id.and_then(|id| id.text());
+        let parent_id = parent_id.and_then(|parent_id| parent_id.text());
+        let parent = match &parent_id {
+            Some(parent_id) => self.returned.get(parent_id).copied(),
             None => None,
         };
-        let time_ms = date_from_value(timestamp).unwrap_or_else(|| self.time_at(parent));
+        let time_ms =
+            date_from_value(timestamp.map(Outlined::raw)).unwrap_or_else(|| self.time_at(parent));
 
         let kept_id = id
-            .and_then(Raw::text)
+            .clone()
             .filter(|id| !id.is_empty() && !self.returned.contains_key(id));
         let node = match kept_id {
             Some(kept_id) => {
@@ -172,7 +183,8 @@ impl<'o> EntryWriter<'o> {
         }
 
         if self.emits_entries() {
-            let line = self.returned_line(node, entry)?;
+            let stored = restored.as_deref().unwrap_or(entry.raw().bytes());
+            let line = self.returned_line(node, id, parent_id, stored)?;
             self.emit_line(offset, &line)?;
         }
         Ok(node)
@@ -203,23 +215,37 @@ impl<'o> EntryWriter<'o> {
     }
 
     /// Returns the line of an entry that pisess stored in the source: the stored entry, with the id
-    /// and the parent that it has in this session. If both are the same as there, no byte changes.
-    fn returned_line(&self, node: NodeIx, entry: Raw) -> io::Result<Vec<u8>> {
-        let [id, parent_id] = find_members(entry, ["id", "parentId"]);
-        let mut line = LineEdit::new(entry.bytes())?;
-        let new_id = Text::from(self.entry_id(node));
-        if id.and_then(Raw::text) != Some(new_id.as_borrowed()) {
-            line.set("id", &encode_to_vec(&new_id));
-        }
+    /// and the parent that it has in this session. If both are the same as there, `id` and
+    /// `parent_id`, no byte changes.
+    fn returned_line<'e>(
+        &self,
+        node: NodeIx,
+        id: Option<Text>,
+        parent_id: Option<Text>,
+        entry: &'e [u8],
+    ) -> io::Result<Cow<'e, [u8]>> {
+        let new_id = Some(Text::from(self.entry_id(node)));
         let parent = self.node(node).parent;
         let new_parent_id = parent.map(|parent| Text::from(self.entry_id(parent)));
-        if parent_id.and_then(Raw::text) != new_parent_id {
+        let is_same = id == new_id && parent_id == new_parent_id;
+        // An entry that was stored as a string may have line breaks, which are refused below.
+        if is_same && memchr(b'\n', entry).is_none() {
+            return Ok(Cow::Borrowed(entry));
+        }
+
+        let mut line = LineEdit::new(entry)?;
+        if let Some(new_id) = &new_id
+            && id.as_ref() != Some(new_id)
+        {
+            line.set("id", &encode_to_vec(new_id));
+        }
+        if parent_id != new_parent_id {
             match &new_parent_id {
                 Some(new_parent_id) => line.set("parentId", &encode_to_vec(new_parent_id)),
                 None => line.set("parentId", b"null"),
             }
         }
-        Ok(line.finish())
+        Ok(Cow::Owned(line.finish()))
     }
 
     /// Whether the lines of entries are emitted. They are not if entries are only laid out, or

@@ -245,7 +245,7 @@ impl ClaudeReader<'_> {
             model,
             usage,
             stop_reason,
-            returned: returned.and_then(|member| ReturnedLine::of_member(member.raw())),
+            returned: returned.and_then(ReturnedLine::of_member),
             response_id: response_id.filter(|id| !id.is_empty()),
             is_meta: is_true(is_meta),
             is_compact_summary: is_true(is_compact_summary),
