@@ -46,13 +46,60 @@ const PROVIDER: &str = "openai-codex";
 /// The thinking levels of pi that Codex has, too.
 const THINKING_LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
 
+/// The items of a source. An event becomes a message only if no item repeats it, and the item may
+/// come later: then the rest of the source is searched for it.
+#[derive(Default)]
+struct Items<'o> {
+    /// The source; `None` once all of it was searched.
+    unsearched: Option<&'o dyn ReadAt>,
+    /// For each fingerprint (see [`content::fingerprint`]), the offset of its first item.
+    first_offsets: HashMap<u64, u64>,
+}
+
+impl Items<'_> {
+    /// Adds the items of a line that was read. Does nothing once the whole source was searched.
+    fn add_line(&mut self, line: &CodexLine) {
+        if self.unsearched.is_some() {
+            self.add_fingerprints(line);
+        }
+    }
+
+    fn add_fingerprints(&mut self, line: &CodexLine) {
+        if line.kind != LineKind::Item {
+            return;
+        }
+        for fingerprint in item_fingerprints(line.payload) {
+            self.first_offsets.entry(fingerprint).or_insert(line.offset);
+        }
+    }
+
+    /// Returns the offset of the first item in the whole source that has this fingerprint.
+    fn find(&mut self, fingerprint: u64) -> io::Result<Option<u64>> {
+        let found = self.first_offsets.get(&fingerprint).copied();
+        if found.is_some() {
+            return Ok(found);
+        }
+        // An item may come after the event that repeats it. So for the first event without an item
+        // before it, the whole source is searched.
+        let Some(source) = self.unsearched.take() else {
+            return Ok(None);
+        };
+        let mut extent = ReadExtent::default();
+        for_each_object_ahead(source, source.len(), &mut extent, |line, value| {
+            if let Some(value) = value {
+                self.add_fingerprints(&CodexLine::new(line.span.start, value));
+            }
+            Ok(())
+        })?;
+        Ok(self.first_offsets.get(&fingerprint).copied())
+    }
+}
+
 /// The reader of a source, with the state after the lines that were read so far.
 #[derive(Default)]
 pub struct CodexReader<'o> {
     writer: EntryWriter<'o>,
-    /// For each fingerprint (see [`content::fingerprint`]), the offset of its first item in the
-    /// whole source.
-    first_item_offsets: HashMap<u64, u64>,
+    items: Items<'o>,
     /// The junctions of files of the source (see [`Junction`]) that were not reached yet, the next
     /// one last.
     unreached_junctions: Vec<Junction>,
@@ -111,46 +158,31 @@ enum Conversion {
 }
 
 impl<'o> CodexReader<'o> {
-    /// Returns a reader of the source, before its first line. To find the items of the source, this
-    /// reads all of it: an event becomes a message only if no item repeats it, and the item may
-    /// come later. `earlier` are the earlier imports of the source.
+    /// Returns a reader of the source, before its first line. `earlier` are the earlier imports of
+    /// the source.
     pub fn new(
-        source: &dyn ReadAt,
+        source: &'o dyn ReadAt,
         layout: &SourceLayout,
         earlier: &EarlierImports,
         writer: EntryWriter<'o>,
-    ) -> io::Result<Self> {
+    ) -> Self {
         // The reader takes junctions from the end of the list, so the first one is last.
         let mut unreached_junctions = layout.junctions.clone();
         unreached_junctions.reverse();
-        Ok(CodexReader {
+        CodexReader {
             writer,
-            first_item_offsets: read_item_offsets(source)?,
+            items: Items {
+                unsearched: Some(source),
+                first_offsets: HashMap::default(),
+            },
             unreached_junctions,
             unread_places: places_of_junctions(&layout.junctions),
             own_start: layout.own_start,
             earlier: earlier.clone(),
             model: Text::from("codex"),
             ..CodexReader::default()
-        })
-    }
-}
-
-/// Reads the whole source, and returns the offset of the first item with each fingerprint.
-fn read_item_offsets(source: &dyn ReadAt) -> io::Result<HashMap<u64, u64>> {
-    let mut first_offsets = HashMap::default();
-    let mut extent = ReadExtent::default();
-    for_each_object_ahead(source, source.len(), &mut extent, |line, value| {
-        let Some(value) = value else { return Ok(()) };
-        let line = CodexLine::new(line.span.start, value);
-        if line.kind == LineKind::Item {
-            for fingerprint in item_fingerprints(line.payload) {
-                first_offsets.entry(fingerprint).or_insert(line.offset);
-            }
         }
-        Ok(())
-    })?;
-    Ok(first_offsets)
+    }
 }
 
 impl<'o> SourceReader<'o> for CodexReader<'o> {
@@ -163,6 +195,7 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
         // A line without a time gets the time of the line before it.
         self.time_ms = parse_time_ms(value.get_raw("timestamp")).unwrap_or(self.time_ms);
         let line = CodexLine::new(offset, value);
+        self.items.add_line(&line);
         if let Some(returned) = ReturnedLine::read(value) {
             self.release_reply()?;
             return match returned.entry() {

@@ -175,7 +175,7 @@ pub trait SourceFormat: Sync {
     /// Makes the reader for the lines of a source. `earlier` are the imports of the source so far.
     fn new_reader<'o>(
         &self,
-        source: &dyn ReadAt,
+        source: &'o dyn ReadAt,
         layout: &SourceLayout,
         earlier: &EarlierImports,
         writer: EntryWriter<'o>,

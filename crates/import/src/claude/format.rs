@@ -119,7 +119,7 @@ impl SourceFormat for ClaudeFormat {
 
     fn new_reader<'o>(
         &self,
-        _source: &dyn ReadAt,
+        _source: &'o dyn ReadAt,
         _layout: &SourceLayout,
         earlier: &EarlierImports,
         writer: EntryWriter<'o>,

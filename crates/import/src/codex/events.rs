@@ -21,20 +21,20 @@ impl CodexReader<'_> {
         };
         match &*event_type.to_string_lossy() {
             "user_message" => {
-                let Some(text) = self.record_new_text(line, "message", "user") else {
+                let Some(text) = self.record_new_text(line, "message", "user")? else {
                     return Ok(Conversion::Unconverted);
                 };
                 self.add_user_message(line, &encode_to_vec(&text), &["message"])?;
             }
             "agent_message" => {
-                let Some(text) = self.record_new_text(line, "message", "assistant") else {
+                let Some(text) = self.record_new_text(line, "message", "assistant")? else {
                     return Ok(Conversion::Unconverted);
                 };
                 let unconverted = line.unconverted_members(&["message"]);
                 self.hold_reply(line, vec![text_block(&text)], unconverted)?;
             }
             "agent_reasoning" => {
-                let Some(text) = self.record_new_text(line, "text", "assistant") else {
+                let Some(text) = self.record_new_text(line, "text", "assistant")? else {
                     return Ok(Conversion::Unconverted);
                 };
                 let unconverted = line.unconverted_members(&["text"]);
@@ -66,14 +66,16 @@ impl CodexReader<'_> {
         line: &CodexLine<'a>,
         key: &str,
         speaker: &str,
-    ) -> Option<Text<'a>> {
-        let text = non_empty_text(line.payload, key)?;
+    ) -> io::Result<Option<Text<'a>>> {
+        let Some(text) = non_empty_text(line.payload, key) else {
+            return Ok(None);
+        };
         let fingerprint = fingerprint(speaker, &text);
-        if self.is_repeated_by_item(line, fingerprint) {
-            return None;
+        if self.is_repeated_by_item(line, fingerprint)? {
+            return Ok(None);
         }
         self.event_fingerprints.insert(fingerprint);
-        Some(text)
+        Ok(Some(text))
     }
 
     /// Whether an item repeats an event with this fingerprint, so that the event does not become a
@@ -81,17 +83,21 @@ impl CodexReader<'_> {
     ///
     /// If an earlier import added the event, only items before the end of that import count: an
     /// import repeats what earlier imports decided.
-    pub(super) fn is_repeated_by_item(&self, line: &CodexLine, fingerprint: u64) -> bool {
-        let Some(&first_item_offset) = self.first_item_offsets.get(&fingerprint) else {
-            return false;
+    pub(super) fn is_repeated_by_item(
+        &mut self,
+        line: &CodexLine,
+        fingerprint: u64,
+    ) -> io::Result<bool> {
+        let Some(first_item_offset) = self.items.find(fingerprint)? else {
+            return Ok(false);
         };
         for &import_end in &self.earlier.ends {
             if line.offset < import_end {
-                return first_item_offset < import_end;
+                return Ok(first_item_offset < import_end);
             }
         }
-        // This import adds the line, and has read the whole source.
-        true
+        // This import adds the line, and reads the whole source.
+        Ok(true)
     }
 
     /// Adds the name of the session. A blank name is not converted, nor is the name of the session

@@ -98,12 +98,12 @@ impl SourceFormat for CodexFormat {
 
     fn new_reader<'o>(
         &self,
-        source: &dyn ReadAt,
+        source: &'o dyn ReadAt,
         layout: &SourceLayout,
         earlier: &EarlierImports,
         writer: EntryWriter<'o>,
     ) -> io::Result<Box<dyn SourceReader<'o> + 'o>> {
-        Ok(Box::new(CodexReader::new(source, layout, earlier, writer)?))
+        Ok(Box::new(CodexReader::new(source, layout, earlier, writer)))
     }
 
     fn native(&self) -> Option<&'static dyn NativeFormat> {

@@ -128,7 +128,7 @@ impl CodexReader<'_> {
         };
 
         let fingerprint = fingerprint("call", &id);
-        let has_item = self.is_repeated_by_item(line, fingerprint);
+        let has_item = self.is_repeated_by_item(line, fingerprint)?;
         if !has_item {
             // For a later import, which may read an item with the call.
             self.event_fingerprints.insert(fingerprint);

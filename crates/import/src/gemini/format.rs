@@ -163,7 +163,7 @@ impl SourceFormat for GeminiFormat {
 
     fn new_reader<'o>(
         &self,
-        _source: &dyn ReadAt,
+        _source: &'o dyn ReadAt,
         _layout: &SourceLayout,
         _earlier: &EarlierImports,
         writer: EntryWriter<'o>,

@@ -111,7 +111,7 @@ impl SourceFormat for OpenCodeFormat {
 
     fn new_reader<'o>(
         &self,
-        _source: &dyn ReadAt,
+        _source: &'o dyn ReadAt,
         layout: &SourceLayout,
         _earlier: &EarlierImports,
         writer: EntryWriter<'o>,
