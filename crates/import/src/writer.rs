@@ -49,6 +49,9 @@ struct Node {
     time_ms: i64,
 }
 
+/// The length of the longest name of an id: two numbers and a point.
+const MAX_NAME_LEN: usize = 32;
+
 /// The line of the source whose entry was laid out last.
 #[derive(Default)]
 struct LastLine {
@@ -423,8 +426,13 @@ impl<'o> EntryWriter<'o> {
         };
         loop {
             attempt += 1;
-            let name = format!("{offset}.{attempt}");
-            let id = Uuid::new_v5(&self.namespace, name.as_bytes()).as_fields().0;
+            // Formatted without an allocation, because every entry needs an id.
+            let mut name = [0; MAX_NAME_LEN];
+            let mut unused = &mut name[..];
+            let _ = write!(unused, "{offset}.{attempt}");
+            let name_len = MAX_NAME_LEN - unused.len();
+            let id = Uuid::new_v5(&self.namespace, &name[..name_len]);
+            let id = id.as_fields().0;
             if !self.used_ids.contains(&id) {
                 return FreeId { id, attempt };
             }
@@ -434,7 +442,8 @@ impl<'o> EntryWriter<'o> {
     /// Returns the line of an entry. Like the agents, it puts the common members before the others;
     /// in custom entries, after them.
     fn entry_line(&self, node: NodeIx, kind: &str, members: &Object) -> Vec<u8> {
-        let mut line = Object::new().str("type", kind);
+        let capacity = members.byte_count() + COMMON_MEMBERS_LEN;
+        let mut line = Object::with_capacity(capacity).str("type", kind);
         if matches!(kind, "custom" | "custom_message") {
             line = line.append(members);
             line = self.append_common_members(line, node);
@@ -456,6 +465,9 @@ impl<'o> EntryWriter<'o> {
             .str("timestamp", &iso_string(time_ms))
     }
 }
+
+/// The number of bytes of the members that every entry has, at most.
+const COMMON_MEMBERS_LEN: usize = 160;
 
 /// Parses an id of eight hexadecimal digits in lower case, as the agents write it. `None` for any
 /// other id.

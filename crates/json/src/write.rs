@@ -16,16 +16,31 @@ const FIRST_CAPACITY: usize = 256;
 
 impl Default for Object {
     fn default() -> Self {
-        let mut bytes = Vec::with_capacity(FIRST_CAPACITY);
-        bytes.push(b'{');
-        Object(bytes)
+        Object::with_capacity(FIRST_CAPACITY)
     }
 }
+
+/// The number of bytes for which there is space after each value, so that the comma or the bracket
+/// that follows moves no bytes.
+const SPACE_AFTER: usize = 2;
 
 impl Object {
     /// Returns an object without members.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns an object without members, with space for this number of bytes. Until it has more
+    /// bytes, none is moved.
+    pub fn with_capacity(len: usize) -> Self {
+        let mut bytes = Vec::with_capacity(len.max(FIRST_CAPACITY));
+        bytes.push(b'{');
+        Object(bytes)
+    }
+
+    /// Returns the number of bytes so far.
+    pub fn byte_count(&self) -> usize {
+        self.0.len()
     }
 
     /// Adds a member whose value is JSON already.
@@ -36,6 +51,7 @@ impl Object {
     /// Adds a member of any name, whose value is JSON already.
     pub fn member(mut self, key: &Text, value: &[u8]) -> Self {
         self.begin_member(key);
+        self.0.reserve(value.len() + SPACE_AFTER);
         push_valid(&mut self.0, value);
         self
     }
@@ -56,7 +72,7 @@ impl Object {
     /// Adds another object as a member.
     pub fn object(mut self, key: &str, value: &Object) -> Self {
         self.begin_member(&Text::from(key));
-        self.0.reserve(value.0.len() + 1);
+        self.0.reserve(value.0.len() + SPACE_AFTER);
         self.0.extend_from_slice(&value.0);
         self.0.push(b'}');
         self
@@ -88,6 +104,7 @@ impl Object {
     /// not be decoded if they are stored as this function writes them.
     pub fn stored_text(mut self, key: &str, raw: &[u8]) -> Self {
         self.begin_member(&Text::from(key));
+        self.0.reserve(raw.len() + "\"\"".len() + SPACE_AFTER);
         string::encode_stored(raw, &mut self.0);
         self
     }
@@ -205,6 +222,7 @@ pub fn array<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
         if out.len() > 1 {
             out.push(b',');
         }
+        out.reserve(item.as_ref().len() + SPACE_AFTER);
         push_valid(&mut out, item.as_ref());
     }
     out.push(b']');

@@ -51,9 +51,12 @@ impl<'a> UserBlock<'a> {
     }
 }
 
+/// The number of bytes of the short members of a message or block, at most.
+const SMALL_MEMBERS_LEN: usize = 256;
+
 /// Builds a text block of a stored string: the bytes between its quotes.
 fn stored_text_block(text: &[u8]) -> Vec<u8> {
-    Object::new()
+    Object::with_capacity(text.len() + SMALL_MEMBERS_LEN)
         .str("type", "text")
         .stored_text("text", text)
         .finish()
@@ -103,7 +106,8 @@ pub fn build_result_message(
     let tool_name = tool_name.unwrap_or_else(|| Text::from("unknown"));
     let is_error = is_error.is_some_and(|flag| flag.bool() == Some(true));
 
-    Object::new()
+    let details_len = details.map_or(0, |details| details.bytes().len());
+    Object::with_capacity(converted_content.len() + details_len + SMALL_MEMBERS_LEN)
         .str("role", "toolResult")
         .text("toolCallId", call_id)
         .text("toolName", &tool_name)

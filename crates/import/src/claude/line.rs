@@ -14,6 +14,9 @@ use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 
+/// The number of bytes of two keys with their punctuation, at most.
+const MEMBER_KEYS_LEN: usize = 32;
+
 /// A line with the members that decide what becomes of it.
 pub(super) struct ClaudeLine<'a> {
     pub(super) offset: u64,
@@ -101,7 +104,8 @@ impl ClaudeLine<'_> {
             unconverted_line = unconverted_line.json("parts", &array(parts));
         }
 
-        let members = Object::new()
+        let capacity = message.byte_count() + unconverted_line.byte_count() + MEMBER_KEYS_LEN;
+        let members = Object::with_capacity(capacity)
             .object("message", &message)
             .object("claude", &unconverted_line);
         EntryDraft {

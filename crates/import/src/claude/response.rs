@@ -14,6 +14,9 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
 
+/// The number of bytes of a message without its content, at most.
+const SMALL_MEMBERS_LEN: usize = 768;
+
 /// The model of messages that Claude Code makes itself.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
 
@@ -141,9 +144,10 @@ impl ClaudeReader<'_> {
         let mut lines = vec![line];
         lines.extend(parts);
         let tokens = self.count_new_tokens(continued, &lines);
-        let converted = Object::new()
+        let content_json = array(&blocks.converted);
+        let converted = Object::with_capacity(content_json.len() + SMALL_MEMBERS_LEN)
             .str("role", "assistant")
-            .json("content", &array(&blocks.converted))
+            .json("content", &content_json)
             .str("api", "anthropic-messages")
             .str("provider", "anthropic")
             .text("model", &model)
