@@ -20,22 +20,18 @@ impl Failure {
         )
     }
 
+    /// Returns the failure to read something. An error of the store keeps its own failure.
     pub fn from_read_error(name: &str, error: io::Error) -> Self {
+        let error = match error.downcast::<StoreError>() {
+            Ok(error) => return Failure::from(error),
+            Err(error) => error,
+        };
         Failure::new(
             Exit::Failed,
             FailureKind::Io,
             format_args!("cannot read {name}: {}", plain(&error)),
         )
         .with_path(name)
-    }
-
-    /// Returns the failure to copy files out of an archive. An error of the store keeps its own
-    /// failure; any other error is one of reading the archive.
-    pub fn from_copy_error(archive: &str, error: io::Error) -> Self {
-        error.downcast::<StoreError>().map_or_else(
-            |error| Failure::from_read_error(archive, error),
-            Failure::from,
-        )
     }
 
     /// Returns the failure to load a session: the file is not a session, or it cannot be read.

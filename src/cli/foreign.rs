@@ -9,10 +9,7 @@ use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::rollouts::{Rollouts, detect_file, is_pipe, open_source, retain_last_rollouts};
 use crate::import::{self, Origin, SourceHead, SubAgent};
 use crate::session::dialect::Dialect;
-pub use convert::{
-    convert_file_to_list, convert_file_with_lines, is_foreign_session, load_failure, read_head,
-    survey_file,
-};
+pub use convert::{ConvertedSource, is_foreign_session, load_failure, read_head, survey_file};
 use foldhash::HashSet;
 use names::find_by_name_or_title;
 pub use names::{

@@ -1,6 +1,7 @@
 //! Opens and loads the session that is named on the command line.
 
 use crate::agents::pi::edits::ContextEdit;
+use crate::cli::counted::Content;
 use crate::cli::output::{Failure, Ui};
 use crate::load::{LoadOptions, add_rows, is_small, load_appended};
 use crate::ops::plan::{Action, Change};
@@ -63,7 +64,7 @@ impl OpenSession {
         options: LoadOptions,
         ui: &mut Ui,
     ) -> Result<OpenSession, Failure> {
-        let workers = if is_small(input.source().len()) {
+        let workers = if is_small(input.expected_len()) {
             1
         } else {
             ui.processor_count()
@@ -120,8 +121,8 @@ impl OpenSession {
         let is_append = change.action(&self.session) == Action::Append;
         // A copy in memory can be extended only by complete lines after a complete line.
         let can_be_extended = is_append && self.session.ends_with_newline;
-        let content = match &mut self.input.opened.opened {
-            Opened::Stream(content) if can_be_extended => content,
+        let content = match &mut self.input.opened.content {
+            Content::Opened(Opened::Stream(content)) if can_be_extended => content,
             _ => {
                 *self = self.after_change(change)?;
                 return Ok(());

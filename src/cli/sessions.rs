@@ -410,7 +410,8 @@ fn work_and_check_tail<T>(
 ) -> Result<ReadSession<T>, Failure> {
     let value = work(path, input)?;
     // `work` would have failed if the session could not be read.
-    let is_torn = is_torn(input.source()).unwrap_or(false);
+    // A converted session has only whole lines.
+    let is_torn = input.foreign.is_none() && is_torn(input.source()).unwrap_or(false);
     Ok(ReadSession { value, is_torn })
 }
 

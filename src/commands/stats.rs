@@ -330,6 +330,7 @@ fn load_options(
         list_stats: (args.shows_sessions() && !args.json).then(Period::default),
         // The parents of entries are not needed.
         skip_links: true,
+        only_facts: true,
         ..LoadOptions::default()
     }
 }

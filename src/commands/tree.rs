@@ -393,6 +393,8 @@ fn usage_with_pruned(open: &OpenSession) -> UsageSums {
 fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     let mut options = row_options_for(args.json, ui);
     options.search = SearchWords::new(&args.search);
+    // The text that is searched must be the whole text.
+    options.only_facts = options.search.is_empty();
     options.whole_lines = args.follow;
     options.timestamps = args.json;
     options.usage = !args.json && ui.stdout_is_terminal();

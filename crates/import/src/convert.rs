@@ -127,14 +127,20 @@ pub struct InPlaceSession {
     pub source_line_starts: Vec<u64>,
 }
 
+/// The number of hexadecimal digits of a SHA-256.
+const SHA256_DIGITS: usize = 64;
+
 /// What a command does with a session that it reads in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InPlaceUse {
     /// It reads entries, whose line numbers may be shown, and the record, which has the hash of the
     /// source.
     ReadEntries,
+    /// It shows facts of the entries, with their line numbers, but not their text. Digits of 0 take
+    /// the place of the hash: to compute it takes 8 % of the time.
+    ReadFacts,
     /// It lists the session. Neither line numbers nor the hash are needed: the hash in the record
-    /// is empty. To compute it takes 8 % of the time.
+    /// is empty.
     List,
 }
 
@@ -185,6 +191,11 @@ pub fn write_in_place(
             let mut extent = ReadExtent::with_line_starts();
             let sha256 = for_each_object_hashed(source, &mut extent, read_object)?;
             (extent, sha256)
+        }
+        InPlaceUse::ReadFacts => {
+            let mut extent = ReadExtent::with_line_starts();
+            for_each_object_ahead(source, source.len(), &mut extent, read_object)?;
+            (extent, "0".repeat(SHA256_DIGITS))
         }
         InPlaceUse::List => {
             let mut extent = ReadExtent::default();

@@ -120,7 +120,10 @@ pub use find::{
 pub use fn_writer::FnWriter;
 pub use live::{RecentTurn, find_recent_turn};
 pub use lock::{Locked, WriteOptions, lock};
-pub use read::{PageBuffer, ReadAt, Spooled, resize, shorter, spool, spool_written};
+pub use read::{
+    PageBuffer, ReadAt, Spooled, read_written, resize, shorter, spool, spool_and_read,
+    spool_written,
+};
 pub use remove::{Unremoved, hidden_path_of};
 pub use rewrite::Batch;
 pub use send::{Piece, copy_range, send_pieces, send_range};

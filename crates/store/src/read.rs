@@ -2,6 +2,7 @@
 
 use super::error::{Action, StoreError};
 use super::files::{DISK, Files};
+use super::fn_writer::FnWriter;
 use super::write_behind::write_behind;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, Write};
@@ -31,6 +32,14 @@ pub trait ReadAt: Sync {
     /// Returns, for content that was converted from another file, the number of the original line
     /// from which each line was made. `None` for any other content.
     fn original_lines(&self) -> Option<&Arc<[u32]>> {
+        None
+    }
+
+    /// Passes the whole content to `read`, in order, in parts of any length: for content that is made
+    /// only when it is read. With `keeps`, it is kept, to be read by position later. `None` for
+    /// content that can be read by position at once.
+    fn stream(&self, keeps: bool, read: &mut (dyn FnMut(&[u8]) + Send)) -> Option<io::Result<()>> {
+        let _ = (keeps, read);
         None
     }
 
@@ -321,6 +330,33 @@ pub(super) fn spool_named(
 pub fn spool_written(
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Spooled, StoreError> {
-    let spooled = Spooled::from_writer(MEMORY, |out| write_behind(out, |out| write(out)));
+    spool_and_read(write, &mut |_| ())
+}
+
+/// Keeps what `write` writes, as [`spool_written`] does, and calls `read` with it, in order, in
+/// parts of any length. If much is written, `read` is called on another thread.
+pub fn spool_and_read(
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    read: &mut (dyn FnMut(&[u8]) + Send),
+) -> Result<Spooled, StoreError> {
+    let spooled = Spooled::from_writer(MEMORY, |out| {
+        let mut read_and_write = FnWriter(|bytes: &[u8]| {
+            read(bytes);
+            out.write_all(bytes)
+        });
+        write_behind(&mut read_and_write, |out| write(out))
+    });
     spooled.map_err(|error| StoreError::io(Action::Spool, Path::new("the copy"), error))
+}
+
+/// Calls `read` with what `write` writes, as [`spool_and_read`] does, and keeps nothing.
+pub fn read_written(
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    read: &mut (dyn FnMut(&[u8]) + Send),
+) -> io::Result<()> {
+    let mut reader = FnWriter(|bytes: &[u8]| {
+        read(bytes);
+        Ok(())
+    });
+    write_behind(&mut reader, |out| write(out))
 }

@@ -4,8 +4,7 @@ use crate::cli::output::{Exit, Failure, FailureKind, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
 use crate::cli::rollouts::{Rollouts, open_source};
 use crate::import::{
-    self, InPlaceSession, InPlaceUse, JoinedSource, Origin, SourceHead, Survey, WrittenLines,
-    write_head_in_place, write_in_place,
+    self, InPlaceUse, JoinedSource, Origin, SourceHead, Survey, write_head_in_place, write_in_place,
 };
 use crate::load::{LoadError, WrongFile};
 use crate::session::prefilter::Prefilter;
@@ -13,6 +12,7 @@ use pisess_json::text::Text;
 use pisess_store::{self as store, ReadAt, Spooled};
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Surveys a source file. Returns `None` if no supported agent wrote the file.
 pub fn survey_file(path: &Path, rollouts: &Rollouts) -> Result<Option<Survey>, Failure> {
@@ -70,112 +70,245 @@ fn read_project_file(origin: Origin, session: &Path) -> Option<Text<'static>> {
     (!folder.is_empty()).then(|| Text::from(folder.to_owned()))
 }
 
-/// A file of another agent, and the session of pi that `import` would make of it.
-pub struct ConvertedFile {
-    pub head: SourceHead,
-    /// The number of messages in the file.
-    pub message_count: usize,
-    pub session: Spooled,
-}
-
-/// Converts a file into a session of pi whose lines keep the line numbers of the file. `None` if no
-/// supported agent wrote the file.
+/// A session of another agent, which is read as the session of pi that `import` would make of it.
 ///
-/// With `words`, which is a prefilter for converted text, only the header is converted if no entry
-/// can contain a word.
-pub fn convert_file_with_lines(
-    path: &Path,
-    rollouts: &Rollouts,
-    words: Option<&Prefilter>,
-) -> Result<Option<ConvertedFile>, Failure> {
-    let Some(conversion) = convert(path, rollouts, InPlaceUse::ReadEntries, words)? else {
-        return Ok(None);
-    };
-    let numbers = conversion
-        .source
-        .line_numbers(&conversion.lines.offsets, &conversion.source_line_starts);
-    let mut file = conversion.file;
-    file.session = file.session.with_original_lines(Some(numbers.into()));
-    Ok(Some(file))
-}
-
-/// Converts a file as [`convert_file_with_lines`] does, to list the session: without line numbers.
-pub fn convert_file_to_list(
-    path: &Path,
-    rollouts: &Rollouts,
-) -> Result<Option<ConvertedFile>, Failure> {
-    let conversion = convert(path, rollouts, InPlaceUse::List, None)?;
-    Ok(conversion.map(|conversion| conversion.file))
-}
-
-/// A source, and the session of pi into which it was converted.
-struct Conversion {
+/// The session is converted when it is loaded, and its lines pass to the loader as they are made.
+/// Unless only the facts of its entries are needed, the text is kept. A text that was not kept is
+/// made by a further conversion once it is read.
+pub struct ConvertedSource {
+    pub head: SourceHead,
     source: JoinedSource,
-    file: ConvertedFile,
-    lines: WrittenLines,
-    /// The offset of each line of the source.
-    source_line_starts: Vec<u64>,
+    /// Whether the entries are converted, and not only the head.
+    has_words: bool,
+    is_for_list: bool,
+    facts: OnceLock<ConversionFacts>,
+    text: OnceLock<Spooled>,
+    /// Held while the text is made, so that only one thread makes it.
+    conversion: Mutex<()>,
 }
 
-/// Converts a file into a session of pi as [`convert_file_with_lines`] does.
-fn convert(
-    path: &Path,
-    rollouts: &Rollouts,
-    used_for: InPlaceUse,
-    words: Option<&Prefilter>,
-) -> Result<Option<Conversion>, Failure> {
-    let source = rollouts.open(path)?;
-    let Some(head) = read_opened_head(&source, path)? else {
-        return Ok(None);
-    };
-    let has_words = match words {
-        Some(words) => import::may_contain(&source, head.origin, words)
-            .map_err(|error| unreadable_source(path, error))?,
-        None => true,
-    };
-    let mut converted = Ok(InPlaceSession::default());
-    // `spool_written` returns only the copy, so the result of the conversion is assigned here.
-    let session = store::spool_written(&mut |out| {
-        let mut watched = WatchedWriter {
-            out,
-            has_failed: false,
+/// What is known of a conversion without its text.
+struct ConversionFacts {
+    /// The number of bytes of the session.
+    len: u64,
+    /// The number of messages in the file.
+    message_count: usize,
+    /// See [`ReadAt::original_lines`]; `None` for a list.
+    original_lines: Option<Arc<[u32]>>,
+}
+
+impl ConvertedSource {
+    /// Opens a file. `None` if no supported agent wrote it.
+    ///
+    /// With `words`, which is a prefilter for converted text, only the header is converted if no
+    /// entry can contain a word.
+    pub fn open(
+        path: &Path,
+        rollouts: &Rollouts,
+        words: Option<&Prefilter>,
+    ) -> Result<Option<ConvertedSource>, Failure> {
+        let source = rollouts.open(path)?;
+        let Some(head) = read_opened_head(&source, path)? else {
+            return Ok(None);
         };
-        converted = if has_words {
-            write_in_place(&source, &head, used_for, &mut watched)
-        } else {
-            write_head_in_place(&head, &mut watched)
+        let has_words = match words {
+            Some(words) => import::may_contain(&source, head.origin, words)
+                .map_err(|error| unreadable_source(path, error))?,
+            None => true,
         };
-        match &converted {
-            // The copy could not be written, which `spool_written` reports.
-            Err(error) if watched.has_failed => Err(io::Error::from(error.kind())),
-            // An error is one of the source, and is reported below.
-            _ => Ok(()),
-        }
-    })?;
-    let converted = converted.map_err(|error| unreadable_source(path, error))?;
-    Ok(Some(Conversion {
-        source,
-        file: ConvertedFile {
+        Ok(Some(ConvertedSource {
             head,
+            source,
+            has_words,
+            is_for_list: false,
+            facts: OnceLock::new(),
+            text: OnceLock::new(),
+            conversion: Mutex::new(()),
+        }))
+    }
+
+    /// Opens a file as [`ConvertedSource::open`] does, to list the session: without line numbers,
+    /// and without the hash in the record.
+    pub fn open_to_list(
+        path: &Path,
+        rollouts: &Rollouts,
+    ) -> Result<Option<ConvertedSource>, Failure> {
+        let opened = ConvertedSource::open(path, rollouts, None)?;
+        Ok(opened.map(|source| ConvertedSource {
+            is_for_list: true,
+            ..source
+        }))
+    }
+
+    /// Returns the number of bytes of the file.
+    pub fn source_len(&self) -> u64 {
+        self.source.len()
+    }
+
+    /// Returns the number of messages in the file; 0 if it cannot be read.
+    pub fn message_count(&self) -> usize {
+        if self.facts.get().is_none() {
+            let _ = self.text();
+        }
+        self.facts.get().map_or(0, |facts| facts.message_count)
+    }
+
+    /// Writes the session to `out`, and returns what is known of it then.
+    fn write(&self, used_for: InPlaceUse, out: &mut WatchedWriter) -> io::Result<ConversionFacts> {
+        let converted = if self.has_words {
+            write_in_place(&self.source, &self.head, used_for, out)?
+        } else {
+            write_head_in_place(&self.head, out)?
+        };
+        let original_lines = if self.is_for_list {
+            None
+        } else {
+            let offsets = &converted.lines.offsets;
+            let numbers = self
+                .source
+                .line_numbers(offsets, &converted.source_line_starts);
+            Some(numbers.into())
+        };
+        Ok(ConversionFacts {
+            len: out.count,
             message_count: converted.message_count,
-            session,
-        },
-        lines: converted.lines,
-        source_line_starts: converted.source_line_starts,
-    }))
+            original_lines,
+        })
+    }
+
+    /// Converts the session, keeps its text, and passes the text to `read`.
+    fn convert_text(&self, read: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<Spooled> {
+        let used_for = if self.is_for_list {
+            InPlaceUse::List
+        } else {
+            InPlaceUse::ReadEntries
+        };
+        let mut converted = None;
+        // `spool_and_read` returns only the copy, so the result of the conversion is assigned here.
+        let write = &mut |out: &mut dyn Write| {
+            let mut watched = WatchedWriter::new(out);
+            let result = self.write(used_for, &mut watched);
+            let write_result = watched.result_of(&result);
+            converted = Some(result);
+            write_result
+        };
+        let text = store::spool_and_read(write, read).map_err(io::Error::other)?;
+        self.remember(converted)?;
+        Ok(text)
+    }
+
+    /// Converts the session, and passes its text to `read` without keeping it.
+    fn convert_facts(&self, read: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<()> {
+        let mut converted = None;
+        let write = &mut |out: &mut dyn Write| {
+            converted = Some(self.write(InPlaceUse::ReadFacts, &mut WatchedWriter::new(out)));
+            Ok(())
+        };
+        store::read_written(write, read)?;
+        self.remember(converted)
+    }
+
+    /// Keeps what is known after a conversion. A later conversion finds the same.
+    fn remember(&self, converted: Option<io::Result<ConversionFacts>>) -> io::Result<()> {
+        if let Some(converted) = converted {
+            let facts = converted?;
+            let _ = self.facts.set(facts);
+        }
+        Ok(())
+    }
+
+    /// Returns the text of the session, which is made by the first call.
+    fn text(&self) -> io::Result<&Spooled> {
+        if let Some(text) = self.text.get() {
+            return Ok(text);
+        }
+        let _conversion = self.conversion.lock();
+        // Another thread may have made it meanwhile.
+        if let Some(text) = self.text.get() {
+            return Ok(text);
+        }
+        let text = self.convert_text(&mut |_| ())?;
+        Ok(self.text.get_or_init(|| text))
+    }
 }
 
-/// Passes bytes on, and remembers whether that failed, to tell errors of the output from those of
-/// the input.
+impl ReadAt for ConvertedSource {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        // Each line ends with a newline, so the last byte is known without the text.
+        if let Some(facts) = self.facts.get()
+            && let Some(first) = buf.first_mut()
+            && offset + 1 == facts.len
+        {
+            *first = b'\n';
+            return Ok(1);
+        }
+        self.text()?.read_at(buf, offset)
+    }
+
+    /// If the file cannot be read, the length is 1: reading this byte reports the error.
+    fn len(&self) -> u64 {
+        match self.facts.get() {
+            Some(facts) => facts.len,
+            None => self.text().map_or(1, ReadAt::len),
+        }
+    }
+
+    fn original_lines(&self) -> Option<&Arc<[u32]>> {
+        if self.facts.get().is_none() {
+            let _ = self.text();
+        }
+        self.facts.get()?.original_lines.as_ref()
+    }
+
+    fn stream(&self, keeps: bool, read: &mut (dyn FnMut(&[u8]) + Send)) -> Option<io::Result<()>> {
+        if self.text.get().is_some() {
+            return None;
+        }
+        if !keeps {
+            return Some(self.convert_facts(read));
+        }
+        let _conversion = self.conversion.lock();
+        let kept = self.convert_text(read).map(|text| {
+            let _ = self.text.set(text);
+        });
+        Some(kept)
+    }
+}
+
+/// Passes bytes on and counts them, and remembers whether that failed, to tell errors of the output
+/// from those of the input.
 struct WatchedWriter<'w> {
     out: &'w mut dyn Write,
+    count: u64,
     has_failed: bool,
+}
+
+impl WatchedWriter<'_> {
+    fn new(out: &mut dyn Write) -> WatchedWriter<'_> {
+        WatchedWriter {
+            out,
+            count: 0,
+            has_failed: false,
+        }
+    }
+
+    /// Returns the error of the output, if `result` is the result of a conversion that failed
+    /// because of the output.
+    fn result_of<T>(&self, result: &io::Result<T>) -> io::Result<()> {
+        match result {
+            Err(error) if self.has_failed => Err(io::Error::from(error.kind())),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Write for WatchedWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes);
-        self.has_failed |= written.is_err();
+        match &written {
+            Ok(count) => self.count += *count as u64,
+            Err(_) => self.has_failed = true,
+        }
         written
     }
 

@@ -1,6 +1,6 @@
 //! Finds a session of another agent by its id, its name, or words of its title.
 
-use super::convert::{convert_file_to_list, read_head, survey_file};
+use super::convert::{ConvertedSource, read_head, survey_file};
 use super::find_all_foreign_sessions;
 use crate::cli::named::{self, name_argument, read_for_list};
 use crate::cli::opencode;
@@ -300,12 +300,12 @@ pub fn read_any_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSessi
 /// Reads a session of another agent as `list` shows it. `None` if it cannot be read, or if it is
 /// the session of a sub-agent.
 fn read_foreign_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSession> {
-    let file = convert_file_to_list(path, rollouts).ok()??;
+    let file = ConvertedSource::open_to_list(path, rollouts).ok()??;
     if file.head.sub_agent.is_some() {
         return None;
     }
     let modified_ms = store::modified_ms(path).unwrap_or_default();
-    let mut session = read_single(path, &file.session, modified_ms, None).ok()?;
+    let mut session = read_single(path, &file, modified_ms, None).ok()?;
     session.id = Text::from(file.head.id);
     Some(session)
 }

@@ -1,8 +1,8 @@
 //! The bytes of a session: a file, or a stream.
 
-use crate::cli::counted::CountedSource;
+use crate::cli::counted::{Content, CountedSource};
 use crate::cli::foreign::{
-    self, convert_file_with_lines, is_foreign_session, resolve_argument_to_change,
+    self, ConvertedSource, is_foreign_session, resolve_argument_to_change,
     resolve_argument_to_read, resolve_argument_unconverted,
 };
 use crate::cli::locate::find_archive_beside;
@@ -110,7 +110,7 @@ impl Input {
         Input {
             name,
             path,
-            opened: CountedSource::new(opened),
+            opened: CountedSource::new(Content::Opened(opened)),
             progress: None,
             copy_to_read: None,
             is_found_by_name: false,
@@ -130,11 +130,11 @@ impl Input {
     }
 
     /// Opens a path as [`Input::open_path`] does, for a command that only reads it. A session of
-    /// another agent is accepted and converted. The converted session is read like a stream, and
-    /// cannot be changed.
+    /// another agent is accepted, and converted once it is read. The converted session is read like
+    /// a stream, and cannot be changed.
     ///
     /// If only entries with one of some words are needed, `words` is the prefilter for them, as
-    /// [`convert_file_with_lines`] takes it.
+    /// [`ConvertedSource::open`] takes it.
     pub fn open_path_to_read(
         path: &Path,
         rollouts: &Rollouts,
@@ -142,19 +142,19 @@ impl Input {
         is_stdout: &dyn Fn(&File) -> bool,
     ) -> Result<Input, Failure> {
         let input = Input::open_path(path, is_stdout)?;
-        // A pipe is not examined, because it can be read only once. `convert_file_with_lines` opens
+        // A pipe is not examined, because it can be read only once. `ConvertedSource::open` opens
         // the file again: it may be a compressed rollout of Codex.
         let is_foreign =
             path.is_file() && input.map_read_error(is_foreign_session(input.source()))?;
         if !is_foreign {
             return Ok(input);
         }
-        let Some(converted) = convert_file_with_lines(path, rollouts, words)? else {
+        let Some(converted) = ConvertedSource::open(path, rollouts, words)? else {
             return Ok(input);
         };
         Ok(Input {
-            opened: CountedSource::new(Opened::Stream(converted.session)),
-            foreign: Some(converted.head),
+            foreign: Some(converted.head.clone()),
+            opened: CountedSource::new(Content::Converted(Box::new(converted))),
             ..input
         })
     }
@@ -193,7 +193,17 @@ impl Input {
         if self.copy_to_read.is_some() {
             return None;
         }
-        ui.start_reading(&self.opened.read_bytes, self.opened.len())
+        ui.start_reading(&self.opened.read_bytes, self.expected_len())
+    }
+
+    /// Returns the number of bytes of the session. The length of a converted session is known only
+    /// after its conversion: for it, this is the length of its file, which is similar.
+    pub fn expected_len(&self) -> u64 {
+        match (&self.copy_to_read, &self.opened.content) {
+            (Some(copy), _) => copy.len(),
+            (None, Content::Opened(opened)) => opened.len(),
+            (None, Content::Converted(converted)) => converted.source_len(),
+        }
     }
 
     pub fn source(&self) -> &dyn ReadAt {
@@ -210,9 +220,9 @@ impl Input {
 
     /// Returns the file; `None` for a stream.
     pub fn file(&self) -> Option<&SessionFile> {
-        match &self.opened.opened {
-            Opened::File(file) => Some(file),
-            Opened::Stream(_) => None,
+        match &self.opened.content {
+            Content::Opened(Opened::File(file)) => Some(file),
+            Content::Opened(Opened::Stream(_)) | Content::Converted(_) => None,
         }
     }
 

@@ -299,7 +299,7 @@ impl Packer<'_> {
             return Ok(sources);
         };
         let blobs = find_existing_blobs(blob_hashes, blob_store).map_err(|error| {
-            Failure::from_copy_error(&to_visible(&blob_store.to_string_lossy()), error)
+            Failure::from_read_error(&to_visible(&blob_store.to_string_lossy()), error)
         })?;
         for blob in blobs {
             sources.push(Source::from_path(blob.name, &blob.path)?);

@@ -70,7 +70,7 @@ pub fn restore_archive(
     let mut restored = RestoredFiles::default();
     if let Err(error) = restored.write_files(&open, &targets) {
         restored.undo_all();
-        return Err(Failure::from_copy_error(&open.name, error));
+        return Err(Failure::from_read_error(&open.name, error));
     }
     restored.keep();
     let name = open.name.clone();

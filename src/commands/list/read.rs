@@ -1,7 +1,7 @@
 //! Reads the sessions to list.
 
 use super::Args;
-use crate::cli::foreign::{self, convert_file_to_list};
+use crate::cli::foreign::{self, ConvertedSource};
 use crate::cli::ids::Ids;
 use crate::cli::open::{Input, refuse_stdout_as_input};
 use crate::cli::output::{Failure, Ui, to_visible};
@@ -280,16 +280,19 @@ fn read_foreign_file(
     options: &LoadOptions,
     rollouts: &Rollouts,
 ) -> Result<Option<SessionOfFile>, Failure> {
-    let Some(converted) = convert_file_to_list(&file.path, rollouts)? else {
+    let Some(converted) = ConvertedSource::open_to_list(&file.path, rollouts)? else {
         return Ok(None);
     };
-    let head = converted.head;
-    if head.origin != origin || converted.message_count == 0 {
+    if converted.head.origin != origin {
         return Ok(None);
     }
     let modified_ms = store::modified_ms(&file.path).unwrap_or_default();
     let name = to_visible(&file.path.to_string_lossy());
-    let mut session = read_once(&file.path, &converted.session, modified_ms, options, &name)?;
+    let mut session = read_once(&file.path, &converted, modified_ms, options, &name)?;
+    if converted.message_count() == 0 {
+        return Ok(None);
+    }
+    let head = converted.head;
 
     // Id and size are those of the agent's own file, and not of the converted session.
     session.listed.id = Text::from(head.id.clone());

@@ -12,6 +12,7 @@ use crate::session::collected::{
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
+use crate::session::read::header::Preamble;
 use crate::session::read::record::{
     Block, Member, ParsedEntry, Record, draft_head_name, scan_record_into,
 };
@@ -90,6 +91,16 @@ pub struct ReadContext<'a> {
 }
 
 impl Fragment {
+    /// Returns a fragment without entries, to which the lines after those of the preamble are added.
+    pub fn after(preamble: &Preamble) -> Fragment {
+        Fragment {
+            line_count: preamble.line_count + 1,
+            // The header is record 0.
+            record_count: 1,
+            ..Fragment::default()
+        }
+    }
+
     /// Adds the entries and problems of whole lines. `start` is the offset in the file of the
     /// first. Only the last line of the file may lack a newline.
     ///

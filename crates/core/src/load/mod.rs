@@ -13,6 +13,7 @@ mod link;
 pub(crate) mod list_stats;
 mod rows;
 mod stats;
+mod streamed;
 
 pub mod peek;
 
@@ -86,6 +87,9 @@ pub struct LoadOptions {
     pub entry_keys: bool,
     /// Keep what a list of sessions shows, and whether any entry is in this period.
     pub list_stats: Option<Period>,
+    /// The caller reads no line after loading, or hardly any. Content that is made when it is read is
+    /// then not kept, and made again for a line that is read nevertheless.
+    pub only_facts: bool,
     /// Keep the places of lines that are not plain: those with a problem, those without a newline,
     /// and those for which this function returns `false`.
     pub is_plain_line: Option<fn(&Record, &[Block]) -> bool>,
@@ -111,6 +115,9 @@ pub fn load(source: &dyn ReadAt, options: &LoadOptions) -> Result<Session, LoadE
     } else {
         source
     };
+    if let Some(session) = streamed::load_streamed(source, options)? {
+        return Ok(session);
+    }
     let preamble = header::read_preamble(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
     let mut fragment = read_all_lines(source, options, &preamble, guess.agent())?;
@@ -119,6 +126,17 @@ pub fn load(source: &dyn ReadAt, options: &LoadOptions) -> Result<Session, LoadE
         // The first evidence of the agent came late: compute rows and flags again by its rules.
         fragment = read_all_lines(source, options, &preamble, dialect.agent())?;
     }
+    make_session(preamble, fragment, dialect, source, options)
+}
+
+/// Makes a session of the preamble and of all other lines of a file.
+fn make_session(
+    preamble: Preamble,
+    fragment: Fragment,
+    dialect: Dialect,
+    source: &dyn ReadAt,
+    options: &LoadOptions,
+) -> Result<Session, LoadError> {
     let mut session = link::link_session(preamble, fragment, dialect, source, options.skip_links)?;
     if options.stats {
         stats::mark_failed_calls(&mut session);
@@ -249,12 +267,7 @@ fn read_all_lines(
         })?;
         Ok::<Fragment, LoadError>(fragment)
     };
-    // The next line follows those of the preamble. The header is record 0, so the next record is 1.
-    let mut whole = Fragment {
-        line_count: preamble.line_count + 1,
-        record_count: 1,
-        ..Fragment::default()
-    };
+    let mut whole = Fragment::after(preamble);
     let workers = if is_small(source.len()) {
         1
     } else {

@@ -1,7 +1,10 @@
 //! Opening and spooling.
 
 use super::super::read::spool_named;
-use super::super::{Opened, Piece, ReadAt, Spooled, open, send_pieces, send_range, spool};
+use super::super::{
+    Opened, Piece, ReadAt, Spooled, open, read_written, send_pieces, send_range, spool,
+    spool_and_read,
+};
 use super::*;
 use std::process::Command;
 
@@ -217,4 +220,28 @@ fn an_endless_stream_is_left_where_no_session_starts() {
     assert_eq!(spool(&mut long, is_promising).unwrap().len(), LIMIT + 99);
     // For a stream that fits in memory, the predicate is not called.
     assert_eq!(all(&spool(&mut &b"x"[..], is_promising).unwrap()), "x");
+}
+
+#[test]
+fn what_is_written_can_be_read_meanwhile() {
+    // Of the second length, other threads write and read parts.
+    for count in [3_u64, 100_000] {
+        let write = &mut |out: &mut dyn std::io::Write| {
+            for number in 0..count {
+                writeln!(out, "{number}")?;
+            }
+            Ok(())
+        };
+        let mut seen = Vec::new();
+        let kept = spool_and_read(write, &mut |bytes| seen.extend_from_slice(bytes)).unwrap();
+        assert_eq!(kept.read_range(0..kept.len()).unwrap(), seen);
+        assert!(seen.ends_with(format!("\n{}\n", count - 1).as_bytes()));
+
+        let mut seen_again = Vec::new();
+        read_written(write, &mut |bytes| seen_again.extend_from_slice(bytes)).unwrap();
+        assert!(seen == seen_again);
+    }
+    let fail = &mut |_: &mut dyn std::io::Write| Err(std::io::ErrorKind::NotFound.into());
+    let error = read_written(fail, &mut |_| ()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
 }

@@ -1,0 +1,179 @@
+//! Loads a session while its lines are made, so that they need not be read again (see
+//! [`ReadAt::stream`]).
+
+use super::fragment::{Fragment, ReadContext};
+use super::{
+    LoadError, LoadOptions, SECOND_GUESS_LEN_WITHOUT_ROWS, choose_dialect, find_dialect_evidence,
+    make_session,
+};
+use crate::session::Session;
+use crate::session::dialect::Dialect;
+use crate::session::read::header::{Preamble, read_preamble};
+use crate::session::read::record::{self, Member};
+use memchr::{memchr, memrchr};
+use pisess_json::KeyCache;
+use pisess_store::ReadAt;
+
+/// Loads a session whose source is made as it is read.
+///
+/// `None` if the session must be loaded by position: for any other source, and if a later line
+/// shows that the session is of another agent than its first lines.
+///
+/// # Errors
+/// If the source is not a session, or cannot be read.
+pub fn load_streamed(
+    source: &dyn ReadAt,
+    options: &LoadOptions,
+) -> Result<Option<Session>, LoadError> {
+    let mut loader = StreamLoader::new(options);
+    let mut loaded = Ok(());
+    let streamed = source.stream(!options.only_facts, &mut |bytes| {
+        if loaded.is_ok() {
+            loaded = loader.add_bytes(bytes);
+        }
+    });
+    let Some(streamed) = streamed else {
+        return Ok(None);
+    };
+    streamed?;
+    loaded?;
+    loader.finish(source)
+}
+
+/// Loads a session from its bytes, which are passed on in order, in parts of any length.
+struct StreamLoader<'o> {
+    options: &'o LoadOptions,
+    keys: KeyCache<Member>,
+    /// What the first lines show; `None` before these are complete.
+    start: Option<SessionStart>,
+    whole: Fragment,
+    /// The lines of one part, until they are joined to `whole`.
+    part: Fragment,
+    /// The start of a line whose end is not in the parts so far.
+    incomplete_line: Vec<u8>,
+    /// The offset of the next line.
+    offset: u64,
+}
+
+/// What the first lines of a session show.
+struct SessionStart {
+    preamble: Preamble,
+    /// The agent by whose rules the lines are read.
+    guess: Dialect,
+}
+
+impl<'o> StreamLoader<'o> {
+    /// Returns a loader that has read nothing.
+    fn new(options: &'o LoadOptions) -> StreamLoader<'o> {
+        StreamLoader {
+            options,
+            keys: record::new_key_cache(),
+            start: None,
+            whole: Fragment::default(),
+            part: Fragment::default(),
+            incomplete_line: Vec::new(),
+            offset: 0,
+        }
+    }
+
+    /// Loads the lines that end in the next bytes.
+    ///
+    /// # Errors
+    /// If the first lines are not those of a session. The header must end in the same bytes as the
+    /// first line.
+    fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
+        let Some(last_newline) = memrchr(b'\n', bytes) else {
+            self.incomplete_line.extend_from_slice(bytes);
+            return Ok(());
+        };
+        let mut lines = &bytes[..=last_newline];
+        if !self.incomplete_line.is_empty()
+            && let Some(newline) = memchr(b'\n', lines)
+        {
+            let mut line = std::mem::take(&mut self.incomplete_line);
+            line.extend_from_slice(&lines[..=newline]);
+            self.add_lines(&line)?;
+            lines = &lines[newline + 1..];
+            line.clear();
+            self.incomplete_line = line;
+        }
+        self.add_lines(lines)?;
+        self.incomplete_line
+            .extend_from_slice(&bytes[last_newline + 1..]);
+        Ok(())
+    }
+
+    /// Loads whole lines, of which only the last of the session may lack its newline.
+    fn add_lines(&mut self, lines: &[u8]) -> Result<(), LoadError> {
+        let mut entry_lines = lines;
+        if self.start.is_none() {
+            let start = SessionStart::read(lines)?;
+            entry_lines = &lines[start.preamble.end as usize..];
+            self.offset = start.preamble.end;
+            self.whole = Fragment::after(&start.preamble);
+            self.start = Some(start);
+        }
+        let Some(SessionStart { preamble, guess }) = &self.start else {
+            return Ok(());
+        };
+        let reading = ReadContext {
+            options: self.options,
+            format: preamble.format,
+            agent: guess.agent(),
+            cwd: preamble.header.cwd.as_ref(),
+        };
+        self.part
+            .read_lines(entry_lines, self.offset, &reading, &mut self.keys);
+        self.offset += entry_lines.len() as u64;
+        self.whole.append(&mut self.part)
+    }
+
+    /// Returns the session. `source` has all bytes that were passed on.
+    ///
+    /// `None` if the session must be loaded from `source`: a later line shows that the session is
+    /// of another agent than its first lines.
+    ///
+    /// # Errors
+    /// If the lines are not those of a session.
+    fn finish(mut self, source: &dyn ReadAt) -> Result<Option<Session>, LoadError> {
+        let last_line = std::mem::take(&mut self.incomplete_line);
+        self.add_lines(&last_line)?;
+        let Some(SessionStart { preamble, guess }) = self.start else {
+            return Ok(None);
+        };
+        let dialect = choose_dialect(&preamble, &self.whole);
+        if dialect != guess {
+            return Ok(None);
+        }
+        make_session(preamble, self.whole, dialect, source, self.options).map(Some)
+    }
+}
+
+impl SessionStart {
+    /// Reads the lines up to the header, and guesses the agent from those after it.
+    fn read(lines: &[u8]) -> Result<SessionStart, LoadError> {
+        let preamble = read_preamble(&lines.to_vec())?;
+        let guess = match &preamble.title_slot {
+            Some(_) => Some(Dialect::OhMyPi),
+            None => find_dialect_evidence(guess_lines(lines, &preamble), &preamble),
+        };
+        Ok(SessionStart {
+            guess: guess.unwrap_or(Dialect::Pi),
+            preamble,
+        })
+    }
+}
+
+/// Returns the first lines after the preamble, which usually show the agent. They are read twice,
+/// so they are few.
+fn guess_lines<'l>(lines: &'l [u8], preamble: &Preamble) -> &'l [u8] {
+    let start = preamble.end as usize;
+    let end = lines
+        .len()
+        .min(start + SECOND_GUESS_LEN_WITHOUT_ROWS as usize);
+    let first_lines = &lines[start..end];
+    match memrchr(b'\n', first_lines) {
+        Some(newline) => &first_lines[..=newline],
+        None => &[],
+    }
+}
