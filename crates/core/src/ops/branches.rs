@@ -197,7 +197,7 @@ pub struct BranchStart {
 
 /// Returns the start of the branch that contains `ix`. Its first entry is `ix` or the nearest
 /// ancestor that has siblings with which the conversation continues, too. `None` if there is no
-/// such entry. Bookkeeping does not count as a sibling: see [`find_branch_parts`].
+/// such entry. Bookkeeping does not count as a sibling: see `find_branch_parts`.
 pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<BranchStart> {
     let order: Vec<EntryIx> = tree.walk_oldest_first().collect();
     let is_part = find_branch_parts(session, &order);

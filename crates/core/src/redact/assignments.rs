@@ -41,9 +41,11 @@ pub struct AssignedSecret {
 pub const KINDS: [&str; 3] = ["assigned-password", "assigned-secret", "url-parameter"];
 
 /// The words of which a name of a secret contains at least one.
-const STEMS: [&str; 9] = [
+const STEMS: [&str; 11] = [
     "pass",
     "pwd",
+    "_pw",
+    "-pw",
     "secret",
     "token",
     "key",

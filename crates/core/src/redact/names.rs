@@ -88,8 +88,8 @@ pub fn classify_name(name: &[u8]) -> Option<NameClass> {
     if ends_with_any(last, &PASSWORDS) {
         return Some(NameClass::Password);
     }
-    // `pass` alone has too many other meanings.
-    if last == "pass" && !before.is_empty() {
+    // `pass` and `pw` alone have too many other meanings.
+    if (last == "pass" || last == "pw") && !before.is_empty() {
         return Some(NameClass::Password);
     }
     if ends_with_any(last, &["secret", "credential", "credentials"]) {

@@ -340,6 +340,20 @@ fn each_string_in_the_array_of_a_secret_is_one() {
     }
 }
 
+/// `PW` is a usual short form of "password" at the end of a name.
+#[test]
+fn redact_finds_passwords_of_names_that_end_in_pw() {
+    let password = made(16, WORD, 7);
+    for name in ["MAIL_PW=", "db_pw: ", "--mail-pw ", "export SMTP_PW="] {
+        let text = format!("{name}{password}");
+        let (copy, secrets) = redacted(&json(&text));
+        assert_eq!(secrets.len(), 1, "{text}: {secrets:?}");
+        assert!(!copy.contains(&password), "{copy}");
+    }
+    let (_, secrets) = redacted(&json("MAIL_PW='Murmeltier-1907!' python3 send_mail.py --test"));
+    assert_eq!(secrets.len(), 1, "{secrets:?}");
+}
+
 /// The code of a colour before a password is neither the password nor a part of it, in whichever
 /// way it is written.
 #[test]

@@ -8,7 +8,7 @@ use crate::redact::names::is_name_character;
 /// The keywords of assignments in the raw bytes of a line. For each, [`may_be_assigned`] checks the
 /// bytes that follow. Each name of a secret contains at least one. Some are only a part of a word,
 /// so that they match in several spellings.
-pub const KEYWORDS: [&str; 37] = [
+pub const KEYWORDS: [&str; 40] = [
     "?key",
     "&key",
     ";key",
@@ -24,6 +24,9 @@ pub const KEYWORDS: [&str; 37] = [
     "pwd",
     "Pwd",
     "PWD",
+    "_pw",
+    "_PW",
+    "-pw",
     "secret",
     "Secret",
     "SECRET",
