@@ -96,11 +96,16 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
 }
 
 /// Returns the command line of this run with an id in place of the words of a title, as a shell
-/// reads it. `None` if the words are not an argument of their own, as in `--from=WORDS`.
+/// reads it. `None` if the words are not an argument of their own, as in `--from=WORDS`, or if
+/// several arguments are the same.
 fn command_with_id(words: &str, id: &str, ui: &Ui) -> Option<String> {
     // The first argument is the program.
     let given = ui.arguments.get(1..)?;
-    let place = given.iter().position(|argument| *argument == *words)?;
+    let mut places = (0..given.len()).filter(|&index| given[index] == *words);
+    let place = places.next()?;
+    if places.next().is_some() {
+        return None;
+    }
     let mut command = "pisess".to_owned();
     for (index, argument) in given.iter().enumerate() {
         command.push(' ');

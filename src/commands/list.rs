@@ -324,22 +324,28 @@ fn print_rows(
     let new_titles = find_new_titles(list, rows);
     rows::print(list, rows, &new_titles, last, args.sort, ui)?;
     if rows.len() > 1 && ui.stdout_is_terminal() {
-        let counts_copies = !args.forks && has_forks(list);
+        let counts_copies = !args.forks && has_fork_among(list, rows);
         rows::print_total(list, rows, counts_copies, ui)?;
     }
     Ok(())
 }
 
-/// Whether a session in a list is a fork of another one in it.
-fn has_forks(list: &[ListedSession]) -> bool {
+/// Whether one of the printed rows is a fork of a session in the list.
+fn has_fork_among(list: &[ListedSession], rows: &[ListRow]) -> bool {
     // Without forks, only the sessions of sub-agents are below others.
-    count_nested(list, ForkRows::Nested) > count_nested(list, ForkRows::Separate)
+    let is_nested = nested_sessions(list, ForkRows::Nested);
+    let is_sub_agent = nested_sessions(list, ForkRows::Separate);
+    rows.iter()
+        .any(|row| is_nested[row.index] && !is_sub_agent[row.index])
 }
 
-/// Returns the number of sessions that are below others.
-fn count_nested(list: &[ListedSession], fork_rows: ForkRows) -> usize {
-    let rows = build_rows(list, fork_rows);
-    rows.iter().filter(|row| row.depth > 0).count()
+/// Returns for each session of a list whether it is drawn below another one.
+fn nested_sessions(list: &[ListedSession], fork_rows: ForkRows) -> Vec<bool> {
+    let mut is_nested = vec![false; list.len()];
+    for row in build_rows(list, fork_rows) {
+        is_nested[row.index] = row.depth > 0;
+    }
+    is_nested
 }
 
 /// Prints the path of the session of each row, in the form of `-l` or `-0`.

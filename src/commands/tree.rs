@@ -332,9 +332,7 @@ fn print_drawing(
         .renderers
         .render_rows(open, drawn_entries.iter().copied(), ui)?;
     let reader = open.entry_reader();
-    drawing.first_kept = open
-        .input
-        .map_read_error(find_first_kept(&reader, &drawn_entries))?;
+    drawing.first_kept = open.input.map_read_error(find_first_kept(&reader))?;
     if args.filter == Filter::Failed {
         drawing.failure_reasons = open
             .input
@@ -393,8 +391,11 @@ fn usage_with_pruned(open: &OpenSession) -> UsageSums {
 fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     let mut options = row_options_for(args.json, ui);
     options.search = SearchWords::new(&args.search);
-    // The text that is searched must be the whole text.
-    options.only_facts = options.search.is_empty();
+    // A search needs the whole text, and a renderer or the reason of a failure reads lines. Marks of
+    // moves and context edits are read, too, but sessions of other agents have hardly any.
+    options.only_facts = options.search.is_empty()
+        && args.filter != Filter::Failed
+        && args.renderers.renderers.is_empty();
     options.whole_lines = args.follow;
     options.timestamps = args.json;
     options.usage = !args.json && ui.stdout_is_terminal();

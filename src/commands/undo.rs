@@ -95,17 +95,28 @@ fn is_count(session: &Path) -> bool {
         .is_some_and(|text| text.len() <= 3 && text.parse::<usize>().is_ok())
 }
 
+/// Opens a session whose argument looks like a number of operations. It may be a file or the name of
+/// a session, but no word of a title: `undo 100` is more likely a mistake.
+fn open_named_like_count(session: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
+    OpenSession::open(session, LoadOptions::default(), ui).map_err(|failure| {
+        if failure.is_missing_file {
+            let count = session.display();
+            failure.with_hint(format!(
+                "the number comes last: `pisess undo SESSION {count}`"
+            ))
+        } else {
+            failure
+        }
+    })
+}
+
 /// Lists operations, or undoes the last ones by appending entries. The leaf goes back to its
 /// position before them, unless they only annotated the session.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = match OpenSession::open_to_append(&args.session, LoadOptions::default(), ui) {
-        Ok(open) => open,
-        Err(failure) if failure.is_missing_file && is_count(&args.session) => {
-            let count = args.session.display();
-            let hint = format!("the number comes last: `pisess undo SESSION {count}`");
-            return Err(failure.with_hint(hint));
-        }
-        Err(failure) => return Err(failure),
+    let open = if is_count(&args.session) {
+        open_named_like_count(&args.session, ui)?
+    } else {
+        OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?
     };
     if args.list {
         if args.write.output.is_some() {

@@ -213,8 +213,6 @@ pub(super) const MEMORY: usize = 16 << 20;
 pub struct Spooled {
     data: SpooledData,
     len: u64,
-    /// See [`ReadAt::original_lines`].
-    original_lines: Option<Arc<[u32]>>,
 }
 
 impl Spooled {
@@ -231,16 +229,7 @@ impl Spooled {
         Ok(Spooled {
             data: file.into_inner(),
             len,
-            original_lines: None,
         })
-    }
-
-    /// Sets what [`ReadAt::original_lines`] returns for this content.
-    pub fn with_original_lines(self, lines: Option<Arc<[u32]>>) -> Spooled {
-        Spooled {
-            original_lines: lines,
-            ..self
-        }
     }
 
     /// Adds bytes at the end. Content in memory stays there, even if it exceeds the limit then.
@@ -275,10 +264,6 @@ impl ReadAt for Spooled {
 
     fn len(&self) -> u64 {
         self.len
-    }
-
-    fn original_lines(&self) -> Option<&Arc<[u32]>> {
-        self.original_lines.as_ref()
     }
 }
 
@@ -316,7 +301,6 @@ pub(super) fn spool_named(
         return Ok(Spooled {
             len: start.len() as u64,
             data: SpooledData::InMemory(Cursor::new(start)),
-            original_lines: None,
         });
     }
     let spooled = Spooled::from_writer(limit, |out| {

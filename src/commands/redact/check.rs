@@ -168,7 +168,7 @@ fn search_input(
         let redactor = args
             .redaction
             .new_redactor(&part.input, part.values.clone(), ui)?;
-        listed = read_without_secrets(&part.input, redactor, ui)?;
+        listed = read_without_secrets(&part.input, redactor, ui);
     }
     part.restore_lines(&mut report);
     Ok(SearchedSession {
@@ -178,24 +178,24 @@ fn search_input(
     })
 }
 
-/// Reads a session as a list shows it, from a copy without secrets. `None` if it cannot be read.
-fn read_without_secrets(
-    input: &Input,
-    mut redactor: Redactor,
-    ui: &Ui,
-) -> Result<Option<ListedSession>, Failure> {
+/// Reads a session as a list shows it, from a copy without secrets. `None` if it cannot be read, or
+/// if there is no room for the copy: what was found is reported without a title, too.
+fn read_without_secrets(input: &Input, mut redactor: Redactor, ui: &Ui) -> Option<ListedSession> {
     let workers = ui.processor_count();
-    let copy = store::spool_written(&mut |out| {
+    let spooled = store::spool_written(&mut |out| {
         redact_session(input.source(), &mut redactor, workers, Some(out)).map(drop)
-    })?;
+    });
+    let Ok(copy) = spooled else {
+        return None;
+    };
     let path = input.path.as_deref().unwrap_or(Path::new("-"));
     let Ok(mut listed) = read_single(path, &copy, 0, None) else {
-        return Ok(None);
+        return None;
     };
     if let Some(head) = &input.foreign {
         listed.id = Text::from(head.id.clone());
     }
-    Ok(Some(listed))
+    Some(listed)
 }
 
 /// Whether parts of a session were pruned, which are in a file beside it.

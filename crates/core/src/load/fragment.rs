@@ -539,7 +539,7 @@ impl Fragment {
     }
 
     /// Stores what few entries have, whatever the options are: a label, the name of the session, a
-    /// leaf record, an unknown type or role.
+    /// leaf record, the first entry that a compaction keeps, an unknown type or role.
     fn keep_side_tables(&mut self, entry: EntryIx, parsed: &ParsedEntry, timestamp: &Text) {
         let record = parsed.record;
         match parsed.kind {
@@ -551,6 +551,13 @@ impl Fragment {
             Kind::Leaf => {
                 let target_id = self.keep_text(&member_text(record, Member::TargetId));
                 self.leaf_record = Some(LeafRecord { entry, target_id });
+            }
+            Kind::Compaction => {
+                let compaction = Raw::from_checked(record.bytes);
+                let id = compaction.get_text("firstKeptEntryId");
+                let text = self.keep_text(&id.unwrap_or_default());
+                let first_kept_ids = &mut self.collected.first_kept_ids;
+                first_kept_ids.push(EntryText { entry, text });
             }
             _ => {}
         }

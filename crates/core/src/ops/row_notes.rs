@@ -1,32 +1,32 @@
-//! What rows of a tree show besides the texts that were stored when the session was loaded. The
-//! lines of the entries are read again, so it is done only for entries that are drawn.
+//! What rows of a tree show besides their texts.
 
 use crate::session::Session;
 use crate::session::content::join_text;
-use crate::session::entry::{EntryIx, Flags, Kind, Role};
+use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
 use crate::summary::failure_reason;
 use foldhash::HashMap;
 use std::io;
 
-/// Returns the first entry of the conversation that each compaction among `entries` keeps. A
-/// compaction that keeps nothing is left out, and so is one of oh-my-pi that names the last entry
-/// that it replaces, not the first one that it keeps.
-pub fn find_first_kept(
-    reader: &EntryReader,
-    entries: &[EntryIx],
-) -> io::Result<HashMap<EntryIx, EntryIx>> {
+/// Returns the first entry of the conversation that each compaction keeps. A compaction that keeps
+/// nothing is left out, and so is one of oh-my-pi that names the last entry that it replaces, not
+/// the first one that it keeps.
+pub fn find_first_kept(reader: &EntryReader) -> io::Result<HashMap<EntryIx, EntryIx>> {
     let session = reader.session();
     let mut first_kept = HashMap::default();
-    for &ix in entries {
-        if session.entry(ix).kind != Kind::Compaction {
-            continue;
-        }
-        let Some(named) = resolve_member(reader, ix, "firstKeptEntryId")? else {
-            continue;
+    for first_kept_id in &session.collected.first_kept_ids {
+        let compaction = first_kept_id.entry;
+        let id = session.text(first_kept_id.text);
+        let named = if id.is_empty() {
+            // The reader converts lines of older formats, so that they have an id.
+            resolve_member(reader, compaction, "firstKeptEntryId")?
+        } else {
+            session.find_entry(&id)
         };
-        if let Some(kept) = first_kept_on_path(session, ix, named) {
-            first_kept.insert(ix, kept);
+        if let Some(named) = named
+            && let Some(kept) = first_kept_on_path(session, compaction, named)
+        {
+            first_kept.insert(compaction, kept);
         }
     }
     Ok(first_kept)
@@ -34,7 +34,13 @@ pub fn find_first_kept(
 
 /// Returns the first entry of the conversation at or after `named` on the path to a compaction;
 /// `None` if `named` is not on that path. A label may be named, which no model sees.
+///
+/// A compaction that keeps nothing names itself. Neither it nor a later entry of the file is
+/// searched for, so that such compactions do not walk the whole path each.
 fn first_kept_on_path(session: &Session, compaction: EntryIx, named: EntryIx) -> Option<EntryIx> {
+    if named >= compaction {
+        return None;
+    }
     let mut kept = None;
     // From the compaction upwards, because it keeps few entries.
     for above in session.ancestors(session.entry(compaction).parent) {
@@ -49,7 +55,8 @@ fn first_kept_on_path(session: &Session, compaction: EntryIx, named: EntryIx) ->
 }
 
 /// Returns why each failed tool call or command among `entries` failed, on one line. Entries whose
-/// output does not say why are left out.
+/// output does not say why are left out. The lines of the entries are read, so only entries that
+/// are drawn should be given.
 pub fn read_failure_reasons(
     reader: &EntryReader,
     entries: &[EntryIx],

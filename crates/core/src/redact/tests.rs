@@ -350,7 +350,9 @@ fn redact_finds_passwords_of_names_that_end_in_pw() {
         assert_eq!(secrets.len(), 1, "{text}: {secrets:?}");
         assert!(!copy.contains(&password), "{copy}");
     }
-    let (_, secrets) = redacted(&json("MAIL_PW='Murmeltier-1907!' python3 send_mail.py --test"));
+    let (_, secrets) = redacted(&json(
+        "MAIL_PW='Murmeltier-1907!' python3 send_mail.py --test",
+    ));
     assert_eq!(secrets.len(), 1, "{secrets:?}");
 }
 

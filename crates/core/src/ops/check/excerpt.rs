@@ -1,7 +1,9 @@
 //! What a person can read of a line that is no entry.
 
+use crate::redact::SecretSearch;
 use memchr::memmem;
 use pisess_json::text::Text;
+use std::sync::LazyLock;
 
 /// The maximum length of an excerpt, in UTF-16 units.
 const EXCERPT_UNITS: usize = 160;
@@ -22,37 +24,55 @@ const TEXT_STARTS: [&[u8]; 5] = [
 /// What precedes the role of a message.
 const ROLE_START: &[u8] = b"\"role\":\"";
 
+/// In place of a text that has a secret.
+const SECRET_NOTE: &str = "(not quoted, because it has a secret)";
+
+/// The rules for secrets, which are slow to make: most files have no broken line.
+static SECRET_RULES: LazyLock<SecretSearch> = LazyLock::new(SecretSearch::default);
+
 /// Returns the beginning of what can be read of a broken line: the text of its message with the
-/// role, as in `user: And the tide`, as far as it was written. Of an entry that ends before its text,
-/// there is nothing to read. Any other line is quoted from its beginning.
+/// role, as in `user: And the tide`, as far as it was written. Of an entry that ends before its
+/// text, there is nothing to read. Any other line is quoted from its beginning.
+///
+/// People paste findings into issues. So a text in which the rules of `redact` find a secret is not
+/// quoted, nor is the last word of a text that was cut off: it may be the first half of a secret.
 pub(super) fn excerpt_of_line(line: &[u8]) -> String {
-    let text = TEXT_STARTS
+    let found = TEXT_STARTS
         .iter()
-        .find_map(|start| string_after(line, start))
-        .filter(|text| !text.trim().is_empty());
-    let Some(text) = text else {
+        .filter_map(|start| string_after(line, start))
+        .find(|text| !text.trim().is_empty());
+    let Some(text) = found else {
         if line.starts_with(b"{\"") {
             return String::new();
         }
         let start = &line[..line.len().min(MAX_READ_BYTES)];
-        return beginning(&String::from_utf8_lossy(start));
+        let mut text = String::from_utf8_lossy(start).into_owned();
+        if start.len() < line.len() {
+            drop_last_word(&mut text);
+        }
+        return quote_beginning(&text);
     };
-    let text = beginning(&text);
+    let text = quote_beginning(&text);
     match string_after(line, ROLE_START) {
         Some(role) if !role.is_empty() => format!("{role}: {text}"),
         _ => text,
     }
 }
 
-/// Returns the string after the first occurrence of `start`, up to its quote or the end of the
-/// line. White space and escapes other than those of quotes become spaces.
+/// Returns the string after the first occurrence of `start`, up to its quote. Without one, the
+/// string was cut off, and is returned without its last word. White space and escapes other than
+/// those of quotes become spaces.
 fn string_after(line: &[u8], start: &[u8]) -> Option<String> {
     let from = memmem::find(line, start)? + start.len();
     let mut text = Vec::new();
+    let mut is_closed = false;
     let mut bytes = line[from..].iter().take(MAX_READ_BYTES);
     while let Some(&byte) = bytes.next() {
         match byte {
-            b'"' => break,
+            b'"' => {
+                is_closed = true;
+                break;
+            }
             b'\\' => match bytes.next() {
                 Some(&escaped @ (b'"' | b'\\' | b'/')) => text.push(escaped),
                 _ => text.push(b' '),
@@ -60,11 +80,26 @@ fn string_after(line: &[u8], start: &[u8]) -> Option<String> {
             _ => text.push(byte),
         }
     }
-    Some(String::from_utf8_lossy(&text).into_owned())
+
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    if !is_closed {
+        drop_last_word(&mut text);
+    }
+    Some(text)
+}
+
+/// Removes the last word of a text, with the white space before it. A text of one word stays.
+fn drop_last_word(text: &mut String) {
+    if let Some(end) = text.trim_end().rfind(char::is_whitespace) {
+        text.truncate(end);
+    }
 }
 
 /// Returns the beginning of a text, on one line and without the NUL bytes that a crash leaves.
-fn beginning(text: &str) -> String {
+fn quote_beginning(text: &str) -> String {
+    if SECRET_RULES.search_text(text).is_some() {
+        return SECRET_NOTE.to_owned();
+    }
     let words: Vec<&str> = text
         .split(|c: char| c.is_whitespace() || c == '\0')
         .filter(|word| !word.is_empty())
@@ -88,7 +123,7 @@ mod tests {
         for (line, expected) in [
             (
                 r#"{"type":"message","message":{"role":"user","content":[{"type":"text","text":"A \"tide\"\nof bareb"#,
-                r#"user: A "tide" of bareb"#,
+                r#"user: A "tide" of"#,
             ),
             (
                 r#"{"type":"message","message":{"role":"user","content":"Hello"}"#,
@@ -100,6 +135,10 @@ mod tests {
                 "client_loop: send disconnect",
             ),
             (r#"{"type":"message","id":"a0000004"#, ""),
+            (
+                r#"{"type":"message","message":{"role":"user","content":"the key DB_PASSWORD=kX8vQ2mWz7LrT4 is"#,
+                "user: (not quoted, because it has a secret)",
+            ),
         ] {
             assert_eq!(excerpt_of_line(line.as_bytes()), expected);
         }
