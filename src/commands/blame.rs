@@ -195,8 +195,8 @@ impl BlameTarget {
         })
     }
 
-    /// Returns the range of lines to print, all lines of the text if none was given. Fails if a given
-    /// range is not within the text, or ends before it begins.
+    /// Returns the range of lines to print, all lines of the text if none was given. Fails if a
+    /// given range is not within the text, or ends before it begins.
     fn lines_to_print(&self, text: &str) -> Result<RangeInclusive<usize>, Failure> {
         let count = text.lines().count();
         let Some(lines) = &self.lines else {

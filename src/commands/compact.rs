@@ -317,8 +317,8 @@ impl Compactor<'_> {
             .map_read_error(estimate_context(&self.reader))
     }
 
-    /// Returns where the options cut the path: the first entry to keep, or how much to keep. Without
-    /// `--first-kept`, the agent chooses a cut that keeps about `--keep-recent-tokens`.
+    /// Returns where the options cut the path: the first entry to keep, or how much to keep.
+    /// Without `--first-kept`, the agent chooses a cut that keeps about `--keep-recent-tokens`.
     fn resolve_first_kept(&self) -> Result<FirstKept, Failure> {
         let Some(reference) = self.args.first_kept.as_deref() else {
             return Ok(FirstKept::RecentTokens(self.args.keep_recent_tokens));
@@ -333,8 +333,8 @@ impl Compactor<'_> {
         })
     }
 
-    /// Returns the cut that keeps the entry at `position` and what follows it, or the reason why the
-    /// session cannot be cut there.
+    /// Returns the cut that keeps the entry at `position` and what follows it, or the reason why
+    /// the session cannot be cut there.
     fn cut_above(&self, position: Position) -> Result<FirstKept, CutRefusal> {
         let session = &self.open.session;
         let path = session.path(session.leaf);

@@ -46,10 +46,11 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// With two arguments, compares the paths to the leaves of two sessions. With three, compares the
 /// paths to two entries of one session. With one, compares the two copies of a session that the
-/// stores have, as two computers or Syncthing leave them; `pisess join` combines them. Prints a line for each side: its name, its number of
-/// entries, and how many of these only this side has. Then comes the last entry before the first
-/// difference. The other rows are entries with different content (~), entries only on the first
-/// path (-), and entries only on the second (+). A call and its result are one row, as in `tree`.
+/// stores have, as two computers or Syncthing leave them; `pisess join` combines them. Prints a
+/// line for each side: its name, its number of entries, and how many of these only this side has.
+/// Then comes the last entry before the first difference. The other rows are entries with different
+/// content (~), entries only on the first path (-), and entries only on the second (+). A call and
+/// its result are one row, as in `tree`.
 ///
 /// Entries of two sessions are matched by id, or else by content, because a copy may have new ids.
 /// Entries with different parents can still match.

@@ -107,8 +107,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The modes of --filter are those of the agent's own tree, except for `failed` and `images`, which
 /// only pisess has. `failed` also prints why each call failed: the line of its output that reports
-/// a failed test or an error. `all` shows every entry. With --json, no rows are folded; rows have the order
-/// and `depth` that pi gives them.
+/// a failed test or an error. `all` shows every entry. With --json, no rows are folded; rows have
+/// the order and `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -391,8 +391,8 @@ fn usage_with_pruned(open: &OpenSession) -> UsageSums {
 fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     let mut options = row_options_for(args.json, ui);
     options.search = SearchWords::new(&args.search);
-    // A search needs the whole text, and a renderer or the reason of a failure reads lines. Marks of
-    // moves and context edits are read, too, but sessions of other agents have hardly any.
+    // A search needs the whole text, and a renderer or the reason of a failure reads lines. Marks
+    // of moves and context edits are read, too, but sessions of other agents have hardly any.
     options.only_facts = options.search.is_empty()
         && args.filter != Filter::Failed
         && args.renderers.renderers.is_empty();

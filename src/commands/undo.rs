@@ -95,8 +95,8 @@ fn is_count(session: &Path) -> bool {
         .is_some_and(|text| text.len() <= 3 && text.parse::<usize>().is_ok())
 }
 
-/// Opens a session whose argument looks like a number of operations. It may be a file or the name of
-/// a session, but no word of a title: `undo 100` is more likely a mistake.
+/// Opens a session whose argument looks like a number of operations. It may be a file or the name
+/// of a session, but no word of a title: `undo 100` is more likely a mistake.
 fn open_named_like_count(session: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
     OpenSession::open(session, LoadOptions::default(), ui).map_err(|failure| {
         if failure.is_missing_file {

@@ -78,7 +78,8 @@ fn each_line_piece<'a>(
             // In markup, a colour is the kind of a word.
             apply_colour_codes(codes, &mut style.word_kind);
         } else if let Some(address) = link_address(sequence.as_str()) {
-            // A fragment such as `#e1` would link to an element of the page, which no command knows.
+            // A fragment such as `#e1` would link to an element of the page, which no command
+            // knows.
             let is_allowed = is_allowed_address(address) && !address.starts_with('#');
             style.link = if is_allowed {
                 Some(address.to_owned())

@@ -31,8 +31,8 @@ const LONGEST_GOAL: usize = 160;
 /// The maximum number of characters of the error that ended a turn.
 const LONGEST_ERROR: usize = 2000;
 
-/// Draws an entry into `markup`, which must be empty. If a renderer, a command of the user, has made
-/// Markdown of the entry, the Markdown is drawn in place of the entry's content.
+/// Draws an entry into `markup`, which must be empty. If a renderer, a command of the user, has
+/// made Markdown of the entry, the Markdown is drawn in place of the entry's content.
 pub fn draw_entry<'s>(
     source: &'s ContentsReader<'s>,
     ix: EntryIx,
@@ -198,8 +198,8 @@ impl EntryView<'_> {
         self.push_ending(message);
     }
 
-    /// Appends how a reply ended, unless it ended normally. A reply with an error message has failed,
-    /// even if its stop reason is unknown.
+    /// Appends how a reply ended, unless it ended normally. A reply with an error message has
+    /// failed, even if its stop reason is unknown.
     fn push_ending(&mut self, message: Raw) {
         let [reason, error] = find_members(message, ["stopReason", "errorMessage"]);
         let reason = reason.and_then(decode_string).unwrap_or_default();

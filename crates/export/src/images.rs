@@ -41,7 +41,8 @@ fn read_image(block: Raw) -> EntryImage {
     let media_type = block.get_text("mimeType").unwrap_or_default();
     let data_text = block.get_text("data").unwrap_or_default();
     let encoded = data_text.to_string_lossy();
-    // oh-my-pi keeps a large image in a file of its own, a blob, whose name is the hash of its bytes.
+    // oh-my-pi keeps a large image in a file of its own, a blob, whose name is the hash of its
+    // bytes.
     let data = if let Some(hash) = encoded.strip_prefix("blob:sha256:")
         && is_blob_hash(hash)
     {

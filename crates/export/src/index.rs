@@ -117,8 +117,8 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
         .finish()
 }
 
-/// Returns the sums of the whole export as JSON, as `stats` computes them. `took` is the time of all
-/// turns and `span` the time from the first entry to the last, both in milliseconds.
+/// Returns the sums of the whole export as JSON, as `stats` computes them. `took` is the time of
+/// all turns and `span` the time from the first entry to the last, both in milliseconds.
 fn totals_json(totals: &Totals) -> Vec<u8> {
     let span_ms = match (totals.first_ms, totals.last_ms) {
         (Some(first_ms), Some(last_ms)) => last_ms - first_ms,

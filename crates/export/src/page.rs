@@ -157,8 +157,8 @@ pub fn write_page(
     page.finish()
 }
 
-/// Writes the exported entries as a session, in compressed elements that contain [`PIECE_SIZE`] bytes
-/// of it each.
+/// Writes the exported entries as a session, in compressed elements that contain [`PIECE_SIZE`]
+/// bytes of it each.
 fn write_session_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     // Each time that the buffer is full, it writes its bytes at once, which become a piece. The
     // last piece is what the flush writes.
@@ -367,8 +367,8 @@ fn write_piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Resul
 }
 
 /// Writes the rows of the tree in file order, in pieces: compressed elements of the page, which its
-/// script unpacks. `workers` threads make the pieces. The attribute `data-n` of a piece is the number
-/// of its first entry.
+/// script unpacks. `workers` threads make the pieces. The attribute `data-n` of a piece is the
+/// number of its first entry.
 fn write_row_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<()> {
     let drawing = view_without_layout(contents.session, contents.leaf);
     let make_piece = |(chunk_number, entries): (usize, &[EntryIx])| {
@@ -401,8 +401,8 @@ struct EntriesSummary {
 }
 
 /// Writes the entries in file order, in pieces: compressed elements of the page, which its script
-/// unpacks. `workers` threads make the pieces; this thread writes them, in order. Returns what later
-/// parts of the page need.
+/// unpacks. `workers` threads make the pieces; this thread writes them, in order. Returns what
+/// later parts of the page need.
 fn write_entry_pieces(
     contents: &Contents,
     workers: usize,

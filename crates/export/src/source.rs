@@ -238,7 +238,8 @@ impl<'a> Contents<'a> {
             .find(|&ix| self.entry_number(ix).is_some());
     }
 
-    /// Returns the number of entries on the path of the exported part, whether they are shown or not.
+    /// Returns the number of entries on the path of the exported part, whether they are shown or
+    /// not.
     pub(super) fn path_len(&self) -> usize {
         self.part.path_range().entries(self.session).len()
     }
@@ -492,8 +493,8 @@ impl<'a> Contents<'a> {
     }
 
     /// Counts the branches that are not on the exported path, and their entries, without those that
-    /// only annotate the session, such as labels. `None` if either number is 0, or if the user chose
-    /// another part than the whole path to the leaf.
+    /// only annotate the session, such as labels. `None` if either number is 0, or if the user
+    /// chose another part than the whole path to the leaf.
     pub fn count_other_branches(&self) -> Option<OtherBranches> {
         let session = self.session;
         if self.part.path_range() != EntryRange::path_to(session.leaf.into()) {

@@ -258,9 +258,9 @@ fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) 
 /// The length in bytes above which a line above columns is a sentence, and does not belong to them.
 const LONGEST_COLUMN_LINE: usize = 100;
 
-/// Returns the offset at which the columns of a paragraph begin, the lines that need a font of fixed
-/// width, such as those of a table: at its start, or after the sentences that introduce the columns.
-/// Returns the end of the paragraph if it has no columns.
+/// Returns the offset at which the columns of a paragraph begin, the lines that need a font of
+/// fixed width, such as those of a table: at its start, or after the sentences that introduce the
+/// columns. Returns the end of the paragraph if it has no columns.
 fn find_columns(paragraph: &str) -> usize {
     if !has_columns(paragraph) {
         return paragraph.len();

@@ -35,9 +35,9 @@ pub trait ReadAt: Sync {
         None
     }
 
-    /// Passes the whole content to `read`, in order, in parts of any length: for content that is made
-    /// only when it is read. With `keeps`, it is kept, to be read by position later. `None` for
-    /// content that can be read by position at once.
+    /// Passes the whole content to `read`, in order, in parts of any length: for content that is
+    /// made only when it is read. With `keeps`, it is kept, to be read by position later. `None`
+    /// for content that can be read by position at once.
     fn stream(&self, keeps: bool, read: &mut (dyn FnMut(&[u8]) + Send)) -> Option<io::Result<()>> {
         let _ = (keeps, read);
         None

@@ -197,8 +197,8 @@ impl Input {
     }
 
     /// Returns the number of bytes of the session. The length of a converted session is known only
-    /// after its conversion: for it, this is the length of its file, which may be twice as long, or a
-    /// little shorter.
+    /// after its conversion: for it, this is the length of its file, which may be twice as long, or
+    /// a little shorter.
     pub fn expected_len(&self) -> u64 {
         match (&self.copy_to_read, &self.opened.content) {
             (Some(copy), _) => copy.len(),

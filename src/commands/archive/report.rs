@@ -67,8 +67,8 @@ pub struct ArchiveResult {
     pub to: Option<PathBuf>,
     /// What became of it.
     pub status: Status,
-    /// Whether the session is only in the plan: without `-n`, the command would leave it out, because
-    /// it is in a subdirectory.
+    /// Whether the session is only in the plan: without `-n`, the command would leave it out,
+    /// because it is in a subdirectory.
     pub needs_recursion: bool,
     /// The facts of the session. `None` after a failure, or if its archive does not record them.
     pub facts: Option<SessionFacts>,

@@ -415,10 +415,10 @@ impl MatchPainter {
     /// Appends the only row that a session has with `-c`, `-l` or `-L`. Without these options, the
     /// matches have rows, and nothing is appended.
     ///
-    /// With `-l` and `-L`, the row is the path of the session, or on a terminal its id and title. With
-    /// `-c`, it is the number of
-    /// matching entries; if several sessions are searched, the path precedes it, as in `a.jsonl:3`.
-    /// With `--json`, it is an object with the path, and with `-c` the number.
+    /// With `-l` and `-L`, the row is the path of the session, or on a terminal its id and title.
+    /// With `-c`, it is the number of matching entries; if several sessions are searched, the path
+    /// precedes it, as in `a.jsonl:3`. With `--json`, it is an object with the path, and with `-c`
+    /// the number.
     pub fn push_summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
         if self.has_rows() {
             return;

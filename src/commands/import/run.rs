@@ -286,8 +286,9 @@ impl<'a> Importer<'a> {
             let source_file = SessionFile::open(source)?;
             return Ok(store::create(path, Some(&source_file), true, fill)?);
         }
-        // The store can set the time of a new file only as that of a file in an archive. It does not
-        // use the name and the size. A session may contain secrets, so only its owner may read it.
+        // The store can set the time of a new file only as that of a file in an archive. It does
+        // not use the name and the size. A session may contain secrets, so only its owner may read
+        // it.
         let modified = store::modified(source).unwrap_or(UNIX_EPOCH);
         let member = Member::new(String::new(), 0, modified, 0o600);
         Ok(store::restore(path, &member, fill)?)
@@ -529,8 +530,9 @@ fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
 }
 
 /// Whether an earlier import of the source lacked its first turns. Codex continues a session in
-/// further files, which are joined to one source; an import lacks the first turns if it did not find
-/// the first file. Then the imported bytes are at the start of a later file, and not of the source.
+/// further files, which are joined to one source; an import lacks the first turns if it did not
+/// find the first file. Then the imported bytes are at the start of a later file, and not of the
+/// source.
 fn lacked_first_turns(
     source: &Survey,
     source_file: &JoinedSource,

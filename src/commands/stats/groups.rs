@@ -170,8 +170,9 @@ impl StatsGroups {
         }
     }
 
-    /// Adds entries of one session to their groups. If tools or files are a key, not the entries are
-    /// counted but their tool calls. Must be called once for each session: this counts the sessions.
+    /// Adds entries of one session to their groups. If tools or files are a key, not the entries
+    /// are counted but their tool calls. Must be called once for each session: this counts the
+    /// sessions.
     pub fn add_session<'e>(
         &mut self,
         path: &Path,

@@ -517,8 +517,9 @@ impl<'a> TreePainter<'a> {
     /// Returns the marks at the end of a row.
     ///
     /// A mark says that the entry is the leaf, undone, hidden, or in a cycle of parents. A
-    /// compaction has the first entry that it keeps. A label has the entry that it is on. A new entry on another branch has the entry that it follows.
-    /// The first row of a branch has the size of the branch.
+    /// compaction has the first entry that it keeps. A label has the entry that it is on. A new
+    /// entry on another branch has the entry that it follows. The first row of a branch has the
+    /// size of the branch.
     fn row_marks(&self, group: &RowGroup) -> Vec<RowMark> {
         let ix = self.shown_entry(group);
         let EntryPainter {

@@ -344,8 +344,8 @@ impl FileOps {
     /// were changed but, of the files that were only read, the `MAX_LISTED_READS` that were read
     /// last, newest first. The `details` of the entry list all files.
     ///
-    /// Left out are files that were deleted (`is_removed`, or before an earlier summary) and, unless
-    /// they were changed, installed packages and temporary files.
+    /// Left out are files that were deleted (`is_removed`, or before an earlier summary) and,
+    /// unless they were changed, installed packages and temporary files.
     pub fn append_short_file_list(
         &self,
         summary: Text<'static>,

@@ -91,7 +91,8 @@ pub struct ReadContext<'a> {
 }
 
 impl Fragment {
-    /// Returns a fragment without entries, to which the lines after those of the preamble are added.
+    /// Returns a fragment without entries, to which the lines after those of the preamble are
+    /// added.
     pub fn after(preamble: &Preamble) -> Fragment {
         Fragment {
             line_count: preamble.line_count + 1,

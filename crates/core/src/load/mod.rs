@@ -87,8 +87,9 @@ pub struct LoadOptions {
     pub entry_keys: bool,
     /// Keep what a list of sessions shows, and whether any entry is in this period.
     pub list_stats: Option<Period>,
-    /// The caller reads no line after loading. Content that is made when it is read, such as that of
-    /// a converted session, is then not kept. If a line is read nevertheless, all of it is made again.
+    /// The caller reads no line after loading. Content that is made when it is read, such as that
+    /// of a converted session, is then not kept. If a line is read nevertheless, all of it is made
+    /// again.
     pub only_facts: bool,
     /// Keep the places of lines that are not plain: those with a problem, those without a newline,
     /// and those for which this function returns `false`.

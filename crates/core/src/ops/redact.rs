@@ -312,8 +312,8 @@ fn lines_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = LineToNumber<
 /// A text that is a secret in one place and may be ordinary in another remains on purpose. Such
 /// texts are not returned, but set in `report` as [`RedactionReport::kept_ordinary`].
 ///
-/// Afterwards, the search of `redactor` is narrow: it skips lines without one of the secrets, a home
-/// directory or a name (see `SecretSearch::narrow_with`).
+/// Afterwards, the search of `redactor` is narrow: it skips lines without one of the secrets, a
+/// home directory or a name (see `SecretSearch::narrow_with`).
 pub fn find_remaining(
     copy: &dyn ReadAt,
     redactor: &mut Redactor,

@@ -286,8 +286,8 @@ collected! {
     other_names: Vec<EntryText>,
     /// The row of each entry, if requested.
     rows: RowColumn,
-    /// The ids of the entries that compactions name as the first kept ones, in file order. Empty for
-    /// a compaction that names none in its line: in version 1, it has the number of an entry.
+    /// The ids of the entries that compactions name as the first kept ones, in file order. Empty
+    /// for a compaction that names none in its line: in version 1, it has the number of an entry.
     first_kept_ids: Vec<EntryText>,
     /// Tool calls in file order, if rows were requested.
     tool_calls: Vec<ToolCall>,

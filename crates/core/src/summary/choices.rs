@@ -20,8 +20,8 @@ const CORRECTIONS: &str = r"^\W*((hm+|ah|ach|oh|ok|but|sorry|wait|aber|mais)\W+)
     | ich\ (meinte|sagte|hab\w*\ gesagt)\s | pas\s | en\ fait\W | plutôt\s | mejor\s | en\ realidad\W | invece\s
     | 不是 | 不对 | 应该 | いや | 違う | 아니)";
 
-/// A message that laments what it hears, and corrects nothing: "oh no. ok." What else follows is what
-/// is to be done instead: "oh no! make the top the north".
+/// A message that laments what it hears, and corrects nothing: "oh no. ok." What else follows is
+/// what is to be done instead: "oh no! make the top the north".
 const LAMENTS: &str = r"(?i)^\W*(oh|ah|ach)\W+(no+|nein|non)\s*[.!…]+\W*($|(ok|okay|well|fine|sorry|damn|too bad|schade|na gut|(that['’]?s|that is) (sad|bad|terrible|a (pity|shame)))(\W|$))";
 
 /// Whether a message corrects what the assistant did or said.

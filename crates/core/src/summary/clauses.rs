@@ -1,7 +1,7 @@
 //! Clauses: the parts of a sentence in which wishes are looked for, one by one.
 //!
-//! A clause that only looks ("check the log", "just tell me why") wishes nothing. A clause beside it
-//! may be a wish of its own, unless it only limits the look: "don't fix it".
+//! A clause that only looks ("check the log", "just tell me why") wishes nothing. A clause beside
+//! it may be a wish of its own, unless it only limits the look: "don't fix it".
 
 use super::prose::split_at_full_stops;
 use super::words::compile_expression;

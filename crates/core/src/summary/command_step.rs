@@ -82,8 +82,8 @@ impl CommandStep {
             || self.has_all_words_of(earlier)
     }
 
-    /// Whether the step most likely does what a `missing` program was to do: it has arguments, all of
-    /// which are also those of this step. `uv tool install .` replaces `pipx install .`.
+    /// Whether the step most likely does what a `missing` program was to do: it has arguments, all
+    /// of which are also those of this step. `uv tool install .` replaces `pipx install .`.
     pub fn replaces(&self, missing: &CommandStep) -> bool {
         let has_arguments = missing.words.len() > 1;
         has_arguments && self.has_all_words_of(missing)

@@ -64,8 +64,8 @@ impl Decision {
         self.lower_said = self.said.to_lowercase();
     }
 
-    /// Whether a message quotes it: the message has [`QUOTED_WORDS`] of its words of content, or all
-    /// of them if they are fewer. `said_words` are the words of the message.
+    /// Whether a message quotes it: the message has [`QUOTED_WORDS`] of its words of content, or
+    /// all of them if they are fewer. `said_words` are the words of the message.
     pub fn is_quoted_in(&self, said_words: &HashSet<&str>) -> bool {
         let mut shared_count = 0;
         for word in &self.words {

@@ -181,8 +181,8 @@ fn compares_times(words: &[&str]) -> bool {
     TIMES.contains(&singular) || ends_with_count(before_later) || is_verb_at_end(before_later)
 }
 
-/// Whether the last word is a verb in the third person, as in "it starts", not a noun in the plural.
-/// It is a verb after a subject, and in a few words that request nothing.
+/// Whether the last word is a verb in the third person, as in "it starts", not a noun in the
+/// plural. It is a verb after a subject, and in a few words that request nothing.
 fn is_verb_at_end(words: &[&str]) -> bool {
     const BEFORE_NOUNS: [&str; 8] = ["the", "these", "those", "all", "my", "our", "your", "other"];
     const SUBJECTS: [&str; 6] = ["it", "they", "that", "this", "he", "she"];

@@ -128,9 +128,9 @@ impl ToolHistory {
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and one of
     /// these holds: the last words of its turn mention it, or name the program that is missing; the
     /// user remarked on it; its turn is the current one, and has no answer yet; or no other work
-    /// followed. A program that was missing in an earlier turn was installed or replaced, unless the
-    /// reply speaks of it, and no command with the same arguments passed in that turn. Any other
-    /// failure may be over, so little or nothing of its output is quoted.
+    /// followed. A program that was missing in an earlier turn was installed or replaced, unless
+    /// the reply speaks of it, and no command with the same arguments passed in that turn. Any
+    /// other failure may be over, so little or nothing of its output is quoted.
     fn describe_failure(
         &self,
         run: &ToolRun,

@@ -18,7 +18,8 @@ const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ 
 const REPLACES: &str = r"(?ix)(^|\W)(instead|stattdessen|à\ la\ place|en\ su\ lugar)(\W|$)";
 
 /// The words with which a user has what failed repaired, or something not done: "fix it instead",
-/// "instead of only explaining it". In "plain lines instead of smooth ones", something else is done.
+/// "instead of only explaining it". In "plain lines instead of smooth ones", something else is
+/// done.
 const REPAIRS: &str = r"(?ix)(^|\W)(fix|fixes|fixing|repair|repairing|solve|solving|mend|mending|instead\ of\ ((only|just)\ )?[a-z]+ing
     | reparier|repariere|repariert|reparieren|behebe|beheben|corrige|corriger|répare|réparer|arregla)(\W|$)";
 

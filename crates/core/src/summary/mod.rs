@@ -4,10 +4,10 @@
 //! them, so memory does not grow with the session; then it writes the sections of pi's summaries.
 //! The reader must be able to continue the work, so the current request is quoted word for word.
 //!
-//! Form counts more than the meaning of words: roles, tool names, flags, exit codes, the agents' own
-//! fixed lines, paths, list marks, punctuation, and who spoke before whom. Lists of words exist for
-//! what has no form: constraints, choices, deferrals and corrections of users, what replies ask,
-//! offer, explain and take back, and failures in outputs. A rule by words should rather miss
+//! Form counts more than the meaning of words: roles, tool names, flags, exit codes, the agents'
+//! own fixed lines, paths, list marks, punctuation, and who spoke before whom. Lists of words exist
+//! for what has no form: constraints, choices, deferrals and corrections of users, what replies
+//! ask, offer, explain and take back, and failures in outputs. A rule by words should rather miss
 //! something than report what nobody said. The summary lists what was observed, and never calls a
 //! step done. A section for which nothing was found is `(none)`.
 //!

@@ -81,8 +81,8 @@ impl<'r> Proposal<'r> {
     ///   such a word.
     /// - After advice, which is a statement in reply to the user's question, it is short, and has
     ///   such a word.
-    /// - After an offer or any statement, it begins with an item of a list that offers a choice: "b,
-    ///   and the lamps".
+    /// - After an offer or any statement, it begins with an item of a list that offers a choice:
+    ///   "b, and the lamps".
     ///
     /// A message that asks back decides nothing. If it has a statement before its question ("by
     /// month. and which key?"), this must begin as an answer does, or have such a word.
@@ -122,8 +122,8 @@ impl<'r> Proposal<'r> {
         }
     }
 
-    /// Whether the message begins with an item of the last list in the reply. After a statement, the
-    /// list must offer a choice: it may as well report what was done.
+    /// Whether the message begins with an item of the last list in the reply. After a statement,
+    /// the list must offer a choice: it may as well report what was done.
     pub fn chooses_item(&self, message: &str) -> bool {
         begins_with_item(self.reply, message)
             && (self.asks() || LastList::find(self.reply).offers_choice())

@@ -39,8 +39,8 @@ impl<'r> LastList<'r> {
         list
     }
 
-    /// Whether the line above the list offers its items: it asks, or announces them with a word such
-    /// as "ways" or "could". Other lists report what was done.
+    /// Whether the line above the list offers its items: it asks, or announces them with a word
+    /// such as "ways" or "could". Other lists report what was done.
     pub fn offers_choice(&self) -> bool {
         static CHOICE: LazyLock<Regex> = LazyLock::new(|| compile_expression(CHOICE_WORDS));
         let lead = self.lead.trim_end_matches(['*', '_', ' ']);

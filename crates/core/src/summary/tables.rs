@@ -129,8 +129,8 @@ fn is_denied(between: &str, word: &str) -> bool {
     denies || !is_noun && ARTICLES.contains(&word_before)
 }
 
-/// Whether a table lists what an `earlier` one does: both have the same first column, and a row with
-/// the same first cell. Rows of totals are in tables of any kind.
+/// Whether a table lists what an `earlier` one does: both have the same first column, and a row
+/// with the same first cell. Rows of totals are in tables of any kind.
 pub(super) fn lists_same(table: &str, earlier: &str) -> bool {
     let labels: Vec<String> = row_labels(table);
     first_cell(table) == first_cell(earlier)

@@ -502,8 +502,8 @@ struct RequestContent<'t> {
     extra: Object,
 }
 
-/// Returns who a message of an extension is from: [`StepSource::User`] if it starts a turn, as a prompt does,
-/// and [`StepSource::System`] otherwise.
+/// Returns who a message of an extension is from: [`StepSource::User`] if it starts a turn, as a
+/// prompt does, and [`StepSource::System`] otherwise.
 fn source_of_custom_message(message: Raw) -> StepSource {
     if starts_user_turn(message) {
         StepSource::User

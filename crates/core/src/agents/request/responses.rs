@@ -151,8 +151,8 @@ impl<'a> ResponsesWriter<'a> {
     }
 
     /// Makes and reserves an id for a text: `msg_pi_3` for the first text of the fourth message,
-    /// because messages are counted from 0, and `msg_pi_3_1` for its second text. If an earlier item
-    /// has this id, a number is appended.
+    /// because messages are counted from 0, and `msg_pi_3_1` for its second text. If an earlier
+    /// item has this id, a number is appended.
     fn reserve_new_text_id(&mut self, text_index: usize) -> String {
         let base = match text_index {
             0 => format!("msg_pi_{}", self.message_count),

@@ -128,8 +128,8 @@ fn find_missing_in_blocks_of(dialect: Dialect, object: Raw) -> Option<String> {
     find_missing_in_blocks(dialect, &facts, &blocks)
 }
 
-/// Returns the first missing field in the blocks of a message, such as "block 2: `text` is missing".
-/// Blocks are counted from 1.
+/// Returns the first missing field in the blocks of a message, such as "block 2: `text` is
+/// missing". Blocks are counted from 1.
 fn find_missing_in_blocks(
     dialect: Dialect,
     message: &MessageFacts,

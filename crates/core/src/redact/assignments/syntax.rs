@@ -212,9 +212,9 @@ impl WrittenValue {
     }
 }
 
-/// The maximum depth of objects in an array, and of arrays; reading stops at a deeper one. The array
-/// of each key is read for itself, so without a limit, `"api_key":[{` or `"api_key",["a",` repeated
-/// would take quadratic time.
+/// The maximum depth of objects in an array, and of arrays; reading stops at a deeper one. The
+/// array of each key is read for itself, so without a limit, `"api_key":[{` or `"api_key",["a",`
+/// repeated would take quadratic time.
 const MOST_NESTED: usize = 8;
 
 /// Returns the ranges between the quotes of the strings in an array, and in the arrays in it, given
@@ -293,9 +293,9 @@ fn opening_quote(text: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Whether a string is an item of an array, not a part of a regular expression. `content` ends after
-/// the closing quote. Another item, a comment or the end must follow. In `["]x9Qd["]`, the string
-/// begins with the bracket that closes a class of characters.
+/// Whether a string is an item of an array, not a part of a regular expression. `content` ends
+/// after the closing quote. Another item, a comment or the end must follow. In `["]x9Qd["]`, the
+/// string begins with the bracket that closes a class of characters.
 fn is_item(text: &[u8], content: Range<usize>) -> bool {
     let after_string = content.end;
     let follower = skip_space(text, after_string);
