@@ -134,17 +134,18 @@ pub fn redact_to_copy(
     Ok((copy, report))
 }
 
-/// Fails if any secret is left in the copy of a session. The failure has the place of the first
-/// one.
-pub fn refuse_left_over(left: &[FoundSecret], session: &Input) -> Result<(), Failure> {
-    let Some(first) = left.first() else {
+/// Fails if secrets remain in the copy of a session: it must not be written. The failure has the
+/// place of the first one. A secret remains if it is no string, such as a number in JSON, because a
+/// placeholder replaces only text.
+pub fn refuse_left_over(remaining: &[FoundSecret], session: &Input) -> Result<(), Failure> {
+    let Some(first) = remaining.first() else {
         return Ok(());
     };
 
     let name = &session.name;
     let line = first.line.0;
     let secret_kind = first.secret.number.kind;
-    let others = and_more(left.len() - 1);
+    let others = and_more(remaining.len() - 1);
     let field = describe_place(first);
     let failure = Failure::invalid(format_args!(
         "{name}:{line}: {secret_kind}{others} would remain in {field}; nothing was written"

@@ -133,7 +133,9 @@ fn append_summary(mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
         })
 }
 
-/// Returns the summary of an earlier merge of the same branch; `None` if there is none.
+/// Returns the entry with the summary that an earlier merge of the same branch wrote; `None` if
+/// there is none. It is on the path to the leaf, below the common ancestor, and names the tip of
+/// the branch that it summarizes.
 fn find_previous_merge(step: &PlannedMove) -> io::Result<Option<EntryIx>> {
     let session = &step.open.session;
     let Position::Entry(branch_tip) = step.navigation.old_leaf else {

@@ -104,8 +104,8 @@ pub fn find(paths: &[PathBuf], reach: Reach) -> FoundFiles {
     find_with(paths, reach, |_| false)
 }
 
-/// Finds session files as [`find`] does, and also the files below directories for whose name
-/// `is_document` returns `true`.
+/// Finds session files as [`find`] does. Of the files below directories, also those are found whose
+/// own name `is_document` accepts, such as the `.json` files of other agents.
 pub fn find_with(paths: &[PathBuf], reach: Reach, is_document: fn(&OsStr) -> bool) -> FoundFiles {
     let mut search = Search {
         reach,

@@ -145,28 +145,20 @@ impl ShellCommand {
         }
     }
 
-    /// Returns a failure of the command. Its message has the session, the option, the command,
-    /// `what` went wrong, and what that means for the session.
+    /// Returns a failure of the command. `what` says what went wrong, as in `a.jsonl: --summarizer
+    /// "llm": exit code 1; nothing was written`.
     pub fn failure(&self, what: &str) -> Failure {
-        let ShellCommand {
-            session,
-            option,
-            command,
-            failure_outcome: outcome,
-            hint,
-            ..
-        } = self;
-        let outcome = if outcome.is_empty() {
-            String::new()
-        } else {
-            format!("; {outcome}")
-        };
-        Failure::command_error(format_args!(
-            "{session}: {option} {:?}: {what}{outcome}",
-            to_visible(command)
-        ))
-        .with_path(session)
-        .with_hint(*hint)
+        let session = &self.session;
+        let option = &self.option;
+        let command = to_visible(&self.command);
+        let mut message = format!("{session}: {option} {command:?}: {what}");
+        if !self.failure_outcome.is_empty() {
+            message += "; ";
+            message += self.failure_outcome;
+        }
+        Failure::command_error(message)
+            .with_path(session)
+            .with_hint(self.hint)
     }
 }
 

@@ -34,8 +34,9 @@ pub fn row_options(ui: &Ui) -> LoadOptions {
     row_options_for(false, ui)
 }
 
-/// Returns the options for loading a session whose rows are printed. With `json`, rows have the
-/// text of the agent's tree; otherwise, they are more readable.
+/// Returns the options for loading a session whose rows are printed. With `json`, a row has exactly
+/// the text that the agent's own tree view shows. For people, its paths are shortened, and what was
+/// cut off is marked.
 pub fn row_options_for(json: bool, ui: &Ui) -> LoadOptions {
     let home = ui.home().map(Text::from);
     let rows = RowOptions {

@@ -384,31 +384,27 @@ impl MatchPainter {
         }
     }
 
-    /// Appends a row with the title of a session, after the id or path by which headings name it. A
-    /// session without a title, as that of a sub-agent may be, has only its path.
+    /// Appends a row for a session: its short id, or its path if headings name sessions by path,
+    /// and its title. A session without a title, as that of a sub-agent may be, has only its path.
     fn push_title(&self, path: &Path, out: &mut Vec<u8>) {
-        let listed = read_any_for_list(path, &Rollouts::default());
-        let (name, title) = match &listed {
-            Some(session) if self.names_by_id => {
+        let mut name = visible_path(path);
+        let mut title = String::new();
+        if let Some(session) = read_any_for_list(path, &Rollouts::default()) {
+            title = shown_title(&session);
+            if self.names_by_id {
                 let id = session.id.to_string_lossy();
-                (
-                    to_visible(id_suffix(&id, ID_SUFFIX_LEN)),
-                    shown_title(session),
-                )
+                name = to_visible(id_suffix(&id, ID_SUFFIX_LEN));
             }
-            Some(session) => (visible_path(path), shown_title(session)),
-            None => (visible_path(path), String::new()),
-        };
+        }
+
+        // Two spaces are between the columns.
         let name_width = display_width(&name) + 2;
-        let room = self
-            .width
-            .saturating_sub(name_width)
-            .max(LEAST_SNIPPET_COLUMNS);
-        let title = truncate_end(&title, room, "…");
-        let name = self
-            .links
-            .link_path(&apply_style(&name, self.styles.summary), path);
-        out.extend_from_slice(format!("{name}  {title}").trim_end().as_bytes());
+        let title_width = self.width.saturating_sub(name_width);
+        let title = truncate_end(&title, title_width.max(LEAST_SNIPPET_COLUMNS), "…");
+
+        let styled_name = apply_style(&name, self.styles.summary);
+        let linked_name = self.links.link_path(&styled_name, path);
+        out.extend_from_slice(format!("{linked_name}  {title}").trim_end().as_bytes());
         out.push(b'\n');
     }
 

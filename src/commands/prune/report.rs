@@ -279,8 +279,8 @@ impl PruneJob<'_> {
         Ok(Exit::Done)
     }
 
-    /// Collects what the report of this job needs. `is_written` is false with `-n`, and if there
-    /// was nothing to do; `outcome` then has what would be pruned.
+    /// Returns the report of this job. `outcome` is what was pruned or restored. With `-n`, or if
+    /// there was nothing to do, `is_written` is false, and `outcome` is what would be.
     pub fn report(&self, is_written: bool, outcome: PruneOutcome) -> PruneReport {
         PruneReport {
             name: self.open.input.name.clone(),

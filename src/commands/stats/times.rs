@@ -115,11 +115,13 @@ fn print_table(sessions: &[SessionTimes], ui: &mut Ui) -> Result<(), Failure> {
     table.print(ui)
 }
 
-/// Returns the times of a session as JSON, in seconds.
+/// Returns the times of a session as JSON, in seconds: how long the agent worked, tools ran, and
+/// the user was waited for. `group` is the group of the session.
 fn times_json(group: &StatsGroup, times: Times) -> Vec<u8> {
-    let id = group.keys.first().and_then(Option::as_deref);
+    // Groups by session have one key: the id, or nothing if the session has none.
+    let session_id = group.keys.first().and_then(Option::as_deref);
     Object::new()
-        .str_or_null("session", id)
+        .str_or_null("session", session_id)
         .str_or_null("path", group.path.as_deref())
         .number("agentSeconds", times.agent_ms as f64 / 1000.0)
         .number("toolSeconds", times.tools_ms as f64 / 1000.0)

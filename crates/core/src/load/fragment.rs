@@ -270,7 +270,7 @@ impl Fragment {
         }
         let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
         let time_ms = parse_js_date(timestamp.as_bytes());
-        self.keep_side_tables(ix, &parsed, &timestamp);
+        self.store_facts_of_kind(ix, &parsed, &timestamp);
         self.keep_requested(ix, &parsed, &timestamp, time_ms, reading);
 
         let mut flags = entry_flags(&parsed, reading.agent);
@@ -539,9 +539,9 @@ impl Fragment {
         }
     }
 
-    /// Stores what few entries have, whatever the options are: a label, the name of the session, a
-    /// leaf record, the first entry that a compaction keeps, an unknown type or role.
-    fn keep_side_tables(&mut self, entry: EntryIx, parsed: &ParsedEntry, timestamp: &Text) {
+    /// Stores the facts that only a few kinds of entries have: a label, the name of the session, a
+    /// leaf record, the first entry that a compaction keeps, and unknown types and roles.
+    fn store_facts_of_kind(&mut self, entry: EntryIx, parsed: &ParsedEntry, timestamp: &Text) {
         let record = parsed.record;
         match parsed.kind {
             Kind::Label => self.keep_label(entry, record, timestamp),
@@ -560,9 +560,16 @@ impl Fragment {
                 let first_kept_ids = &mut self.collected.first_kept_ids;
                 first_kept_ids.push(EntryText { entry, text });
             }
+            // Other kinds have no such fact.
             _ => {}
         }
+        self.store_unknown_name(entry, parsed);
+    }
 
+    /// Stores the type of an entry, or the role of a message, that no agent of pisess knows: rows
+    /// and JSON show it as it is.
+    fn store_unknown_name(&mut self, entry: EntryIx, parsed: &ParsedEntry) {
+        let record = parsed.record;
         let unknown_name = if parsed.kind == Kind::Other {
             record.kind
         } else if parsed.role == Role::Other {

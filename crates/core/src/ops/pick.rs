@@ -338,9 +338,9 @@ struct Graft<'a> {
 }
 
 impl Graft<'_> {
-    /// Returns a copy of a picked entry as a child of `self.parent`, which the caller must set to
-    /// the copy before. It has its new id, this timestamp, and references to the copies of other
-    /// picked entries. All other bytes stay the same.
+    /// Returns a copy of a picked entry, as a child of the copy made before it (`self.parent`,
+    /// which the caller sets after each copy). It has its new id from `self.ids`, this timestamp,
+    /// and references to the copies of other picked entries. All other bytes stay the same.
     fn copy_entry(&self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
         let line = self.reader.read_line(ix)?;
         let entry = Raw::from_checked(line.trim_ascii());

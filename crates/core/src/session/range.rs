@@ -51,10 +51,10 @@ impl EntryRange {
         }
     }
 
-    /// Returns the range from a position to the end of its branch. If the position is on the path
-    /// to the leaf, this is the leaf. Otherwise, it is the end of the newest branch below the
-    /// position.
+    /// Returns the range from a position to the end of its branch: to the leaf, if the position is
+    /// on the path to the leaf, and otherwise to the end of the newest branch below the position.
     pub fn to_end_of_branch(session: &Session, after: Position) -> EntryRange {
+        // These are the entries of that branch from the position on, the last one at its end.
         let entries_after = Conversation::new(session).entries_after(after);
         EntryRange {
             after,

@@ -121,20 +121,23 @@ fn find_relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
     for line in prose_lines(reply) {
         sentences.extend(line.unicode_sentences());
     }
-    let relevant = sentences
+
+    let mut relevant = sentences
         .iter()
         .rfind(|sentence| shares_word(sentence, message));
-    let fallback = if is_correction(message) {
-        // What begins with a mark is a part of a sentence, divided at the mark of a code span.
-        sentences
+    if relevant.is_none() && is_correction(message) {
+        // The division into sentences also ends one at a mark in a code span, as in `x.rs`? The
+        // rest then begins with the mark, and is no whole sentence.
+        relevant = sentences
             .iter()
-            .rfind(|sentence| sentence.starts_with(char::is_alphanumeric))
-    } else {
-        sentences.first()
-    };
-    relevant
-        .or(fallback)
-        .map_or(reply, |sentence| sentence.trim())
+            .rfind(|sentence| sentence.starts_with(char::is_alphanumeric));
+    } else if relevant.is_none() {
+        relevant = sentences.first();
+    }
+    match relevant {
+        Some(sentence) => sentence.trim(),
+        None => reply,
+    }
 }
 
 /// What a decision refers to, in the form of [`quote_referent`], as quotations of two lengths. Both

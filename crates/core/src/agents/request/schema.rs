@@ -197,8 +197,8 @@ fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     Some(())
 }
 
-/// Whether an API's strict mode refuses a member of a schema: its key or, for some keys in
-/// Anthropic's, its value.
+/// Whether an API's strict mode refuses a schema that has this member. Most keys are refused
+/// whatever their value is. Anthropic's mode accepts `minItems` and `format` with some values.
 fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
     if is_one_of(key, &UNSUPPORTED_KEYWORDS) {
         return true;
