@@ -290,7 +290,8 @@ pub const TOPICS: [Section; 10] = [
              entries, it is a reference, and the variable `PISESS_SESSION` has the path of the \
              session. If the command is cancelled, pisess exits with the command's exit code, such \
              as 130.",
-            "A command that takes several sessions also takes directories. Reading commands \
+            "Most commands that take several sessions also take directories; `resume` and \
+             `relocate` do not. Reading commands \
              (`list`, `grep`, `stats`, `check`, and `migrate` or `redact` with `--check` or `-n`) \
              search directories recursively. Writing commands (`archive`, `migrate`, `prune`, \
              `check --repair`) do so only with `-r`. If a directory contains no sessions, a \

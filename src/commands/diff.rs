@@ -60,7 +60,7 @@ pub const GUIDE: Guide = Guide::new(&[
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess diff [OPTIONS] <SESSION> <REF> <REF>\n",
-    "       pisess diff [OPTIONS] <SESSION> <SESSION>",
+    "       pisess diff [OPTIONS] <SESSION> [SESSION]",
 ))]
 pub struct Args {
     /// The session: a path, a name (see `pisess --help`), or - for standard input

@@ -52,7 +52,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "SOURCE",
-        "an agent (`claude`, `codex`, `opencode`, `gemini`), several with commas between, or `all`; for `import`, one of its sessions or a directory",
+        "an agent (`claude`, `codex`, `opencode`, `gemini`), several with commas between, or `all`; for `import`, a session of one of these agents (a file, an id, a name, or words of its title), or a directory",
     ),
     (
         "SUFFIX",
@@ -399,6 +399,8 @@ fn usage_lines_say_what_is_required() {
             let s = Sandbox::new();
             s.put("store/two-branches.jsonl", fixture("two-branches.jsonl"));
             s.put("other/plain.jsonl", fixture("claude/plain.jsonl"));
+            // `diff SESSION` compares the session with its copy.
+            s.put("store/copy.jsonl", fixture("two-branches.jsonl"));
             let call = s
                 .pisess(&line.join(" "))
                 .stdin("{\"type\":\"custom\",\"customType\":\"x\"}");
