@@ -136,8 +136,9 @@ pub enum InPlaceUse {
     /// It reads entries, whose line numbers may be shown, and the record, which has the hash of the
     /// source.
     ReadEntries,
-    /// It shows facts of the entries, with their line numbers, but not their text. Digits of 0 take
-    /// the place of the hash: to compute it takes 8 % of the time.
+    /// It shows facts of the entries, with their line numbers, but not their text. As many digits
+    /// of 0 take the place of the hash, so that all offsets are those of `ReadEntries`: to compute
+    /// the hash takes 8 % of the time.
     ReadFacts,
     /// It lists the session. Neither line numbers nor the hash are needed: the hash in the record
     /// is empty.

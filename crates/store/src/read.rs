@@ -38,6 +38,9 @@ pub trait ReadAt: Sync {
     /// Passes the whole content to `read`, in order, in parts of any length: for content that is
     /// made only when it is read. With `keeps`, it is kept, to be read by position later. `None`
     /// for content that can be read by position at once.
+    ///
+    /// `read` may be called on another thread, and must not read this content itself: with `keeps`,
+    /// it would wait for itself.
     fn stream(&self, keeps: bool, read: &mut (dyn FnMut(&[u8]) + Send)) -> Option<io::Result<()>> {
         let _ = (keeps, read);
         None

@@ -72,18 +72,20 @@ fn read_project_file(origin: Origin, session: &Path) -> Option<Text<'static>> {
 
 /// A session of another agent, which is read as the session of pi that `import` would make of it.
 ///
-/// The session is converted when it is loaded, and its lines pass to the loader as they are made.
-/// Unless only the facts of its entries are needed, the text is kept. A text that was not kept is
-/// made by a further conversion once it is read.
+/// The session is converted by its first use. Loading streams it: the lines pass to the loader as
+/// they are made, and unless only the facts of its entries are needed, the text is kept. Any other
+/// use converts the session and keeps the text, even if it was streamed without being kept before.
 pub struct ConvertedSource {
     pub head: SourceHead,
     source: JoinedSource,
-    /// Whether the entries are converted, and not only the head.
-    has_words: bool,
+    /// Whether the entries are converted, and not only the head. They are not if a prefilter shows
+    /// that none has a word that is searched for.
+    converts_entries: bool,
     is_for_list: bool,
     facts: OnceLock<ConversionFacts>,
     text: OnceLock<Spooled>,
-    /// Held while the text is made, so that only one thread makes it.
+    /// Held while a text to keep is made, so that only one thread makes it. Conversions for facts
+    /// alone may run at the same time.
     conversion: Mutex<()>,
 }
 
@@ -91,7 +93,7 @@ pub struct ConvertedSource {
 struct ConversionFacts {
     /// The number of bytes of the session.
     len: u64,
-    /// The number of messages in the file.
+    /// The number of converted messages.
     message_count: usize,
     /// See [`ReadAt::original_lines`]; `None` for a list.
     original_lines: Option<Arc<[u32]>>,
@@ -111,7 +113,7 @@ impl ConvertedSource {
         let Some(head) = read_opened_head(&source, path)? else {
             return Ok(None);
         };
-        let has_words = match words {
+        let converts_entries = match words {
             Some(words) => import::may_contain(&source, head.origin, words)
                 .map_err(|error| unreadable_source(path, error))?,
             None => true,
@@ -119,7 +121,7 @@ impl ConvertedSource {
         Ok(Some(ConvertedSource {
             head,
             source,
-            has_words,
+            converts_entries,
             is_for_list: false,
             facts: OnceLock::new(),
             text: OnceLock::new(),
@@ -145,7 +147,8 @@ impl ConvertedSource {
         self.source.len()
     }
 
-    /// Returns the number of messages in the file; 0 if it cannot be read.
+    /// Returns the number of messages in the file; 0 if it cannot be read, or if only its head was
+    /// converted.
     pub fn message_count(&self) -> usize {
         if self.facts.get().is_none() {
             let _ = self.text();
@@ -155,7 +158,7 @@ impl ConvertedSource {
 
     /// Writes the session to `out`, and returns what is known of it then.
     fn write(&self, used_for: InPlaceUse, out: &mut WatchedWriter) -> io::Result<ConversionFacts> {
-        let converted = if self.has_words {
+        let converted = if self.converts_entries {
             write_in_place(&self.source, &self.head, used_for, out)?
         } else {
             write_head_in_place(&self.head, out)?
@@ -188,9 +191,9 @@ impl ConvertedSource {
         let write = &mut |out: &mut dyn Write| {
             let mut watched = WatchedWriter::new(out);
             let result = self.write(used_for, &mut watched);
-            let write_result = watched.result_of(&result);
+            let output_result = watched.output_result(&result);
             converted = Some(result);
-            write_result
+            output_result
         };
         let text = store::spool_and_read(write, read).map_err(io::Error::other)?;
         self.remember(converted)?;
@@ -202,13 +205,15 @@ impl ConvertedSource {
         let mut converted = None;
         let write = &mut |out: &mut dyn Write| {
             converted = Some(self.write(InPlaceUse::ReadFacts, &mut WatchedWriter::new(out)));
+            // The output cannot fail: it only calls `read`. `remember` returns other errors.
             Ok(())
         };
         store::read_written(write, read)?;
         self.remember(converted)
     }
 
-    /// Keeps what is known after a conversion. A later conversion finds the same.
+    /// Keeps what is known after a conversion. The facts of [`InPlaceUse::ReadFacts`] also hold for
+    /// the text of [`InPlaceUse::ReadEntries`], which has the same length.
     fn remember(&self, converted: Option<io::Result<ConversionFacts>>) -> io::Result<()> {
         if let Some(converted) = converted {
             let facts = converted?;
@@ -234,7 +239,8 @@ impl ConvertedSource {
 
 impl ReadAt for ConvertedSource {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        // Each line ends with a newline, so the last byte is known without the text.
+        // Loading reads the last byte. Each line ends with a newline, so it is known without the
+        // text, which would have to be made otherwise.
         if let Some(facts) = self.facts.get()
             && let Some(first) = buf.first_mut()
             && offset + 1 == facts.len
@@ -268,6 +274,10 @@ impl ReadAt for ConvertedSource {
             return Some(self.convert_facts(read));
         }
         let _conversion = self.conversion.lock();
+        // Another thread may have made it meanwhile.
+        if self.text.get().is_some() {
+            return None;
+        }
         let kept = self.convert_text(read).map(|text| {
             let _ = self.text.set(text);
         });
@@ -292,9 +302,9 @@ impl WatchedWriter<'_> {
         }
     }
 
-    /// Returns the error of the output, if `result` is the result of a conversion that failed
-    /// because of the output.
-    fn result_of<T>(&self, result: &io::Result<T>) -> io::Result<()> {
+    /// Returns the error of the output, if that is why the conversion with this `result` failed.
+    /// `Ok` if it succeeded or failed otherwise.
+    fn output_result<T>(&self, result: &io::Result<T>) -> io::Result<()> {
         match result {
             Err(error) if self.has_failed => Err(io::Error::from(error.kind())),
             _ => Ok(()),

@@ -14,29 +14,33 @@ use memchr::{memchr, memrchr};
 use pisess_json::KeyCache;
 use pisess_store::ReadAt;
 
-/// Loads a session whose source is made as it is read.
+/// Loads a session whose source is made as it is read: a session of another agent that is converted
+/// to one of pi.
 ///
-/// `None` if the session must be loaded by position: for any other source, and if a later line
-/// shows that the session is of another agent than its first lines.
+/// `None` if the session must be loaded by position: because the source can be read by position
+/// already (a file, or a converted session whose text was kept), or because a later line shows that
+/// the guess between pi and oh-my-pi was wrong, which is not expected of a converted session.
 ///
 /// # Errors
-/// If the source is not a session, or cannot be read.
+/// If the source is not a session, or cannot be read. The header must be the first line.
 pub fn load_streamed(
     source: &dyn ReadAt,
     options: &LoadOptions,
 ) -> Result<Option<Session>, LoadError> {
     let mut loader = StreamLoader::new(options);
-    let mut loaded = Ok(());
-    let streamed = source.stream(!options.only_facts, &mut |bytes| {
-        if loaded.is_ok() {
-            loaded = loader.add_bytes(bytes);
+    let mut load_result = Ok(());
+    // The stream goes on after an error of the loader, but nothing more is loaded.
+    let stream_result = source.stream(!options.only_facts, &mut |bytes| {
+        if load_result.is_ok() {
+            load_result = loader.add_bytes(bytes);
         }
     });
-    let Some(streamed) = streamed else {
+    let Some(stream_result) = stream_result else {
         return Ok(None);
     };
-    streamed?;
-    loaded?;
+    // An error of the stream comes first: if the source cannot be read, its lines end anywhere.
+    stream_result?;
+    load_result?;
     loader.finish(source)
 }
 
@@ -44,7 +48,8 @@ pub fn load_streamed(
 struct StreamLoader<'o> {
     options: &'o LoadOptions,
     keys: KeyCache<Member>,
-    /// What the first lines show; `None` before these are complete.
+    /// What the first lines show. It is set by the first call of [`StreamLoader::add_lines`], from
+    /// the lines of that call.
     start: Option<SessionStart>,
     whole: Fragment,
     /// The lines of one part, until they are joined to `whole`.
@@ -79,8 +84,7 @@ impl<'o> StreamLoader<'o> {
     /// Loads the lines that end in the next bytes.
     ///
     /// # Errors
-    /// If the first lines are not those of a session. The header must end in the same bytes as the
-    /// first line.
+    /// If the first line is not the header of a session.
     fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
         let Some(last_newline) = memrchr(b'\n', bytes) else {
             self.incomplete_line.extend_from_slice(bytes);
@@ -128,10 +132,11 @@ impl<'o> StreamLoader<'o> {
         self.whole.append(&mut self.part)
     }
 
-    /// Returns the session. `source` has all bytes that were passed on.
+    /// Returns the session. Of `source`, only the length, the numbers of the original lines and the
+    /// last byte are read: anything more would make a source that kept no text convert again.
     ///
-    /// `None` if the session must be loaded from `source`: a later line shows that the session is
-    /// of another agent than its first lines.
+    /// `None` if the session must be loaded from `source`: a later line shows that the guess
+    /// between pi and oh-my-pi was wrong.
     ///
     /// # Errors
     /// If the lines are not those of a session.
@@ -139,6 +144,7 @@ impl<'o> StreamLoader<'o> {
         let last_line = std::mem::take(&mut self.incomplete_line);
         self.add_lines(&last_line)?;
         let Some(SessionStart { preamble, guess }) = self.start else {
+            // Cannot be: `add_lines` has set it.
             return Ok(None);
         };
         let dialect = choose_dialect(&preamble, &self.whole);
@@ -164,8 +170,8 @@ impl SessionStart {
     }
 }
 
-/// Returns the first lines after the preamble, which usually show the agent. They are read twice,
-/// so they are few.
+/// Returns the first of the lines after the preamble, as far as they are here already. They usually
+/// show the agent. They are read twice, so they are few; a wrong guess only costs time.
 fn guess_lines<'l>(lines: &'l [u8], preamble: &Preamble) -> &'l [u8] {
     let start = preamble.end as usize;
     let end = lines

@@ -58,8 +58,9 @@ pub(super) fn words_and_numbers(text: &str) -> impl Iterator<Item = &str> {
         .filter(|part| !part.is_empty())
 }
 
-/// Whether two texts have a different number of the same: "3 slots" and "4 slots". A number after a
-/// word may be a name instead: "gauge 7".
+/// Whether two texts count the same thing or unit, and all numbers of it in the later text differ
+/// from one in the earlier: "3 slots" and "4 slots". A number after a word may be a name instead:
+/// "gauge 7".
 pub(super) fn counts_otherwise(later: &str, earlier: &str) -> bool {
     let later_counts = find_counts(later);
     find_counts(earlier).iter().any(|(number, counted)| {
@@ -89,7 +90,7 @@ pub(super) fn find_counts(lower: &str) -> Vec<(&str, &str)> {
     counts
 }
 
-/// Whether two requests have a different number of the same things. A unit is no thing.
+/// Whether two requests count the same things, and a number of these differs. A unit is no thing.
 pub(super) fn counts_things_otherwise(later: &str, earlier: &str) -> bool {
     let later_things = find_counts_of_things(later);
     let mut earlier_things = find_counts_of_things(earlier).into_iter();

@@ -128,9 +128,11 @@ impl ToolHistory {
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and one of
     /// these holds: the last words of its turn mention it, or name the program that is missing; the
     /// user remarked on it; its turn is the current one, and has no answer yet; or no other work
-    /// followed. A program that was missing in an earlier turn was installed or replaced, unless
-    /// the reply speaks of it, and no command with the same arguments passed in that turn. Any
-    /// other failure may be over, so little or nothing of its output is quoted.
+    /// followed. Any other failure may be over, so little or nothing of its output is quoted.
+    ///
+    /// A program that was missing in an earlier turn counts as dealt with in two cases, whatever
+    /// the user remarked: a later command of that turn passed with all its arguments
+    /// ([`is_replaced_in_turn`]), or the reply of that turn does not speak of the failure.
     fn describe_failure(
         &self,
         run: &ToolRun,
@@ -156,11 +158,11 @@ impl ToolHistory {
             || is_remarked_on
             || is_turn_unanswered
             || is_last_work;
-        let is_replaced = run.has_missing_program()
+        let is_missing_program_settled = run.has_missing_program()
             && !is_of_current_turn
             && (is_replaced_in_turn(run, step, later_runs.clone())
                 || !is_mentioned && !is_reported);
-        let is_open = is_recent && is_known_open && !is_replaced;
+        let is_open = is_recent && is_known_open && !is_missing_program_settled;
 
         let call = describe_call(&run.call);
         let outcome = run.describe_outcome();
@@ -181,15 +183,16 @@ impl ToolHistory {
         OpenFailure {
             is_of_current_turn,
             may_be_over: !is_open,
-            is_settled_otherwise: is_replaced || is_answered && !is_known_open && !is_reported,
+            is_settled_otherwise: is_missing_program_settled
+                || is_answered && !is_known_open && !is_reported,
             is_in_last_words: is_of_current_turn && is_mentioned,
             point,
         }
     }
 }
 
-/// Whether one of the `later_runs` is a command that passed in the turn of a run, and did what its
-/// failed `step` was to do by another program.
+/// Whether one of the `later_runs` in the turn of `run` passed with all arguments of `step`. This
+/// is the step of `run` whose program is missing, so another program most likely did its work.
 fn is_replaced_in_turn(
     run: &ToolRun,
     step: &CommandStep,

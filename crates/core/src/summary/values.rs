@@ -35,10 +35,14 @@ const CHANGES: [&str; 8] = [
     "change", "increase", "raise", "lower", "reduce", "decrease", "ändere", "setze",
 ];
 
-/// Whether a later turn replaces the value that an earlier one set: requests and replies name the
-/// same, and count it otherwise. What is counted is no name: "3 tests for the gauge" and "5 tests
-/// for the clock" are two things. So whatever the later request names must be in the earlier turn.
-/// If both requests name nothing, what they count is the name: "run 3 workers", "run 5 workers".
+/// Whether a later turn replaces the value that an earlier one set. Names are words of at least
+/// five letters ([`naming_words`]), but not what is counted, and no units.
+///
+/// - The turns share a name, and something that both count has another number. Every name of the
+///   later request must be in the earlier turn: "3 tests for the gauge" and "5 tests for the clock"
+///   are two things.
+/// - Or the requests have no name, and count the same thing, which is no unit: "run 3 workers",
+///   "run 5 workers".
 pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
     if !may_set_value(&later.request) || !may_set_value(&earlier.request) {
         return false;
@@ -49,26 +53,26 @@ pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
         return false;
     }
     let texts = [later, earlier].map(|turn| format!("{} {}", turn.request, turn.last_words()));
-    let [later, earlier] = texts.map(|text| text.to_lowercase());
-    let counts = find_counts(&later);
+    let [later_text, earlier_text] = texts.map(|text| text.to_lowercase());
+    let counts = find_counts(&later_text);
     let is_counted = |word: &str| counts.iter().any(|(_, counted)| *counted == word);
     let is_name =
         |word: &&str| !UNITS.contains(word) && !CHANGES.contains(word) && !is_counted(word);
 
-    let earlier_names: HashSet<&str> = naming_words(&earlier).collect();
+    let earlier_words: HashSet<&str> = naming_words(&earlier_text).collect();
     let own_names: Vec<&str> = naming_words(counting_clauses(&later_request))
         .filter(is_name)
         .collect();
-    if own_names.iter().any(|name| !earlier_names.contains(name)) {
+    if own_names.iter().any(|name| !earlier_words.contains(name)) {
         return false;
     }
     let is_bare_count = own_names.is_empty()
         && !adds_or_removes(&earlier_request)
         && naming_words(&earlier_request).find(is_name).is_none()
         && counts_things_otherwise(&later_request, &earlier_request);
-    let mut names = naming_words(&later).filter(is_name);
-    let names_same = names.any(|name| earlier_names.contains(name));
-    is_bare_count || names_same && counts_otherwise(&later, &earlier)
+    let mut later_names = naming_words(&later_text).filter(is_name);
+    let shares_name = later_names.any(|name| earlier_words.contains(name));
+    is_bare_count || shares_name && counts_otherwise(&later_text, &earlier_text)
 }
 
 /// Whether a request begins with a word by which it adds or removes what it counts: "add 3 tests"
