@@ -274,7 +274,8 @@ pub const TOPICS: [Section; 10] = [
              `pisess pop 'tide gaps'`. The start of a word is enough; at least one of the words \
              must have 3 characters or more. Standard error names the session that has the title. \
              If several have it, nothing is done. `undo` takes back what was appended. `archive \
-             --restore`, `import`, `fork` and `redact -o` take such words, too. Commands that \
+             --restore`, `import`, `fork` and `redact -o` take such words, too. With `-q`, which \
+             hides that report, commands that append or copy do not take them. Commands that \
              rewrite, move or remove a session (`prune`, `migrate`, `check --repair`, `relocate`, \
              `archive`, `join`) refuse them, and their error has the command with the id.",
             "On a terminal, a reading command without SESSION takes `last`, and reports which \

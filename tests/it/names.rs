@@ -377,6 +377,11 @@ fn a_command_that_appends_takes_words_of_a_title() {
         assert!(d.s.text(&path).starts_with(&before), "{change}");
     }
 
+    // Nothing would say which session was changed.
+    let quiet = d.pisess("label -q menu @ second").done();
+    assert_eq!(quiet.code, 2, "{quiet}");
+    assert!(quiet.stderr.contains("11111111"), "{quiet}");
+
     titled(&d, &here, "0199aaaa-22222222", "Another menu");
     let before = d.s.text(&path);
     let refused = d.pisess("label menu @ first").done();

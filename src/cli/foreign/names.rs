@@ -31,8 +31,12 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
 /// accepts, except the id of a session of OpenCode.
 ///
 /// Words of a title may be those of another session than the user meant. A copy leaves that session
-/// as it is, and `undo` takes back what was appended to it.
+/// as it is, and `undo` takes back what was appended to it. With `-q`, the session could not be
+/// reported, so words of a title are refused.
 pub fn resolve_argument_unconverted(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    if ui.is_quiet() {
+        return resolve_argument_to_change(argument, ui);
+    }
     let failure = match named::resolve_name(argument, ui) {
         Ok(path) => return Ok(path),
         Err(failure) => failure,
