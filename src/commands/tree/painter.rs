@@ -571,16 +571,20 @@ impl<'a> TreePainter<'a> {
     ///
     /// A filter or a search may hide the first entries of the branch. They count, too, so that a
     /// branch has the same size in each view. They are the ancestors of `first_drawn` below the
-    /// branch point, which is the nearest ancestor that is drawn or has messages on other branches.
+    /// branch point, which is the nearest ancestor that is drawn, has messages on other branches, or
+    /// is on the path to the leaf.
     fn branch_extent(&self, first_drawn: EntryIx) -> SubtreeExtent {
-        let session = self.entry_painter.drawing.session;
+        let drawing = &self.entry_painter.drawing;
+        let session = drawing.session;
         let mut extent = self.subtree_extents[first_drawn.index()];
         let parent = session.entry(first_drawn).parent;
         for above in session.ancestors(parent) {
             let extent_above = self.subtree_extents[above.index()];
             let own_count = u32::from(!session.entry(above).kind.is_bookkeeping());
             let is_branch_point = extent_above.entry_count > extent.entry_count + own_count;
-            if is_branch_point || self.is_drawn[above.index()] {
+            // What is on the path to the leaf belongs to no branch that was left.
+            let is_on_path = drawing.is_active(above);
+            if is_branch_point || is_on_path || self.is_drawn[above.index()] {
                 break;
             }
             extent = extent_above;
