@@ -115,7 +115,7 @@ pub const ENVIRONMENT: [GuideRow; 20] = [
     ),
     (
         "HOME",
-        "home directory, displayed as `~`; the stores are below it, and oh-my-pi names directories relative to it (or to TMPDIR)",
+        "home directory, displayed as `~`; the stores are below it, and oh-my-pi names the directories of projects by their paths relative to it (or to TMPDIR)",
     ),
     (
         "PI_CODING_AGENT_SESSION_DIR",
@@ -151,7 +151,7 @@ pub const ENVIRONMENT: [GuideRow; 20] = [
     ),
     (
         "PISESS_SOURCES",
-        "default for `--source` where sessions are searched for, such as `all` or `claude,codex`; ignored if empty, with paths, and with options that apply only to sessions of pi and oh-my-pi",
+        "default for `--source`, such as `all` or `claude,codex`, where a command searches for sessions; ignored if it is empty, if paths are given, or if an option applies only to sessions of pi and oh-my-pi",
     ),
     (
         "PISESS_NOW",
@@ -233,10 +233,10 @@ pub const TOPICS: [Section; 10] = [
              only entries of the conversation. New entries are always appended after the leaf. \
              `@^{label}` and `@^{model_change}` start at the leaf, so they also find the labels, \
              names and settings after `@`.",
-            "`show`, `path`, `tree`, `context`, `export`, `grep` and `redact` also take a range. \
+            "`show`, `path`, `tree`, `context`, `export`, `grep`, `redact` and `pick` also take a range. \
              Both ends of a range must be on one path. `REF..` and `REF+3` follow the path to the \
-             leaf if REF is on it, otherwise the newest branch below REF. The range `@~20..` can \
-             also be written `--last 20`.",
+             leaf if REF is on it, otherwise the newest branch below REF. Except for `pick`, the \
+             range `@~20..` can also be written `--last 20`.",
             "In a shell, quote a reference that contains a brace or begins with a tilde.",
         ],
     )
@@ -275,11 +275,13 @@ pub const TOPICS: [Section; 10] = [
              must have 3 characters or more. Standard error names the session that has the title. \
              If several have it, nothing is done. `undo` takes back what was appended. `archive \
              --restore`, `import`, `fork` and `redact -o` take such words, too. With `-q`, which \
-             hides that report, commands that append or copy do not take them. Commands that \
+             hides the name of the session found, commands that append or copy do not take such \
+             words. Commands that \
              rewrite, move or remove a session (`prune`, `migrate`, `check --repair`, `relocate`, \
              `archive`, `join`) refuse them, and their error has the command with the id.",
-            "On a terminal, a reading command without SESSION takes `last`, and reports which \
-             session that is. A writing command requires SESSION.",
+            "On a terminal, a command that reads one session takes `last` if SESSION is missing, \
+             and reports which session that is. A command that changes one session requires \
+             SESSION.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \
              the entry. If a command needs both, and neither is given, pisess asks for both. Words \
              of titles in place of SESSION limit the list to sessions that have them. The command \
@@ -291,8 +293,8 @@ pub const TOPICS: [Section; 10] = [
              entries, it is a reference, and the variable `PISESS_SESSION` has the path of the \
              session. If the command is cancelled, pisess exits with the command's exit code, such \
              as 130.",
-            "Most commands that take several sessions also take directories; `resume` and \
-             `relocate` do not. Reading commands \
+            "Most commands that take several sessions also take directories; `resume` does not, \
+             and `relocate` takes only the directory of a project. Reading commands \
              (`list`, `grep`, `stats`, `check`, and `migrate` or `redact` with `--check` or `-n`) \
              search directories recursively. Writing commands (`archive`, `migrate`, `prune`, \
              `check --repair`) do so only with `-r`. If a directory contains no sessions, a \
@@ -304,9 +306,8 @@ pub const TOPICS: [Section; 10] = [
              Commands that change a session refuse it.",
             "The environment can move the stores. An agent's store is the first of these that is \
              set: `PI_CODING_AGENT_SESSION_DIR`, then (only for pi) `sessionDir` in \
-             `.pi/settings.json` or in `~/.pi/agent/settings.json`. If none is set, it is the \
-             directory of the project below `~/.pi/agent/sessions` or \
-             `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces \
+             `.pi/settings.json` or in `~/.pi/agent/settings.json`. If none is set, it is \
+             `~/.pi/agent/sessions` or `~/.omp/agent/sessions`, with a directory for each project. `PI_CODING_AGENT_DIR` replaces \
              `~/.pi/agent`. For oh-my-pi, `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, \
              `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same effect as in oh-my-pi.",
         ],
@@ -340,7 +341,7 @@ pub const TOPICS: [Section; 10] = [
             "Messages and tables show the home directory as `~`, and other paths as they were \
              given. A path alone on a line, and any path in JSON, is never shortened: scripts can \
              use it.",
-            "Output is coloured, and truncated to the width of the terminal, only on a terminal. \
+            "By default, output is coloured, and truncated to the width of the terminal, only on a terminal. \
              Its meaning never depends on colour. Text from a session is escaped, even in a pipe: \
              control characters, escape sequences and characters that change the direction of \
              writing. Data requested verbatim (`--json`, `context --as text`, lines of a session) \
@@ -376,8 +377,8 @@ pub const TOPICS: [Section; 10] = [
              model nor the network, and the result is always the same.",
             "A summarizer is any command that reads a prompt on standard input and prints the \
              summary on standard output. The prompt has the transcript as the file's agent would \
-             send it, a request for a summary in pisess's own words, and facts from the extracted \
-             summary; `--prompt` prints it. An example is `llm -m MODEL`, where `llm` is a \
+             send it, a request that pisess words itself, and facts from the extracted summary; \
+             `--prompt` prints it. An example is `llm -m MODEL`, where `llm` is a \
              separate program for sending prompts to models (https://llm.datasette.io).",
             "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content \
              is passed to them on standard input only, never in an argument or the environment. \
@@ -404,7 +405,7 @@ pub const TOPICS: [Section; 10] = [
              `session_before_tree`, `session_before_fork` or `context`. It may reply with \
              `\"cancel\":true` (exit 1), a `summary` with `details`, another `firstKeptEntryId`, \
              `customInstructions`, a `label`, or other `messages`. It is an error (exit 2) if a \
-             hook fails, exceeds `--timeout` or prints anything else. Nothing is written then. A \
+             hook fails, exceeds `--timeout` or prints no valid reply. Nothing is written then. A \
              dry run runs these hooks, too.",
             "After a change the hook is notified; its output is ignored. The events are \
              `session_compact`, `session_tree` and `session_branch`. If the hook fails at this \
@@ -434,8 +435,8 @@ pub const TOPICS: [Section; 10] = [
              other way, nothing is written (exit 3).",
             "An operation that fails (exit code 2 or 3) changes nothing. Given several files, a \
              failure for one of them does not stop the others.",
-            "Without `--force`, pisess does not overwrite an existing output, write to a file \
-             system without locks, or rewrite a file whose attributes cannot be kept. It also \
+            "Without `--force`, pisess does not overwrite an existing output (except an earlier \
+             page of the same session, which `export` wrote), write to a file system without locks, or rewrite a file whose attributes cannot be kept. It also \
              does not change a session that a running oh-my-pi has open. A file with several hard \
              links is never rewritten, even with `--force`.",
         ],

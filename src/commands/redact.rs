@@ -86,8 +86,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// archive deletes both, and the copy contains neither.
 ///
 /// --check prints a row for each secret of a session. Of several sessions, each that has secrets
-/// has a heading with its id, title and path. A row below it has the first line, the kind, and the
-/// number of secrets of this kind. No row contains a secret.
+/// has a heading with its id, title and path. Each row below it is a kind of secret, with the
+/// number of the first line that has one, and how many there are. No row contains a secret.
 ///
 /// --check also reads sessions of other agents, and archives. With --all, it reads the
 /// stores of pi and oh-my-pi only; with --archived, their archives, too. It does not read
