@@ -450,7 +450,7 @@ struct GroupParts {
     location: String,
     repairable: &'static str,
     consequence_or_fix: String,
-    /// What can be read of a line that is no entry; empty for other findings.
+    /// The readable text of a damaged line, which is no entry; empty for other findings.
     excerpt: String,
 }
 

@@ -571,8 +571,8 @@ impl<'a> TreePainter<'a> {
     ///
     /// A filter or a search may hide the first entries of the branch. They count, too, so that a
     /// branch has the same size in each view. They are the ancestors of `first_drawn` below the
-    /// branch point, which is the nearest ancestor that is drawn, has messages on other branches, or
-    /// is on the path to the leaf.
+    /// branch point, which is the nearest ancestor that is drawn, has messages on other branches,
+    /// or is on the path to the leaf.
     fn branch_extent(&self, first_drawn: EntryIx) -> SubtreeExtent {
         let drawing = &self.entry_painter.drawing;
         let session = drawing.session;

@@ -150,8 +150,9 @@ pub trait Agent: Debug + Sync {
         reader: &EntryReader,
     ) -> io::Result<HashMap<EntryIx, f64>>;
 
-    /// Collects what a compaction at the end of `path` would summarize. `from` decides what the
-    /// compaction keeps. `None` if there is nothing to summarize.
+    /// Collects the messages that a compaction at the end of `path` would summarize. `from` says
+    /// which entry is the first one that the compaction keeps. `None` if there is nothing to
+    /// summarize.
     fn prepare_compaction(
         &self,
         path: &[EntryIx],

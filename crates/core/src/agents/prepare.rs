@@ -421,7 +421,8 @@ pub struct FileLists {
     pub read_files: Vec<Text<'static>>,
     /// Files that were written or edited.
     pub modified_files: Vec<Text<'static>>,
-    /// Those of both lists that were removed since. The agents have no such list.
+    /// Files of both lists that were deleted or renamed later. Only pisess writes this list; the
+    /// agents ignore it.
     pub removed_files: Vec<Text<'static>>,
 }
 

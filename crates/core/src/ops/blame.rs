@@ -188,7 +188,8 @@ impl<'t> Blame<'t> {
         }
     }
 
-    /// Attributes the lines that an edit added: those of its new text that are not in the old one.
+    /// Attributes the lines that an edit added: the lines of its new text that its old text does
+    /// not have.
     ///
     /// If the whole new text occurs exactly once in the file, all of these lines are attributed.
     /// Otherwise, each is looked for by itself, and must be distinctive and occur exactly once.

@@ -224,8 +224,8 @@ pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) ->
     groups
 }
 
-/// Returns the index after the run of tool results that begins at `start`; `start` itself if the
-/// row there is none that can be folded. The rows of a run follow each other without a branch.
+/// Returns the index after the run of tool results that begins at `start`. Returns `start` itself
+/// if the row there cannot be folded. Each row of a run is the child of the row before it.
 fn find_tool_run_end(
     view: &TreeView,
     edits: &HashMap<EntryIx, ContextEdit>,

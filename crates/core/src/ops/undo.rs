@@ -177,9 +177,6 @@ pub fn undo(
 pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let mut undone = HashSet::default();
     for ix in session.entry_indexes() {
-        if !may_be_mark_of_move(session, ix) {
-            continue;
-        }
         let Some(mark) = read_move(reader, ix)? else {
             continue;
         };
@@ -214,27 +211,6 @@ fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
             has_use_below[parent.index()] = true;
         }
     }
-}
-
-/// Whether an entry may be the mark of an undo that moved the leaf: the entry in which `undo`
-/// records what it has undone. Decided without reading the line, so that few lines are read:
-///
-/// - The first entry of such an undo is below the new leaf, and not below the last entry of the
-///   file. If this is the mark, it is not a child of the entry before it.
-/// - Otherwise, the mark follows the labels and the name that [`undo`] restored in the same write.
-fn may_be_mark_of_move(session: &Session, ix: EntryIx) -> bool {
-    let entry = session.entry(ix);
-    if entry.kind != Kind::Custom {
-        return false;
-    }
-
-    let before = ix.previous();
-    let follows_restored = before.is_some_and(|before| {
-        let kind = session.entry(before).kind;
-        matches!(kind, Kind::Label | Kind::SessionInfo | Kind::TitleChange)
-    });
-    let is_child_of_entry_before = entry.parent == before;
-    !is_child_of_entry_before || follows_restored
 }
 
 /// The first and the last entry of one write. The last one has an id.

@@ -78,8 +78,8 @@ pub fn prepare_compaction(
 /// Finds the cut that `from` asks for. `candidates` are the messages that may be summarized or
 /// kept, in the order of `path`.
 ///
-/// `None` if the entry that `from` names is not on the path, or if recent messages are to be kept
-/// and there is no message.
+/// `None` if the entry that `from` names is not on the path. Also `None` if recent messages are to
+/// be kept, but `candidates` is empty.
 fn find_cut(
     candidates: &[Candidate],
     path: &[EntryIx],

@@ -20,7 +20,8 @@ use pisess_json::text::Text;
 use std::io;
 use std::ops::Range;
 
-/// Collects what a compaction at the end of `path` would summarize. `from` decides what it keeps.
+/// Collects the messages that a compaction at the end of `path` would summarize. `from` says which
+/// entry is the first one that the compaction keeps.
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, no cut is
 /// possible, nothing precedes the cut, or the entry at the cut has no id.

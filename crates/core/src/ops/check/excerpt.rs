@@ -1,4 +1,4 @@
-//! What a person can read of a line that is no entry.
+//! Quotes the readable text of a damaged line, for people.
 
 use crate::redact::SecretSearch;
 use memchr::memmem;

@@ -24,7 +24,7 @@ pub struct Finding {
     pub consequence: &'static str,
     /// How a repair fixes it, if it can.
     pub fix: Option<String>,
-    /// What can be read of a line that is no entry; empty for other findings.
+    /// The readable text of a damaged line, which is no entry; empty for other findings.
     pub excerpt: String,
     /// Whether the defect is where it does the most harm: on the active path, at the leaf or in a
     /// cycle.

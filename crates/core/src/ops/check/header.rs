@@ -42,9 +42,9 @@ pub(super) struct SessionFileName<'n> {
 }
 
 impl<'n> SessionFileName<'n> {
-    /// Parses a file name without `.jsonl`, such as `2026-01-31T12-00-00-000Z_0196…`: the time, in
-    /// which `-` stands for `:` and `.`, and the id. `None` if the name has another form than the
-    /// agents give it.
+    /// Parses a file name without `.jsonl`, such as `2026-01-31T12-00-00-000Z_0196…`: a time, an
+    /// underscore and an id. In the time, `-` replaces `:` and `.`, which some file systems refuse.
+    /// `None` for a name of any other form.
     pub fn parse(name: &'n str) -> Option<Self> {
         let (time, id) = name.split_once('_')?;
         if !is_time_in_name(time) || id.is_empty() {

@@ -140,8 +140,11 @@ fn load_with_repaired_lines(
     let repair = lines::repair_lines(source, loaded.as_ref(), new_header)?;
     match loaded {
         Some(session) if repair.file.is_unchanged(source) => return Ok((repair, session)),
-        // Frees the memory of the original session before the repaired one is loaded.
-        original => drop(original),
+        // The repaired session needs the memory that the original one takes.
+        Some(session) => {
+            drop(session);
+        }
+        None => {}
     }
     let file = repair.file.with_source(source);
     match load(&file, options) {
