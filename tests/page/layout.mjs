@@ -159,6 +159,21 @@ await test("what appears under the pointer takes no line of its own", async () =
   await clean(page);
 });
 
+for (const width of [1000, 1280, 2560]) {
+  await test(`what appears under the pointer covers no words of an answer that goes on (${width})`, async () => {
+    const spent = { usage: { ...usage(0.0042), input: 98765, output: 4321 } };
+    const goesOn = chain(user("go"), says("one", spent), calls("c", "bash", { command: "ls" }), result("c", "bash", "x"), says("two ".repeat(200), spent));
+    const page = await open(exported(session("goeson", goesOn)), { width, calm: true });
+    await page.hover(".follows .prose");
+    await page.waitForFunction(() => getComputedStyle(document.querySelector(".follows > header")).opacity === "1");
+    const head = await page.locator(".follows > header").boundingBox(), words = await page.locator(".follows .prose p").boundingBox();
+    const view = await page.locator("#text").boundingBox();
+    holds(head.y + head.height <= words.y + 2 || head.x >= words.x + words.width, `the heading at ${JSON.stringify(head)}, the words at ${JSON.stringify(words)}`);
+    holds(head.x + head.width <= view.x + view.width, `the heading ends at ${head.x + head.width}, the view at ${view.x + view.width}`);
+    await clean(page);
+  });
+}
+
 await test("what appears under the pointer does not cover a date", async () => {
   const later = { timestamp: "2026-03-15T09:26:45.589Z" };
   const page = await open(exported(session("dates", [...chain(user("go"), says("a")), { type: "compaction", id: "x", parentId: "e1", ...later, summary: "s", firstKeptEntryId: "e0", tokensBefore: 9 }])), { width: 800, calm: true });

@@ -37,7 +37,7 @@ await test("a phone has the options in a sheet, and targets of 40 pixels", async
   same(await page.getAttribute("#options", "aria-expanded"), "true", "and said so");
   await page.waitForTimeout(300);
   same(await findings(page), [], "findings");
-  const small = () => page.evaluate(() => [...document.querySelectorAll("button, select, input[type=search]")]
+  const small = () => page.evaluate(() => [...document.querySelectorAll("button, select, input[type=search], a.chip")]
     .filter((found) => found.checkVisibility({ visibilityProperty: true, opacityProperty: true }) && found.getBoundingClientRect().width > 0)
     .filter((found) => found.getBoundingClientRect().height < 40 && !found.matches(".skip"))
     .map((found) => `${found.id || found.className}: ${found.getBoundingClientRect().height}`));

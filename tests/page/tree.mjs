@@ -157,7 +157,7 @@ await test("tour: search finds in text, arguments and results, and marks", async
     await page.waitForFunction(() => CSS.highlights.get("match")?.size > 0);
   }
   await page.fill("#words", "");
-  await page.waitForFunction(() => /^\d+ messages/.test(document.getElementById("count").textContent));
+  await page.waitForFunction(() => /^\d+ items/.test(document.getElementById("count").textContent));
   await clean(page);
 });
 
@@ -241,7 +241,7 @@ for (const scheme of ["light", "dark"]) {
 await test("the number of rows is shown, also with an entry in the address", async () => {
   for (const hash of ["", "#648dc1b3"]) {
     const page = await open(exported(tour), { hash });
-    same(await page.textContent("#count"), `${rows("tree", tour, "--json").length} messages`, hash);
+    same(await page.textContent("#count"), `${rows("tree", tour, "--json").length} items`, hash);
     await clean(page);
   }
 });

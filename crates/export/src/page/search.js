@@ -95,12 +95,12 @@ function showFound(done) {
   showCount(done);
 }
 
-/** Shows the number of entries found, or the number of rows. */
+/** Shows the number of messages found, or of items: these are fewer than messages, as a call and its result are one. */
 function showCount(done) {
   search.order = tree.rows.map((row) => row.n);
   if (search.words.length) search.order = ranked(search.order);
   const at = search.words.length ? search.order.indexOf(text.chosen) : -1;
-  let count = countText(tree.total, "message");
+  let count = countText(tree.total, search.words.length ? "message" : "item");
   if (at >= 0) count = `${grouped(at + 1)} of ${count}`;
   if (!done) count += " …";
   else if (search.words.length && !tree.total) count = nothingFound();
