@@ -95,8 +95,8 @@ pub struct Args {
     /// Include subdirectories (always included without --repair)
     #[arg(short, long)]
     pub recursive: bool,
-    /// On a terminal, also print notes, and the consequence of each finding (a pipe always gets
-    /// both)
+    /// On a terminal, also print notes and, if there are several sessions, the consequence of each
+    /// finding (a pipe always gets both)
     #[arg(short, long)]
     pub verbose: bool,
     /// Apply unambiguous repairs; requires -o, --backup or -n

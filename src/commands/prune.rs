@@ -131,8 +131,8 @@ pub struct Args {
     /// needs them
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch"])]
     pub compacted: bool,
-    /// Prune the branch that contains REF: the entries between the nearest branch point above REF
-    /// and REF, and everything below them
+    /// Prune the branch that contains REF: the entries that follow the nearest branch point above
+    /// REF, down to REF, and everything below these entries
     #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
     pub branch: Option<String>,
     /// Restore what an earlier run changed (puts back what was pruned)
