@@ -29,6 +29,7 @@ use crate::session::reference::Position;
 use crate::summary::{BuiltinSummary, SummaryExtent, SummaryInput, SummarySubject};
 use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::{Object, text_array};
+use std::path::Path;
 
 /// Options of a command that summarizes a branch, or moves the leaf.
 #[derive(Clone, Debug, clap::Args)]
@@ -56,6 +57,36 @@ pub fn navigate_to(
         return Ok(navigate(&open.session, old_leaf, open.session.leaf.into()));
     }
     Ok(navigation)
+}
+
+/// Whether the move that a command makes with these options is reported on standard error. Nothing
+/// is reported if only a plan or a prompt is printed, with `--json`, or if the session is written
+/// to standard output.
+pub fn is_move_reported(options: &MoveArgs, open: &OpenSession) -> bool {
+    let MoveArgs { summary, write, .. } = options;
+    let prints_only = summary.prepare || summary.prompt || write.change.dry_run;
+    !prints_only && is_change_reported(write, open)
+}
+
+/// Whether a change of the leaf is reported on standard error: not with `-n` or `--json`, and not
+/// if the session is written to standard output. The new leaf is then known from there.
+pub fn is_change_reported(write: &WriteArgs, open: &OpenSession) -> bool {
+    !write.change.dry_run && !write.change.json && !writes_to_stdout(write, open)
+}
+
+/// Whether the changed session is written to standard output.
+pub fn writes_to_stdout(write: &WriteArgs, open: &OpenSession) -> bool {
+    match &write.output {
+        Some(output) => output == Path::new("-"),
+        None => open.input.file().is_none(),
+    }
+}
+
+/// Returns the entry of the conversation at a position, or the nearest one above. `None` for the
+/// root. If there is no such entry, returns the one at the position.
+pub fn conversation_entry(session: &Session, position: Position) -> Option<EntryIx> {
+    let target = position.entry()?;
+    Some(session.conversation_end(Some(target)).unwrap_or(target))
 }
 
 /// The end of a branch that is to be summarized.

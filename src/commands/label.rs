@@ -1,10 +1,11 @@
 //! `pisess label`: sets, clears and lists labels.
 
 use crate::cli::guide::{Example, Guide};
+use crate::cli::navigation::writes_to_stdout;
 use crate::cli::open::{OpenSession, parse_label};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Clock, Column, Exit, Failure, Table, Ui, to_visible};
-use crate::cli::rows::entry::{describe_entry, row_cell, row_options_for};
+use crate::cli::rows::entry::{describe_entry_alone, row_cell, row_options_for};
 use crate::cli::rows::ids::IdPainter;
 use crate::load::LoadOptions;
 use crate::ops::label::{label, move_label};
@@ -53,7 +54,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// replaces the first. If another entry has the label, NAME is refused unless --move is given. A
 /// label in the form of a reference (such as `@`, `root`, `:12`, or `done^`) is refused.
 ///
-/// To name the session itself, use `pisess append --name`.
+/// Prints the id of the label; reports on stderr which entry it labels. To name the session itself,
+/// use `pisess append --name`.
 ///
 /// As in both agents, a label is stored as a new entry under the leaf, and becomes the leaf. An
 /// entry has at most one label: the last one set in the file, on any branch.
@@ -109,13 +111,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .map_err(|refusal| locked_open.refusal_failure(refusal))?
             .into())
     })?;
-    // Several entries may contain a text, so the one that was chosen is reported.
-    if reference.starts_with(TEXT_PREFIX)
+    // Several entries may contain a text, so the one that was chosen is reported in any case.
+    let is_reported = reference.starts_with(TEXT_PREFIX)
+        || !args.write.change.json && !writes_to_stdout(&args.write, &open);
+    if is_reported
         && let Some(id) = labelled_id
         && let Some(ix) = open.session.find_entry(&id)
     {
         // The label is written, so a failure to describe the entry is not one of the command.
-        if let Ok(entry) = describe_entry(&mut open, ix, ui) {
+        if let Ok(entry) = describe_entry_alone(&mut open, ix, ui) {
             ui.print_status(&format!("the entry is {entry}"));
         }
     }

@@ -1,10 +1,11 @@
 //! `pisess pop`: undoes the last user message, leaving a summary of what followed.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{MoveArgs, PlannedMove, navigate_to};
+use crate::cli::navigation::{MoveArgs, PlannedMove, is_move_reported, navigate_to};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
+use crate::cli::rows::entry::report_destination;
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::navigate::{last_request, navigate};
@@ -37,7 +38,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Without a summary option, pisess extracts the summary from the conversation, without a model. If
 /// the message has no reply yet, there is nothing to summarize, and `pop` appends a mark, as
 /// `pisess switch` does. A branch that is only a summary is not summarized again. --summary and
-/// --summary-file always append the given summary. The id of the new entry is printed.
+/// --summary-file always append the given summary.
+///
+/// Prints the id of the new entry; reports on stderr where the session continues.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("label", |label| label.help("Label the summary (or REF if there is no summary)")))]
 pub struct Args {
@@ -56,7 +59,7 @@ pub struct Args {
 /// Moves the leaf to before the last user message, or to a given entry. Appends a summary of the
 /// entries that followed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
+    let mut open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
     let leaf = Position::from(open.session.leaf);
     let navigation = match &args.to {
         Some(reference) => {
@@ -75,7 +78,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             navigate(&open.session, leaf, Position::Entry(request))
         }
     };
-    PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)
+    let new_leaf = navigation.new_leaf;
+    let is_reported = is_move_reported(&args.options, &open);
+    let exit = PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)?;
+    if exit == Exit::Done && is_reported {
+        report_destination(&mut open, new_leaf, ui);
+    }
+    Ok(exit)
 }
 
 /// Warns that nothing follows the entry to go back to, which was found by its text. The text is

@@ -1,7 +1,7 @@
 //! `pisess switch`: moves the leaf to another entry.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{MoveArgs, PlannedMove};
+use crate::cli::navigation::{MoveArgs, PlannedMove, conversation_entry, is_move_reported};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::rows::entry::describe_entry;
@@ -9,7 +9,7 @@ use crate::load::LoadOptions;
 use crate::ops::navigate::{Navigation, navigate, navigate_back};
 use crate::ops::switch::skip_marks;
 use crate::session::reference::{PREVIOUS_REFERENCE, Position};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -71,28 +71,21 @@ pub struct Args {
     pub options: MoveArgs,
 }
 
-/// Moves the leaf, and reports its new position on standard error. Nothing is reported if only a
-/// plan or a prompt is printed, with `--json`, or if the session is written to standard output.
+/// Moves the leaf, and reports its new position on standard error.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
     let target = open.resolve_parent(&args.to)?;
     let navigation = plan_navigation(&open, &args.to, target)?;
-    let destination = describe_position(&mut open, navigation.new_leaf, ui)?;
-    let MoveArgs { summary, write, .. } = &args.options;
-    let wants_summary = args.summarize || summary.wants_summary();
-    let prints_only = summary.prepare || summary.prompt || write.change.dry_run;
-    // Without `-o`, the changed copy of a stream is written to standard output. The new leaf is
-    // then known from there.
-    let writes_to_stdout = match &write.output {
-        Some(output) => output == Path::new("-"),
-        None => open.input.file().is_none(),
+    let destination = match conversation_entry(&open.session, navigation.new_leaf) {
+        Some(ix) => describe_entry(&mut open, ix, ui)?,
+        None => "root".to_owned(),
     };
-    let is_reported = !prints_only && !write.change.json && !writes_to_stdout;
+    let is_reported = is_move_reported(&args.options, &open);
     let step = PlannedMove {
         open: &open,
         navigation,
         options: args.options.clone(),
-        wants_summary,
+        wants_summary: args.summarize || args.options.summary.wants_summary(),
     };
     let exit = step.execute(ui)?;
     if exit == Exit::Done && is_reported {
@@ -121,21 +114,4 @@ fn plan_navigation(
     } else {
         Ok(navigate(&open.session, leaf, target))
     }
-}
-
-/// Returns the id and the text of the entry at a position. If that entry is not part of the
-/// conversation, describes the nearest entry above that is.
-fn describe_position(
-    open: &mut OpenSession,
-    position: Position,
-    ui: &Ui,
-) -> Result<String, Failure> {
-    let Position::Entry(target) = position else {
-        return Ok("root".to_owned());
-    };
-    let ix = open
-        .session
-        .conversation_end(Some(target))
-        .unwrap_or(target);
-    describe_entry(open, ix, ui)
 }

@@ -2,9 +2,11 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
+use crate::cli::navigation::is_change_reported;
 use crate::cli::open::{OpenSession, failure_with_hint};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, to_visible};
+use crate::cli::rows::entry::report_destination;
 use crate::format::{format_age, format_count};
 use crate::load::LoadOptions;
 use crate::ops::plan::Change;
@@ -113,7 +115,7 @@ fn open_named_like_count(session: &Path, ui: &mut Ui) -> Result<OpenSession, Fai
 /// Lists operations, or undoes the last ones by appending entries. The leaf goes back to its
 /// position before them, unless they only annotated the session.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = if is_count(&args.session) {
+    let mut open = if is_count(&args.session) {
         open_named_like_count(&args.session, ui)?
     } else {
         OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?
@@ -128,6 +130,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     // Those of the last call, which is the one that is committed.
     let mut descriptions = Vec::new();
+    let mut new_leaf = None;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         if !args.write.change.force
             && let Some(failure) = find_later_rewrite(locked_open)
@@ -136,6 +139,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
         let undone = undo_operations(locked_open, args.count, id_source)?;
         descriptions = undone.descriptions;
+        new_leaf = undone.new_leaf;
         Ok(undone.change.into())
     })?;
     let verb = if args.write.change.dry_run {
@@ -146,6 +150,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for description in &descriptions {
         ui.print_status(&format!("{verb} {description}"));
     }
+    if let Some(new_leaf) = new_leaf
+        && is_change_reported(&args.write, &open)
+    {
+        report_destination(&mut open, new_leaf, ui);
+    }
     Ok(exit)
 }
 
@@ -155,11 +164,15 @@ struct UndoneOperations {
     change: Change,
     /// The description of each operation, in the order in which they are undone.
     descriptions: Vec<String>,
+    /// The leaf to which the conversation goes back; `None` if the operations only annotated the
+    /// session.
+    new_leaf: Option<Position>,
 }
 
 impl UndoneOperations {
     fn add(&mut self, operation: UndoneOperation) {
         self.descriptions.push(operation.description);
+        self.new_leaf = operation.leaf_before.or(self.new_leaf);
         let change = operation.change;
         self.change.entries.extend(change.entries);
         if change.title_line.is_some() {
@@ -172,6 +185,8 @@ impl UndoneOperations {
 struct UndoneOperation {
     change: Change,
     description: String,
+    /// The leaf before the operation; `None` if the operation did not move it.
+    leaf_before: Option<Position>,
 }
 
 /// Returns one change that undoes the last `count` operations; `count` is at least 1. The change
@@ -238,6 +253,7 @@ fn undo_operation(
     Ok(UndoneOperation {
         change,
         description,
+        leaf_before,
     })
 }
 

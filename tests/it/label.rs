@@ -50,7 +50,10 @@ fn a_new_name_replaces_the_old() {
     let replaced = s
         .pisess("label ./two-branches.jsonl start beginning")
         .done();
-    assert_eq!(replaced.stderr, "pisess: replaced the label start\n");
+    assert_snapshot!(replaced.stderr, @"
+    pisess: the entry is 1a2b3c01  user: Which paper for a kite?
+    pisess: replaced the label start
+    ");
     assert_snapshot!(s.run("label ./two-branches.jsonl"), @"beginning  1a2b3c01  2026-05-04 12:00  user: Which paper for a kite?");
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [beginning] user: Which paper for a kite?
@@ -98,7 +101,10 @@ fn set_and_clear_write_nothing_if_nothing_changes() {
             done.stderr
         );
     }
-    assert_snapshot!(s.unchanged("label -n ./two-branches.jsonl 1a2b3c01 start"), @"nothing to do in ./two-branches.jsonl");
+    assert_snapshot!(s.unchanged("label -n ./two-branches.jsonl 1a2b3c01 start"), @"
+    nothing to do in ./two-branches.jsonl
+    2> pisess: the entry is 1a2b3c01  user: Which paper for a kite?
+    ");
     assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":true,"written":[],"editorText":null}"#);
     assert_snapshot!(s.unchanged("label --json ./two-branches.jsonl 1a2b3c01 start"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
     let passed = s
@@ -217,18 +223,21 @@ fn dry_run_prints_the_plan() {
     would append 1 line to ./two-branches.jsonl
      size  id        type   content
     130 B  226b1b5c  label  end
+    2> pisess: the entry is 1a2b3c07  assistant: A metre and more, with a bamboo spar.
     ");
     assert_snapshot!(s.unchanged("label -n --json ./two-branches.jsonl @ end"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"label","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"end"}],"editorText":null}"#);
     assert_snapshot!(s.unchanged("label -n ./v1.jsonl @ end"), @"
     would rewrite ./v1.jsonl as version 3 and append 1 line
      size  id        type   content
     130 B  226b1b5c  label  end
+    2> pisess: the entry is cebfaa52  assistant: March: carrots. May: beans.
     ");
     assert_snapshot!(s.unchanged("label -n --json ./v1.jsonl @ end"), @r#"{"path":"./v1.jsonl","action":"rewrite","dryRun":true,"written":[{"type":"label","id":"226b1b5c","parentId":"cebfaa52","timestamp":"2026-05-04T12:00:00.000Z","targetId":"cebfaa52","label":"end"}],"editorText":null}"#);
     assert_snapshot!(s.unchanged("label -n -o ./out.jsonl ./two-branches.jsonl @ end"), @"
     would create ./out.jsonl with 1 line
      size  id        type   content
     130 B  226b1b5c  label  end
+    2> pisess: the entry is 1a2b3c07  assistant: A metre and more, with a bamboo spar.
     ");
 }
 
@@ -310,7 +319,8 @@ fn labelling_the_leaf_twice_labels_the_same_entry() {
         (again.text(), &*again.stderr),
         (
             String::new(),
-            "pisess: nothing to do in ./two-branches.jsonl\n"
+            "pisess: nothing to do in ./two-branches.jsonl\n\
+             pisess: the entry is 1a2b3c07  assistant: A metre and more, with a bamboo spar.\n"
         )
     );
     assert_eq!(

@@ -585,7 +585,10 @@ fn a_change_of_a_session_by_name_reports_its_path() {
         (done.code, done.stderr.as_str()),
         (
             0,
-            &*format!("pisess: changed {}\n", path.replacen("home/", "~/", 1))
+            &*format!(
+                "pisess: changed {}\npisess: the entry is aaaa0001  user: question of 0199aaaa-1111\n",
+                path.replacen("home/", "~/", 1)
+            )
         )
     );
     assert!(d.s.text(&path).contains("\"label\":\"here\""));
@@ -595,7 +598,7 @@ fn a_change_of_a_session_by_name_reports_its_path() {
         (
             0,
             format!(
-                "pisess: nothing to do in {}\n",
+                "pisess: nothing to do in {}\npisess: the entry is aaaa0001  user: question of 0199aaaa-1111\n",
                 path.replacen("home/", "~/", 1)
             )
         )

@@ -44,6 +44,29 @@ fn question_by_question() {
     assert!(s.bytes("tour.jsonl").starts_with(&fixture("tour.jsonl")));
 }
 
+/// The report names the entry from which the conversation continues.
+#[test]
+fn reports_where_the_conversation_continues() {
+    let s = Sandbox::with(&["tour.jsonl", TWO]);
+    assert_snapshot!(s.pisess("pop ./two-branches.jsonl").done(), @"
+    226b1b5c
+    Washi then. How big?
+    2> pisess: now at 1a2b3c02  assistant: Tissue paper is light, washi is strong.
+    ");
+    assert_snapshot!(s.pisess("pop ./tour.jsonl --back 9").done().fails(1), @"./tour.jsonl: only 4 user messages on the path to the leaf (hint: `--back 4` goes back before the first one)");
+    // Of a tool result, the tool is named.
+    assert_snapshot!(s.pisess("pop ./tour.jsonl 15f9ad3c").done().stderr, @"pisess: now at 15f9ad3c  result of bash");
+    // With a plan, or a session on standard output, nothing has moved.
+    for line in [
+        "pop -n ./tour.jsonl",
+        "pop ./tour.jsonl -o -",
+        "pop ./tour.jsonl --json",
+    ] {
+        let done = s.pisess(line).done();
+        assert!(!done.stderr.contains("now at"), "{done}");
+    }
+}
+
 #[test]
 fn the_summary_is_that_of_summarize() {
     let s = Sandbox::with(&["tour.jsonl"]);

@@ -460,7 +460,8 @@ impl Done {
             .replace(folder, ".")
     }
 
-    /// Returns stderr without the lines on which `switch`, `compact` and `label` report the outcome.
+    /// Returns stderr without the lines on which `switch`, `compact`, `label` and others report the
+    /// outcome.
     fn diagnostics(&self) -> String {
         let is_outcome = |line: &&str| {
             let starts = [
@@ -468,6 +469,7 @@ impl Done {
                 "pisess: the context had ",
                 "pisess: the context has ",
                 "pisess: replaced the label ",
+                "pisess: the entry is ",
             ];
             starts.iter().any(|start| line.starts_with(start))
         };

@@ -221,7 +221,8 @@ fn a_label_and_a_move() {
     assert_eq!(desk.s.text(TWO), before);
     assert_eq!(
         desk.undo(TWO),
-        "pisess: undid the switch to 1a2b3c05; back to 226b1b5c\n"
+        "pisess: undid the switch to 1a2b3c05; back to 226b1b5c\n\
+         pisess: now at 1a2b3c07  assistant: A metre and more, with a bamboo spar.\n"
     );
     assert_eq!(
         desk.undo(TWO),
@@ -256,11 +257,20 @@ fn entries_of_one_write_are_one_operation() {
     let desk = Desk::with(TWO);
     let ids = desk.run("append ./two-branches.jsonl --user one --custom a --thinking low --name n");
     assert_eq!(ids.lines().count(), 4);
-    assert_snapshot!(desk.undo(TWO), @"pisess: undid 4 entries, 226b1b5c to 95d82c0b; back to 1a2b3c07");
+    assert_snapshot!(desk.undo(TWO), @"
+    pisess: undid 4 entries, 226b1b5c to 95d82c0b; back to 1a2b3c07
+    pisess: now at 1a2b3c07  assistant: A metre and more, with a bamboo spar.
+    ");
     desk.run("append ./two-branches.jsonl --user one");
     desk.run("append ./two-branches.jsonl --user two");
-    assert_snapshot!(desk.undo(TWO), @"pisess: undid the user message c355b10a; back to 1158ac1a");
-    assert_snapshot!(desk.undo(TWO), @"pisess: undid the user message 1158ac1a; back to cbc059f5");
+    assert_snapshot!(desk.undo(TWO), @"
+    pisess: undid the user message c355b10a; back to 1158ac1a
+    pisess: now at 1158ac1a  user: one
+    ");
+    assert_snapshot!(desk.undo(TWO), @"
+    pisess: undid the user message 1158ac1a; back to cbc059f5
+    pisess: now at 1a2b3c07  assistant: A metre and more, with a bamboo spar.
+    ");
     let done = desk.done("undo ./two-branches.jsonl --json");
     assert_eq!((done.code, done.text().as_str()), (1, ""));
     assert_snapshot!(done.stderr, @r#"{"error":{"kind":"negative","message":"./two-branches.jsonl: the last operation is the reply 1a2b3c07","path":"./two-branches.jsonl","line":null,"hint":"`pisess pop` goes back to before the last user message","exit":1}}"#);
@@ -425,6 +435,7 @@ fn several_operations_are_undone_as_one_by_one() {
     cbc059f5
     2> pisess: undid the switch to 1a2b3c05; back to 226b1b5c
     2> pisess: undid the label "beginning" on 1a2b3c01
+    2> pisess: now at 1a2b3c07  assistant: A metre and more, with a bamboo spar.
     "#);
     assert_eq!(marks("together.jsonl"), marks(TWO));
     assert_eq!(desk.state("together.jsonl"), desk.state(TWO));

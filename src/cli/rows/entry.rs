@@ -2,6 +2,7 @@
 
 use crate::agents::pi::edits::ContextEdit;
 use crate::agents::row::RowOptions;
+use crate::cli::navigation::conversation_entry;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
     Cell, Clock, Failure, Glyphs, RowBuffer, Styles, Ui, display_width, fitting_bytes, to_visible,
@@ -15,10 +16,12 @@ use crate::format::push_squeezed;
 use crate::load::LoadOptions;
 use crate::ops::rows::{Ending, EntryRow, Tone};
 use crate::ops::tree::{TreeView, view_without_layout};
-use crate::session::entry::{EntryIx, Flags, Kind};
+use crate::session::entry::{EntryIx, Flags, Kind, Role};
+use crate::session::reference::Position;
 use crate::session::search::Hit;
 use foldhash::HashMap;
 use owo_colors::Style;
+use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::write_valid;
 use std::borrow::Cow;
@@ -103,6 +106,38 @@ pub fn describe_entry(open: &mut OpenSession, ix: EntryIx, ui: &Ui) -> Result<St
     let id = to_visible(&open.session.id(ix).to_string_lossy());
     let beginning = truncate_end(&row_text, MAX_DESCRIPTION_WIDTH, "…");
     Ok(format!("{id}  {beginning}"))
+}
+
+/// Describes an entry as [`describe_entry`] does, but reads only its own line. The row of a tool
+/// result depends on the call, so only the name of its tool is given, as in `9e04b3d8  result of
+/// bash`.
+pub fn describe_entry_alone(
+    open: &mut OpenSession,
+    ix: EntryIx,
+    ui: &Ui,
+) -> Result<String, Failure> {
+    if !open.session.is_message(ix, Role::ToolResult) {
+        return describe_entry(open, ix, ui);
+    }
+    let reader = open.entry_reader();
+    let line = open.input.map_read_error(reader.read_line(ix))?;
+    let message = Raw::from_checked(line.trim_ascii()).get("message");
+    let tool = message.and_then(|message| message.get_text("toolName"));
+    let tool = tool.unwrap_or_default().to_string_lossy().into_owned();
+    let id = open.session.id(ix).to_string_lossy().into_owned();
+    Ok(to_visible(&format!("{id}  result of {tool}")))
+}
+
+/// Reports where the conversation continues, after a change that moved the leaf to `leaf`. The
+/// change is written, so a failure to describe the entry is not one of the command.
+pub fn report_destination(open: &mut OpenSession, leaf: Position, ui: &mut Ui) {
+    let described = match conversation_entry(&open.session, leaf) {
+        Some(ix) => describe_entry_alone(open, ix, ui),
+        None => Ok("root".to_owned()),
+    };
+    if let Ok(destination) = described {
+        ui.print_status(&format!("now at {destination}"));
+    }
 }
 
 /// Returns the mark of an entry that was edited or omitted.
