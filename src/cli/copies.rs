@@ -1,13 +1,123 @@
 //! Finds the two copies of one session, as two computers or a program such as Syncthing leave them.
 
 use super::candidates::shown_path;
+use super::foreign::{resolve_argument_to_change, resolve_argument_to_read};
 use super::locate::SessionStores;
-use super::named::{name_argument, name_failure, suggest_sessions};
+use super::named::{name_argument, name_failure};
 use super::open::Input;
 use super::output::{Failure, Ui, to_visible};
-use pisess_store::{self as store, Glance};
+use super::process::command_line::quote_word;
+use super::rollouts::Rollouts;
+use super::titled::find_by_title;
+use pisess_store::{self as store, Glance, Reach};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
+
+/// What a command does with the copies. This decides which arguments name them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum CopyAccess {
+    /// It only reads them: words of a title name a session, and so does the id of a session of
+    /// another agent.
+    Read,
+    /// It may change the first one.
+    Change,
+}
+
+/// Returns two arguments as sessions: a directory is replaced by the session in it that has the id
+/// of the other argument's session, which is reported. Without a directory, returns the arguments.
+///
+/// # Errors
+/// If the directory has no such session, or several.
+pub fn resolve_copy_in_folder(
+    [first, second]: [&Path; 2],
+    access: CopyAccess,
+    ui: &mut Ui,
+) -> Result<[PathBuf; 2], Failure> {
+    let stdin = Path::new("-");
+    match (first.is_dir(), second.is_dir()) {
+        (false, true) if first != stdin => {
+            let session = resolve_session(first, access, ui)?;
+            let copy = find_copy_in_folder(&session, second, access, ui)?;
+            let shown = shown_path(&copy, ui);
+            ui.print_status(&format!("the second copy is {shown}"));
+            Ok([session, copy])
+        }
+        (true, false) if second != stdin => {
+            let session = resolve_session(second, access, ui)?;
+            let copy = find_copy_in_folder(&session, first, access, ui)?;
+            let shown = shown_path(&copy, ui);
+            ui.print_status(&format!("the first copy is {shown}"));
+            Ok([copy, session])
+        }
+        _ => Ok([first.to_owned(), second.to_owned()]),
+    }
+}
+
+fn resolve_session(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    match access {
+        CopyAccess::Read => resolve_argument_to_read(argument, ui),
+        CopyAccess::Change => resolve_argument_to_change(argument, ui),
+    }
+}
+
+/// Returns the only file below a directory, other than `session` itself, that has the session's id.
+fn find_copy_in_folder(
+    session: &Path,
+    folder: &Path,
+    access: CopyAccess,
+    ui: &Ui,
+) -> Result<PathBuf, Failure> {
+    let id = read_id(session, access, ui)?;
+    let found = store::find(&[folder.to_owned()], Reach::Whole);
+    let mut others = Vec::new();
+    let mut copies = Vec::new();
+    for file in found.files {
+        let is_itself = store::is_same(&file.path, session);
+        if file.owner.is_some() || is_itself {
+            continue;
+        }
+        let Ok(other_id) = read_id(&file.path, access, ui) else {
+            continue;
+        };
+        if other_id == id {
+            copies.push(file.path);
+        } else {
+            others.push(file.path);
+        }
+    }
+    if let [copy] = &copies[..] {
+        return Ok(copy.clone());
+    }
+
+    let shown_folder = to_visible(&folder.to_string_lossy());
+    let shown_session = shown_path(session, ui);
+    if !copies.is_empty() {
+        let mut rows = Vec::new();
+        for copy in &copies {
+            rows.push(shown_path(copy, ui));
+        }
+        let what = format_args!(
+            "{shown_folder}: {} sessions in it have the id of {shown_session}",
+            copies.len()
+        );
+        return Err(Failure::invalid(what)
+            .with_hint("give the path of one")
+            .with_details(rows));
+    }
+    let what = format_args!("{shown_folder}: no session in it has the id of {shown_session}, {id}");
+    let hint = match &others[..] {
+        [other] if access == CopyAccess::Read => {
+            let session = quote_word(session.as_os_str());
+            let other = quote_word(other.as_os_str());
+            format!("`pisess diff {session} {other}` compares it with the only session there")
+        }
+        _ => {
+            let folder = quote_word(folder.as_os_str());
+            format!("`pisess list -l {folder}` prints the paths of its sessions")
+        }
+    };
+    Err(Failure::invalid(what).with_hint(hint))
+}
 
 /// Returns the two files of the session that the argument identifies, and reports them: first the
 /// one that the argument alone identifies, or else the one that changed last.
@@ -17,6 +127,7 @@ use std::path::{Path, PathBuf};
 /// commands, that is a negative answer.
 pub fn find_both_copies(
     session: &Path,
+    access: CopyAccess,
     only_one: fn(String) -> Failure,
     ui: &mut Ui,
 ) -> Result<[PathBuf; 2], Failure> {
@@ -25,7 +136,7 @@ pub fn find_both_copies(
             .with_hint("give it as the second SESSION"));
     }
 
-    let copies = find_copies(session, ui)?;
+    let copies = find_copies(session, access, ui)?;
     let [first, second] = &copies.paths[..] else {
         return Err(not_two_copies(&copies, only_one, ui));
     };
@@ -45,36 +156,58 @@ struct SessionCopies {
     paths: Vec<PathBuf>,
 }
 
-/// Returns all files of the session that an argument identifies, by its path, id or name. Several
-/// files may match a name if all of them have the same id.
+/// Returns all files of the session that an argument identifies, by its path, id or name, or as
+/// `access` permits. Several files may match if all of them have the same id.
 ///
 /// # Errors
 /// If the argument identifies no session, or sessions with different ids.
-fn find_copies(argument: &Path, ui: &Ui) -> Result<SessionCopies, Failure> {
+fn find_copies(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<SessionCopies, Failure> {
     let stores = SessionStores::locate(ui);
-    let found = match name_argument(argument) {
-        Some(name) => stores.find_by_name(name),
-        None => Ok(argument.to_owned()),
+    let Some(name) = name_argument(argument) else {
+        return copies_of_file(argument.to_owned(), access, ui);
     };
-    let error = match found {
-        Ok(path) => {
-            let id = read_id(&path, ui)?;
-            let mut paths = copies_newest_first(&id, &stores);
-            let own_path = ui.resolve_path(&path);
-            paths.retain(|copy| !store::is_same(copy, &own_path));
-            paths.insert(0, path);
-            return Ok(SessionCopies { id, paths });
-        }
+    let error = match stores.find_by_name(name) {
+        Ok(path) => return copies_of_file(path, access, ui),
         Err(error) => error,
     };
-    let Some(id) = error.id_of_copies() else {
-        let failure = name_failure(error, ui).with_path(argument.to_string_lossy());
-        return Err(suggest_sessions(argument, failure, ui));
+    let mut id_of_copies = error.id_of_copies().map(str::to_owned);
+    let failure = name_failure(error, ui);
+    if access == CopyAccess::Read && failure.is_missing_file {
+        id_of_copies = id_of_titled_copies(name, ui);
+    }
+    if let Some(id) = id_of_copies {
+        let paths = copies_newest_first(&id, &stores);
+        return Ok(SessionCopies { id, paths });
+    }
+    if !failure.is_missing_file {
+        return Err(failure.with_path(argument.to_string_lossy()));
+    }
+    let path = resolve_session(argument, access, ui)?;
+    copies_of_file(path, access, ui)
+}
+
+/// Returns the files with the id of the session in `path`, which is the first of them.
+fn copies_of_file(path: PathBuf, access: CopyAccess, ui: &Ui) -> Result<SessionCopies, Failure> {
+    let id = read_id(&path, access, ui)?;
+    let mut paths = copies_newest_first(&id, &SessionStores::locate(ui));
+    let own_path = ui.resolve_path(&path);
+    paths.retain(|copy| !store::is_same(copy, &own_path));
+    paths.insert(0, path);
+    Ok(SessionCopies { id, paths })
+}
+
+/// Returns the id that all sessions have whose titles have these words. `None` if fewer than two
+/// have them, or if their ids differ.
+fn id_of_titled_copies(words: &str, ui: &Ui) -> Option<String> {
+    let sessions = find_by_title(words, ui);
+    let [first, others @ ..] = &sessions[..] else {
+        return None;
     };
-    Ok(SessionCopies {
-        id: id.to_owned(),
-        paths: copies_newest_first(id, &stores),
-    })
+    let have_one_id = others.iter().all(|other| other.id == first.id);
+    if others.is_empty() || !have_one_id {
+        return None;
+    }
+    Some(first.id.to_string_lossy().into_owned())
 }
 
 /// Returns the files in the stores with this session id, the one that changed last first.
@@ -86,10 +219,18 @@ fn copies_newest_first(id: &str, stores: &SessionStores) -> Vec<PathBuf> {
 
 /// Returns the id of the session in a file, which may be compressed. Refuses a stream, because the
 /// caller reads the session again.
-fn read_id(path: &Path, ui: &Ui) -> Result<String, Failure> {
+fn read_id(path: &Path, access: CopyAccess, ui: &Ui) -> Result<String, Failure> {
     // Fails for a stream.
     Glance::open(path)?;
-    let input = Input::open_path(path, ui.stdout_predicate())?;
+    let is_stdout = ui.stdout_predicate();
+    if access == CopyAccess::Change {
+        let header = Input::open_path(path, is_stdout)?.read_header()?;
+        return Ok(header.id.to_string_lossy().into_owned());
+    }
+    let input = Input::open_path_to_read(path, &Rollouts::default(), None, is_stdout)?;
+    if let Some(head) = input.foreign {
+        return Ok(head.id);
+    }
     Ok(input.read_header()?.id.to_string_lossy().into_owned())
 }
 

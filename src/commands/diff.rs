@@ -2,7 +2,7 @@
 
 mod hunks;
 
-use crate::cli::copies::find_both_copies;
+use crate::cli::copies::{CopyAccess, find_both_copies, resolve_copy_in_folder};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Ui, apply_style, to_visible};
@@ -44,7 +44,8 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Compare two paths of a session, or two sessions.
 ///
-/// With two arguments, compares the paths to the leaves of two sessions. With three, compares the
+/// With two arguments, compares the paths to the leaves of two sessions. If one of them is a
+/// directory, it means the copy of the other session in it. With three arguments, compares the
 /// paths to two entries of one session. With one, compares the two copies of a session that the
 /// stores have, as two computers or Syncthing leave them; `pisess join` combines them. Prints a
 /// line for each side: its name, its number of entries, and how many of these only this side has.
@@ -65,7 +66,8 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name (see `pisess --help`), or - for standard input
     pub session: PathBuf,
-    /// The other session, or the entry at which the first path ends
+    /// The other session, a directory with a copy of the session, or the entry at which the first
+    /// path ends
     #[arg(value_name = "SESSION|REF")]
     pub other: Option<PathBuf>,
     /// Entry at which the second path ends
@@ -94,16 +96,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     let options = load_options(args, ui);
     let Some(other) = &args.other else {
-        let [first, second] = find_both_copies(&args.session, no_copy, ui)?;
+        let [first, second] = find_both_copies(&args.session, CopyAccess::Read, no_copy, ui)?;
         let first = OpenSession::open_to_read(&first, options.clone(), ui)?;
         let second = OpenSession::open_to_read(&second, options, ui)?;
         let ends = [PathEnd::at_leaf(&first), PathEnd::at_leaf(&second)];
         return print_diff(args, &ends, ui);
     };
 
-    let open = OpenSession::open_to_read(&args.session, options.clone(), ui)?;
     if let Some(to) = &args.to {
         // With a third argument, the second one is a reference, and not a session.
+        let open = OpenSession::open_to_read(&args.session, options, ui)?;
         let from = other.to_string_lossy();
         let ends = [
             PathEnd::at_reference(&open, &from)?,
@@ -111,7 +113,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ];
         return print_diff(args, &ends, ui);
     }
-    let other = open_other(other, options, ui)?;
+    let [left, right] = resolve_copy_in_folder([&args.session, other], CopyAccess::Read, ui)?;
+    let open = OpenSession::open_to_read(&left, options.clone(), ui)?;
+    let other = open_other(&right, options, ui)?;
     let ends = [PathEnd::at_leaf(&open), PathEnd::at_leaf(&other)];
     print_diff(args, &ends, ui)
 }

@@ -1,18 +1,20 @@
 //! `pisess join`: combines two copies of a session.
 
-use crate::cli::copies::find_both_copies;
+use crate::cli::copies::{CopyAccess, find_both_copies, resolve_copy_in_folder};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{OpenSession, failure_with_hint};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::{load_pruned, open_with_pruned};
+use crate::cli::rows::entry::report_destination;
 use crate::cli::transaction::{Decision, refuse_output_in_dry_run};
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::Refusal;
 use crate::ops::join::{Join, SessionCopy, add_to_first, join};
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::reference::Position;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Disk, OnDisk};
 use std::io::Write;
@@ -54,7 +56,8 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// The other copy; without it, the only other session in the stores with the same id
+    /// The other copy, or a directory that contains it; without it, the only other session in the
+    /// stores with the same id
     #[arg(value_name = "SESSION")]
     pub other: Option<PathBuf>,
     #[command(flatten)]
@@ -64,9 +67,10 @@ pub struct Args {
 /// Joins two copies of a session. The entries that only the second copy has are appended to the
 /// first copy; or the joined session is written elsewhere (`-o`, or a first copy from a stream).
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let access = CopyAccess::Change;
     let [first_path, second_path] = match &args.other {
-        Some(other) => [args.session.clone(), other.clone()],
-        None => find_both_copies(&args.session, no_copy, ui)?,
+        Some(other) => resolve_copy_in_folder([&args.session, other], access, ui)?,
+        None => find_both_copies(&args.session, access, no_copy, ui)?,
     };
     let stdin = Path::new("-");
     if first_path == stdin && second_path == stdin {
@@ -74,7 +78,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let first = open_copy(&first_path, ui)?;
-    let second = open_copy(&second_path, ui)?;
+    let mut second = open_copy(&second_path, ui)?;
     if let Some(output) = &args.write.output {
         if is_file_of(&second, output, ui) {
             let failure = second
@@ -83,7 +87,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             return Err(failure.with_hint("give the copies in the other order"));
         }
         if is_file_of(&first, output, ui) {
-            return add_in_place(args, first, &second, ui);
+            return add_in_place(args, first, &mut second, ui);
         }
         return write_joined(args, &first, &second, output, ui);
     }
@@ -91,7 +95,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if first.input.file().is_none() {
         return write_joined(args, &first, &second, Path::new("-"), ui);
     }
-    let exit = add_in_place(args, first, &second, ui)?;
+    let exit = add_in_place(args, first, &mut second, ui)?;
     if args.other.is_none() && !args.write.change.dry_run && !args.write.change.json {
         // Until then, the name or the id identifies neither of the two.
         let argument = quote_word(second_path.as_os_str());
@@ -118,8 +122,8 @@ fn is_file_of(open: &OpenSession, path: &Path, ui: &Ui) -> bool {
 /// Appends to the first copy the entries that only the second one has.
 fn add_in_place(
     args: &Args,
-    first: OpenSession,
-    second: &OpenSession,
+    mut first: OpenSession,
+    second: &mut OpenSession,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     if load_pruned(&first.input)?.is_some() {
@@ -136,6 +140,7 @@ fn add_in_place(
     };
     let first_name = first.input.name.clone();
     let mut counts = CopyCounts::default();
+    let mut continues_first = true;
     let exit = first.apply_change(&write, ui, |locked_first, id_source| {
         let first_reader = locked_first.entry_reader();
         let second_reader = second.entry_reader();
@@ -147,6 +152,7 @@ fn add_in_place(
             only_first: addition.only_first,
             only_second: addition.only_second,
         };
+        continues_first = addition.continues_first;
         // The new entries are not reported: their ids are known from the other copy.
         Ok(Decision {
             change: addition.change,
@@ -159,6 +165,11 @@ fn add_in_place(
     let has_added = counts.only_second > 0 && !write.change.dry_run && !write.change.json;
     if has_added && args.other.is_some() {
         ui.print_status(&format!("{first_name} has the entries of both now"));
+    }
+    if has_added {
+        let continued = if continues_first { &mut first } else { second };
+        let leaf = Position::from(continued.session.leaf);
+        report_destination(continued, leaf, ui);
     }
     Ok(exit)
 }

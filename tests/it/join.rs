@@ -199,7 +199,8 @@ fn a_copy_gets_what_it_lacks() {
                 0,
                 "",
                 "pisess: 2 entries only in the first copy, 2 entries only in the second\n\
-                 pisess: ./a.jsonl has the entries of both now\n"
+                 pisess: ./a.jsonl has the entries of both now\n\
+                 pisess: now at aaaa0002  user: more at home\n"
             ),
             "{line}"
         );
@@ -361,6 +362,67 @@ fn the_copies_of_a_named_session_are_found() {
         "{several}"
     );
     assert_eq!(desk.pisess("join -").stdin("").done().code, 2);
+}
+
+/// A directory means the copy in it, as on a stick with sessions from another computer.
+#[test]
+fn the_copy_in_a_directory_is_found() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.put("a.jsonl", grown(&[("aaaa0001", "at home")]));
+    s.put("stick/old/b.jsonl", grown(&[("bbbb0001", "on the train")]));
+    s.put("stick/tour.jsonl", fixture("tour.jsonl"));
+    assert_snapshot!(s.unchanged("diff ./a.jsonl ./stick"), @"
+    --- ./a.jsonl · 6 entries, 1 only here
+    +++ ./stick/old/b.jsonl · 6 entries, 1 only here
+      1a2b3c07  assistant: A metre and more, with a bamboo spar.
+    - aaaa0001  user: at home
+    + bbbb0001  user: on the train
+    2> pisess: the second copy is ./stick/old/b.jsonl
+    exit 1
+    ");
+    let reversed = s.unchanged("diff ./stick ./a.jsonl");
+    assert!(reversed.text().contains("- bbbb0001"), "{reversed}");
+    assert_snapshot!(s.pisess("join ./a.jsonl ./stick").done(), @"
+    2> pisess: the second copy is ./stick/old/b.jsonl
+    2> pisess: 1 entry only in the first copy, 1 entry only in the second
+    2> pisess: ./a.jsonl has the entries of both now
+    2> pisess: now at aaaa0001  user: at home
+    ");
+    assert!(s.text("a.jsonl").contains("on the train"));
+
+    // A session that the directory has no copy of, or several.
+    assert_snapshot!(s.unchanged("join ./tour.jsonl ./stick/old").fails(2), @"./stick/old: no session in it has the id of ./tour.jsonl, 019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70 (hint: `pisess list -l ./stick/old` prints the paths of its sessions)");
+    assert_snapshot!(s.unchanged("diff ./tour.jsonl ./stick/old").fails(2), @"./stick/old: no session in it has the id of ./tour.jsonl, 019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70 (hint: `pisess diff ./tour.jsonl ./stick/old/b.jsonl` compares it with the only session there)");
+    s.put("stick/c.jsonl", grown(&[]));
+    assert_snapshot!(s.unchanged("diff ./a.jsonl ./stick"), @"
+    2> pisess: ./stick: 2 sessions in it have the id of ./a.jsonl (hint: give the path of one)
+    2>   ./stick/c.jsonl
+    2>   ./stick/old/b.jsonl
+    exit 2
+    ");
+}
+
+/// `diff` also finds copies by words of the title that both have.
+#[test]
+fn the_copies_with_these_words_in_their_titles_are_compared() {
+    let desk = Desk::new();
+    desk.s
+        .put(&path_in_store("x"), grown(&[("aaaa0001", "at home")]));
+    let only = desk.pisess("diff 'which paper'").done();
+    assert_eq!(only.code, 2, "{only}");
+    assert!(
+        only.stderr
+            .contains("the stores have no other session with the id"),
+        "{only}"
+    );
+    desk.s
+        .put(&path_in_store("y"), grown(&[("bbbb0001", "on the train")]));
+    let compared = desk.pisess("diff 'which paper'").done();
+    assert_eq!(compared.code, 1, "{compared}");
+    assert!(compared.text().contains("bbbb0001"), "{compared}");
+    // The entries of the other copy would be added to the first.
+    assert_eq!(desk.pisess("join 'which paper'").done().code, 2);
+    assert_eq!(desk.pisess("diff 'no such words'").done().code, 2);
 }
 
 /// A link gives a file a second name, but the file is no copy of itself.

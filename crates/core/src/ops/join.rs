@@ -71,6 +71,9 @@ pub struct Addition {
     pub only_first: usize,
     /// The number of entries that only the second copy has.
     pub only_second: usize,
+    /// Whether the conversation continues where the first copy ends. Otherwise it continues where
+    /// the second ends.
+    pub continues_first: bool,
 }
 
 /// Returns the change that appends to the first copy the entries it lacks. The leaf, which is the
@@ -112,6 +115,7 @@ pub fn add_to_first(
         change,
         only_first: joined.only_first,
         only_second: joined.only_second,
+        continues_first: is_leaf_of_first,
     })
 }
 
