@@ -56,6 +56,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the branch point: the last message or other entry of the conversation that the
 ///   branch shares with another one. A narrow terminal shows only its id. The column
 ///   is left out if no branch has one
+/// - its first user message after the branch point. The column is left out if this is the
+///   last one of every branch, and on a narrow terminal
 /// - its last user message, with the label of that message
 /// - its outcome: the last answer or other entry that follows that message;
 ///   `(failed)` precedes it if this entry or the last tool call failed
@@ -128,6 +130,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut shown_entries = Vec::new();
     for branch in &branches {
         shown_entries.push(branch.request.unwrap_or(branch.tip));
+        shown_entries.extend(branch.first_request);
         shown_entries.extend(branch.outcome.map(|outcome| outcome.entry));
         shown_entries.extend(shown_branch_point(branch, &open.session));
     }
@@ -183,8 +186,8 @@ fn find_switch_marks(tips: &[EntryIx], open: &OpenSession) -> io::Result<Vec<Ent
     Ok(marks)
 }
 
-/// Returns what the user typed to invoke a skill, for each branch whose last user message is the
-/// prompt of a skill.
+/// Returns what the user typed to invoke a skill, for each branch whose first or last user message
+/// is the prompt of a skill.
 fn read_typed_skills(
     branches: &[Branch],
     open: &OpenSession,
@@ -193,11 +196,11 @@ fn read_typed_skills(
     let reader = open.entry_reader();
     let mut typed_by_entry = HashMap::default();
     for branch in branches {
-        if let Some(request) = branch.request
-            && session.entry(request).flags.contains(Flags::SKILL_PROMPT)
-        {
-            let text = session.agent().draft_text(&reader, request)?;
-            typed_by_entry.insert(request, join_lines(&text));
+        for request in [branch.first_request, branch.request].into_iter().flatten() {
+            if session.entry(request).flags.contains(Flags::SKILL_PROMPT) {
+                let text = session.agent().draft_text(&reader, request)?;
+                typed_by_entry.insert(request, join_lines(&text));
+            }
         }
     }
     Ok(typed_by_entry)
@@ -232,20 +235,15 @@ impl BranchList<'_> {
     }
 
     /// Returns a branch as JSON. `id` and `line` are those of its last entry, marks of pisess
-    /// apart. `question` is its last user message, and `outcome` what came out at its end. What the
-    /// branch does not have is `null`.
+    /// apart. `question` is its last user message, `outcome` what came out at its end, and
+    /// `firstQuestion` its first user message after the branch point. What the branch does not have
+    /// is `null`.
     fn branch_json(&self, branch: &Branch) -> Vec<u8> {
         let session = self.drawing.session;
         let last_entry = branch.last_shown_entry(session);
         let id_of = |ix: EntryIx| Some(session.id(ix)).filter(|id| !id.is_empty());
-        let question = match branch.request {
-            Some(request) => Object::new()
-                .text_or_null("id", id_of(request).as_ref())
-                .text_or_null("label", self.drawing.label(request).as_ref())
-                .text("text", &self.request_text(request))
-                .finish(),
-            None => b"null".to_vec(),
-        };
+        let question = self.question_json(branch.request);
+        let first_question = self.question_json(branch.first_request);
         let outcome = match branch.outcome {
             Some(outcome) => self.outcome_json(outcome),
             None => b"null".to_vec(),
@@ -265,6 +263,20 @@ impl BranchList<'_> {
             .bool("active", branch.active)
             .json("question", &question)
             .json("outcome", &outcome)
+            .json("firstQuestion", &first_question)
+            .finish()
+    }
+
+    /// Returns a user message as JSON, or `null`.
+    fn question_json(&self, request: Option<EntryIx>) -> Vec<u8> {
+        let Some(request) = request else {
+            return b"null".to_vec();
+        };
+        let id = Some(self.drawing.session.id(request)).filter(|id| !id.is_empty());
+        Object::new()
+            .text_or_null("id", id.as_ref())
+            .text_or_null("label", self.drawing.label(request).as_ref())
+            .text("text", &self.request_text(request))
             .finish()
     }
 
@@ -281,7 +293,8 @@ impl BranchList<'_> {
     }
 
     /// Prints a row for each branch: `*` if it is active, the id of its last entry, that entry's
-    /// age, the number of entries, the number of tokens, the last user message, and the outcome.
+    /// age, the number of entries, the number of tokens, the first and the last user message, and
+    /// the outcome.
     fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
@@ -306,6 +319,14 @@ impl BranchList<'_> {
             }
             columns.push(column);
         }
+        let has_several_messages = self
+            .branches
+            .iter()
+            .any(|branch| branch.first_request.is_some() && branch.first_request != branch.request);
+        let shows_first_message = has_branch_points && has_several_messages && !is_narrow;
+        if shows_first_message {
+            columns.push(Column::text("first user message").allow_shrink());
+        }
         columns.push(Column::text("last user message").allow_shrink());
         columns.push(Column::text("outcome").allow_shrink());
         let mut table = Table::new(columns);
@@ -329,6 +350,15 @@ impl BranchList<'_> {
                 row.push(match shown_branch_point {
                     Some(ix) if is_narrow => ids.id_cell(ix),
                     Some(ix) => self.branch_point_cell(ix, &ids, &styles),
+                    None => Cell::new(),
+                });
+            }
+            if shows_first_message {
+                row.push(match branch.first_request {
+                    Some(ix) => {
+                        let text = to_visible(&self.request_text(ix).to_string_lossy());
+                        vec![(text, Style::new())]
+                    }
                     None => Cell::new(),
                 });
             }

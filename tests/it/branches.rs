@@ -11,13 +11,13 @@ const TWO: &str = "two-branches.jsonl";
 fn the_newest_first() {
     let s = Sandbox::with(&["tour.jsonl", TWO, "omp.jsonl"]);
     assert_snapshot!(s.unchanged("branches ./tour.jsonl"), @r#"
-       id        age  entries  tokens  branch point                              last user message                                                                   outcome
-    *  2f5dc03e  1mo       13    1.5k  27d4c96f `departs_in` subtracts minutes…  [green] on 648dc1b3  Now a line for the changelog, for people who don't read code.  "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
-       5c07d14b  1mo        8    3.5k  27d4c96f `departs_in` subtracts minutes…  Hm. What would you do instead?                                                      (failed) 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
+       id        age  entries  tokens  branch point                              first user message                                                               last user message                                                                   outcome
+    *  2f5dc03e  1mo       13    1.5k  27d4c96f `departs_in` subtracts minutes…  Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  [green] on 648dc1b3  Now a line for the changelog, for people who don't read code.  "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
+       5c07d14b  1mo        8    3.5k  27d4c96f `departs_in` subtracts minutes…  Just add a day when it comes out negative.                                       Hm. What would you do instead?                                                      (failed) 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
     "#);
     assert_snapshot!(s.unchanged("branches --json ./tour.jsonl"), @r#"
-    {"id":"2f5dc03e","line":32,"timestamp":"2026-03-14T09:43:54.589Z","label":"green","entries":13,"branchPoint":"f05b1e83","tokens":1541,"active":true,"question":{"id":"86e2a1fb","label":null,"text":"Now a line for the changelog, for people who don't read code."},"outcome":{"id":"2f5dc03e","role":"assistant","text":"\"Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes.\"","failed":false}}
-    {"id":"5c07d14b","line":18,"timestamp":"2026-03-14T09:29:59.589Z","label":null,"entries":8,"branchPoint":"f05b1e83","tokens":3540,"active":false,"question":{"id":"ee2b93f5","label":null,"text":"Hm. What would you do instead?"},"outcome":{"id":"5c07d14b","role":"assistant","text":"529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}","failed":true}}
+    {"id":"2f5dc03e","line":32,"timestamp":"2026-03-14T09:43:54.589Z","label":"green","entries":13,"branchPoint":"f05b1e83","tokens":1541,"active":true,"question":{"id":"86e2a1fb","label":null,"text":"Now a line for the changelog, for people who don't read code."},"outcome":{"id":"2f5dc03e","role":"assistant","text":"\"Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes.\"","failed":false},"firstQuestion":{"id":"3de1b752","label":null,"text":"Undo that, and take the nearer of the two: yesterday's or tomorrow's departure."}}
+    {"id":"5c07d14b","line":18,"timestamp":"2026-03-14T09:29:59.589Z","label":null,"entries":8,"branchPoint":"f05b1e83","tokens":3540,"active":false,"question":{"id":"ee2b93f5","label":null,"text":"Hm. What would you do instead?"},"outcome":{"id":"5c07d14b","role":"assistant","text":"529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}","failed":true},"firstQuestion":{"id":"3ac9d7e4","label":null,"text":"Just add a day when it comes out negative."}}
     "#);
     assert_snapshot!(s.unchanged("branches ./two-branches.jsonl"), @"
        id        age  entries  tokens  branch point                              last user message            outcome
@@ -78,7 +78,7 @@ fn where_one_stands_in_the_middle_is_a_branch() {
        1a2b3c07  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Washi then. How big?         A metre and more, with a bamboo spar.
        1a2b3c05  4mo        2      31  1a2b3c02 Tissue paper is light, washi i…  Tissue paper then. How big?  Half a metre; larger ones tear.
     ");
-    assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","line":10,"timestamp":"2026-05-04T12:00:00.000Z","label":null,"entries":0,"branchPoint":null,"tokens":0,"active":true,"question":null,"outcome":null}"#);
+    assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","line":10,"timestamp":"2026-05-04T12:00:00.000Z","label":null,"entries":0,"branchPoint":null,"tokens":0,"active":true,"question":null,"outcome":null,"firstQuestion":null}"#);
     // An entry that a `leaf` record makes the leaf.
     let record = r#"{"type":"leaf","id":"l","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:08.000Z","targetId":"1a2b3c06"}"#;
     s.put(
@@ -401,5 +401,5 @@ fn the_outcome_of_each_branch() {
        b7  4mo        3      16  u1 user: Fix the clock.  Fix the clock.     All tests pass.
        a4  4mo        3      16  u1 user: Fix the clock.  Fix the clock.     (failed) Two tests fail.
     ");
-    assert_snapshot!(s.unchanged("branches --json ./s.jsonl").text().lines().nth(2).unwrap(), @r#"{"id":"a4","line":5,"timestamp":"2026-01-01T00:00:04.000Z","label":null,"entries":3,"branchPoint":"u1","tokens":16,"active":false,"question":{"id":"u1","label":null,"text":"Fix the clock."},"outcome":{"id":"a4","role":"assistant","text":"Two tests fail.","failed":true}}"#);
+    assert_snapshot!(s.unchanged("branches --json ./s.jsonl").text().lines().nth(2).unwrap(), @r#"{"id":"a4","line":5,"timestamp":"2026-01-01T00:00:04.000Z","label":null,"entries":3,"branchPoint":"u1","tokens":16,"active":false,"question":{"id":"u1","label":null,"text":"Fix the clock."},"outcome":{"id":"a4","role":"assistant","text":"Two tests fail.","failed":true},"firstQuestion":null}"#);
 }

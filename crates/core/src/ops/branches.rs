@@ -28,6 +28,8 @@ pub struct Branch {
     pub branch_point: Option<EntryIx>,
     /// The number of entries of the branch after `branch_point`, without notes.
     pub entry_count: u32,
+    /// The first user request of the branch, after `branch_point`; `None` if it has none.
+    pub first_request: Option<EntryIx>,
     /// The last user request on the path to the tip.
     pub request: Option<EntryIx>,
     /// What came out after that request. `None` if nothing follows it.
@@ -166,6 +168,7 @@ fn extend_branch(
             tip: ix,
             branch_point: entry.parent,
             entry_count: 0,
+            first_request: None,
             request: branch_above.and_then(|above| above.request),
             outcome: branch_above.and_then(|above| above.outcome),
             labelled_entry: None,
@@ -178,6 +181,7 @@ fn extend_branch(
         branch.entry_count += 1;
     }
     if entry.flags.contains(Flags::USER_REQUEST) {
+        branch.first_request = branch.first_request.or(Some(ix));
         branch.request = Some(ix);
         branch.outcome = None;
     } else if session.is_conversation(ix) {
