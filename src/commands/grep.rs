@@ -110,8 +110,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// ran. `(other branch)` ends the row of an entry that is not on the path to the leaf: the
 /// conversation went on elsewhere. `--active` leaves such entries out.
 ///
-/// `--full` prints the text of each matching entry, indented below its id and role. `-o` prints
-/// only the matches. `-l` prints the paths of sessions with a match, `-L` those without one; on a
+/// `--full` prints the text of each matching entry, indented below its id and role; with
+/// `--failed`, after the arguments of the call that failed. `-o` prints only the matches. `-l` prints the paths of sessions with a match, `-L` those without one; on a
 /// terminal, the title of each session replaces its path, or follows a given path.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
@@ -477,6 +477,7 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         if !args.json {
             details.tools = Some(ToolOptions {
                 home: ui.home().map(Text::from),
+                call_arguments: args.full && args.failed,
             });
         }
     }

@@ -873,6 +873,59 @@ fn only_what_failed_or_has_an_image() {
     assert_eq!(s.unchanged("grep --with-images e ./tour.jsonl").code, 1);
 }
 
+/// A failed call is understood only with its arguments, which are in the entry above.
+#[test]
+fn a_failure_in_full_has_the_arguments_of_its_call() {
+    let s = Sandbox::new();
+    let call = |id: &str, name: &str, arguments: Value| json!({"type": "toolCall", "id": id, "name": name, "arguments": arguments});
+    let calls = [
+        call(
+            "c1",
+            "edit",
+            json!({"path": "a.rs", "oldText": "let a = 1;", "newText": "let a = 2;"}),
+        ),
+        call("c2", "bash", json!({"command": "cargo test"})),
+        call(
+            "c3",
+            "bash",
+            json!({"command": "cargo build", "timeout": 5}),
+        ),
+    ];
+    let mut lines = vec![
+        json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"}),
+        json!({"type": "message", "id": "a1", "parentId": null, "timestamp": "2026-01-01T00:00:01.000Z",
+            "message": {"role": "assistant", "content": calls}}),
+    ];
+    for (number, tool) in ["edit", "bash", "bash"].iter().enumerate() {
+        let id = number + 1;
+        lines.push(json!({"type": "message", "id": format!("r{id}"), "parentId": "a1", "timestamp": "2026-01-01T00:00:02.000Z",
+            "message": {"role": "toolResult", "toolCallId": format!("c{id}"), "toolName": tool, "isError": true,
+                "content": [{"type": "text", "text": "it failed"}]}}));
+    }
+    let lines: Vec<_> = lines.iter().map(|line| format!("{line}\n")).collect();
+    s.put("s.jsonl", lines.concat());
+    assert_snapshot!(s.unchanged("grep --failed --full ./s.jsonl"), @"
+    r1:edit a.rs:
+        path: a.rs
+        -let a = 1;
+        +let a = 2;
+        it failed
+        edit
+
+    r2:bash cargo test:
+        it failed
+        bash
+
+    r3:bash cargo build:
+        command: cargo build
+        timeout: 5
+        it failed
+        bash
+    ");
+    let without = s.unchanged("grep --full --role toolResult '' ./s.jsonl");
+    assert!(!without.text().contains("let a"), "{without}");
+}
+
 /// What selects entries by itself needs no pattern.
 #[test]
 fn a_selection_of_entries_needs_no_pattern() {

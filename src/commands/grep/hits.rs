@@ -208,7 +208,9 @@ impl MatchPainter {
         out.truncate(row_start + row_len);
         out.push(b'\n');
         if self.prints_whole_text {
-            self.push_whole_text(&entry_match.texts, out);
+            self.push_arguments(entry_match, out);
+            let text = entry_match.texts.whole.as_deref();
+            self.push_indented(text.unwrap_or_default(), out);
         }
     }
 
@@ -225,9 +227,28 @@ impl MatchPainter {
         notes
     }
 
-    /// Appends the text of an entry. It is indented, so that no line of it looks like a row.
-    fn push_whole_text(&self, texts: &MatchTexts, out: &mut Vec<u8>) {
-        let text = texts.whole.as_deref().unwrap_or_default();
+    /// Appends the arguments of the call that a result answers, unless the row shows them: the only
+    /// argument is then the subject of the tool.
+    fn push_arguments(&self, entry_match: &Match, out: &mut Vec<u8>) {
+        let Some(tool) = &entry_match.tool else {
+            return;
+        };
+        let subject = tool.subject.to_string_lossy();
+        let arguments = tool.arguments.to_string_lossy();
+        let is_one_line = arguments.trim_end().lines().count() == 1;
+        let is_in_row = is_one_line
+            && !subject.is_empty()
+            && arguments.trim_end().ends_with(&*subject)
+            && self
+                .format_role(entry_match)
+                .ends_with(&*to_visible(&subject));
+        if !is_in_row {
+            self.push_indented(&arguments, out);
+        }
+    }
+
+    /// Appends a text of an entry. It is indented, so that no line of it looks like a row.
+    fn push_indented(&self, text: &str, out: &mut Vec<u8>) {
         let mut lines = String::new();
         for line in to_visible_lines(text).lines() {
             push_wrapped_line(&mut lines, line, TEXT_INDENT, self.row_width, Style::new());

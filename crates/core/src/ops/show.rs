@@ -4,7 +4,7 @@ mod compaction;
 mod reading;
 
 pub use compaction::compaction_facts;
-pub use reading::{ShownEntry, ShownPart, Surroundings, read_entry};
+pub use reading::{ShownEntry, ShownPart, Surroundings, outline_arguments, read_entry};
 
 use crate::format::format_bytes;
 use pisess_json::pretty::pretty;

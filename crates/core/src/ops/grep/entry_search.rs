@@ -185,6 +185,7 @@ impl FileSearch<'_> {
                     source: self.source,
                     keys: &mut self.keys,
                     folders,
+                    keeps_arguments: options.call_arguments,
                 };
                 search.find_tool(message, calls, line).map(Some)
             }

@@ -75,6 +75,8 @@ pub struct TextOptions {
 pub struct ToolOptions {
     /// The user's home directory, which is abbreviated to `~` in paths.
     pub home: Option<Text<'static>>,
+    /// Whether the tool of a result is returned with the arguments of its call.
+    pub call_arguments: bool,
 }
 
 impl Query {

@@ -2,6 +2,7 @@
 //! there.
 
 use crate::agents::readable::{Folders, describe_call, describe_execution, execution_tool};
+use crate::ops::show::outline_arguments;
 use crate::session::read::line_chunks::LineChunk;
 use crate::session::read::record::{Block, Member, MessageFacts, Record, scan_record_into};
 use memchr::memmem::Finder;
@@ -25,6 +26,9 @@ pub struct ToolUse {
     pub subject: Text<'static>,
     /// Whether the match is in the call, not in the output of the tool.
     pub is_call: bool,
+    /// The arguments of the call that the output answers, as text. Empty if they are not requested,
+    /// or if the call is not found.
+    pub arguments: Text<'static>,
 }
 
 impl ToolUse {
@@ -33,7 +37,7 @@ impl ToolUse {
         ToolUse {
             subject: describe_call(&name, arguments, folders).text,
             name: name.into_owned(),
-            is_call: false,
+            ..ToolUse::default()
         }
     }
 
@@ -72,7 +76,7 @@ impl ToolUse {
         ToolUse {
             name: Text::from(execution_tool(message)),
             subject: describe_execution(message, folders).text,
-            is_call: false,
+            ..ToolUse::default()
         }
     }
 }
@@ -125,6 +129,8 @@ pub(super) struct CallSearch<'a> {
     pub source: &'a dyn ReadAt,
     pub keys: &'a mut KeyCache<Member>,
     pub folders: Folders<'a>,
+    /// Whether the arguments of a call are returned.
+    pub keeps_arguments: bool,
 }
 
 impl CallSearch<'_> {
@@ -144,7 +150,7 @@ impl CallSearch<'_> {
             return Ok(ToolUse::without_call(name));
         };
         if let Some(arguments) = calls.find_arguments(call_id) {
-            return Ok(ToolUse::new(name, arguments, self.folders));
+            return Ok(self.tool_of_call(name, arguments));
         }
 
         // The part of the window in the chunk, which is in memory, is searched first. A chunk
@@ -165,6 +171,15 @@ impl CallSearch<'_> {
             }
         }
         Ok(ToolUse::without_call(name))
+    }
+
+    /// Returns the tool of a result whose call has these arguments.
+    fn tool_of_call(&self, name: Text, arguments: Raw) -> ToolUse {
+        let mut tool = ToolUse::new(name, arguments, self.folders);
+        if self.keeps_arguments {
+            tool.arguments = outline_arguments(arguments);
+        }
+        tool
     }
 
     /// Returns the tool of the last call with this id in `lines`, which end with a newline. `name`
@@ -195,7 +210,7 @@ impl CallSearch<'_> {
             let mut calls = KnownCalls::default();
             calls.add_calls(&blocks);
             if let Some(arguments) = calls.find_arguments(call_id) {
-                return Some(ToolUse::new(name.as_borrowed(), arguments, self.folders));
+                return Some(self.tool_of_call(name.as_borrowed(), arguments));
             }
         }
         None

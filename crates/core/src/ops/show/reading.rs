@@ -1,7 +1,7 @@
 //! Arranges an entry for reading: a heading, what was said or done, and a few facts. All other
 //! fields are listed separately, by name.
 
-use super::{EntryPart, push_block, push_named};
+use super::{EntryPart, format_outline, named_parts, push_block, push_named};
 use crate::agents::readable::{
     CallDescription, Folders, describe_call, describe_execution, execution_tool,
 };
@@ -367,6 +367,36 @@ impl ShownEntry {
         push_named(key.as_borrowed().into_owned(), value, &mut parts);
         self.body.extend(parts.into_iter().map(ShownPart::from));
     }
+}
+
+/// Returns the arguments of a tool call as text, each with its name. The old and the new text of an
+/// edit are shown as a diff.
+pub fn outline_arguments(arguments: Raw) -> Text<'static> {
+    if !arguments.is_object() {
+        return Text::from(String::from_utf8_lossy(arguments.bytes()).into_owned());
+    }
+    let replacements = read_replacements(arguments);
+    // As in `push_arguments`: the numbers differ if this is not an edit, or cannot be read as one.
+    if replacements.len() != count_replacements(arguments) {
+        return format_outline(&named_parts(arguments, &[]));
+    }
+
+    let mut other_parts = Vec::new();
+    for (key, value) in super::decoded_members(arguments) {
+        if !is_replacement_key(&key.to_string_lossy()) {
+            push_named(key.into_owned(), value, &mut other_parts);
+        }
+    }
+    let mut outline = format_outline(&other_parts);
+    let mut lines = Vec::new();
+    for replacement in &replacements {
+        push_comparison(&replacement.old, &replacement.new, &mut lines);
+    }
+    for (_sign, line) in lines {
+        outline.push_str(&line);
+        outline.push_str("\n");
+    }
+    outline
 }
 
 /// The stop reasons that are not shown as a fact. `stop` and `toolUse` are usual, and the heading
