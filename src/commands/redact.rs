@@ -12,6 +12,7 @@ use crate::cli::redaction::{
     self, REPLACE_SESSION_HINT, RedactionArgs, SecretsOutcome, redact_to_copy, refuse_left_over,
     refuse_leftovers, report_redaction,
 };
+use crate::cli::sources::SourceArgs;
 use crate::load::LoadOptions;
 use crate::ops::extract::write_part;
 use crate::ops::plan::copy_all;
@@ -48,7 +49,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
     Example::new(
         "Report them for all sessions of pi, oh-my-pi and other agents",
-        "pisess redact --check ~",
+        "pisess redact --check --all --source all",
     ),
 ])
 .with_found("--check found a secret");
@@ -89,9 +90,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// has a heading with its id, title and path. Each row below it is a kind of secret, with the
 /// number of the first line that has one, and how many there are. No row contains a secret.
 ///
-/// --check also reads sessions of other agents, and archives. With --all, it reads the
-/// stores of pi and oh-my-pi only; with --archived, their archives, too. It does not read
-/// SESSION.pruned, and says how many sessions have such a file.
+/// --check also reads sessions of other agents, and archives, among its arguments. With --all, it
+/// reads the stores of pi and oh-my-pi; with `--source all`, also those of the other agents; with
+/// --archived, the archives of pi and oh-my-pi, too. It does not read SESSION.pruned, and says how
+/// many sessions have such a file.
 ///
 /// With a range after SESSION, or with --last, the copy contains only these entries. The first of
 /// them becomes a root entry. Entries that are not copied are searched, too: a secret found in them
@@ -99,21 +101,24 @@ pub const GUIDE: Guide = Guide::new(&[
 #[derive(Clone, Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess redact [OPTIONS] -o <PATH> <SESSION> [RANGE]\n",
-    "       pisess redact [OPTIONS] --check <SESSION>...\n",
+    "       pisess redact [OPTIONS] --check [SESSION]...\n",
     "       pisess redact [OPTIONS] --check --all",
 ))]
 #[command(mut_arg("output", |output| output.help("Write the result to PATH (- for standard output), a copy")))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input; with --check or -n, any
-    /// number of them, or directories to search at any depth
-    #[arg(required_unless_present = "all", value_name = "SESSION")]
+    /// number of them, or directories to search at any depth (default with --check: the sessions of
+    /// the current directory)
+    #[arg(required_unless_present_any = ["all", "check"], value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
     /// Include the sessions of all projects (with --check or -n)
     #[arg(short, long, conflicts_with_all = ["sessions", "output"])]
     pub all: bool,
     /// Include archived sessions, but not their sub-agents (with --check --all)
-    #[arg(long, requires = "check", conflicts_with = "sessions")]
+    #[arg(long, requires = "check", conflicts_with_all = ["sessions", "source"])]
     pub archived: bool,
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// The range that follows the session, moved here from `sessions`.
     #[arg(skip)]
     pub range: Option<String>,
@@ -144,6 +149,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         );
     }
     let args = &args;
+    if args.source.is_given() && !args.check {
+        return Err(Failure::usage_error("--source requires --check")
+            .with_hint("the sessions of other agents are only searched for secrets"));
+    }
     if args.check || args.write.change.dry_run {
         return check::report_secrets(args, ui);
     }

@@ -251,7 +251,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
         "export",
         "renderer env-file secret-file keep-images json open",
     ),
-    ("redact", "all archived env-file secret-file"),
+    ("redact", "all archived env-file secret-file source"),
     ("relocate", "moved-from"),
     ("resume", "exec"),
     ("migrate", "all backup recursive json"),

@@ -572,6 +572,35 @@ fn sessions_of_other_agents_are_searched() {
     ");
 }
 
+/// `--source` selects agents, as for other commands that read. Without SESSION, the sessions of the
+/// current directory are searched.
+#[test]
+fn a_check_takes_the_agents_whose_sessions_it_reads() {
+    let s = Sandbox::new();
+    let claude = String::from_utf8(fixture("claude/plain.jsonl")).unwrap();
+    let in_store = ".claude/projects/-home-u-kites/019c0000-0000-7000-8000-0000000000a1.jsonl";
+    s.put(in_store, claude.replacen("kite", &secret(0), 1));
+    put_session_with_token(
+        &s,
+        ".pi/agent/sessions/--kites--/2026_0199aaaa-1111.jsonl",
+        "0199aaaa-1111",
+    );
+    let run = |line: &str| s.pisess(line).at_home().done();
+    let found = |line: &str| {
+        let done = run(line);
+        let last = done.stderr.lines().last().unwrap_or_default().to_owned();
+        (last, done.code)
+    };
+    assert_snapshot!(format!("{:?}", found("redact --check --all")), @r#"("pisess: ~/.pi/agent/sessions/--kites--/2026_0199aaaa-1111.jsonl: 1 github-pat", 1)"#);
+    assert_snapshot!(format!("{:?}", found("redact --check --all --source claude")), @r#"("pisess: ~/.claude/projects/-home-u-kites/019c0000-0000-7000-8000-0000000000a1.jsonl: 1 github-pat; 2 signatures and images, which cannot be searched", 1)"#);
+    assert_snapshot!(format!("{:?}", found("redact --check --all --source all")), @r#"("pisess: 2 sessions searched: 2 secrets in 2 sessions", 1)"#);
+    let line = format!("redact --check {} --source codex", s.path("").display());
+    assert_snapshot!(format!("{:?}", found(&line)), @r#"("pisess: note: no sessions of Codex in these files and directories (hint: `pisess list --source codex --all` lists all projects)", 0)"#);
+    assert_snapshot!(format!("{:?}", found("redact --check")), @r#"("pisess: note: no sessions of this directory (hint: --all reads all projects)", 0)"#);
+    assert_snapshot!(run("redact -n --all --source all").fails(2), @"--source requires --check (hint: the sessions of other agents are only searched for secrets)");
+    assert_snapshot!(run("redact").fails(2), @"the following required arguments were not provided: <SESSION>... (hint: `pisess redact --check --all` reads the sessions of all projects; see `pisess redact --help`)");
+}
+
 /// A secret that was pruned is still in the file beside the session.
 #[test]
 fn check_says_that_pruned_payloads_are_not_searched() {

@@ -2,11 +2,16 @@
 
 use super::report::SecretPrinter;
 use super::{Args, copy_error};
+use crate::cli::foreign::{
+    find_project_sessions_of, find_sessions_of, find_sources, find_sources_of_projects,
+};
 use crate::cli::locate::{ArchiveScope, SessionStores, existing_store_roots};
-use crate::cli::named::{FoundSessions, expand_arguments_to_read};
+use crate::cli::named::{expand_arguments_to_read, find_sessions};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::rollouts::Rollouts;
+use crate::cli::sessions::NO_SESSIONS_HERE;
+use crate::cli::sources::Sources;
 use crate::format::format_count;
 use crate::ops::list::{ListedSession, read_single};
 use crate::ops::prune::pruned_file;
@@ -15,7 +20,7 @@ use crate::redact::Redactor;
 use crate::redact::values::SecretValue;
 use crate::session::period::Period;
 use pisess_json::text::Text;
-use pisess_store::{self as store, Reach};
+use pisess_store::{self as store, FoundFile, Reach};
 use std::path::Path;
 
 /// Searches sessions for secrets, and reports them without writing anything. If there is only one
@@ -23,10 +28,9 @@ use std::path::Path;
 /// searched. With `--check`, a secret raises the exit code to [`Exit::Found`]; with `-n`, it does
 /// not.
 pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let FoundSessions {
+    let SessionsToSearch {
         files,
         mut failures,
-        ..
     } = find_sessions_to_search(args, ui)?;
     let is_one = files.len() + failures.len() == 1;
     if is_one && let Some(failure) = failures.pop() {
@@ -91,23 +95,88 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
     Ok(exit)
 }
 
-/// Finds the sessions to search. Archives are included only with `--archived`. With `--all` alone,
-/// a warning says that archives are not searched.
-fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
+/// The sessions to search.
+struct SessionsToSearch {
+    files: Vec<FoundFile>,
+    /// The failures of arguments that name nothing, and of directories that cannot be searched.
+    failures: Vec<Failure>,
+}
+
+/// Finds the sessions to search: those of pi and oh-my-pi, and among the arguments those of any
+/// agent; or those of the agents that `--source` names.
+fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failure> {
+    let Some(sources) = args.sources(ui)? else {
+        return find_own_sessions(args, ui);
+    };
+    if !sources.includes_own {
+        // This warns itself if there are none.
+        let found = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
+        return Ok(SessionsToSearch {
+            files: found.files,
+            failures: found.failures,
+        });
+    }
+
+    let mut sessions = find_own_sessions(args, ui)?;
+    let of_others = if args.all {
+        find_sessions_of(&sources.origins, ui)
+    } else if args.sessions.is_empty() {
+        let here = ui.current_folder().to_owned();
+        find_project_sessions_of(&sources.origins, &[here], ui)
+    } else {
+        find_sources_of_projects(&sources.origins, &args.sessions, &sessions.files, ui)
+    };
+    sessions.files.extend(of_others);
+    Ok(sessions)
+}
+
+/// Finds the sessions that the arguments name; without arguments, those of the current directory,
+/// or of all projects. Archives are included only with `--archived`. Without it and without
+/// arguments, a warning says that archives are not searched.
+fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failure> {
+    let stores = SessionStores::locate(ui);
+    if args.sessions.is_empty() && !args.all {
+        let found = find_sessions(&stores, &[], false, ui);
+        if found.files.is_empty() {
+            ui.warn(NO_SESSIONS_HERE);
+        }
+        stores.warn_archives_skipped(ArchiveScope::CurrentProject, Period::default(), ui);
+        return Ok(SessionsToSearch {
+            files: found.files,
+            failures: found.failures,
+        });
+    }
+
     let sessions = if args.all {
         &existing_store_roots(ui)
     } else {
         &args.sessions
     };
-    let mut found = expand_arguments_to_read(sessions, Reach::Whole, ui);
-    let stores = SessionStores::locate(ui);
+    let found = expand_arguments_to_read(sessions, Reach::Whole, ui);
+    let mut files = found.files;
     if args.archived {
-        let archives = stores.find_archive_files(ArchiveScope::AllProjects)?;
-        found.files.extend(archives);
+        files.extend(stores.find_archive_files(ArchiveScope::AllProjects)?);
     } else if args.all {
         stores.warn_archives_skipped(ArchiveScope::AllProjects, Period::default(), ui);
     }
-    Ok(found)
+    Ok(SessionsToSearch {
+        files,
+        failures: found.failures,
+    })
+}
+
+impl Args {
+    /// Returns the agents whose sessions are searched, as for other commands that read sessions:
+    /// the environment only decides where sessions are searched for. `None` if neither `--source`
+    /// nor the environment names agents.
+    fn sources(&self, ui: &Ui) -> Result<Option<Sources>, Failure> {
+        let searches = self.check && self.sessions.is_empty() && !self.archived;
+        if searches || self.source.is_given() {
+            self.source.sources(ui)
+        } else {
+            Ok(None)
+        }
+    }
 }
 
 /// Opens a session. `--check` also reads sessions of other agents. A dry run refuses them, as the
