@@ -10,6 +10,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{CHECK_HINT, Input};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
+use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
 use crate::load::LoadOptions;
@@ -17,6 +18,7 @@ use crate::ops::stats::{CountedAgents, SessionStats, collect_stats, find_copies_
 use crate::session::defect::FindingKind;
 use crate::session::period::Period;
 use crate::session::usage::{PriceTable, SubAgents, built_in_prices_date};
+use clap::ValueEnum;
 use foldhash::HashSet;
 use groups::{GroupKey, StatsGroups};
 use std::path::{Path, PathBuf};
@@ -220,8 +222,12 @@ fn print_sums(
     if is_answer && args.lists_times() {
         times::print_times(&groups, args.json, ui)?;
     } else if is_answer {
+        let failed_calls = groups.total.tool_failures;
         groups.print(args.json, ui)?;
         note_scope(args, ui);
+        if failed_calls > 0 {
+            args.note_failed_calls(ui);
+        }
     } else if !args.json && !found_none && exit == Exit::Done {
         warn_of_nothing(args, ui);
     }
@@ -294,6 +300,32 @@ impl Args {
     /// Whether each billed entry is printed, instead of sums.
     fn lists_entries(&self) -> bool {
         self.by == [GroupKey::Entry]
+    }
+
+    /// Notes which command prints the failed calls that `--by file` counts: the rows only have their
+    /// numbers.
+    fn note_failed_calls(&self, ui: &mut Ui) {
+        let counts_files = self.by.contains(&GroupKey::File);
+        if !counts_files || self.json {
+            return;
+        }
+        let mut command = "pisess grep".to_owned();
+        if self.sessions.all {
+            command += " --all";
+        }
+        for name in &self.sessions.source.names {
+            if let Some(value) = name.to_possible_value() {
+                command += &format!(" --source {}", value.get_name());
+            }
+        }
+        command += " --failed --full FILE";
+        for path in &self.sessions.paths {
+            command.push(' ');
+            command += &quote_word(path.as_os_str());
+        }
+        ui.warn(&format!(
+            "some of these calls failed (hint: `{command}` prints those that name FILE)"
+        ));
     }
 
     /// Whether the rows of the output are for sessions.

@@ -815,6 +815,7 @@ fn stats_by_file_counts_failed_calls_apart() {
     assert_snapshot!(s.unchanged("stats --by file ./a.jsonl"), @"
     file     reads  writes  failed  sessions  in
     /p/a.rs      1       1       1         1  s
+    2> pisess: note: some of these calls failed (hint: `pisess grep --failed --full FILE ./a.jsonl` prints those that name FILE)
     ");
     let [row] = &rows(&s.run("stats --by file --json ./a.jsonl"))[..] else {
         panic!("not one row");
