@@ -1,6 +1,6 @@
 //! Finds the sessions that arguments name: by path, by name, or as all sessions below directories.
 
-use crate::cli::candidates::describe_candidates;
+use crate::cli::candidates::{describe_candidates, shown_path};
 use crate::cli::foreign::resolve_foreign_id;
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
@@ -153,10 +153,17 @@ impl ResolvedArguments {
                 }
                 Err(failure) => failure,
             };
-            if let Some(project) = find_project_by_name(argument, search.reach, ui) {
-                report_project(argument, &project.cwd, ui);
-                resolved.project_files.extend(project.files);
-                continue;
+            match find_project_by_name(argument, search.reach, ui) {
+                Ok(None) => {}
+                Ok(Some(project)) => {
+                    report_project(argument, &project.cwd, ui);
+                    resolved.project_files.extend(project.files);
+                    continue;
+                }
+                Err(failure) => {
+                    resolved.failures.push(failure);
+                    continue;
+                }
             }
             match resolve_other_name(argument, failure, search, ui) {
                 Ok(path) => resolved.paths.push(path),
@@ -326,15 +333,24 @@ struct NamedProject {
 /// Returns the project with this name. The name is the end of the project's path, as `list` shows
 /// it.
 ///
-/// `None` if no project has the name, or if several have it; also if the argument is an existing
-/// path. Only a search with `Reach::Whole` accepts projects.
-fn find_project_by_name(argument: &Path, reach: Reach, ui: &Ui) -> Option<NamedProject> {
+/// `None` if no project has the name, or if the argument is an existing path. Only a search with
+/// `Reach::Whole` accepts projects.
+///
+/// # Errors
+/// If several projects have the name. The failure lists their paths.
+fn find_project_by_name(
+    argument: &Path,
+    reach: Reach,
+    ui: &Ui,
+) -> Result<Option<NamedProject>, Failure> {
     if reach != Reach::Whole {
-        return None;
+        return Ok(None);
     }
-    let name = name_argument(argument)?;
+    let Some(name) = name_argument(argument) else {
+        return Ok(None);
+    };
     let stores = SessionStores::locate(ui);
-    let mut cwd_of_project: Option<PathBuf> = None;
+    let mut cwds = BTreeSet::new();
     let mut files = Vec::new();
     for file in stores.find_sessions(&Scope::All).files {
         if file.owner.is_some() {
@@ -343,26 +359,38 @@ fn find_project_by_name(argument: &Path, reach: Reach, ui: &Ui) -> Option<NamedP
         let Some(cwd) = stores.recorded_cwd(&file.path) else {
             continue;
         };
-        if !cwd.ends_with(name) {
-            continue;
+        if cwd.ends_with(name) {
+            cwds.insert(cwd);
+            files.push(file);
         }
-        // Two projects have the name, so it identifies neither.
-        if cwd_of_project.as_ref().is_some_and(|found| *found != cwd) {
-            return None;
-        }
-        cwd_of_project = Some(cwd);
-        files.push(file);
     }
-    Some(NamedProject {
-        cwd: cwd_of_project?,
-        files,
-    })
+    if cwds.len() > 1 {
+        return Err(several_projects_failure(name, &cwds, ui));
+    }
+    Ok(cwds.pop_first().map(|cwd| NamedProject { cwd, files }))
+}
+
+/// Returns the failure for a name that several projects have.
+fn several_projects_failure(name: &str, cwds: &BTreeSet<PathBuf>, ui: &Ui) -> Failure {
+    let mut rows = Vec::new();
+    for cwd in cwds {
+        rows.push(shown_path(cwd, ui));
+    }
+    let what = format!("{} projects have the name {}", cwds.len(), to_visible(name));
+    Failure::invalid(what)
+        .with_hint("give the path of one")
+        .with_details(rows)
+        .with_path(name)
 }
 
 /// Returns the directory of the project with this name, which is found as for a search in whole
 /// directories.
-pub fn find_project_cwd(argument: &Path, ui: &Ui) -> Option<PathBuf> {
-    Some(find_project_by_name(argument, Reach::Whole, ui)?.cwd)
+///
+/// # Errors
+/// If several projects have the name.
+pub fn find_project_cwd(argument: &Path, ui: &Ui) -> Result<Option<PathBuf>, Failure> {
+    let project = find_project_by_name(argument, Reach::Whole, ui)?;
+    Ok(project.map(|project| project.cwd))
 }
 
 /// Reports the project that an argument names.

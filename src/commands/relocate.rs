@@ -161,7 +161,7 @@ fn plan_moves(
         return Ok(plan_moves_of_folder(&old, dir, mover, ui));
     }
     if let [old] = sessions {
-        let moves = plan_moves_of_named_folder(old, dir, mover, ui);
+        let moves = plan_moves_of_named_folder(old, dir, mover, ui)?;
         if !moves.is_empty() {
             return Ok(moves);
         }
@@ -184,35 +184,43 @@ fn plan_moves(
 /// the stored sessions of OLD. Returns none if OLD is a session. A single word is a directory only
 /// if no session has this name. OLD may also be the name of a project, as `list` shows it, whose
 /// directory no longer exists.
+///
+/// # Errors
+/// If several projects have the name.
 fn plan_moves_of_named_folder(
     old: &Path,
     new: &Path,
     mover: &mut Mover,
     ui: &mut Ui,
-) -> Vec<SessionMove> {
+) -> Result<Vec<SessionMove>, Failure> {
     let is_path = old.components().count() > 1 || old.is_dir();
     if old.is_file() || (!is_path && !is_unknown_name(old, ui)) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let moves = plan_moves_of_folder(&resolve_user_folder(old, ui), new, mover, ui);
     if !moves.is_empty() {
-        return moves;
+        return Ok(moves);
     }
-    match find_moved_project(old, ui) {
-        Some(cwd) => plan_moves_of_folder(&cwd, new, mover, ui),
-        None => Vec::new(),
+    match find_moved_project(old, ui)? {
+        Some(cwd) => Ok(plan_moves_of_folder(&cwd, new, mover, ui)),
+        None => Ok(Vec::new()),
     }
 }
 
 /// Returns the directory of the project with this name, and reports it. `None` if there is no such
 /// project, or if its directory still exists.
-fn find_moved_project(name: &Path, ui: &mut Ui) -> Option<PathBuf> {
-    let cwd = find_project_cwd(name, ui)?;
+///
+/// # Errors
+/// If several projects have the name.
+fn find_moved_project(name: &Path, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
+    let Some(cwd) = find_project_cwd(name, ui)? else {
+        return Ok(None);
+    };
     if cwd.is_dir() {
-        return None;
+        return Ok(None);
     }
     report_project(name, &cwd, ui);
-    Some(cwd)
+    Ok(Some(cwd))
 }
 
 /// Whether no session has the name.

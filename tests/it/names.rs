@@ -1,6 +1,7 @@
 //! Sessions by name: `last`, ids, names; in the stores of both agents.
 
 use crate::sandbox::{Call, Sandbox, fixture};
+use insta::assert_snapshot;
 use serde_json::json;
 use std::time::{Duration, SystemTime};
 
@@ -481,11 +482,18 @@ fn a_project_by_its_name() {
     assert_eq!(counts("list -l kites"), (2, note.to_owned(), 0));
     assert_eq!(counts("grep -l washi kites"), (2, note.to_owned(), 0));
     assert_eq!(counts("list -l ferry/app").0, 1);
-    for several_or_none in ["list app", "list ites", "tree kites"] {
-        let (rows, said, code) = counts(several_or_none);
+    for no_project in ["list ites", "tree kites"] {
+        let (rows, said, code) = counts(no_project);
         assert_eq!((rows, code), (0, 2), "{said}");
         assert!(said.contains("no such file, and no session"), "{said}");
     }
+    let several = d.pisess("list app").done();
+    assert_eq!(several.code, 2);
+    assert_snapshot!(several.stderr, @"
+    pisess: 2 projects have the name app (hint: give the path of one)
+      /srv/ferry/app
+      /srv/tram/app
+    ");
 }
 
 #[test]

@@ -776,4 +776,20 @@ fn a_renamed_directory_is_given_by_its_name() {
     // A directory that exists was not renamed.
     std::fs::create_dir_all(h.s.path("deep/gone")).unwrap();
     assert_eq!(h.run("relocate gone new -n").code, 2);
+
+    let header = serde_json::json!({"type": "session", "version": 3, "id": "0199aaaa-8888",
+        "timestamp": "2026-01-01T00:00:00.000Z", "cwd": h.s.path("else/gone")});
+    let other = ".pi/agent/sessions/--else-gone--/2026_0199aaaa-8888.jsonl";
+    h.s.put(other, format!("{header}\n"));
+    let several = h.run("relocate gone new -n");
+    assert_eq!(several.code, 2, "{several}");
+    assert!(
+        several
+            .stderr
+            .contains("2 projects have the name gone (hint: give the path of one)"),
+        "{several}"
+    );
+    for path in ["~/deep/gone", "~/else/gone"] {
+        assert!(several.stderr.contains(path), "{several}");
+    }
 }
