@@ -295,9 +295,11 @@ pub const TOPICS: [Section; 10] = [
              as 130.",
             "Most commands that take several sessions also take directories; `resume` does not, \
              and `relocate` takes only the directory of a project. Reading commands \
-             (`list`, `grep`, `stats`, `check`, and `migrate` or `redact` with `--check` or `-n`) \
-             search directories recursively. Writing commands (`archive`, `migrate`, `prune`, \
-             `check --repair`) do so only with `-r`. If a directory contains no sessions, a \
+             (`list`, `grep`, `stats`, `blame`, `export`, `check`, and `migrate` or `redact` with \
+             `--check` or `-n`) search directories recursively. Writing commands (`archive`, \
+             `migrate`, `prune`, `check --repair`) do so only with `-r`; with `-n`, they list all \
+             sessions, and a note says which of them need `-r`. As one of the two sessions of \
+             `diff` or `join`, a directory means the copy of the other session in it. If a directory contains no sessions, a \
              reading command treats it as a project: it takes that project's sessions from the \
              stores, and prints a note. The name of a project, as `list` shows it, selects the \
              same sessions.",
