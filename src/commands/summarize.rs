@@ -1,9 +1,10 @@
 //! `pisess summarize`: moves to another entry, summarizing the branch that is left.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{BranchEnd, MoveArgs, PlannedMove, navigate_to};
+use crate::cli::navigation::{BranchEnd, MoveArgs, PlannedMove, is_move_reported, navigate_to};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible_lines};
+use crate::cli::rows::entry::report_destination;
 use crate::cli::summary_source::start_compiling_rules;
 use crate::load::LoadOptions;
 use crate::ops::navigate::navigate;
@@ -47,7 +48,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Its text is printed, so that you can edit and send it again.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
-/// After a move, the id of the new entry is printed.
+/// After a move, the id of the new entry is printed, and stderr reports where the session continues.
 #[derive(Debug, clap::Args)]
 #[command(alias = "summarise")]
 pub struct Args {
@@ -76,7 +77,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         message_spans: true,
         ..LoadOptions::default()
     };
-    let open = OpenSession::open_to_append(&args.session, load, ui)?;
+    let mut open = OpenSession::open_to_append(&args.session, load, ui)?;
     let from = open.resolve_parent(&args.from)?;
     let branch_end = if open.resolve_reference(&args.from)?.is_current {
         BranchEnd::Leaf
@@ -93,7 +94,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         args.refuse_options_of_moves()?;
         return print_summary(step, ui);
     }
-    step.move_with_summary(branch_end, ui)
+    let new_leaf = step.navigation.new_leaf;
+    let exit = step.move_with_summary(branch_end, ui)?;
+    if exit == Exit::Done && is_move_reported(&args.options, &open) {
+        report_destination(&mut open, new_leaf, ui);
+    }
+    Ok(exit)
 }
 
 impl Args {

@@ -590,3 +590,14 @@ fn summarizer_run_keeps_entries_appended_meanwhile() {
     ));
     assert_snapshot!(s.lines_from("two-branches.jsonl", 10), @r#"{"type":"compaction","id":"226b1b5c","parentId":"aaaa0001","timestamp":"2026-05-04T12:00:00.000Z","summary":"s","firstKeptEntryId":"1a2b3c06","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}"#);
 }
+
+/// The report names the entry from which the conversation continues. Without REF, nothing moves.
+#[test]
+fn reports_where_the_conversation_continues() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    assert_eq!(s.unchanged("summarize ./two-branches.jsonl").stderr, "");
+    assert_snapshot!(s.pisess("summarize ./two-branches.jsonl 1a2b3c02").done(), @"
+    226b1b5c
+    2> pisess: now at 1a2b3c02  assistant: Tissue paper is light, washi is strong.
+    ");
+}
