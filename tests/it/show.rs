@@ -9,7 +9,7 @@ fn entries_in_full() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.unchanged("show ./tour.jsonl"), @r#"
     2f5dc03e  assistant · 2026-03-14 09:43
-      claude-sonnet-4-5 · 1.5k in, 61 out · <$0.01 · line 32 · parent 86e2a1fb
+      claude-sonnet-4-5 · 1.5k in, 61 out · $0.0054 · line 32 · parent 86e2a1fb
         "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
     "#);
     assert_snapshot!(s.unchanged("show ./tour.jsonl :2 c25f81e7 label:green^{toolResult} 7a13f8c2 dc705e93"), @r#"
@@ -19,7 +19,7 @@ fn entries_in_full() {
       modelId: claude-sonnet-4-5
 
     c25f81e7  assistant · 2026-03-14 09:27
-      claude-sonnet-4-5 · 2.1k in, 96 out · <$0.01 · line 5 · parent 0d9a6c31
+      claude-sonnet-4-5 · 2.1k in, 96 out · $0.0079 · line 5 · parent 0d9a6c31
       thinking
         Looks like a midnight problem.
 
@@ -35,7 +35,7 @@ fn entries_in_full() {
         test result: ok. 14 passed; 0 failed
 
     7a13f8c2  assistant · 2026-03-14 09:32
-      claude-sonnet-4-5 · 3.9k in (3.6k cached), 150 out · <$0.01 · line 27 · parent b5d60e41
+      claude-sonnet-4-5 · 3.9k in (3.6k cached), 150 out · $0.0030 · line 27 · parent b5d60e41
       calls write
         path: /home/u/code/ferry/tests/midnight.rs
         content
@@ -83,7 +83,7 @@ fn all_fields_of_an_entry() {
       isError: false
 
     7a13f8c2  assistant · 2026-03-14 09:32
-      claude-sonnet-4-5 · 3.9k in (3.6k cached), 150 out · <$0.01 · line 27 · parent b5d60e41
+      claude-sonnet-4-5 · 3.9k in (3.6k cached), 150 out · $0.0030 · line 27 · parent b5d60e41
       calls write
         path: /home/u/code/ferry/tests/midnight.rs
         content

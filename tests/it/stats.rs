@@ -985,7 +985,7 @@ fn all_commands_estimate_the_same_cost() {
     assert_eq!(entry["pricesOf"], stats["pricesOf"]);
 
     let shown = without_date(&s.run("show ./new.jsonl").to_string());
-    assert!(shown.contains("~<$0.01, prices of DATE"), "{shown}");
+    assert!(shown.contains("~$0.0055, prices of DATE"), "{shown}");
     let trajectory: Value =
         serde_json::from_str(&s.run("export --as atif ./new.jsonl -o -").to_string()).unwrap();
     let metrics = &trajectory["final_metrics"];

@@ -58,6 +58,21 @@ pub fn format_dated_cost(cost: f64, is_estimated: bool) -> String {
     }
 }
 
+/// Formats the cost of one request as [`format_dated_cost`] does, but with four decimal places if
+/// it is less than ten cents, as most are: `$0.0083`.
+pub fn format_request_cost(cost: f64, is_estimated: bool) -> String {
+    let is_small = cost > 0.0 && cost < 0.1;
+    if !is_small {
+        return format_dated_cost(cost, is_estimated);
+    }
+    let dollars = format_small_dollars(cost);
+    if is_estimated {
+        format!("~{dollars}, prices of {}", built_in_prices_date())
+    } else {
+        dollars
+    }
+}
+
 /// Formats a price with four decimal places, so that small prices can be compared: `$0.0594`.
 pub fn format_small_dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.0001 {

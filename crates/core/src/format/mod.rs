@@ -12,7 +12,8 @@ mod visible;
 pub use age::{AGE_UNITS, format_age};
 pub use amounts::{
     ID_SUFFIX_LEN, format_bytes, format_cost, format_count, format_dated_cost, format_dollars,
-    format_estimate, format_small_dollars, format_tokens, group_digits, id_suffix,
+    format_estimate, format_request_cost, format_small_dollars, format_tokens, group_digits,
+    id_suffix,
 };
 pub use clip::{clip, count_fitting, count_utf16, display_width, fitting_len, is_narrower};
 pub use marks::{is_block_mark, strip_emphasis};

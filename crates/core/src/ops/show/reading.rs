@@ -6,7 +6,7 @@ use crate::agents::readable::{
     CallDescription, Folders, describe_call, describe_execution, execution_tool,
 };
 use crate::format::changes::{DiffSign, classify_diff_line, push_comparison};
-use crate::format::{format_dated_cost, format_tokens};
+use crate::format::{format_request_cost, format_tokens};
 use crate::session::content::find_members;
 use crate::session::entry::{Kind, Role};
 use crate::session::file_calls::{
@@ -318,7 +318,8 @@ impl ShownEntry {
         tokens += &format!(", {} out", format_tokens(usage.output));
         self.facts.push(tokens);
         if let Some(cost) = usage.cost {
-            self.facts.push(format_dated_cost(cost, usage.is_estimated));
+            self.facts
+                .push(format_request_cost(cost, usage.is_estimated));
         }
     }
 
