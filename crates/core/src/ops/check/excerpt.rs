@@ -1,5 +1,6 @@
 //! Quotes the readable text of a damaged line, for people.
 
+use crate::format::format_count;
 use crate::redact::SecretSearch;
 use memchr::memmem;
 use pisess_json::text::Text;
@@ -32,7 +33,8 @@ static SECRET_RULES: LazyLock<SecretSearch> = LazyLock::new(SecretSearch::defaul
 
 /// Returns the beginning of what can be read of a broken line: the text of its message with the
 /// role, as in `user: And the tide`, as far as it was written. Of an entry that ends before its
-/// text, there is nothing to read. Any other line is quoted from its beginning.
+/// text, there is nothing to read. Any other line is quoted from its beginning; of NUL bytes alone,
+/// their number is returned.
 ///
 /// People paste findings into issues. So a text in which the rules of `redact` find a secret is not
 /// quoted, nor is the last word of a text that was cut off: it may be the first half of a secret.
@@ -44,6 +46,13 @@ pub(super) fn excerpt_of_line(line: &[u8]) -> String {
     let Some(text) = found else {
         if line.starts_with(b"{\"") {
             return String::new();
+        }
+        let content = line.trim_ascii();
+        if !content.is_empty() && content.iter().all(|&byte| byte == 0) {
+            return format!(
+                "{}, nothing else",
+                format_count(content.len(), "NUL byte", "NUL bytes")
+            );
         }
         let start = &line[..line.len().min(MAX_READ_BYTES)];
         let mut text = String::from_utf8_lossy(start).into_owned();
@@ -135,6 +144,7 @@ mod tests {
                 "client_loop: send disconnect",
             ),
             (r#"{"type":"message","id":"a0000004"#, ""),
+            ("\0\0\0\n", "3 NUL bytes, nothing else"),
             (
                 r#"{"type":"message","message":{"role":"user","content":"the key DB_PASSWORD=kX8vQ2mWz7LrT4 is"#,
                 "user: (not quoted, because it has a secret)",
