@@ -32,28 +32,15 @@ pub(super) struct Ends<'s> {
 }
 
 impl<'s> Ends<'s> {
-    /// Prepares for adding the entries of a session: there are no ends yet. Finds the owner of each
-    /// tool result (the entry that it is a part of) now, because a result may be added before the
-    /// results above it.
-    ///
-    /// `links` has the repaired parents of all entries except orphans.
+    /// Returns the state before any entry is added: there are no ends. `links` has the repaired
+    /// parents of all entries except orphans.
     pub fn new(session: &'s Session, links: &LinkRepair) -> Ends<'s> {
-        let parent_of = |ix| links.repaired_parent(session, ix);
-        // Each entry is its own owner, except tool results that have a parent.
-        let mut owner_links: Vec<EntryIx> = session.entry_indexes().collect();
-        // A parent comes before its children in this order, so its owner is known.
-        for ix in Tree::from_parents(&session.entries, parent_of).walk_oldest_first() {
-            if session.is_message(ix, Role::ToolResult)
-                && let Some(parent) = parent_of(ix)
-            {
-                owner_links[ix.index()] = owner_links[parent.index()];
-            }
-        }
         Ends {
             session,
             ends: HashSet::default(),
             has_child: vec![false; session.entries.len()],
-            owner_links,
+            // Found now, because a result may come before the results above it in the file.
+            owner_links: find_owners(session, links),
         }
     }
 
@@ -73,49 +60,79 @@ impl<'s> Ends<'s> {
         }
     }
 
-    /// Whether the conversation has only one end so far (an entry without a child), and `ix`, an
-    /// added entry, is that end. A tool result is if its owner, the entry that it is a part of, is.
+    /// Returns the entry before `ix` in the file, if the conversation ends there and nowhere else:
+    /// it is the only added entry without a child. A tool result counts as the entry that it is a
+    /// part of.
     ///
-    /// `links` has the repaired parents so far.
-    pub fn is_only_end(&self, ix: EntryIx, links: &LinkRepair) -> bool {
-        let owner = self.find_owner(ix);
-        if self.ends.len() != 1 || self.has_child[owner.index()] {
-            return false;
+    /// All entries before `ix` must have been added. `links` has the repaired parents so far.
+    pub fn only_end_before(&self, ix: EntryIx, links: &LinkRepair) -> Option<EntryIx> {
+        let before = ix.previous()?;
+        let owner = self.find_owner(before);
+        let has_one_end = self.ends.len() == 1;
+        let is_continued = self.has_child[owner.index()];
+        if has_one_end && !is_continued && self.is_below_end(owner, links) {
+            Some(before)
+        } else {
+            None
         }
+    }
 
-        // Usually, the owner itself is the end. But the owner of a tool result may come later in
-        // the file, and is then no end yet. Being a descendant of the end is enough for it.
-        let mut above = Some(owner);
-        while let Some(entry) = above {
-            let part_of = self.find_owner(entry);
-            if self.ends.contains(&part_of) {
+    /// Whether `owner`, which is not a part of another entry, is an end or a descendant of one.
+    ///
+    /// Usually, it is an end. But the owner of an added tool result may come later in the file. It
+    /// is no end until it is added, and then takes the place of the end above it.
+    fn is_below_end(&self, owner: EntryIx, links: &LinkRepair) -> bool {
+        let mut current = owner;
+        loop {
+            if self.ends.contains(&current) {
                 return true;
             }
-            above = links.repaired_parent(self.session, part_of);
+            let Some(parent) = links.repaired_parent(self.session, current) else {
+                return false;
+            };
+            current = self.find_owner(parent);
         }
-        false
     }
 
     /// Adds the next entry in file order, and updates the ends (the entries without a child).
     /// `parent` is its parent after the repair, which may come later in the file.
     pub fn add_entry(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
-        let parent_owner = parent.map(|parent| self.find_owner(parent));
-        // A tool result is neither an end nor a child, but a part of its owner.
-        if self.session.is_message(ix, Role::ToolResult)
-            && let Some(owner) = parent_owner
-        {
-            self.owner_links[ix.index()] = owner;
+        let Some(parent) = parent else {
+            self.add_end(ix);
+            return;
+        };
+
+        let parent_owner = self.find_owner(parent);
+        if self.session.is_message(ix, Role::ToolResult) {
+            // Neither an end nor a child, but a part of the same entry as its parent.
+            self.owner_links[ix.index()] = parent_owner;
             return;
         }
+        self.add_end(ix);
+        self.has_child[parent_owner.index()] = true;
+        self.ends.remove(&parent_owner);
+    }
 
-        // The entry is an end until a child is added, unless its child came before it in the file.
+    /// Adds an entry as an end, unless its child came before it in the file.
+    fn add_end(&mut self, ix: EntryIx) {
         if !self.has_child[ix.index()] {
             self.ends.insert(ix);
         }
-        // Its parent, or the owner of that, now has a child.
-        if let Some(owner) = parent_owner {
-            self.has_child[owner.index()] = true;
-            self.ends.remove(&owner);
+    }
+}
+
+/// Returns, for each entry, the entry that it is a part of: for a tool result, its nearest ancestor
+/// that is not a tool result, or else the uppermost result; for any other entry, the entry itself.
+fn find_owners(session: &Session, links: &LinkRepair) -> Vec<EntryIx> {
+    let parent_of = |ix| links.repaired_parent(session, ix);
+    let mut owners: Vec<EntryIx> = session.entry_indexes().collect();
+    // A parent comes before its children in this order, so its owner is known.
+    for ix in Tree::from_parents(&session.entries, parent_of).walk_oldest_first() {
+        if session.is_message(ix, Role::ToolResult)
+            && let Some(parent) = parent_of(ix)
+        {
+            owners[ix.index()] = owners[parent.index()];
         }
     }
+    owners
 }

@@ -354,43 +354,47 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Reports entries whose parent is missing, and attaches each for which one parent is certain:
+    /// Reports the orphans, which are entries whose parent is missing, and gives each a parent if
+    /// one is certain. The candidates are:
     ///
-    /// - the parent that an earlier orphan with the same missing parent got, because the two are
-    ///   siblings,
-    /// - else the entry before it in the file, if that is the only end of the conversation so far.
+    /// 1. the new parent of an earlier orphan whose missing parent has the same id: the two were
+    ///    siblings;
+    /// 2. the entry before the orphan in the file, if that is the only entry without a child so
+    ///    far.
     ///
     /// An orphan stays a root if neither exists, or if both would close a cycle.
     ///
-    /// Must be called when all other entries have their repaired parents, with which the ends are
-    /// counted. Otherwise, a second repair might find other ends, and attach more orphans.
+    /// Must be called when all other entries have their repaired parents. Otherwise, an entry would
+    /// count as one without a child that is none after the repair, and a second repair would attach
+    /// more orphans.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
-        // The ends among the entries before `ix`, the entry of the loop below.
-        let mut ends = Ends::new(session, &self.links);
-        let mut new_parents_by_missing_id: HashMap<Text, EntryIx> = HashMap::default();
-
+        let mut parent_by_missing_id: HashMap<Text, EntryIx> = HashMap::default();
+        let mut ends_so_far = Ends::new(session, &self.links);
         for ix in session.entry_indexes() {
             if let Some(orphan) = orphans.remove(&ix) {
-                let parent_of_sibling = new_parents_by_missing_id.get(&orphan.missing_id).copied();
-                let end_before = ix
-                    .previous()
-                    .filter(|&before| ends.is_only_end(before, &self.links));
-                // The sibling's parent is tried first, because the end may be the sibling itself.
-                let candidates = [parent_of_sibling, end_before].into_iter().flatten();
-                let finding = match self.attach_to_first(ix, candidates) {
-                    Some(parent) => {
-                        new_parents_by_missing_id.insert(orphan.missing_id, parent);
-                        let fix = self.describe_parent(Position::Entry(parent));
-                        orphan.finding.with_fix(fix)
-                    }
-                    None => orphan.finding,
-                };
-                self.findings.push(finding);
+                let parent_of_sibling = parent_by_missing_id.get(&orphan.missing_id).copied();
+                let only_end = ends_so_far.only_end_before(ix, &self.links);
+
+                // The sibling may itself be the only end, so its parent is tried first.
+                let new_parent = self.attach_to_first(ix, [parent_of_sibling, only_end]);
+                self.report_orphan(orphan.finding, new_parent);
+                if let Some(parent) = new_parent {
+                    parent_by_missing_id.insert(orphan.missing_id, parent);
+                }
             }
-            // Added after its parent was chosen, because `add_entry` expects the final parent.
-            ends.add_entry(ix, self.links.repaired_parent(session, ix));
+            // Last, because only now the parent of an orphan is final.
+            ends_so_far.add_entry(ix, self.links.repaired_parent(session, ix));
         }
+    }
+
+    /// Reports an entry whose parent is missing. The fix is its new parent, if it has got one.
+    fn report_orphan(&mut self, finding: Finding, new_parent: Option<EntryIx>) {
+        let finding = match new_parent {
+            Some(parent) => finding.with_fix(self.describe_parent(Position::Entry(parent))),
+            None => finding,
+        };
+        self.findings.push(finding);
     }
 
     /// Reports an entry of a cycle. Loading has cut the cycle by taking the parent away from one of
@@ -534,13 +538,13 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Makes the root `ix` a child of the first candidate that would not close a cycle, and returns
-    /// that candidate. Returns `None` if there is none.
+    /// that candidate. Returns `None`, and changes nothing, if there is none.
     fn attach_to_first(
         &mut self,
         ix: EntryIx,
-        candidates: impl Iterator<Item = EntryIx>,
+        candidates: [Option<EntryIx>; 2],
     ) -> Option<EntryIx> {
-        for parent in candidates {
+        for parent in candidates.into_iter().flatten() {
             let is_attached = self.try_attach(ix, Position::Entry(parent));
             if is_attached {
                 return Some(parent);

@@ -238,16 +238,11 @@ struct Gap<'s> {
     is_certain: bool,
 }
 
-/// Returns the gaps in front of separated results. Gaps nearer to a root come first.
+/// Returns the gaps: the messages between tool calls and their late results. A result is late if
+/// its call is above it, but does not directly precede it. Gaps nearer to a root come first.
 ///
-/// A separated result belongs to no gap if its call is not above it, or if another result directly
-/// follows the call on the path to it. Results of the same calling message that are below the same
-/// first message share a gap, except that results whose call has several are in a gap of their own:
-///
-/// ```text
-///   calls a, b ── message ── result a ── reply ── result b
-///                 └ the first message of the gap of both results
-/// ```
+/// A late result of a call that another result answers above it is in no gap: the agents send only
+/// the first.
 fn find_gaps<'s>(
     session: &'s Session,
     messages: &MessageTree,
@@ -256,46 +251,40 @@ fn find_gaps<'s>(
     let parents = &messages.parents;
     let ancestry = Ancestry::from_parents(&session.entries, |ix| parents[ix.index()]);
     let late_results = find_late_results(session, separated, &ancestry);
+    let direct_results = find_direct_results(session, messages, &late_results);
     let mut late_counts: HashMap<Call, usize> = HashMap::default();
     for late in &late_results {
         *late_counts.entry(late.call).or_default() += 1;
     }
-    let direct_results = find_direct_results(session, messages, &late_results);
 
-    let mut gaps: Vec<Gap> = Vec::new();
-    // The last gap of each group, by its index in `gaps`.
-    let mut last_gaps: HashMap<GapGroup, usize> = HashMap::default();
-    for LateResult { call, result } in late_results {
-        let is_answered_above = direct_results.get(&call).is_some_and(|direct| {
-            let mut direct = direct.iter();
-            direct.any(|&earlier| ancestry.is_ancestor_or_self(earlier, result))
-        });
+    let mut gaps = GapList::default();
+    for late in &late_results {
+        let is_answered_above = match direct_results.get(&late.call) {
+            Some(direct) => contains_ancestor(direct, late.result, &ancestry),
+            None => false,
+        };
         if is_answered_above {
             continue;
         }
-
-        let group = GapGroup {
-            caller: call.message,
-            is_certain: late_counts[&call] == 1,
-        };
-        // Late results are in drawing order, which visits one branch after the other. So only the
-        // last gap of the group can be above this result.
-        if let Some(&index) = last_gaps.get(&group)
-            && ancestry.is_ancestor_or_self(gaps[index].first_message, result)
-        {
-            gaps[index].results.push(result);
-            continue;
-        }
-
-        last_gaps.insert(group, gaps.len());
-        gaps.push(Gap {
-            first_message: find_first_message(call.message, result, messages),
-            results: vec![result],
-            call_id: call.id,
-            is_certain: group.is_certain,
-        });
+        let is_certain = late_counts[&late.call] == 1;
+        gaps.add_result(late, is_certain, messages, &ancestry);
     }
-    gaps
+    gaps.gaps
+}
+
+/// Whether one of `entries` is above `ix`, or `ix` itself.
+fn contains_ancestor(entries: &[EntryIx], ix: EntryIx, ancestry: &Ancestry) -> bool {
+    entries
+        .iter()
+        .any(|&entry| ancestry.is_ancestor_or_self(entry, ix))
+}
+
+/// The gaps between calls and late results, while the results are added in drawing order.
+#[derive(Default)]
+struct GapList<'s> {
+    gaps: Vec<Gap<'s>>,
+    /// The last gap of each group, by its index in `gaps`.
+    last_gaps: HashMap<GapGroup, usize>,
 }
 
 /// The gaps below a message with calls that are certain, or those that are not. There is one for
@@ -306,6 +295,48 @@ struct GapGroup {
     caller: EntryIx,
     /// See [`Gap::is_certain`].
     is_certain: bool,
+}
+
+impl<'s> GapList<'s> {
+    /// Adds a late result to the gap of an earlier one, or else to a new gap. Two results share a
+    /// gap if the same message makes their calls, and the same message comes first after it:
+    ///
+    /// ```text
+    ///   calls a, b ── message ── result a ── reply ── result b
+    ///                 └ the first message of the gap of both results
+    /// ```
+    ///
+    /// A result that is not the only late one of its call (`is_certain` is false) never shares the
+    /// gap of one that is.
+    fn add_result(
+        &mut self,
+        late: &LateResult<'s>,
+        is_certain: bool,
+        messages: &MessageTree,
+        ancestry: &Ancestry,
+    ) {
+        let group = GapGroup {
+            caller: late.call.message,
+            is_certain,
+        };
+        // Drawing order visits one branch after the other. So of the gaps of the group, only the
+        // last can be above this result.
+        if let Some(&index) = self.last_gaps.get(&group) {
+            let last_gap = &mut self.gaps[index];
+            if ancestry.is_ancestor_or_self(last_gap.first_message, late.result) {
+                last_gap.results.push(late.result);
+                return;
+            }
+        }
+
+        self.last_gaps.insert(group, self.gaps.len());
+        self.gaps.push(Gap {
+            first_message: find_first_message(late.call.message, late.result, messages),
+            results: vec![late.result],
+            call_id: late.call.id,
+            is_certain,
+        });
+    }
 }
 
 /// A separated result that has its call above it.
