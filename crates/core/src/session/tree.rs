@@ -369,6 +369,29 @@ impl VisibleTree {
     fn parent(&self, node: usize) -> usize {
         self.parents[node - 1] as usize
     }
+
+    /// Returns, for each node, the number of nodes in its subtree, itself included.
+    fn subtree_sizes(&self) -> Vec<u32> {
+        let mut sizes = vec![1_u32; self.node_count()];
+        // Backwards, so that the size of each subtree is complete before its parent adds it.
+        for node in self.nodes().rev() {
+            sizes[self.parent(node)] += sizes[node];
+        }
+        sizes
+    }
+
+    /// Returns, for each node, its newest descendant: the one that is the last in the file. `None`
+    /// for a node without children.
+    fn newest_descendants(&self) -> Vec<Option<EntryIx>> {
+        let mut newest = vec![None; self.node_count()];
+        // Backwards, so that the descendants of each node are known before its parent adds them.
+        for node in self.nodes().rev() {
+            let newest_in_subtree = newest[node].max(Some(self.entry(node)));
+            let parent = self.parent(node);
+            newest[parent] = newest[parent].max(newest_in_subtree);
+        }
+        newest
+    }
 }
 
 /// Lays out visible entries as pi does. The nodes are in drawing order: the branch with the leaf is
@@ -420,88 +443,120 @@ fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
 /// Lays out visible entries around the trunk, which is the path to the leaf. In the tree, siblings
 /// are ordered by time.
 ///
-/// At most one child of each node continues it (see [`find_continuations`]): that child is drawn
+/// At most one child of each node continues it (see [`find_continuing_nodes`]): that child is drawn
 /// last, at the level of its parent. All other children are drawn before it, oldest first, one
-/// level deeper and with a connector. The root that continues the top is at the left.
+/// level deeper and with a connector:
+///
+/// ```text
+/// a
+/// ├─ c    the branch that was left
+/// │  d    continues c
+/// b       continues a
+/// ```
 fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
-    let continuations = find_continuations(tree, is_active);
+    let continues_parent = find_continuing_nodes(tree, is_active);
+    let subtree_sizes = tree.subtree_sizes();
 
-    // Backwards, so that the size of each subtree is complete before its parent adds it.
-    let mut subtree_sizes = vec![1_u32; tree.node_count()];
-    for node in tree.nodes().rev() {
-        subtree_sizes[tree.parent(node)] += subtree_sizes[node];
-    }
-
-    // A subtree is drawn in rows that follow each other: first the node itself, then the subtrees
-    // of its children. So the row of a node follows from the row of its parent and the sizes of the
-    // subtrees before it. The row of the top is row 0, which is not drawn in the end.
-    let mut row_of_node = vec![0_u32; tree.node_count()];
-    // For each node, the row of its next child that does not continue it.
-    let mut next_child_row = vec![1_u32; tree.node_count()];
-    let mut rows = vec![TreeRow::new(EntryIx::new(0)); tree.node_count()];
+    let row_count = tree.entries.len();
+    let mut rows = vec![TreeRow::new(EntryIx::new(0)); row_count];
+    let mut blocks = vec![RowBlock::default(); tree.node_count()];
+    // The top is not drawn, so all rows are for the roots.
+    blocks[TOP].end_row = row_count as u32;
+    // Parents precede their children, so the block of each parent is known.
     for node in tree.nodes() {
-        let parent = tree.parent(node);
-        let parent_level = rows[row_of_node[parent] as usize].level;
-        let parent_subtree_end = row_of_node[parent] + subtree_sizes[parent];
-
+        let parent_block = &mut blocks[tree.parent(node)];
         let mut row = TreeRow::new(tree.entry(node));
-        let row_number;
-        if continuations[parent] as usize == node {
-            row_number = parent_subtree_end - subtree_sizes[node];
-            row.level = parent_level;
+        let mut block;
+        if continues_parent[node] {
+            block = parent_block.last_rows(subtree_sizes[node]);
             row.is_last = true;
         } else {
-            row_number = next_child_row[parent];
-            next_child_row[parent] += subtree_sizes[node];
-            row.level = parent_level + 1;
+            block = parent_block.take_next_rows(subtree_sizes[node]);
             row.has_connector = true;
-            // If a child continues the parent, its rows are still to come.
-            row.is_last = next_child_row[parent] == parent_subtree_end;
+            // Not if a child continues the parent: the last rows are reserved for it.
+            row.is_last = block.end_row == parent_block.end_row;
         }
-        row.depth = row.level;
-        rows[row_number as usize] = row;
-        row_of_node[node] = row_number;
-        next_child_row[node] = row_number + 1;
+        row.level = block.level;
+        row.depth = block.level;
+
+        rows[block.take_own_row()] = row;
+        blocks[node] = block;
     }
-    rows.remove(TOP);
     rows
 }
 
-/// Returns, for each node of a tree, the child that continues it at the same level; [`TOP`], which
-/// is no child, if none does. The trunk is the path to the leaf.
+/// The rows in which a node and its descendants are drawn, which follow each other. The first is
+/// the row of the node, and its children divide the others among them.
+#[derive(Clone, Copy, Default)]
+struct RowBlock {
+    /// The level at which the node is drawn.
+    level: u32,
+    /// The first row that is not taken yet.
+    next_row: u32,
+    /// The row after the last one.
+    end_row: u32,
+}
+
+impl RowBlock {
+    /// Takes the first row, for the node itself, and returns its number.
+    fn take_own_row(&mut self) -> usize {
+        let row = self.next_row;
+        self.next_row += 1;
+        row as usize
+    }
+
+    /// Takes the next `count` rows, for a child that is drawn one level deeper.
+    fn take_next_rows(&mut self, count: u32) -> RowBlock {
+        let first_row = self.next_row;
+        self.next_row += count;
+        RowBlock {
+            level: self.level + 1,
+            next_row: first_row,
+            end_row: self.next_row,
+        }
+    }
+
+    /// Returns the last `count` rows, for the one child that continues the node at its level. The
+    /// other children never take these rows, because all subtrees together fill the block.
+    fn last_rows(&self, count: u32) -> RowBlock {
+        RowBlock {
+            level: self.level,
+            next_row: self.end_row - count,
+            end_row: self.end_row,
+        }
+    }
+}
+
+/// Returns, for each node of a tree, whether it continues its parent: it is drawn after its
+/// siblings, at the level of the parent. At most one child of each node does. The trunk is the path
+/// to the leaf.
 ///
 /// - A node on the trunk is continued by its child on the trunk, and the last of the trunk by none.
 /// - Any other node is continued by the child whose subtree contains the newest entry (the last one
 ///   of the file), because the conversation left the branch there.
 /// - The top is on the trunk, unless no visible entry is.
-fn find_continuations(tree: &VisibleTree, is_active: &[bool]) -> Vec<u32> {
+fn find_continuing_nodes(tree: &VisibleTree, is_active: &[bool]) -> Vec<bool> {
     let has_trunk = tree.entries.iter().any(|ix| is_active[ix.index()]);
-    let mut continuations = vec![TOP as u32; tree.node_count()];
-    // For each node, the newest entry below it, of the children that were visited so far.
-    let mut newest_below: Vec<Option<EntryIx>> = vec![None; tree.node_count()];
-    // Backwards, so that the newest entry below each node is known before the node is compared with
-    // its siblings.
-    for node in tree.nodes().rev() {
-        let entry = tree.entry(node);
-        let newest_in_subtree = newest_below[node].max(Some(entry));
-
-        let parent = tree.parent(node);
-        let is_parent_on_trunk = if parent == TOP {
+    let is_on_trunk = |node: usize| {
+        if node == TOP {
             has_trunk
         } else {
-            is_active[tree.entry(parent).index()]
-        };
-        let continues_parent = if is_parent_on_trunk {
-            is_active[entry.index()]
-        } else {
-            newest_in_subtree > newest_below[parent]
-        };
-        if continues_parent {
-            continuations[parent] = node as u32;
+            is_active[tree.entry(node).index()]
         }
-        newest_below[parent] = newest_below[parent].max(newest_in_subtree);
+    };
+
+    let newest_descendants = tree.newest_descendants();
+    let mut continues_parent = vec![false; tree.node_count()];
+    for node in tree.nodes() {
+        let parent = tree.parent(node);
+        continues_parent[node] = if is_on_trunk(parent) {
+            is_on_trunk(node)
+        } else {
+            let newest_in_subtree = newest_descendants[node].max(Some(tree.entry(node)));
+            newest_in_subtree == newest_descendants[parent]
+        };
     }
-    continuations
+    continues_parent
 }
 
 #[cfg(test)]
