@@ -127,27 +127,14 @@ impl Prefilter {
         self.find_literal(string, 0).is_some() || self.find_escape(string, 0).is_some()
     }
 
-    /// Returns a function that finds where in `bytes` a match is possible: the first such position
-    /// at or after its argument. Its arguments must not decrease from call to call.
-    pub fn candidate_positions<'a>(
-        &'a self,
-        bytes: &'a [u8],
-    ) -> impl FnMut(usize) -> Option<usize> + 'a {
-        // The first literal and the first escape at or after the last argument. Each is searched
-        // for again only when an argument has passed it, so each search goes through `bytes` once.
-        let mut next_literal = self.find_literal(bytes, 0);
-        let mut next_escape = self.find_escape(bytes, 0);
-        move |from| {
-            if next_literal.is_some_and(|literal| literal < from) {
-                next_literal = self.find_literal(bytes, from);
-            }
-            if next_escape.is_some_and(|escape| escape < from) {
-                next_escape = self.find_escape(bytes, from);
-            }
-            match (next_literal, next_escape) {
-                (Some(literal), Some(escape)) => Some(literal.min(escape)),
-                (literal, escape) => literal.or(escape),
-            }
+    /// Finds the positions in `bytes` at which a match is possible, from the first to the last.
+    pub fn candidates<'a>(&'a self, bytes: &'a [u8]) -> Candidates<'a> {
+        Candidates {
+            prefilter: self,
+            bytes,
+            searched_from: 0,
+            next_literal: self.find_literal(bytes, 0),
+            next_escape: self.find_escape(bytes, 0),
         }
     }
 
@@ -184,6 +171,40 @@ impl Prefilter {
             }
         }
         None
+    }
+}
+
+/// The positions in some bytes at which a match is possible: those of the literals of a prefilter,
+/// and of escapes that may spell them. They are found one by one, and each search goes through the
+/// bytes once.
+pub struct Candidates<'a> {
+    prefilter: &'a Prefilter,
+    bytes: &'a [u8],
+    /// The position from which the next literal and the next escape were searched for.
+    searched_from: usize,
+    /// The first literal at or after `searched_from`; `None` if there is none up to the end.
+    next_literal: Option<usize>,
+    /// The first escape at or after `searched_from`; `None` if there is none up to the end.
+    next_escape: Option<usize>,
+}
+
+impl Candidates<'_> {
+    /// Returns the first position at or after `from` at which a match is possible. `from` must not
+    /// decrease from call to call.
+    pub fn next_from(&mut self, from: usize) -> Option<usize> {
+        debug_assert!(self.searched_from <= from);
+        self.searched_from = from;
+        // A literal or an escape at or after `from` is still the first one.
+        if self.next_literal.is_some_and(|literal| literal < from) {
+            self.next_literal = self.prefilter.find_literal(self.bytes, from);
+        }
+        if self.next_escape.is_some_and(|escape| escape < from) {
+            self.next_escape = self.prefilter.find_escape(self.bytes, from);
+        }
+        match (self.next_literal, self.next_escape) {
+            (Some(literal), Some(escape)) => Some(literal.min(escape)),
+            (literal, escape) => literal.or(escape),
+        }
     }
 }
 
@@ -469,13 +490,13 @@ mod tests {
             .unwrap_or_else(|| panic!("{source} has no prefilter"));
         for line in may {
             assert!(
-                prefilter.candidate_positions(line.as_bytes())(0).is_some(),
+                prefilter.candidates(line.as_bytes()).next_from(0).is_some(),
                 "{source} is kept from {line}"
             );
         }
         for line in cannot {
             assert!(
-                prefilter.candidate_positions(line.as_bytes())(0).is_none(),
+                prefilter.candidates(line.as_bytes()).next_from(0).is_none(),
                 "{source} finds {line}"
             );
         }
@@ -549,11 +570,9 @@ mod tests {
     fn signs_come_in_order() {
         for source in ["needle", "needle|other"] {
             let pattern = compiled(source, false);
-            let mut positions = pattern
-                .prefilter()
-                .unwrap()
-                .candidate_positions(br"a\u001bb needle \u006e needle");
-            let found = [0, 9, 10, 16, 17, 23, 24].map(&mut positions);
+            let prefilter = pattern.prefilter().unwrap();
+            let mut candidates = prefilter.candidates(br"a\u001bb needle \u006e needle");
+            let found = [0, 9, 10, 16, 17, 23, 24].map(|from| candidates.next_from(from));
             assert_eq!(
                 found,
                 [

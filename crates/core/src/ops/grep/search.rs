@@ -8,6 +8,7 @@ use crate::load::{LoadError, is_small};
 use crate::session::Header;
 use crate::session::defect::DamagedLines;
 use crate::session::entry::LineNo;
+use crate::session::prefilter::Candidates;
 use crate::session::read::header::{self, Preamble};
 use crate::session::read::line_chunks::{LineChunk, chunk_ranges, count_newlines, read_chunks};
 use crate::session::read::record::{self, Block, Member, Record, scan_record_into};
@@ -261,17 +262,9 @@ impl<'s> FileSearch<'s> {
         range: SearchedRange,
         on_match: &mut MatchHandler,
     ) -> Result<(), Stopped> {
-        // The first range that needs line numbers also needs the number of lines before it, which
-        // were not counted until now.
-        let needs_numbers = range.line_count.is_some();
-        if needs_numbers && self.counted.end < range.bytes.start {
-            let read_result = self.counted.read_to(self.source, range.bytes.start);
-            read_result.map_err(|error| Stopped::Failed(error.into()))?;
-        }
-
-        // If no range has needed a number yet, this is too small. Then the numbers below are too
-        // small as well, but they are not used.
-        let lines_before = self.counted.line_count;
+        let lines_before = self
+            .count_lines_before(&range)
+            .map_err(|error| Stopped::Failed(error.into()))?;
         if let Some(unread) = range.unread {
             self.add_unread(DamagedLines {
                 count: unread.count,
@@ -283,14 +276,17 @@ impl<'s> FileSearch<'s> {
             if self.query.needs_lines() {
                 found.line.0 += lines_before;
             }
-            let flow = on_match(found).map_err(Stopped::Failed)?;
-            if flow.is_break() {
-                return Err(Stopped::Enough);
+            match on_match(found) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => return Err(Stopped::Enough),
+                Err(error) => return Err(Stopped::Failed(error)),
             }
         }
 
+        // In a range within one long line, no line begins. Such a range adds nothing.
+        let has_lines = !range.bytes.is_empty();
         if let Some(line_count) = range.line_count
-            && !range.bytes.is_empty()
+            && has_lines
         {
             self.counted = CountedLines {
                 line_count: lines_before + line_count,
@@ -298,6 +294,19 @@ impl<'s> FileSearch<'s> {
             };
         }
         Ok(())
+    }
+
+    /// Returns the number of lines before a range. If lines before the first range that needs line
+    /// numbers are not counted yet, reads them for this.
+    ///
+    /// Before that range, the result is too small. The line numbers that are computed from it are
+    /// too small as well, but they are not used.
+    fn count_lines_before(&mut self, range: &SearchedRange) -> io::Result<u32> {
+        let needs_numbers = range.line_count.is_some();
+        if needs_numbers && self.counted.end < range.bytes.start {
+            self.counted.read_to(self.source, range.bytes.start)?;
+        }
+        Ok(self.counted.line_count)
     }
 
     /// Adds lines that may match but are not JSON. They come after the lines that were added
@@ -324,11 +333,11 @@ impl<'s> FileSearch<'s> {
         } else {
             self.query.pattern.prefilter()
         };
-        let mut next_position = prefilter.map(|prefilter| prefilter.candidate_positions(bytes));
+        let mut candidates = prefilter.map(|prefilter| prefilter.candidates(bytes));
 
         let mut state = ChunkState::default();
         let mut line_start = 0;
-        while let Some(start) = next_candidate_line(bytes, line_start, next_position.as_mut()) {
+        while let Some(start) = next_candidate_line(bytes, line_start, candidates.as_mut()) {
             let searched = self.search_line(ChunkLine { chunk, start }, &mut state)?;
             line_start = searched.end + 1;
             if let Some(found) = searched.found
@@ -497,15 +506,15 @@ fn count_lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
 /// Returns the offset of the first line that may match, beginning with the line at `line_start`.
 /// `None` if there is none in `bytes`.
 ///
-/// `next_position` returns the first position at or after an offset where a match is possible, as
-/// the prefilter finds it. It is `None` if there is no prefilter: then every line may match.
+/// `candidates` are the positions in `bytes` at which a match is possible. Without them, every line
+/// may match.
 fn next_candidate_line(
     bytes: &[u8],
     line_start: usize,
-    next_position: Option<&mut impl FnMut(usize) -> Option<usize>>,
+    candidates: Option<&mut Candidates>,
 ) -> Option<usize> {
-    let position = match next_position {
-        Some(next_position) => next_position(line_start)?,
+    let position = match candidates {
+        Some(candidates) => candidates.next_from(line_start)?,
         None => line_start,
     };
     if position >= bytes.len() {
