@@ -168,42 +168,58 @@ fn find_previous_compaction(
     if is_in_effect { Some(compaction) } else { None }
 }
 
-/// Finds the first entry that the previous compaction kept, which the next one may summarize.
-/// Returns its index on the path; `None` if the previous summary covers all of `above`, the path
-/// before that compaction.
+/// Returns the index of the first entry that the previous compaction kept, which the next one may
+/// summarize; `None` if its summary covers all of `above`, the path before that compaction.
 ///
-/// `line` is the line of the previous compaction, and `after_reset` the index of the entry after
-/// the last reset, which clears the context. There are three kinds of compactions:
-///
-/// - One with the history that OpenAI returned covers the entries up to
-///   `providerReplayThroughEntryId`, also those that it keeps. Entries after that, but before the
-///   reset, are cleared.
-/// - A native snapshot, which Anthropic wrote, covers the entries up to
-///   `providerReplayThroughEntryId`. Its `firstKeptEntryId` is empty.
-/// - Any other compaction covers the entries before `firstKeptEntryId`. If that entry is before the
-///   reset, nothing that it keeps is in effect.
+/// `line` is the line of the previous compaction. `after_reset` is the index of the entry after the
+/// last reset, with which the user clears the context.
 fn find_kept_start(
     line: Raw,
     above: &[EntryIx],
     after_reset: usize,
     session: &Session,
 ) -> Option<usize> {
-    let index_named_by = |key: &str| session.index_on_path(above, &line.get_text(key)?);
-    let after_replayed = index_named_by("providerReplayThroughEntryId").map(|last| last + 1);
-    if has_provider_history(line.get("preserveData").unwrap_or(Raw::NULL)) {
-        return after_replayed.map(|start| start.max(after_reset));
+    let index_of_member = |key: &str| session.index_on_path(above, &line.get_text(key)?);
+    match SummaryKind::of_compaction(line) {
+        // OpenAI's history covers even entries that the compaction names as kept.
+        SummaryKind::OpenAiHistory => {
+            let last_covered = index_of_member("providerReplayThroughEntryId")?;
+            Some(after_reset.max(last_covered + 1))
+        }
+        // The agent does not look for a reset here.
+        SummaryKind::AnthropicSnapshot => {
+            let last_covered = index_of_member("providerReplayThroughEntryId")?;
+            Some(last_covered + 1)
+        }
+        SummaryKind::Text => {
+            let first_kept = index_of_member("firstKeptEntryId")?;
+            let is_cleared = first_kept < after_reset;
+            if is_cleared { None } else { Some(first_kept) }
+        }
     }
+}
 
-    let is_snapshot = native::last_covered_id(line).is_some();
-    if is_snapshot {
-        return after_replayed;
-    }
+/// What represents the entries that a compaction has covered.
+enum SummaryKind {
+    /// The history that OpenAI returned for them, which is replayed to it.
+    OpenAiHistory,
+    /// A snapshot that Anthropic wrote of them.
+    AnthropicSnapshot,
+    /// A summary as text, which the agent has let a model write.
+    Text,
+}
 
-    let first_kept = index_named_by("firstKeptEntryId")?;
-    if first_kept >= after_reset {
-        Some(first_kept)
-    } else {
-        None
+impl SummaryKind {
+    /// Returns the kind of the compaction on a line. OpenAI's history has precedence.
+    fn of_compaction(line: Raw) -> SummaryKind {
+        let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
+        if has_provider_history(preserved) {
+            SummaryKind::OpenAiHistory
+        } else if native::last_covered_id(line).is_some() {
+            SummaryKind::AnthropicSnapshot
+        } else {
+            SummaryKind::Text
+        }
     }
 }
 
