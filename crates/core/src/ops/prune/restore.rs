@@ -71,7 +71,17 @@ struct RestoredLine<'a> {
     has_newline: bool,
 }
 
-impl RestoredLine<'_> {
+impl<'a> RestoredLine<'a> {
+    /// Returns the line of a removed entry, which is put back after `line_before`.
+    fn of_removed(record: &'a PrunedRecord, line_before: RestoredLine) -> RestoredLine<'a> {
+        RestoredLine {
+            session_number: line_before.session_number,
+            record: Some(record),
+            span: record.spans.payload,
+            has_newline: record.has_newline,
+        }
+    }
+
     /// Returns the file that contains the line.
     fn origin(&self) -> Origin {
         match self.record {
@@ -469,55 +479,50 @@ impl<'a> RestoredLines<'a> {
             });
         }
         if !waiting.is_empty() {
-            self.insert_entries(waiting, fates);
+            for index in self.insert_entries(waiting) {
+                fates[index] = Fate::Restored;
+            }
         }
         Ok(())
     }
 
-    /// Inserts the lines of removed entries behind their anchors, the lines before them that
-    /// stayed, and sets the fates of these entries. `waiting` has the entries of each anchor, in
-    /// file order. An entry whose anchor is missing is not inserted.
+    /// Inserts the lines of removed entries behind their anchors: the last lines before them that
+    /// stayed. `waiting` has the entries of each anchor, in file order. Entries whose anchor is
+    /// missing are not inserted.
+    ///
+    /// Returns the indexes of the records that were inserted.
     fn insert_entries(
         &mut self,
         mut waiting: HashMap<Anchor, Vec<WaitingEntry<'a>>>,
-        fates: &mut [Fate],
-    ) {
+    ) -> Vec<usize> {
+        let mut inserted = Vec::new();
         // A new list is built, because each insertion into a long list would move the rest of it.
-        let mut lines = Vec::with_capacity(self.lines.len() + fates.len());
+        let mut lines = Vec::with_capacity(self.lines.len());
         let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
         while let Some(line) = old_lines.next() {
             let anchor_index = lines.len();
             lines.push(line);
-            let Some(anchor) = self.find_anchor(line) else {
-                continue;
-            };
-            let Some(entries) = waiting.remove(&anchor) else {
-                continue;
-            };
+            let anchor = self.find_anchor(line);
+            let entries = anchor.and_then(|anchor| waiting.remove(&anchor));
 
-            for entry in entries {
-                // A prune removes only entries. Blank or malformed lines that were between the
-                // anchor and the entry are still in the file, and are copied first. None of them is
-                // an anchor.
+            for entry in entries.unwrap_or_default() {
+                // A prune removes only entries. So lines between the anchor and the entry that are
+                // none (blank or malformed lines) are still there, and come first.
                 let original_index = anchor_index + entry.distance as usize;
                 while lines.len() < original_index
-                    && let Some(between) =
+                    && let Some(line_between) =
                         old_lines.next_if(|&next| self.find_anchor(next).is_none())
                 {
-                    lines.push(between);
+                    lines.push(line_between);
                 }
 
                 let line_before = lines[lines.len() - 1];
-                lines.push(RestoredLine {
-                    session_number: line_before.session_number,
-                    record: Some(entry.record),
-                    span: entry.record.spans.payload,
-                    has_newline: entry.record.has_newline,
-                });
-                fates[entry.index] = Fate::Restored;
+                lines.push(RestoredLine::of_removed(entry.record, line_before));
+                inserted.push(entry.index);
             }
         }
         self.lines = lines;
+        inserted
     }
 
     /// Returns the anchor that this line is for removed entries: the name by which their records
