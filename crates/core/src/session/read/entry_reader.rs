@@ -60,14 +60,48 @@ impl Window {
         span.start >= self.start && span.end() <= end
     }
 
-    /// Reads `len` bytes from the offset `start` on. After an error the window is empty, so that
-    /// nothing half-read is taken for the file's bytes.
-    fn read(&mut self, source: &dyn ReadAt, start: u64, len: u64) -> io::Result<()> {
-        self.start = start;
+    /// Counts the bytes between the previous request and `span`, the next one, as requested if they
+    /// are few. The reason: a message is requested without the rest of its line, which is then such
+    /// a gap. If the requests go backwards, there is no gap.
+    fn count_short_gap(&mut self, span: Span) {
+        let gap = span.start.saturating_sub(self.previous_end);
+        if gap <= self.requested * SHORT_GAP_FACTOR {
+            self.requested += gap;
+        }
+    }
+
+    /// Counts a range, which the window contains, as requested.
+    fn count_request(&mut self, span: Span) {
+        self.requested += span.len;
+        self.previous_end = span.end();
+    }
+
+    /// Returns the range of the file to read for `span`, which the window does not contain: it, and
+    /// the bytes after it or, if the requests go backwards, before it.
+    ///
+    /// The length of the range is in proportion to the bytes that were requested of this window. So
+    /// a caller that skips most lines reads little in vain.
+    fn read_ahead_range(&self, span: Span, source_len: u64) -> Range<u64> {
+        let read_len = (self.requested * READ_AHEAD_FACTOR)
+            .min(MAX_READ_AHEAD)
+            .max(span.len);
+        let goes_backwards = span.start < self.start;
+        if goes_backwards {
+            span.end().saturating_sub(read_len)..span.end()
+        } else {
+            span.start..source_len.min(span.start + read_len)
+        }
+    }
+
+    /// Replaces the window by the bytes in a range of the file, of which none is requested yet.
+    /// After an error the window is empty, so that nothing half-read is taken for the file's bytes.
+    fn read(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
+        self.start = range.start;
+        self.requested = 0;
         let read = self
             .buffer
-            .start(start, len as usize)
-            .and_then(|bytes| source.read_exact_at(bytes, start));
+            .start(range.start, (range.end - range.start) as usize)
+            .and_then(|bytes| source.read_exact_at(bytes, range.start));
         if read.is_err() {
             self.buffer.clear();
         }
@@ -196,47 +230,23 @@ impl<'a> EntryReader<'a> {
         &from_first[..count]
     }
 
-    /// Makes sure that the window, the part of the file that is in memory, contains a range, and
-    /// counts the range as requested.
-    ///
-    /// If it does not contain the range, a new window is read: the range, and the bytes after it
-    /// or, if the requests go backwards, before it. Its length is in proportion to what was
-    /// requested of the previous window, so that a caller that skips most lines reads little in
-    /// vain.
+    /// Makes sure that the window, the part of the file that is in memory, contains a range. If it
+    /// does not, reads a new window around the range.
     fn fill_window(&self, window: &mut Window, span: Span) -> io::Result<()> {
-        // A message is requested without the rest of its line, which is then a gap before the next
-        // request. A short gap counts as requested. If the requests go backwards, the gap is 0.
-        let gap = span.start.saturating_sub(window.previous_end);
-        let is_short_gap = gap <= window.requested * SHORT_GAP_FACTOR;
-        if is_short_gap {
-            window.requested += gap;
-        }
-        window.previous_end = span.end();
-
+        window.count_short_gap(span);
         if window.contains(span) {
-            window.requested += span.len;
+            window.count_request(span);
             return Ok(());
         }
-        if span.end() > self.source.len() {
+
+        let source_len = self.source.len();
+        if span.end() > source_len {
             return Err(shorter());
         }
-
-        // `requested` and `start` are still those of the previous window. At least the length of
-        // the range is read, so that both windows below contain all of it.
-        let read_len = (window.requested * READ_AHEAD_FACTOR)
-            .min(MAX_READ_AHEAD)
-            .max(span.len);
-        let goes_backwards = span.start < window.start;
-
-        // The first request of the new window.
-        window.requested = span.len;
-        if goes_backwards {
-            let start = span.end().saturating_sub(read_len);
-            window.read(self.source, start, span.end() - start)
-        } else {
-            let end = (span.start + read_len).min(self.source.len());
-            window.read(self.source, span.start, end - span.start)
-        }
+        let new_range = window.read_ahead_range(span, source_len);
+        window.read(self.source, new_range)?;
+        window.count_request(span);
+        Ok(())
     }
 }
 
