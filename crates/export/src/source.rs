@@ -427,11 +427,12 @@ impl<'a> Contents<'a> {
         self.cuts.omits_thinking && !self.requested_cuts.omits_thinking
     }
 
-    /// Counts what is left out between the entries of the exported path. The gap at index N is
-    /// before the entry at the position N; the last gap is after the end of the path.
+    /// Counts what the size limit omits between the entries of the exported path: entries between
+    /// the first request and the last entries, and tool calls. What the user asked to leave out is
+    /// not counted.
     ///
-    /// Only what the size limit omits is counted, and not what the user asked to leave out: entries
-    /// between the first request and the last entries, and tool calls.
+    /// The gap at index N is before the entry at index N of `exported_path`; the last gap is after
+    /// the end of the path.
     pub fn find_gaps(&self, exported_path: &[EntryIx]) -> Vec<Gap> {
         let mut gaps = vec![Gap::default(); exported_path.len() + 1];
         if self.cuts == self.requested_cuts {
@@ -439,27 +440,24 @@ impl<'a> Contents<'a> {
         }
 
         let omitted_calls = self.count_omitted_calls();
-        // The entries of the exported path are in the whole path, in the same order, so both are
-        // walked at once. `position` is that of the next entry in the exported path, and so the
-        // index of the gap before that entry. Only the exported path may begin before the first
-        // request; the walk begins at the request in both.
-        let whole_path = self.path_from_first_request();
-        let first_ix = whole_path.first().map(|entry| entry.ix);
-        let first_position = exported_path.iter().position(|&ix| Some(ix) == first_ix);
-        let mut position = first_position.unwrap_or(0);
-        for entry in whole_path {
+        let mut gap_after_entry: HashMap<EntryIx, usize> = HashMap::default();
+        for (index, &ix) in exported_path.iter().enumerate() {
+            gap_after_entry.insert(ix, index + 1);
+        }
+        // The gap at the current place of the path: the one after the last exported entry so far.
+        let mut current_gap = 0;
+        for entry in self.path_from_first_request() {
+            if let Some(&gap_after) = gap_after_entry.get(&entry.ix) {
+                current_gap = gap_after;
+            }
             if !entry.is_kept {
-                gaps[position].entries += 1;
+                gaps[current_gap].entries += 1;
                 continue;
             }
-            // Another cut, such as the one of tools, may leave out an entry that this cut keeps.
-            let is_exported = exported_path.get(position) == Some(&entry.ix);
-            if is_exported {
-                position += 1;
-            }
-            // The omitted calls of an entry that is exported are in the gap after it. Those of any
-            // other entry are in the gap after the last exported entry before it.
-            gaps[position].calls += omitted_calls.get(&entry.ix).copied().unwrap_or(0);
+            // Another cut, such as the one of tools, may omit an entry that this cut keeps. Its
+            // calls are in the same gap as those of the last exported entry before it.
+            let calls = omitted_calls.get(&entry.ix).copied();
+            gaps[current_gap].calls += calls.unwrap_or(0);
         }
         gaps
     }
