@@ -18,7 +18,7 @@ use crate::export::verify::{Rendition, find_leaked_values};
 use crate::ops::plan::copy_all;
 use crate::session::range::EntryRange;
 use pisess_json::write::Object;
-use pisess_store::{self as store, CheckContent, Committed, Fill, Glance, ReadAt, StoreError};
+use pisess_store::{self as store, Committed, Fill, Glance, ReadAt, StoreError};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -154,32 +154,28 @@ impl Exporter<'_> {
     ) -> Result<Option<Committed>, Failure> {
         let session = self.session;
         let replaces_page = may_replace == MayReplace::OwnPage;
-        // To replace a page, the store must permit to replace any file. `check_written` then
-        // refuses to replace anything but the page.
+        // To replace a page, the store must permit to replace any file. `check` then refuses to
+        // replace anything but the page.
         let force = self.args.force || replaces_page;
         let mut write = |out: &mut dyn io::Write| self.write_contents(contents, out);
 
-        // The store calls this with the complete file, right before the file gets its name. If it
-        // fails, the path stays as it was. It sets `left_secrets` for the message below.
+        // The store calls `check` with the complete file, right before the file gets its name. If
+        // it fails, the path stays as it was.
         let mut left_secrets = BTreeSet::new();
-        let mut check_written = |written: &dyn ReadAt| {
-            self.refuse_secrets(written, &mut left_secrets)?;
+        let mut check = |written: &dyn ReadAt| {
+            left_secrets = self.find_left_secrets(written)?;
+            refuse_leftovers(!left_secrets.is_empty())?;
             if replaces_page {
                 self.require_own_page(contents, path)?;
             }
             Ok(())
         };
-        let needs_check = self.removed.is_some() || replaces_page;
-        let check: Option<&mut CheckContent> = if needs_check {
-            Some(&mut check_written)
-        } else {
-            None
-        };
-        let create_result = store::create_private(path, session.file(), force, &mut write, check);
+        let create_result =
+            store::create_private(path, session.file(), force, &mut write, Some(&mut check));
 
         if let Some(removed) = self.removed {
             // If a secret is left, `create_result` is a failure as well, but does not name the
-            // secret. So this comes before `create_result` is returned.
+            // secret. So this comes first.
             removed.refuse_left_in_export(&left_secrets, session)?;
             report_redaction(&removed.report, session, SecretsOutcome::LeftOut, ui);
         }
@@ -188,18 +184,13 @@ impl Exporter<'_> {
         self.accept_complete(path, create_result, &mut write)
     }
 
-    /// With `--redact`, fails if a secret is left in the written export. Sets `left_secrets` to the
-    /// indexes of these secrets, for the message.
-    fn refuse_secrets(
-        &self,
-        written: &dyn ReadAt,
-        left_secrets: &mut BTreeSet<usize>,
-    ) -> io::Result<()> {
-        let Some(removed) = self.removed else {
-            return Ok(());
-        };
-        *left_secrets = find_leaked_values(self.format, written, &removed.secrets)?;
-        refuse_leftovers(!left_secrets.is_empty())
+    /// With `--redact`, returns the indexes of the removed secrets that are left in a written
+    /// export. Without it, none.
+    fn find_left_secrets(&self, written: &dyn ReadAt) -> io::Result<BTreeSet<usize>> {
+        match self.removed {
+            Some(removed) => find_leaked_values(self.format, written, &removed.secrets),
+            None => Ok(BTreeSet::new()),
+        }
     }
 
     /// Fails if the file at the path is not a page that may be replaced. The user may have changed
@@ -241,8 +232,7 @@ impl Exporter<'_> {
                 .map_err(Failure::from_stdout_error);
         };
         let written = store::spool_written(&mut |out| self.write_contents(contents, out))?;
-        let left_secrets =
-            session.map_read_error(find_leaked_values(self.format, &written, &removed.secrets))?;
+        let left_secrets = session.map_read_error(self.find_left_secrets(&written))?;
         removed.refuse_left_in_export(&left_secrets, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::from_stdout_error)?;
         ui.flush()?;
