@@ -411,18 +411,10 @@ impl<'a> Importer<'a> {
     ) -> Result<ImportState, Failure> {
         let source = &destination.source;
         let input = &open.input;
-        let Some(last) = input.map_read_error(last_import(open))? else {
-            return Err(input
-                .failure("it exists, and has no record of an import")
-                .with_hint("give another path with -o, or import the source again with --force"));
-        };
-        let record = last.record;
-        let is_other_source = record.origin != source.head.origin || record.id != source.head.id;
-        if is_other_source || open.session.dialect != self.agent {
-            return Err(input
-                .failure("it was made of another session, or for another agent")
-                .with_hint("give another path with -o, or overwrite it with --force"));
-        }
+        let LastImport {
+            record,
+            is_last_entry,
+        } = self.find_last_import(source, open)?;
 
         let imported_bytes = record.imports.ends.last().copied().unwrap_or(0);
         let found_misfit = find_misfit(source, source_file, &record, imported_bytes);
@@ -439,11 +431,31 @@ impl<'a> Importer<'a> {
         let has_grown = imported_bytes < source.bytes_read;
         if !has_grown {
             Ok(ImportState::UpToDate)
-        } else if last.is_last_entry {
+        } else if is_last_entry {
             Ok(ImportState::Grown(record.imports))
         } else {
             Ok(ImportState::Continued)
         }
+    }
+
+    /// Returns the newest record of an import in a session. Fails if there is none, or if the
+    /// session was imported from another source or for another agent.
+    fn find_last_import(&self, source: &Survey, open: &OpenSession) -> Result<LastImport, Failure> {
+        let input = &open.input;
+        let Some(last) = input.map_read_error(last_import(open))? else {
+            return Err(input
+                .failure("it exists, and has no record of an import")
+                .with_hint("give another path with -o, or import the source again with --force"));
+        };
+        let is_same_source =
+            last.record.origin == source.head.origin && last.record.id == source.head.id;
+        let is_same_agent = open.session.dialect == self.agent;
+        if !is_same_source || !is_same_agent {
+            return Err(input
+                .failure("it was made of another session, or for another agent")
+                .with_hint("give another path with -o, or overwrite it with --force"));
+        }
+        Ok(last)
     }
 }
 
