@@ -9,10 +9,10 @@
 //! content as the entry, the content of the entry is `null`. If pisess wrote a line that was not
 //! made from an entry, its member `pisess` has no `entry`.
 
-use pisess_json::Raw;
 use pisess_json::edit::with_member;
 use pisess_json::outline::Outlined;
 use pisess_json::write::Object;
+use pisess_json::{Raw, range_in};
 
 /// The key of the member with the entry, and the type of a line that the agents skip.
 pub const RETURNED_KEY: &str = "pisess";
@@ -115,11 +115,10 @@ pub fn returned_text_member(entry: Raw) -> Vec<u8> {
 pub fn restore_content(entry: Outlined, content: Option<&[u8]>) -> Option<Vec<u8>> {
     let content = content?;
     let left_out = entry_content(entry).filter(|own| own.is_null())?;
-    // The value is a part of the entry, so the difference of the addresses is its offset.
     let entry = entry.raw().bytes();
-    let start = left_out.raw().bytes().as_ptr().addr() - entry.as_ptr().addr();
-    let (before, from_value) = entry.split_at(start);
-    let after = &from_value[left_out.raw().bytes().len()..];
+    let replaced = range_in(left_out.raw().bytes(), entry);
+    let before = &entry[..replaced.start];
+    let after = &entry[replaced.end..];
     Some([before, content, after].concat())
 }
 

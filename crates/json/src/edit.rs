@@ -1,6 +1,6 @@
 //! Changes members of an object in a line, and no other byte of it.
 
-use super::raw::Raw;
+use super::raw::{Raw, range_in};
 use super::scan::{Malformed, Scanner};
 use super::string;
 use crate::text::Text;
@@ -66,10 +66,8 @@ impl<'a> Edit<'a> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();
         scanner.walk_object(|scanner, key| {
-            // `key.bytes` is borrowed from the line, so the difference of the addresses is its
-            // offset. It begins after a quote.
-            let start_in_quotes = key.bytes.as_ptr() as usize - line.as_ptr() as usize;
-            let key_start = start_in_quotes - 1;
+            // `key.bytes` begins after the quote.
+            let key_start = range_in(key.bytes, line).start - "\"".len();
             // Skips white space before the value.
             scanner.peek();
             let value_start = scanner.pos();
@@ -161,22 +159,20 @@ impl<'a> Edit<'a> {
     /// Replaces a value. `value` must be a part of this line, because its address gives its
     /// position.
     pub fn replace(&mut self, value: Raw<'a>, replacement: &[u8]) {
-        let start = self.offset_of(value.bytes());
-        let end = start + value.bytes().len();
-        self.add_splice(start..end, replacement.to_vec());
+        let range = range_in(value.bytes(), self.line);
+        self.add_splice(range, replacement.to_vec());
     }
 
     /// Inserts JSON before and after a value, which must be a part of this line.
     pub fn surround(&mut self, value: Raw<'a>, before: &[u8], after: &[u8]) {
-        let start = self.offset_of(value.bytes());
-        let end = start + value.bytes().len();
+        let Range { start, end } = range_in(value.bytes(), self.line);
         self.add_splice(start..start, before.to_vec());
         self.add_splice(end..end, after.to_vec());
     }
 
     /// Adds the changes of an inner object, whose bytes must be a part of this line.
     pub fn merge(&mut self, inner: Edit<'a>) {
-        let start = self.offset_of(inner.line);
+        let start = range_in(inner.line, self.line).start;
         for Splice { range, replacement } in inner.into_splices() {
             self.add_splice(start + range.start..start + range.end, replacement);
         }
@@ -287,11 +283,6 @@ impl<'a> Edit<'a> {
         }
         // Only now, because the removals of neighbours are not to be dropped above.
         self.splices.append(&mut removals);
-    }
-
-    /// Returns the offset in the line of `part`, which must be a part of the same memory.
-    fn offset_of(&self, part: &[u8]) -> usize {
-        part.as_ptr() as usize - self.line.as_ptr() as usize
     }
 
     /// Returns the last member with this key that is not removed.

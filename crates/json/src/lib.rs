@@ -32,5 +32,5 @@ pub mod write;
 
 pub mod time;
 
-pub use raw::Raw;
+pub use raw::{Raw, range_in};
 pub use scan::{KeyCache, Malformed, Scanner};

@@ -6,6 +6,7 @@
 use super::scan::{RawString, Scanner};
 use super::string;
 use crate::text::Text;
+use std::ops::Range;
 
 /// The bytes of one checked JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +178,15 @@ const MOST_EXACT_DIGITS: usize = 15;
 /// The limit of the numbers that [`Raw::as_index`] returns. It is below 2^53, up to which all whole
 /// numbers are exact as floats.
 const INDEX_LIMIT: f64 = 9e15;
+
+/// Returns the range of `part` in `whole`. `part` must be a slice of `whole`, such as a value that
+/// was found in a line: the range follows from the addresses.
+pub fn range_in(part: &[u8], whole: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr() - whole.as_ptr().addr();
+    let range = start..start + part.len();
+    debug_assert!(range.end <= whole.len(), "not a part of the whole");
+    range
+}
 
 /// Iterates over the members of an object or the items of an array: over the children of a value
 /// that begins with the bracket `open`. Yields nothing for any other value.

@@ -60,9 +60,9 @@ impl<'a> Text<'a> {
     /// Returns the first `units` UTF-16 units: `slice(0, units)` in JavaScript. A cut inside a
     /// surrogate pair leaves the high surrogate, as in JavaScript.
     pub fn head(&self, units: usize) -> Text<'a> {
-        let (end, halved) = utf16_offset(&self.0, units);
-        let mut head = self.slice(0..end);
-        if let Some(code_point) = halved {
+        let cut = find_utf16_cut(&self.0, units);
+        let mut head = self.slice(0..cut.offset);
+        if let Some(code_point) = cut.split_character {
             push_code_point(head.0.to_mut(), high_surrogate(code_point));
         }
         head
@@ -70,12 +70,12 @@ impl<'a> Text<'a> {
 
     /// Keeps only the first `units` UTF-16 units, as [`Text::head`] does.
     pub fn truncate(&mut self, units: usize) {
-        let (end, halved) = utf16_offset(&self.0, units);
+        let cut = find_utf16_cut(&self.0, units);
         match &mut self.0 {
-            Cow::Borrowed(bytes) => *bytes = &bytes[..end],
-            Cow::Owned(bytes) => bytes.truncate(end),
+            Cow::Borrowed(bytes) => *bytes = &bytes[..cut.offset],
+            Cow::Owned(bytes) => bytes.truncate(cut.offset),
         }
-        if let Some(code_point) = halved {
+        if let Some(code_point) = cut.split_character {
             push_code_point(self.0.to_mut(), high_surrogate(code_point));
         }
     }
@@ -83,8 +83,8 @@ impl<'a> Text<'a> {
     /// Returns the first `units` UTF-16 units, or one fewer if that would split a pair (`sliceHead`
     /// of pi).
     pub fn head_whole(&self, units: usize) -> Text<'a> {
-        let (end, _) = utf16_offset(&self.0, units);
-        self.slice(0..end)
+        let cut = find_utf16_cut(&self.0, units);
+        self.slice(0..cut.offset)
     }
 
     /// Removes a high surrogate at the end, as [`Text::head`] leaves it if it splits a pair.
@@ -329,16 +329,27 @@ pub fn drop_high_surrogate(bytes: &mut Vec<u8>) {
     }
 }
 
-/// Returns the offset in bytes after the first `units` UTF-16 units. If that would split a
-/// character into its surrogates, returns the offset before the character, and its code point.
-fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
+/// The place in a text up to which it has some number of UTF-16 units.
+struct Utf16Cut {
+    /// The offset in bytes. If the cut splits a character, the offset before it.
+    offset: usize,
+    /// The code point of the character that the cut splits into its two surrogates.
+    split_character: Option<u32>,
+}
+
+/// Returns the place after the first `units` UTF-16 units of a text; its end if it is shorter.
+fn find_utf16_cut(bytes: &[u8], units: usize) -> Utf16Cut {
+    let cut_at = |offset| Utf16Cut {
+        offset,
+        split_character: None,
+    };
     // A unit takes at least one byte.
     if bytes.len() <= units {
-        return (bytes.len(), None);
+        return cut_at(bytes.len());
     }
     // In ASCII, each byte is a unit.
     if bytes[..units].is_ascii() {
-        return (units, None);
+        return cut_at(units);
     }
 
     let mut offset = 0;
@@ -349,12 +360,15 @@ fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
         };
         let unit_count = if code_point >= 0x1_0000 { 2 } else { 1 };
         if unit_count > remaining_units {
-            return (offset, Some(code_point));
+            return Utf16Cut {
+                offset,
+                split_character: Some(code_point),
+            };
         }
         remaining_units -= unit_count;
         offset += width;
     }
-    (offset, None)
+    cut_at(offset)
 }
 
 /// Returns the first code point and its length in bytes; `None` if there are no bytes. For a byte

@@ -65,7 +65,7 @@ pub fn date_from_value(value: Option<Raw>) -> Option<i64> {
 /// sign and six digits. Times beyond [`LIMIT_MS`], for which JavaScript throws, are formatted as
 /// well.
 pub fn iso_string(ms: i64) -> String {
-    let (year, month, day) = civil_from_days(ms.div_euclid(DAY_MS));
+    let Date { year, month, day } = date_from_days(ms.div_euclid(DAY_MS));
     let mut out = String::with_capacity("-000000-00-00T00:00:00.000Z".len());
     match year {
         0..=9999 => push_digits(&mut out, year, 4),
@@ -229,12 +229,23 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
     Some(era * DAYS_PER_ERA + day_of_era - EPOCH_FROM_MARCH_0)
 }
 
-/// Returns the year, the month (1 to 12) and the day for a number of days since 1970-01-01. This is
-/// the inverse of `days_since_epoch`.
+/// A date of the proleptic Gregorian calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Date {
+    /// The year. The year 0 is the one before the year 1.
+    pub year: i64,
+    /// The month, from 1 to 12.
+    pub month: i64,
+    /// The day of the month, from 1 to 31.
+    pub day: i64,
+}
+
+/// Returns the date for a number of days since 1970-01-01. This is the inverse of
+/// `days_since_epoch`.
 ///
 /// The algorithm is Howard Hinnant's `civil_from_days`. Its years start in March, so that the leap
 /// day is the last day of a year.
-pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
+pub fn date_from_days(days: i64) -> Date {
     let from_march_0 = days + EPOCH_FROM_MARCH_0;
     let era = from_march_0.div_euclid(DAYS_PER_ERA);
     let day_of_era = from_march_0.rem_euclid(DAYS_PER_ERA);
@@ -258,7 +269,7 @@ pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let march_year = era * 400 + year_of_era;
     // January and February end the year that starts in March.
     let year = march_year + i64::from(month < 3);
-    (year, month, day)
+    Date { year, month, day }
 }
 
 #[cfg(test)]
@@ -338,8 +349,8 @@ mod tests {
             .step_by(9973)
             .chain(-800_000..-600_000)
         {
-            let (year, month, date) = civil_from_days(day);
-            assert_eq!(days_since_epoch(year, month, date), Some(day));
+            let date = date_from_days(day);
+            assert_eq!(days_since_epoch(date.year, date.month, date.day), Some(day));
             assert_eq!(
                 read(&iso_string(day * DAY_MS)),
                 Some(iso_string(day * DAY_MS))

@@ -11,7 +11,7 @@ use crate::session::{Header, Session};
 use clap::ValueEnum;
 use foldhash::HashMap;
 use pisess_json::text::Text;
-use pisess_json::time::civil_from_days;
+use pisess_json::time::{Date, date_from_days};
 use pisess_json::write::{Object, text_array};
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -342,17 +342,17 @@ impl StatsGroups {
     /// Returns the local day of a time, as in `2026-03-14`. For weeks, that is their Monday; for
     /// months, only the month, as in `2026-03`. `None` if the time is unknown.
     fn date_key(&self, by: GroupKey, time_ms: i64) -> Option<String> {
-        let mut day = self.clock.local_day(time_ms)?;
+        let mut days = self.clock.local_day(time_ms)?;
         if by == GroupKey::Week {
             // Days are counted from 1970-01-01, a Thursday, which is three days after a Monday.
-            let days_since_monday = (day + 3).rem_euclid(7);
-            day -= days_since_monday;
+            let days_since_monday = (days + 3).rem_euclid(7);
+            days -= days_since_monday;
         }
-        let (year, month, date) = civil_from_days(day);
+        let Date { year, month, day } = date_from_days(days);
         if by == GroupKey::Month {
             Some(format!("{year:04}-{month:02}"))
         } else {
-            Some(format!("{year:04}-{month:02}-{date:02}"))
+            Some(format!("{year:04}-{month:02}-{day:02}"))
         }
     }
 

@@ -22,7 +22,7 @@ use memchr::memchr;
 use pisess_json::string::is_utf8;
 use pisess_json::text::{Text, drop_high_surrogate};
 use pisess_json::time::parse_js_date;
-use pisess_json::{KeyCache, Raw, Scanner};
+use pisess_json::{KeyCache, Raw, Scanner, range_in};
 use std::ops::Range;
 
 /// The entries of a part of a file, and all that belongs to them. They are numbered from 0 until
@@ -192,8 +192,8 @@ impl Fragment {
     /// Stores the location and the estimated tokens of an entry's message, if the options request
     /// them. `line` is the line of the entry.
     ///
-    /// Both tables have one element per entry, in file order. So this must be called once for each
-    /// entry that is added, even if the entry has no message.
+    /// Both tables have one element per entry, in file order. So this must be called once, and after
+    /// each entry that is added, even if the entry has no message.
     fn keep_message(
         &mut self,
         line: &[u8],
@@ -203,6 +203,7 @@ impl Fragment {
     ) {
         if reading.options.message_spans {
             self.collected.messages.push(message_range(line, record));
+            debug_assert_eq!(self.collected.messages.len(), self.entries.len());
         }
         if reading.options.message_tokens {
             let tokens = match &record.message {
@@ -210,6 +211,7 @@ impl Fragment {
                 None => 0,
             };
             self.collected.message_tokens.push(tokens);
+            debug_assert_eq!(self.collected.message_tokens.len(), self.entries.len());
         }
     }
 
@@ -365,9 +367,8 @@ impl Fragment {
         } else {
             None
         };
-        let shows_message = readable.is_none()
-            && parsed.kind == Kind::Message
-            && matches!(parsed.role, Role::User | Role::Assistant);
+        // A row that pisess words itself is not the start of a message.
+        let shows_message = readable.is_none();
         // The buffer has the rows of all entries before this one.
         self.collected.rows.push(entry.index(), |buffer| {
             let start = buffer.len();
@@ -378,16 +379,8 @@ impl Fragment {
             if rows.readable && buffer.len() - start >= SHORTEST_CUT_ROW {
                 drop_divided_character(buffer);
             }
-            // Measuring a message takes long, so short rows are ruled out first. A message is cut
-            // after `ROW_UNITS` units, each of which takes at least one byte, so its row has at
-            // least as many bytes. If white space at the start was trimmed, the row of a cut
-            // message may be shorter; it then gets no mark.
-            if rows.readable
-                && shows_message
-                && buffer.len() - start >= ROW_UNITS
-                && let Some(message) = &parsed.record.message
-                && exceeds_row(message, parsed.blocks)
-            {
+            let row_len = buffer.len() - start;
+            if rows.readable && shows_message && is_message_cut(parsed, row_len) {
                 buffer.extend_from_slice(CUT_MARK.as_bytes());
             }
             shape
@@ -484,10 +477,12 @@ impl Fragment {
         let options = reading.options;
         // The tables of timestamps and of keys have one element per entry, even if it is empty.
         if options.timestamps {
+            debug_assert_eq!(self.collected.timestamps.len(), entry.index());
             let stored = self.keep_text(timestamp);
             self.collected.timestamps.push(stored);
         }
         if options.entry_keys {
+            debug_assert_eq!(self.collected.keys.len(), entry.index());
             self.collected.keys.push(entry_key(parsed, timestamp));
         }
         if options.usage {
@@ -689,6 +684,25 @@ fn drop_divided_character(buffer: &mut Vec<u8>) {
     }
 }
 
+/// Whether the row of an entry, which has `row_len` bytes, is only the start of a message of the
+/// user or the model.
+///
+/// Measuring a message takes long, so short rows are ruled out first. A message is cut after
+/// `ROW_UNITS` units, each of which takes at least one byte, so its row has at least as many bytes.
+/// If white space at the start was trimmed, the row of a cut message may be shorter; this is then
+/// false.
+fn is_message_cut(parsed: &ParsedEntry, row_len: usize) -> bool {
+    let is_message =
+        parsed.kind == Kind::Message && matches!(parsed.role, Role::User | Role::Assistant);
+    if !is_message || row_len < ROW_UNITS {
+        return false;
+    }
+    match &parsed.record.message {
+        Some(message) => exceeds_row(message, parsed.blocks),
+        None => false,
+    }
+}
+
 /// Returns the range of the message within its line, in bytes. It is empty if the line has no
 /// message, or if an offset does not fit into 32 bits. `record` must have been scanned from `line`.
 fn message_range(line: &[u8], record: &Record) -> Range<u32> {
@@ -696,10 +710,8 @@ fn message_range(line: &[u8], record: &Record) -> Range<u32> {
         return 0..0;
     };
     // The scanner copies nothing: the bytes of the message are a part of the line.
-    let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;
-    let end = start + message.bytes.len();
-    debug_assert!(end <= line.len());
-    match (u32::try_from(start), u32::try_from(end)) {
+    let range = range_in(message.bytes, line);
+    match (u32::try_from(range.start), u32::try_from(range.end)) {
         (Ok(start), Ok(end)) => start..end,
         _ => 0..0,
     }

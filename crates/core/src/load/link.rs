@@ -88,15 +88,33 @@ pub fn link_session(
 /// - A new entry has the id of another entry.
 /// - The parent of a new entry is missing, or not before the entry in the file.
 pub fn link_appended(session: &mut Session, first_new: usize, parent_ids: &[EntryText]) -> bool {
+    // First, because a new entry may be the parent of another.
+    let are_ids_new = index_new_ids(session, first_new);
+    if !are_ids_new {
+        return false;
+    }
+    for parent_id in parent_ids {
+        let child = parent_id.entry;
+        let parent = session.find_entry(&session.text(parent_id.text));
+        if parent.is_none_or(|parent| parent >= child) {
+            return false;
+        }
+        session.entries[child.index()].parent = parent;
+    }
+    true
+}
+
+/// Adds the ids of the entries from the index `first_new` on to the index of ids. Stops and returns
+/// `false` at an id that another entry has, or that an earlier entry names as its missing parent.
+fn index_new_ids(session: &mut Session, first_new: usize) -> bool {
     let Session {
         entries,
         arena,
         ids,
         dangling,
         ..
-    } = &mut *session;
+    } = session;
     let id_of = |ix: EntryIx| &arena[entries[ix.index()].id.range()];
-    // First the ids of all new entries, because one of them may be the parent of another.
     for index in first_new..entries.len() {
         let ix = EntryIx::new(index);
         let is_missing_parent = dangling
@@ -109,15 +127,6 @@ pub fn link_appended(session: &mut Session, first_new: usize, parent_ids: &[Entr
         if with_same_id.is_some_and(|other| other != ix) {
             return false;
         }
-    }
-
-    for parent_id in parent_ids {
-        let child = parent_id.entry;
-        let parent = session.find_entry(&session.text(parent_id.text));
-        if parent.is_none_or(|parent| parent >= child) {
-            return false;
-        }
-        session.entries[child.index()].parent = parent;
     }
     true
 }
@@ -339,23 +348,26 @@ fn link_draft_labels(
 
     for index in 0..session.collected.labels.len() {
         let label = session.collected.labels[index].entry;
-        let target_id = if heads.contains(&label) {
-            match session.entry(label).parent {
+        if heads.contains(&label) {
+            let target_id = match session.entry(label).parent {
                 Some(parent) => session.entry(parent).id,
                 None => Slice::default(),
-            }
-        } else {
-            // In file order, and so sorted by label.
-            let target_index = numbered_targets.binary_search_by_key(&label, |target| target.label);
-            let Ok(target_index) = target_index else {
-                continue; // The target is no number, and stays as it is.
             };
-            match session.entry_of_record(numbered_targets[target_index].record) {
+            session.collected.labels[index].target = target_id;
+            continue;
+        }
+
+        // The numbers are in file order, and so sorted by label. A target that is not among them is
+        // an id already.
+        let number_index = numbered_targets.binary_search_by_key(&label, |target| target.label);
+        if let Ok(number_index) = number_index {
+            let number = numbered_targets[number_index].record;
+            let target_id = match session.entry_of_record(number) {
                 Some(target) => session.entry(target).id,
                 None => Slice::append(b"root", &mut session.arena),
-            }
-        };
-        session.collected.labels[index].target = target_id;
+            };
+            session.collected.labels[index].target = target_id;
+        }
     }
 }
 

@@ -40,7 +40,9 @@ use pisess_store::workers::{Pool, in_order};
 use pisess_store::{PageBuffer, ReadAt};
 pub use rows::add_rows;
 use std::cell::RefCell;
-use std::ops::ControlFlow;
+use std::convert::Infallible;
+use std::io;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 /// The length of a file, in bytes, above which a second worker saves time.
@@ -242,6 +244,24 @@ thread_local! {
     });
 }
 
+/// Adds the lines that begin in a range of the source to a fragment.
+fn read_lines_in(
+    source: &dyn ReadAt,
+    range: Range<u64>,
+    reading: &ReadContext,
+    fragment: &mut Fragment,
+) -> io::Result<()> {
+    let flow: ControlFlow<Infallible> =
+        READER.with_borrow_mut(|ThreadReader { buffer, keys }| {
+            read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
+                fragment.read_lines(bytes, start, reading, keys);
+                ControlFlow::Continue(())
+            })
+        })?;
+    let ControlFlow::Continue(()) = flow;
+    Ok(())
+}
+
 /// Reads the lines after the header in one pass, by the rules of an agent. If the file is large,
 /// several threads read ranges of it, and their fragments are joined in file order.
 fn read_all_lines(
@@ -256,31 +276,29 @@ fn read_all_lines(
         agent,
         cwd: preamble.header.cwd.as_ref(),
     };
-    // A fragment is empty after it was joined, and its memory is used for a later range.
-    let empty_fragments = Pool::new(Fragment::default);
-    let read_fragment = |range| {
-        let mut fragment = empty_fragments.get();
-        let _: ControlFlow<()> = READER.with_borrow_mut(|ThreadReader { buffer, keys }| {
-            read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
-                fragment.read_lines(bytes, start, &reading, keys);
-                ControlFlow::Continue(())
-            })
-        })?;
-        Ok::<Fragment, LoadError>(fragment)
-    };
-    let mut whole = Fragment::after(preamble);
     let workers = if is_small(source.len()) {
         1
     } else {
         options.workers
     };
     let ranges = chunk_ranges(source, preamble.end);
+
+    // A fragment is empty after it was joined, and its memory is used for a later range.
+    let empty_fragments = Pool::new(Fragment::default);
+    // Called on the threads, in any order; the function below it on this one, in file order.
+    let read_fragment = |range| {
+        let mut fragment = empty_fragments.get();
+        read_lines_in(source, range, &reading, &mut fragment)?;
+        Ok::<Fragment, LoadError>(fragment)
+    };
+    let mut whole = Fragment::after(preamble);
     in_order(ranges, workers, read_fragment, |fragment| {
         let mut fragment = fragment?;
         whole.append(&mut fragment)?;
         empty_fragments.put(fragment);
         Ok::<(), LoadError>(())
     })?;
+
     // A line that needed a larger buffer is rare, and what is done with the session next may need
     // as much memory.
     READER.with_borrow_mut(|reader| reader.buffer.release(MAX_KEPT_LEN));

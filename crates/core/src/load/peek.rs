@@ -145,35 +145,47 @@ fn is_turn(line: &[u8]) -> bool {
 /// `None` if there is no such entry.
 ///
 /// Most files have no such entry, so the bytes of the word are searched for, which is much faster
-/// than parsing. The search goes backwards in steps, and parses each line with the word once.
+/// than parsing. The search goes backwards in steps of [`SEARCH_STEP`] bytes.
 fn last_session_info(source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     let finder = memmem::FinderRev::new(SESSION_INFO);
-    let mut buffer = vec![0; SEARCH_STEP.min(usize::try_from(source.len()).unwrap_or(SEARCH_STEP))];
     // The steps overlap, so that a word that crosses their border is found.
     let overlap = SESSION_INFO.len() as u64 - 1;
+    let mut buffer = Vec::new();
     let mut step_end = source.len();
     loop {
-        let step_start = step_end.saturating_sub(buffer.len() as u64);
-        let step = &mut buffer[..(step_end - step_start) as usize];
-        source.read_exact_at(step, step_start)?;
-
-        let mut unsearched = &step[..];
-        while let Some(word_start) = finder.rfind(unsearched) {
-            let line = read_line_around(source, step_start + word_start as u64)?;
-            if let Some(name) = line.name {
-                return Ok(Some(name));
-            }
-            // The line does not name the session, so other words in it are skipped. If it begins
-            // before this step, nothing of the step is left to search.
-            let line_start = line.start.saturating_sub(step_start) as usize;
-            unsearched = &unsearched[..line_start.min(word_start)];
+        let step_start = step_end.saturating_sub(SEARCH_STEP as u64);
+        buffer.resize((step_end - step_start) as usize, 0);
+        source.read_exact_at(&mut buffer, step_start)?;
+        if let Some(name) = find_name_in_step(source, step_start, &buffer, &finder)? {
+            return Ok(Some(name));
         }
-
         if step_start == 0 {
             return Ok(None);
         }
         step_end = step_start + overlap;
     }
+}
+
+/// Returns the name in the last `session_info` entry that has its word in `step`, which are the
+/// bytes of the source from `step_start` on. Each line with the word is parsed once.
+fn find_name_in_step(
+    source: &dyn ReadAt,
+    step_start: u64,
+    step: &[u8],
+    finder: &memmem::FinderRev,
+) -> io::Result<Option<Text<'static>>> {
+    let mut unsearched = step;
+    while let Some(word_start) = finder.rfind(unsearched) {
+        let line = read_line_around(source, step_start + word_start as u64)?;
+        if let Some(name) = line.name {
+            return Ok(Some(name));
+        }
+        // The line does not name the session, so other words in it are skipped. If it begins before
+        // this step, nothing of the step is left to search.
+        let line_start = line.start.saturating_sub(step_start) as usize;
+        unsearched = &unsearched[..line_start.min(word_start)];
+    }
+    Ok(None)
 }
 
 /// A line that contains [`SESSION_INFO`].

@@ -81,7 +81,8 @@ impl<'o> StreamLoader<'o> {
         }
     }
 
-    /// Loads the lines that end in the next bytes.
+    /// Loads the lines that end in the next bytes. What follows the last newline is kept until the
+    /// call with the rest of its line.
     ///
     /// # Errors
     /// If the first line is not the header of a session.
@@ -90,24 +91,28 @@ impl<'o> StreamLoader<'o> {
             self.incomplete_line.extend_from_slice(bytes);
             return Ok(());
         };
-        let mut lines = &bytes[..=last_newline];
+        let (mut lines, next_line) = bytes.split_at(last_newline + 1);
+
+        // The line that the bytes before have begun is loaded first.
         if !self.incomplete_line.is_empty()
             && let Some(newline) = memchr(b'\n', lines)
         {
+            let (line_end, other_lines) = lines.split_at(newline + 1);
+            lines = other_lines;
             let mut line = std::mem::take(&mut self.incomplete_line);
-            line.extend_from_slice(&lines[..=newline]);
+            line.extend_from_slice(line_end);
             self.add_lines(&line)?;
-            lines = &lines[newline + 1..];
+            // Its memory is used for the next such line.
             line.clear();
             self.incomplete_line = line;
         }
         self.add_lines(lines)?;
-        self.incomplete_line
-            .extend_from_slice(&bytes[last_newline + 1..]);
+        self.incomplete_line.extend_from_slice(next_line);
         Ok(())
     }
 
-    /// Loads whole lines, of which only the last of the session may lack its newline.
+    /// Loads whole lines, of which only the last of the session may lack its newline. The first
+    /// lines must begin with the header.
     fn add_lines(&mut self, lines: &[u8]) -> Result<(), LoadError> {
         let mut entry_lines = lines;
         if self.start.is_none() {
@@ -117,6 +122,7 @@ impl<'o> StreamLoader<'o> {
             self.whole = Fragment::after(&start.preamble);
             self.start = Some(start);
         }
+
         let Some(SessionStart { preamble, guess }) = &self.start else {
             return Ok(());
         };

@@ -5,9 +5,9 @@
 
 use super::{Replacement, Splice};
 use memchr::memmem::Finder;
-use pisess_json::Raw;
 use pisess_json::edit::Edit;
 use pisess_json::write::Object;
+use pisess_json::{Raw, range_in};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -33,7 +33,7 @@ pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues
         for key in ["content", "images"] {
             let blocks = holder.get(key).unwrap_or(Raw::NULL);
             for block in blocks.items() {
-                let range = range_in(line, block);
+                let range = range_in(block.bytes(), line);
                 if let Some(replacement) = block_replacement(block, keep_images) {
                     found.push(Splice {
                         range,
@@ -52,7 +52,7 @@ pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues
                 && contains_encrypted(payload)
             {
                 found.push(Splice {
-                    range: range_in(line, payload),
+                    range: range_in(payload.bytes(), line),
                     replacement: Replacement::Bytes(b"{}".to_vec()),
                 });
             }
@@ -254,11 +254,4 @@ fn image_note(block: Raw) -> Vec<u8> {
             &format!("[image removed: {shown_mime}, {byte_count} bytes]"),
         )
         .finish()
-}
-
-/// Returns the range of a value in a line. The value must borrow its bytes from the line, because
-/// the range is computed from the addresses.
-fn range_in(line: &[u8], value: Raw) -> std::ops::Range<usize> {
-    let start = value.bytes().as_ptr() as usize - line.as_ptr() as usize;
-    start..start + value.bytes().len()
 }

@@ -37,6 +37,7 @@ use crate::ops::plan::NewEntry;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
 use crate::session::read::entry_reader::{Body, EntryReader, Replacement, read_in_order};
+use pisess_json::range_in;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::{ReadAt, with_suffix};
@@ -130,6 +131,14 @@ impl PrunePlan {
             .filter(|value| value.kind != ValueKind::Link)
     }
 
+    /// Returns the values of an entry that are replaced. They are neighbours in `values`, which is
+    /// in the order of the entries.
+    fn values_of(&self, ix: EntryIx) -> &[PrunableValue] {
+        let start = self.values.partition_point(|value| value.entry < ix);
+        let of_later_entries = self.values.partition_point(|value| value.entry <= ix);
+        &self.values[start..of_later_entries]
+    }
+
     /// Returns the number of removed entries that are bookkeeping.
     pub fn note_count(&self, session: &Session) -> usize {
         self.entries
@@ -221,28 +230,25 @@ impl PrunePlan {
             line: session.header.line,
             id: None,
         };
-        // Both are in file order, so the next one is always at the front.
-        let mut removed_entries = self.entries.iter().copied().peekable();
-        let mut values = self.values.iter().peekable();
         for ix in session.entry_indexes() {
             let entry = session.entry(ix);
-            let is_removed = removed_entries.next_if_eq(&ix).is_some();
+            let is_removed = self.entries.binary_search(&ix).is_ok();
             if is_removed {
                 let has_newline = entry.span.end() < source.len();
                 let members = entry_record(session, ix, &anchor, has_newline);
                 side::write_record(members, &reader.read_stored(entry.span)?, out)?;
-            } else {
-                let id = session.id(ix);
-                anchor = RecordAnchor {
-                    line: entry.line,
-                    id: if id.is_empty() { None } else { Some(id) },
-                };
+                continue;
             }
 
-            while let Some(value) = values.next_if(|value| value.entry == ix) {
+            for value in self.values_of(ix) {
                 let members = value.to_record(session);
                 side::write_record(members, &reader.read_stored(value.span)?, out)?;
             }
+            let id = session.id(ix);
+            anchor = RecordAnchor {
+                line: entry.line,
+                id: if id.is_empty() { None } else { Some(id) },
+            };
         }
 
         if let Some(mark) = &self.mark {
@@ -280,14 +286,10 @@ impl PrunePlan {
     /// Returns the agent's estimate, in tokens, of a message after its values are replaced; `None`
     /// if it is not known, because the session was loaded without estimates.
     fn message_tokens_after(&self, session: &Session, ix: EntryIx) -> Option<u64> {
-        // The values and the estimates are in the order of their entries.
-        let is_changed = self
-            .values
-            .binary_search_by_key(&ix, |value| value.entry)
-            .is_ok();
-        if !is_changed {
+        if self.values_of(ix).is_empty() {
             return session.message_tokens(ix);
         }
+        // The estimates are in the order of their entries.
         let estimates = &self.pruned_message_tokens;
         let index = estimates
             .binary_search_by_key(&ix, |estimate| estimate.entry)
@@ -434,12 +436,11 @@ fn sum_context_tokens<'a>(
     Ok(sum)
 }
 
-/// Returns the location in the file of a part of a line. `part` must be a slice of `line`, because
-/// its offset is computed from the addresses. `line_span` is the location of `line`.
+/// Returns the location in the file of a part of a line. `part` must be a slice of `line`.
+/// `line_span` is the location of `line`.
 fn locate_part(part: &[u8], line: &[u8], line_span: Span) -> Span {
-    let offset = part.as_ptr() as usize - line.as_ptr() as usize;
     Span {
-        start: line_span.start + offset as u64,
+        start: line_span.start + range_in(part, line).start as u64,
         len: part.len() as u64,
     }
 }

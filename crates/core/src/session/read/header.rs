@@ -7,7 +7,7 @@ use crate::session::entry::{LineNo, Span};
 use crate::session::read::line_chunks::{Line, LineChunk, read_chunks};
 use crate::session::{Format, Header, Problem};
 use pisess_json::text::Text;
-use pisess_json::{Raw, js};
+use pisess_json::{Raw, js, range_in};
 use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::ControlFlow;
@@ -251,7 +251,7 @@ impl HeaderSearch {
 
         let format = self.parse_format(value)?;
         // White space and a byte order mark may precede the value in its line.
-        let offset_in_line = value.bytes().as_ptr() as usize - line.bytes.as_ptr() as usize;
+        let offset_in_line = range_in(value.bytes(), line.bytes).start;
         let header = Header {
             span: Span {
                 start: line.span.start + offset_in_line as u64,
