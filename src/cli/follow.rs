@@ -11,7 +11,7 @@ use pisess_store::{SessionFile, Snapshot};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// The time during which further changes are collected, to read them together.
@@ -52,51 +52,66 @@ impl ChangedFiles {
     }
 }
 
-/// Watches files, and directories with everything below them. Returns a function that waits until
-/// files may have changed, and returns these files.
+/// Watches files, and directories with everything below them.
 ///
 /// If the system reports changes, only the files that it names may have changed. For a file, its
 /// whole directory is watched, so that changes of a link's target in the same directory are
 /// included. Every `WATCH_INTERVAL`, any file may have changed; if the system reports nothing,
 /// every `POLL_INTERVAL`.
-///
-/// The function fails if standard output was closed meanwhile. This ends the command successfully.
-pub fn watch_files(
-    paths: &[PathBuf],
-) -> impl FnMut(&mut Ui) -> Result<ChangedFiles, Failure> + use<> {
-    let (sender, names) = channel();
-    let event_sender = sender.clone();
-    let watcher = start_watcher(paths, event_sender);
-    // The time at which the function last returned.
-    let mut last_report = Instant::now();
-    move |ui| {
-        // This sender keeps the channel open if there is no watcher.
-        let _open = &sender;
-        ui.flush()?;
-        let interval = if watcher.is_ok() {
-            WATCH_INTERVAL
-        } else {
-            POLL_INTERVAL
-        };
-        // Since `last_report`, the caller has looked at the files: the pause is proportional to
-        // that time.
-        let pause = last_report.elapsed() * PAUSE_RATIO;
-        let changed = match names.recv_timeout(interval.max(pause)) {
-            Ok(first) => {
-                std::thread::sleep(BATCH_DELAY);
-                let mut changed = HashSet::from_iter(names.try_iter());
-                changed.insert(first);
-                ChangedFiles::Named(changed)
-            }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => ChangedFiles::Any,
-        };
+pub struct FileWatcher {
+    /// Sends the names of files as long as it exists. It is an error if it cannot be started.
+    watcher: notify::Result<RecommendedWatcher>,
+    names: Receiver<OsString>,
+    /// Keeps the channel of `names` open even if there is no watcher.
+    _sender: Sender<OsString>,
+    /// The time at which the last wait ended. Since then, the caller has looked at the files.
+    last_report: Instant,
+}
 
+impl FileWatcher {
+    /// Starts to watch files and directories.
+    pub fn start(paths: &[PathBuf]) -> FileWatcher {
+        let (sender, names) = channel();
+        FileWatcher {
+            watcher: start_watcher(paths, sender.clone()),
+            names,
+            _sender: sender,
+            last_report: Instant::now(),
+        }
+    }
+
+    /// Prints what is buffered, waits until files may have changed, and returns these files.
+    ///
+    /// Fails if standard output was closed meanwhile. This ends the command successfully.
+    pub fn wait_for_changes(&mut self, ui: &mut Ui) -> Result<ChangedFiles, Failure> {
+        ui.flush()?;
+        let changed = self.receive_changes();
         let stdout = ui.stdout_file().map_err(Failure::from_stdout_error)?;
         if stdout.is_some_and(has_no_reader) {
             return Err(Failure::from_stdout_error(io::ErrorKind::BrokenPipe.into()));
         }
-        last_report = Instant::now();
+        self.last_report = Instant::now();
         Ok(changed)
+    }
+
+    /// Waits for the names of changed files, at most as long as the interval. The pause is also in
+    /// proportion to the time that the last look at the files took.
+    fn receive_changes(&self) -> ChangedFiles {
+        let interval = if self.watcher.is_ok() {
+            WATCH_INTERVAL
+        } else {
+            POLL_INTERVAL
+        };
+        let least_pause = self.last_report.elapsed() * PAUSE_RATIO;
+        match self.names.recv_timeout(interval.max(least_pause)) {
+            Ok(first) => {
+                std::thread::sleep(BATCH_DELAY);
+                let mut changed = HashSet::from_iter(self.names.try_iter());
+                changed.insert(first);
+                ChangedFiles::Named(changed)
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => ChangedFiles::Any,
+        }
     }
 }
 

@@ -105,6 +105,7 @@ pub fn find_project_sessions_of(
 }
 
 /// The sessions of other agents that were found.
+#[derive(Default)]
 pub struct SourceFiles {
     pub files: Vec<FoundFile>,
     /// The failures of arguments that name nothing, and of directories that cannot be read.
@@ -124,29 +125,36 @@ pub fn find_sources(
     ui: &mut Ui,
 ) -> Result<SourceFiles, Failure> {
     refuse_stdin(arguments)?;
-    let mut failures = Vec::new();
-    let (files, place) = if !arguments.is_empty() {
-        let mut files;
-        (files, failures) = find_arguments(arguments, ui);
-        // A pipe was named, too, and only reading it would show its agent.
-        files.retain(|file| match detect_file(&file.path) {
-            Ok(Some(origin)) => origins.contains(&origin),
-            _ => is_pipe(&file.path),
-        });
-        (files, ForeignPlace::Arguments)
+    let place = if !arguments.is_empty() {
+        ForeignPlace::Arguments
     } else if all {
-        (find_sessions_of(origins, ui), ForeignPlace::All)
+        ForeignPlace::All
     } else {
-        let here = ui.current_folder().to_owned();
-        let files = find_project_sessions_of(origins, &[here], ui);
-        (files, ForeignPlace::CurrentProject)
+        ForeignPlace::CurrentProject
     };
-    if files.is_empty() && failures.is_empty() {
+
+    let mut found = SourceFiles::default();
+    match place {
+        ForeignPlace::Arguments => {
+            found = find_arguments(arguments, ui);
+            // A pipe was named, too, and only reading it would show its agent.
+            found.files.retain(|file| match detect_file(&file.path) {
+                Ok(Some(origin)) => origins.contains(&origin),
+                _ => is_pipe(&file.path),
+            });
+        }
+        ForeignPlace::All => found.files = find_sessions_of(origins, ui),
+        ForeignPlace::CurrentProject => {
+            let here = ui.current_folder().to_owned();
+            found.files = find_project_sessions_of(origins, &[here], ui);
+        }
+    }
+    if found.files.is_empty() && found.failures.is_empty() {
         for &origin in origins {
             ui.warn(&none_found_note(origin, &place));
         }
     }
-    Ok(SourceFiles { files, failures })
+    Ok(found)
 }
 
 /// Refuses standard input together with `--source` and the name of an agent.
@@ -294,7 +302,7 @@ fn missing_path_hint() -> String {
 /// An argument is a path, a directory, or a session's id, name or words of its title. A directory
 /// without sessions of other agents is taken for a project, whose sessions are in the stores. An
 /// argument fails if it names nothing, or if a directory in it cannot be read.
-pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
+pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
     let mut paths = Vec::new();
     let mut failures = Vec::new();
     for argument in arguments {
@@ -309,22 +317,21 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
     }
     paths.extend(sub_agent_folders(&paths));
 
-    let mut found = store::find_with(&paths, Reach::Whole, import::is_document_name);
+    let found = store::find_with(&paths, Reach::Whole, import::is_document_name);
+    let mut files = found.files;
     // A log of an internal agent only repeats the conversation, but is kept if the user named it.
-    found
-        .files
-        .retain(|file| file.is_given || !import::is_internal_log(&file.path));
+    files.retain(|file| file.is_given || !import::is_internal_log(&file.path));
     let mut projects = Vec::new();
     for path in &paths {
-        let is_project = path.is_dir() && !has_foreign_sessions(path, &found.files);
+        let is_project = path.is_dir() && !has_foreign_sessions(path, &files);
         if is_project && !projects.contains(path) {
             projects.push(path.clone());
         }
     }
-    found
-        .files
-        .extend(find_sessions_of_named_projects(&projects, ui));
-    let mut files = store::distinct_files(found.files, |file| &file.path);
+    files.extend(find_sessions_of_named_projects(&projects, ui));
+    let mut files = store::distinct_files(files, |file| &file.path);
+    retain_last_rollouts(&mut files);
+
     for failure in named::search_failures(found.problems, true, ui) {
         if failure.is_missing_file {
             failures.push(failure.with_hint(missing_path_hint()));
@@ -332,8 +339,7 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Ve
             failures.push(failure);
         }
     }
-    retain_last_rollouts(&mut files);
-    (files, failures)
+    SourceFiles { files, failures }
 }
 
 /// Whether a directory contains one of the files, and that file is a session of another agent. A

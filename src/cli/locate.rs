@@ -254,10 +254,14 @@ impl SessionStores {
             let is_in_flat_store = owner
                 .parent()
                 .is_some_and(|folder| flat_roots.contains(folder));
-            if is_in_flat_store && !is_of_project.contains_key(owner) {
-                is_of_project.insert(owner.to_owned(), self.belongs_to_project(owner));
-            }
-            if !is_in_flat_store || is_of_project[owner] {
+            let is_kept = if is_in_flat_store {
+                *is_of_project
+                    .entry(owner.to_owned())
+                    .or_insert_with(|| self.belongs_to_project(owner))
+            } else {
+                true
+            };
+            if is_kept {
                 kept.push(file);
             }
         }

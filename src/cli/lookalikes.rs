@@ -15,6 +15,7 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{Glance, ReadAt};
 use std::fs::File;
+use std::hash::Hash;
 
 /// The maximum width of the common title, before the words that differ.
 const MAX_TITLE_WIDTH: usize = 32;
@@ -80,36 +81,40 @@ fn group_lookalikes(
     rows: &[ListRow],
     titles: &HashMap<usize, String>,
 ) -> Vec<Vec<usize>> {
-    let mut by_title: HashMap<String, Vec<usize>> = HashMap::default();
+    let mut compared = Vec::new();
     for row in rows {
         let session = &list[row.index];
         if session.owner.is_none() && session.bytes <= MOST_BYTES {
-            let title = shown_title(row.index, list, titles);
-            by_title.entry(title).or_default().push(row.index);
+            compared.push(row.index);
         }
     }
 
+    // Titles first, because a question is read from the file.
     let mut groups = Vec::new();
-    for indexes in by_title.into_values() {
-        if indexes.len() < 2 {
-            continue;
-        }
-        let mut by_question: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();
-        for index in indexes {
-            if let Some(key) = question_key(&list[index]) {
-                by_question.entry(key).or_default().push(index);
-            }
-        }
-        for group in by_question.into_values() {
-            if (2..=MOST_SESSIONS).contains(&group.len()) {
-                groups.push(group);
-            }
-        }
+    for same_title in group_equal(compared, |index| Some(shown_title(index, list, titles))) {
+        groups.extend(group_equal(same_title, |index| question_key(&list[index])));
     }
-
+    groups.retain(|group| group.len() <= MOST_SESSIONS);
     // The groups come from a table without order. Those of the first rows are compared first.
     groups.sort();
     take_within_limit(groups, |index| list[index].bytes)
+}
+
+/// Returns groups of at least two sessions with the same key, in no particular order. Sessions
+/// without a key are left out.
+fn group_equal<K: Hash + Eq>(
+    indexes: Vec<usize>,
+    key_of: impl Fn(usize) -> Option<K>,
+) -> Vec<Vec<usize>> {
+    let mut groups: HashMap<K, Vec<usize>> = HashMap::default();
+    for index in indexes {
+        if let Some(key) = key_of(index) {
+            groups.entry(key).or_default().push(index);
+        }
+    }
+    let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
+    groups.retain(|group| group.len() >= 2);
+    groups
 }
 
 /// Returns the groups whose sessions have at most [`MOST_BYTES_OF_ALL`] together. A group that is
@@ -128,8 +133,9 @@ fn take_within_limit(groups: Vec<Vec<usize>>, bytes_of: impl Fn(usize) -> u64) -
     taken
 }
 
-/// Returns the id and the time of the first question, by which copies are recognized. `None` if the
-/// question lacks one of these, is too long, or cannot be read, or if there is no question.
+/// Returns the id and the time of the first question, on two lines, by which copies are recognized.
+/// `None` if the question lacks one of these, is too long, or cannot be read, or if there is no
+/// question.
 fn question_key(session: &ListedSession) -> Option<Vec<u8>> {
     let span = session.question_span?;
     if span.len > LONGEST_LINE {

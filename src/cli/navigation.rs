@@ -193,12 +193,14 @@ impl<'a> PlannedMove<'a> {
         let hook = self.hook_command(ui);
         let new_leaf = self.new_leaf_id()?;
         let summary = self.prepare_summary(hook.as_ref(), ui)?;
+        // After `prepare_summary`, because the hook may have replaced the label.
+        let label = self.parse_label()?;
         let ready = ReadySummary {
             branch_end,
             old_leaf: position_id(&self.open.session, self.navigation.old_leaf),
             new_leaf,
             summary,
-            label: self.parse_label()?,
+            label,
             editor_text: self.editor_text()?,
             hook,
         };
@@ -256,8 +258,8 @@ impl<'a> PlannedMove<'a> {
         } else {
             self.hook_command(ui)
         };
-        // The reply may set `self.options.label`. A summary in it is not used.
-        self.ask_hook(hook.as_ref(), ui)?;
+        // A summary in the reply is not used.
+        self.ask_hook_for_label_and_summary(hook.as_ref(), ui)?;
         if let Some(hook) = &hook
             && is_root
             && self.options.label.is_some()
@@ -337,7 +339,7 @@ impl<'a> PlannedMove<'a> {
         if given.is_none() {
             self.require_abandoned_content()?;
         }
-        let from_hook = self.ask_hook(hook, ui)?;
+        let from_hook = self.ask_hook_for_label_and_summary(hook, ui)?;
         self.choose_summary(given, from_hook, ui)
     }
 
@@ -379,9 +381,9 @@ impl<'a> PlannedMove<'a> {
         self.options.summary.hook.hook_command(&self.open.input, ui)
     }
 
-    /// Calls the hook. Returns the summary in its reply; `None` if there is none, or no hook. A
-    /// label and instructions in the reply replace the given ones.
-    pub fn ask_hook(
+    /// Calls the hook. A label and instructions in its reply replace those in `self.options`.
+    /// Returns the summary in the reply; `None` if there is none, or no hook.
+    pub fn ask_hook_for_label_and_summary(
         &mut self,
         hook: Option<&ShellCommand>,
         ui: &Ui,

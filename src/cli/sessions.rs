@@ -117,16 +117,14 @@ impl SessionsArgs {
         // A session may have been imported from another agent, so that both have the same requests.
         // `stats` counts these for the session that it reads first, so the imports come first.
         let mut sessions = self.find_own_or_given(period, ui)?;
-        let of_others = if self.paths.is_empty() {
-            if self.all {
-                find_sessions_of(&sources.origins, ui)
-            } else {
-                let here = ui.current_folder().to_owned();
-                find_project_sessions_of(&sources.origins, &[here], ui)
-            }
-        } else {
+        let of_others = if !self.paths.is_empty() {
             // The files among the paths were found above, whatever their agent.
             find_sources_of_projects(&sources.origins, &self.paths, &sessions.files, ui)
+        } else if self.all {
+            find_sessions_of(&sources.origins, ui)
+        } else {
+            let here = ui.current_folder().to_owned();
+            find_project_sessions_of(&sources.origins, &[here], ui)
         };
         sessions.add_files(of_others);
         self.warn_of_none(&sessions, ui);
@@ -179,14 +177,11 @@ impl SessionsArgs {
         // All found files count, because a sub-agent's session may be read although its owner's is
         // too old.
         let sub_agents = SubAgents::from_files(&found);
-        let mut files = Vec::new();
-        for file in found {
-            // A named file is read in any case.
-            if file.is_given || may_have_entries_since(&file.path, period.from) {
-                files.push(file);
-            }
-        }
-        let is_single = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.is_given);
+
+        let mut files = found;
+        // A named file is read in any case.
+        files.retain(|file| file.is_given || may_have_entries_since(&file.path, period.from));
+        let is_single = self.paths.len() == 1 && is_one_given_file(&files);
         let mut sessions = SessionsToRead {
             files,
             sub_agents,
@@ -241,17 +236,11 @@ impl SessionsToRead {
     /// Returns sessions to read from files of other agents. They have no scope, because new ones
     /// are not waited for. The words, if the command searches for any, are set by the caller.
     fn from_files(files: Vec<FoundFile>) -> SessionsToRead {
-        // The path of a file that was found in a directory is printed, even if it is the only one,
-        // because the user did not name it.
-        let is_single = match &files[..] {
-            [file] => file.is_given,
-            _ => false,
-        };
         SessionsToRead {
             sub_agents: SubAgents::from_files(&files),
             worst_exit: Exit::Done,
             found_none: files.is_empty(),
-            is_single,
+            is_single: is_one_given_file(&files),
             scope: None,
             words: None,
             none_found_note: None,
@@ -413,6 +402,15 @@ fn work_and_check_tail<T>(
     // A converted session has only whole lines.
     let is_torn = input.foreign.is_none() && is_torn(input.source()).unwrap_or(false);
     Ok(ReadSession { value, is_torn })
+}
+
+/// Whether there is one file, and the user named it. The path of a file that was found in a
+/// directory is printed, even if it is the only one.
+fn is_one_given_file(files: &[FoundFile]) -> bool {
+    match files {
+        [file] => file.is_given,
+        _ => false,
+    }
 }
 
 /// Warns of sessions whose last line is incomplete.

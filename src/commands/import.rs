@@ -4,7 +4,7 @@ mod destinations;
 mod run;
 
 use crate::cli::files::FileItem;
-use crate::cli::foreign::{commands_that_list, find_arguments, survey_file};
+use crate::cli::foreign::{SourceFiles, commands_that_list, find_arguments, survey_file};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
@@ -110,7 +110,7 @@ pub struct Args {
 /// not end the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.parse_period(ui)?;
-    let (files, failures) = find_arguments(&args.sources, ui);
+    let SourceFiles { files, failures } = find_arguments(&args.sources, ui);
     let mut worst_exit = Exit::Done;
     for failure in &failures {
         worst_exit = worst_exit.max(ui.report_failure(failure));

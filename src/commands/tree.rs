@@ -2,7 +2,7 @@
 
 mod painter;
 
-use crate::cli::follow::{ChangedFiles, FollowedSession, watch_files};
+use crate::cli::follow::{ChangedFiles, FileWatcher, FollowedSession};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{NO_ENTRIES, OpenSession};
 use crate::cli::options::LastArgs;
@@ -284,7 +284,7 @@ fn follow_session(
     let whole = EntryRange::path_to(followed.open.session.leaf.into());
     print_tree(args, &followed.open, whole, ui)?;
     ui.print_notes_at_once();
-    let mut wait = watch_files(std::slice::from_ref(&followed.path));
+    let mut watcher = FileWatcher::start(std::slice::from_ref(&followed.path));
     // The watcher names a file that changes only if it has the extension of sessions; and it names
     // the target of a link. Any other path is read after each wait.
     let is_named_by_watcher =
@@ -301,7 +301,7 @@ fn follow_session(
             let usage = None;
             print_drawing(args, &followed.open, drawing, usage, ui)?;
         }
-        changed = wait(ui)?;
+        changed = watcher.wait_for_changes(ui)?;
     }
 }
 

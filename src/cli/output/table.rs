@@ -237,50 +237,75 @@ impl Table {
 
     /// Draws a row. Numbers are right-aligned, texts are left-aligned. With an address, the first
     /// cell is a link.
-    fn draw_row(&self, cells: &[Cell], address: Option<&str>, pen: &mut RowBuffer) {
-        pen.begin_row();
-        // Spaces are drawn only before a text, so that rows have no trailing spaces.
-        let mut pending_spaces = 0;
+    fn draw_row(&self, cells: &[Cell], address: Option<&str>, rows: &mut RowBuffer) {
+        rows.begin_row();
+        let mut pen = CellPen {
+            rows,
+            pending_spaces: 0,
+            address,
+        };
         let columns = self.columns.iter().zip(&self.widths);
-        for (index, (cell, (column, &width))) in cells.iter().zip(columns).enumerate() {
+        for (cell, (column, &width)) in cells.iter().zip(columns) {
             let full_width = cell_width(cell);
             if column.is_number {
-                pending_spaces += width.saturating_sub(full_width);
+                pen.pending_spaces += width.saturating_sub(full_width);
             }
 
             // Widths are measured in a sample of the rows, so a cell of another row may be wider.
             // If its column has no limit, the cell shifts the rest of the row to the right.
             let is_limited = column.can_shrink || column.max_width < usize::MAX;
-            let mut room = if is_limited { width } else { full_width };
-            let cell_address = if index == 0 { address } else { None };
-            let mut drawn_width = 0;
-            for (text, style) in cell {
-                if text.is_empty() {
-                    continue;
-                }
-                let text_width = display_width(text);
-                let shown = if text_width > room {
-                    let cut = truncate_end(text, room, ELLIPSIS);
-                    drawn_width += display_width(&cut);
-                    Cow::Owned(cut)
-                } else {
-                    drawn_width += text_width;
-                    Cow::Borrowed(text.as_str())
-                };
-                room = room.saturating_sub(text_width);
-
-                let word = shown.trim_end_matches(' ');
-                pen.push_part(&" ".repeat(pending_spaces), Style::new());
-                pen.push_linked_part(word, *style, cell_address);
-                pending_spaces = shown.len() - word.len();
-            }
+            let room = if is_limited { width } else { full_width };
+            let drawn_width = pen.draw_cell(cell, room);
 
             if !column.is_number {
-                pending_spaces += width.saturating_sub(drawn_width);
+                pen.pending_spaces += width.saturating_sub(drawn_width);
             }
-            pending_spaces += COLUMN_GAP;
+            pen.pending_spaces += COLUMN_GAP;
+            // Only the first cell is a link.
+            pen.address = None;
         }
-        pen.end_row();
+        pen.rows.end_row();
+    }
+}
+
+/// Draws the cells of a row. Spaces are drawn only before a text, so that rows have no trailing
+/// spaces.
+struct CellPen<'r, 'a> {
+    rows: &'r mut RowBuffer,
+    /// The number of spaces to draw before the next text.
+    pending_spaces: usize,
+    /// The address to which the next cell links.
+    address: Option<&'a str>,
+}
+
+impl CellPen<'_, '_> {
+    /// Draws a cell, truncated to `room` columns, and returns its width as drawn. Spaces at its end
+    /// become pending.
+    fn draw_cell(&mut self, cell: &Cell, room: usize) -> usize {
+        let mut room_left = room;
+        let mut drawn_width = 0;
+        for (text, style) in cell {
+            if text.is_empty() {
+                continue;
+            }
+            let text_width = display_width(text);
+            let shown = if text_width > room_left {
+                let cut = truncate_end(text, room_left, ELLIPSIS);
+                drawn_width += display_width(&cut);
+                Cow::Owned(cut)
+            } else {
+                drawn_width += text_width;
+                Cow::Borrowed(text.as_str())
+            };
+            room_left = room_left.saturating_sub(text_width);
+
+            let word = shown.trim_end_matches(' ');
+            self.rows
+                .push_part(&" ".repeat(self.pending_spaces), Style::new());
+            self.rows.push_linked_part(word, *style, self.address);
+            self.pending_spaces = shown.len() - word.len();
+        }
+        drawn_width
     }
 }
 

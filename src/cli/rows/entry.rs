@@ -160,7 +160,8 @@ pub fn print_entry_lines(
     let session = &open.session;
     let reader = open.entry_reader();
     let is_utf8 = session.is_utf8();
-    let is_terminal = ui.stdout_is_terminal();
+    // On a terminal, and in a file with invalid bytes, each line has to be escaped or repaired.
+    let may_copy = is_utf8 && !ui.stdout_is_terminal();
     let is_stored_as_printed = |ix: EntryIx| {
         !session.needs_migration(ix) && !session.entry(ix).flags.contains(Flags::PADDED)
     };
@@ -169,9 +170,8 @@ pub fn print_entry_lines(
     // Adjacent lines are separated by one byte, the newline. A line that is not printed as it is
     // stored is a run of its own.
     let runs = entries.chunk_by(|&one, &next| {
-        is_stored_as_printed(one)
-            && is_stored_as_printed(next)
-            && span(next).start == span(one).end() + 1
+        let are_adjacent = span(next).start == span(one).end() + 1;
+        are_adjacent && is_stored_as_printed(one) && is_stored_as_printed(next)
     });
     for run in runs {
         // A run has at least one entry.
@@ -179,12 +179,8 @@ pub fn print_entry_lines(
         let last = run[run.len() - 1];
         let bytes = span(first).start..span(last).end();
         let is_long = bytes.end - bytes.start >= LONG_RUN_BYTES;
-        // On a terminal, and in a file with invalid bytes, each line has to be escaped or repaired.
-        if is_long && is_stored_as_printed(first) && is_utf8 && !is_terminal {
-            let sent = ui
-                .print_range(open.input.source(), bytes)
-                .and_then(|()| ui.stdout().write_all(b"\n"));
-            sent.map_err(|error| copy_failure(&open.input, error))?;
+        if may_copy && is_long && is_stored_as_printed(first) {
+            copy_run(open, bytes, ui)?;
             continue;
         }
         for &ix in run {
@@ -194,6 +190,14 @@ pub fn print_entry_lines(
         }
     }
     Ok(())
+}
+
+/// Prints the bytes of adjacent lines as they are in the file, and a newline after the last.
+fn copy_run(open: &OpenSession, bytes: Range<u64>, ui: &mut Ui) -> Result<(), Failure> {
+    let sent = ui
+        .print_range(open.input.source(), bytes)
+        .and_then(|()| ui.stdout().write_all(b"\n"));
+    sent.map_err(|error| copy_failure(&open.input, error))
 }
 
 /// Writes a line of a session. It is escaped on a terminal.

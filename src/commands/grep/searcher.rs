@@ -1,7 +1,7 @@
 //! Searches sessions, and continues with the entries that are written to them later.
 
 use super::hits::{FoundIn, MatchPainter, RowKind};
-use crate::cli::follow::{ChangedFiles, watch_files};
+use crate::cli::follow::{ChangedFiles, FileWatcher};
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::open::{CHECK_HINT, Input, reference_failure};
 use crate::cli::output::{Failure, Ui};
@@ -354,7 +354,7 @@ impl Searcher {
     ) -> Result<(), Failure> {
         let mut watched_folders = stores.search_folders(scope);
         watched_folders.retain(|path| path.exists());
-        let mut wait = watch_files(&watched_folders);
+        let mut watcher = FileWatcher::start(&watched_folders);
         let mut buffer = PageBuffer::default();
         let mut known_paths: Vec<PathBuf> = Vec::new();
         let mut known_names: HashSet<OsString> = HashSet::default();
@@ -387,7 +387,7 @@ impl Searcher {
                     return Ok(());
                 }
             }
-            changed = wait(ui)?;
+            changed = watcher.wait_for_changes(ui)?;
         }
     }
 

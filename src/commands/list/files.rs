@@ -3,7 +3,7 @@
 use super::Args;
 use super::repository::repository_of;
 use crate::cli::foreign::{
-    find_arguments, find_sessions_of, find_sources_of_projects, refuse_stdin,
+    SourceFiles, find_arguments, find_sessions_of, find_sources_of_projects, refuse_stdin,
 };
 use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::named::find_sessions;
@@ -55,7 +55,7 @@ pub(super) fn find_files(
             files.extend(of_others);
         } else {
             refuse_stdin(paths)?;
-            (files, failures) = find_arguments(paths, ui);
+            SourceFiles { files, failures } = find_arguments(paths, ui);
         }
     }
     for failure in &failures {
