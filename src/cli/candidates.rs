@@ -6,11 +6,12 @@ use super::lookalikes::add_distinguishing_titles;
 use super::named::{read_for_list, shown_title};
 use super::output::{Clock, Ui, to_visible};
 use crate::format::{ID_SUFFIX_LEN, format_age, id_suffix};
+use crate::load::names::SessionCandidate;
 use crate::ops::list::{ForkRows, ListedSession, build_rows};
 use crate::session::paths::abbreviate_home;
 use foldhash::{HashMap, HashSet};
 use std::cmp::Reverse;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The maximum number of sessions that have a row.
 const MAX_ROWS: usize = 8;
@@ -33,12 +34,12 @@ enum IdForm {
 }
 
 /// Returns a row for each session that an id or a name matches, the most recently changed first.
-/// `candidates` are the ids and paths of the sessions. `count` is the number of all that match: if
-/// it is greater, a last row has the number of the others.
-pub fn describe_candidates(candidates: &[(String, PathBuf)], count: usize, ui: &Ui) -> Vec<String> {
+/// `candidates` are the first of these sessions, and `count` is the number of all: if it is
+/// greater, a last row has the number of the others.
+pub fn describe_candidates(candidates: &[SessionCandidate], count: usize, ui: &Ui) -> Vec<String> {
     let mut sessions = Vec::new();
     let mut unreadable_rows = Vec::new();
-    for (id, path) in candidates {
+    for SessionCandidate { id, path, .. } in candidates {
         match read_for_list(path) {
             Some(session) => sessions.push(session),
             None => unreadable_rows.push(format!("{id}  {}", shown_path(path, ui))),

@@ -12,8 +12,15 @@ pub const MOST_ENTRY_BYTES: u64 = 128 << 20;
 /// The maximum number of bytes of a text or of a list of secrets.
 pub const MOST_TEXT_BYTES: u64 = 10 << 20;
 
-/// Reads a file, or standard input for `-`. Returns the name of the source, for messages, and its
-/// bytes. `kind` describes the file in hints, as in "give the path of a text file".
+/// A file that an argument gives, or standard input.
+pub struct GivenFile {
+    /// The name of the source, for messages.
+    pub name: String,
+    pub bytes: Vec<u8>,
+}
+
+/// Reads a file, or standard input for `-`. `kind` describes the file in hints, as in "give the
+/// path of a text file".
 ///
 /// # Errors
 /// If the source cannot be read, or has more than `max_bytes` bytes. Also if it is standard input,
@@ -24,7 +31,7 @@ pub fn read_argument(
     max_bytes: u64,
     session: Option<&Input>,
     ui: &mut Ui,
-) -> Result<(String, Vec<u8>), Failure> {
+) -> Result<GivenFile, Failure> {
     if path == Path::new("-") && session.is_some_and(Input::is_stream) {
         return Err(Failure::invalid("standard input is already the session")
             .with_hint("give the path of the session instead of -"));
@@ -50,7 +57,7 @@ pub fn read_argument(
         );
         return Err(Failure::invalid(what).with_hint("give a smaller file"));
     }
-    Ok((name, bytes))
+    Ok(GivenFile { name, bytes })
 }
 
 /// Reads at most `max_bytes` bytes from the start of a file, or of standard input for `-`.
@@ -67,8 +74,8 @@ fn read_start(path: &Path, max_bytes: u64, ui: &mut Ui) -> io::Result<Vec<u8>> {
 
 /// Reads a text, without its trailing newlines.
 pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
-    let (_, bytes) = read_argument(path, "a text file", MOST_TEXT_BYTES, Some(session), ui)?;
-    Ok(String::from_utf8_lossy(&bytes)
+    let file = read_argument(path, "a text file", MOST_TEXT_BYTES, Some(session), ui)?;
+    Ok(String::from_utf8_lossy(&file.bytes)
         .trim_end_matches(['\n', '\r'])
         .to_owned())
 }

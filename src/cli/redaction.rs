@@ -90,14 +90,14 @@ impl RedactionArgs {
 
 /// Reads a file given by an option. `-` is standard input, unless the session is.
 fn read_secrets_argument(path: &Path, session: &Input, ui: &mut Ui) -> Result<Vec<u8>, Failure> {
-    let (_name, content) = given::read_argument(
+    let file = given::read_argument(
         path,
         "a file of secrets",
         given::MOST_TEXT_BYTES,
         Some(session),
         ui,
     )?;
-    Ok(content)
+    Ok(file.bytes)
 }
 
 /// Fails if a secret is left: then the new file is discarded.

@@ -1,6 +1,6 @@
 //! `pisess append`: appends entries under the leaf or another entry.
 
-use crate::cli::given::{self, parse_model, read_text};
+use crate::cli::given::{self, GivenFile, parse_model, read_text};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
@@ -145,7 +145,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         locked_open.new_parent_id(parent)?;
         let mut batch = Batch::with_parent(&locked_open.session, parent);
         match &given_lines {
-            Some((name, text)) => add_lines(name, text, &mut batch, id_source)?,
+            Some(file) => add_lines(&file.name, &file.bytes, &mut batch, id_source)?,
             None => args.add_entries(locked_open, parent, &mut batch, id_source)?,
         }
         unknown_types = batch.unknown_types;
@@ -159,9 +159,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Reads the lines of JSON to append, from `--input` or standard input. Returns the name of that
-/// file for messages, and the lines. Refuses standard input if it is the session or a terminal.
-fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<(String, Vec<u8>), Failure> {
+/// Reads the lines of JSON to append, from `--input` or standard input. Refuses standard input if
+/// it is the session or a terminal.
+fn read_lines(args: &Args, session: &Input, ui: &mut Ui) -> Result<GivenFile, Failure> {
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path == Path::new("-") && (session.is_stream() || ui.world.terminals.stdin) {
         let what = if session.is_stream() {

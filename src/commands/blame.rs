@@ -86,9 +86,9 @@ pub struct Args {
 /// loaded. The exit code is [`Exit::Found`] if no agent wrote any of the lines.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let target = BlameTarget::parse(&args.file, ui)?;
-    let (_, bytes) = read_argument(&target.path, "a file to blame", MOST_TEXT_BYTES, None, ui)
+    let file = read_argument(&target.path, "a file to blame", MOST_TEXT_BYTES, None, ui)
         .map_err(|failure| hint_lost_file(failure, &target.path))?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let text = String::from_utf8_lossy(&file.bytes).into_owned();
     let wanted_lines = target.lines_to_print(&text)?;
 
     let sessions = args.sessions.find_sessions(Period::default(), ui)?;

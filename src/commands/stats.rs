@@ -5,7 +5,7 @@ mod groups;
 mod table;
 mod times;
 
-use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
+use crate::cli::given::{GivenFile, MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{CHECK_HINT, Input};
 use crate::cli::output::{Exit, Failure, Ui};
@@ -407,7 +407,8 @@ fn warn_of_nothing(args: &Args, ui: &mut Ui) {
 
 /// Reads the file of `--prices`.
 fn read_prices(path: &Path, ui: &mut Ui) -> Result<PriceTable, Failure> {
-    let (name, bytes) = read_argument(path, "a file of prices", MOST_TEXT_BYTES, None, ui)?;
+    let GivenFile { name, bytes } =
+        read_argument(path, "a file of prices", MOST_TEXT_BYTES, None, ui)?;
     PriceTable::parse(&bytes).ok_or_else(|| {
         let failure =
             Failure::invalid(format_args!("{name}: not a table of prices")).with_path(&name);

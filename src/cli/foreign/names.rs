@@ -241,7 +241,7 @@ fn name_hint(error: &NameError) -> String {
 
     let mut ids = Vec::new();
     let mut paths = Vec::new();
-    for (id, path) in candidates {
+    for SessionCandidate { id, path, .. } in candidates {
         ids.push(id.as_str());
         paths.push(to_visible(&path.to_string_lossy()));
     }

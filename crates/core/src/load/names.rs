@@ -54,8 +54,8 @@ pub enum NameError {
     Ambiguous {
         /// The name.
         name: String,
-        /// The ids and paths of some of them.
-        candidates: Vec<(String, PathBuf)>,
+        /// Some of them: those that changed last.
+        candidates: Vec<SessionCandidate>,
         /// The number of sessions that match.
         sessions: usize,
         /// The id of the sessions if all of them are copies of one session.
@@ -559,13 +559,9 @@ fn require_unique(
     // The sessions that changed last are the most likely to be meant.
     matches.sort_by_cached_key(|session| Reverse(store::modified(&session.path)));
     matches.truncate(MAX_CANDIDATES);
-    let mut candidates = Vec::new();
-    for session in matches {
-        candidates.push((session.id, session.path));
-    }
     Err(NameError::Ambiguous {
         name: name.to_owned(),
-        candidates,
+        candidates: matches,
         sessions,
         id_of_copies,
     })

@@ -134,20 +134,25 @@ pub fn copy_onto(
         is_for_other_session,
         target_path,
         ids: HashMap::default(),
-        parent: parent_id(target_session, onto).map(Text::into_owned),
     };
 
     // The ids of all copies are issued before the first copy is made, because a copy may refer to
     // any other.
-    for &ix in picked {
+    let mut links = Vec::new();
+    let mut parent = parent_id(target_session, onto).map(Text::into_owned);
+    for &original in picked {
         let id = Text::from(id_source.issue_entry_id(target_session));
-        graft.ids.insert(ix, id);
+        graft.ids.insert(original, id.clone());
+        links.push(CopyLinks {
+            original,
+            id: id.clone(),
+            parent,
+        });
+        parent = Some(id);
     }
     let mut entries = Vec::new();
-    for &ix in picked {
-        let copy = graft.copy_entry(ix, &id_source.timestamp())?;
-        graft.parent = Some(copy.id.clone());
-        entries.push(copy);
+    for links in &links {
+        entries.push(graft.copy_entry(links, &id_source.timestamp())?);
     }
     Ok(Change {
         entries,
@@ -333,41 +338,47 @@ struct Graft<'a> {
     target_path: HashSet<EntryIx>,
     /// The ids of the copies, by original.
     ids: HashMap<EntryIx, Text<'static>>,
-    /// The parent of the next copy.
+}
+
+/// The place of the copy of an entry.
+struct CopyLinks {
+    original: EntryIx,
+    /// The id of the copy.
+    id: Text<'static>,
+    /// The id of its parent: the copy before it or, for the first copy, the target position. `None`
+    /// at the root.
     parent: Option<Text<'static>>,
 }
 
 impl Graft<'_> {
-    /// Returns a copy of a picked entry, as a child of the copy made before it (`self.parent`,
-    /// which the caller sets after each copy). It has its new id from `self.ids`, this timestamp,
-    /// and references to the copies of other picked entries. All other bytes stay the same.
-    fn copy_entry(&self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
-        let line = self.reader.read_line(ix)?;
+    /// Returns a copy of a picked entry, with its new id, its new parent, this timestamp, and
+    /// references to the copies of other picked entries. All other bytes stay the same.
+    fn copy_entry(&self, links: &CopyLinks, timestamp: &str) -> Result<NewEntry, Refusal> {
+        let line = self.reader.read_line(links.original)?;
         let entry = Raw::from_checked(line.trim_ascii());
         let mut edit = Edit::new(entry.bytes()).map_err(io::Error::from)?;
-        let id = self.ids[&ix].clone();
-        let parent_id = match &self.parent {
+        let parent_id = match &links.parent {
             Some(parent) => encode_to_vec(parent),
             None => b"null".to_vec(),
         };
-        edit.set("id", &encode_to_vec(&id));
+        edit.set("id", &encode_to_vec(&links.id));
         edit.set("parentId", &parent_id);
         edit.set("timestamp", &encode_to_vec(&Text::from(timestamp)));
-        for reference in self.changed_references(ix, entry)? {
+        for reference in self.changed_references(links, entry)? {
             edit.set(reference.key, &encode_to_vec(&reference.id));
         }
         Ok(NewEntry {
-            id,
+            id: links.id.clone(),
             line: edit.finish(),
         })
     }
 
     /// Returns the members of a copy that refer to other entries and change, with their new values.
-    fn changed_references(&self, ix: EntryIx, entry: Raw) -> Result<Vec<Reference>, Refusal> {
-        match self.session.entry(ix).kind {
-            Kind::ContextEdit => self.edit_references(ix, entry),
-            Kind::BranchSummary => Ok(self.summary_references(ix, entry)),
-            Kind::Compaction => self.compaction_references(ix, entry),
+    fn changed_references(&self, links: &CopyLinks, entry: Raw) -> Result<Vec<Reference>, Refusal> {
+        match self.session.entry(links.original).kind {
+            Kind::ContextEdit => self.edit_references(links.original, entry),
+            Kind::BranchSummary => Ok(self.summary_references(links, entry)),
+            Kind::Compaction => self.compaction_references(links, entry),
             _ => Ok(Vec::new()),
         }
     }
@@ -401,11 +412,11 @@ impl Graft<'_> {
     /// - pi: the end of the summarized branch. In the copy, it is the copy of that entry. If the
     ///   entry is not copied, it stays the same; but in another session, which does not have the
     ///   entry, it is the parent of the copy, too.
-    fn summary_references(&self, ix: EntryIx, entry: Raw) -> Vec<Reference> {
+    fn summary_references(&self, links: &CopyLinks, entry: Raw) -> Vec<Reference> {
         let from_id = entry.get_text("fromId").unwrap_or_default();
-        let old_parent = self.session.parent_id(ix);
+        let old_parent = self.session.parent_id(links.original);
         let branch_start = old_parent.unwrap_or_else(|| Text::from("root"));
-        let new_parent = self.parent.clone();
+        let new_parent = links.parent.clone();
         let new_start = new_parent.unwrap_or_else(|| Text::from("root"));
 
         let is_branch_start =
@@ -430,16 +441,17 @@ impl Graft<'_> {
     /// See [`new_first_kept`](Self::new_first_kept).
     fn compaction_references(
         &self,
-        compaction: EntryIx,
+        links: &CopyLinks,
         entry: Raw,
     ) -> Result<Vec<Reference>, Refusal> {
+        let compaction = links.original;
         let mut references = Vec::new();
         // A compaction with a snapshot may have no such member: what it keeps follows from the
         // snapshot.
         let first_kept = self
             .find_referenced(entry, "firstKeptEntryId")
             .or_else(|| native::first_kept_entry(self.session, compaction, entry));
-        if let Some(new_id) = self.new_first_kept(compaction, first_kept)? {
+        if let Some(new_id) = self.new_first_kept(links, first_kept)? {
             references.push(Reference::new("firstKeptEntryId", new_id));
         }
 
@@ -475,10 +487,11 @@ impl Graft<'_> {
     /// If the first kept entry is neither copied nor on that path.
     fn new_first_kept(
         &self,
-        compaction: EntryIx,
+        links: &CopyLinks,
         kept: Option<EntryIx>,
     ) -> Result<Option<Text<'static>>, Refusal> {
-        let own_id = self.ids[&compaction].clone();
+        let compaction = links.original;
+        let own_id = links.id.clone();
         let Some(kept) = kept else {
             return Ok(Some(own_id));
         };
