@@ -23,7 +23,7 @@ use foldhash::HashSet;
 use interrupted::restore_interrupted;
 use list::list_archived;
 use pack::Packer;
-use pisess_store::{self as store, FoundFile, Reach};
+use pisess_store::{self as store, FoundFile, Reach, SearchProblem};
 use report::{ArchiveOutcome, report_outcomes};
 use restore::restore_archive;
 use std::path::{Path, PathBuf};
@@ -188,13 +188,16 @@ impl Args {
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let mut outcomes = self.finish_interrupted(&stores, ui)?;
-        let mut sessions = Vec::new();
         let mut search_exit = Exit::Done;
-        if self.sessions.is_empty() {
-            search_exit = self.add_stored_sessions(&stores, &mut sessions, ui);
+        let sessions = if self.sessions.is_empty() {
+            let found = stores.find_sessions(&self.search_scope());
+            search_exit = report_search_problems(found.problems, ui);
+            without_sub_agents(found.files)
         } else {
-            self.add_given_sessions(&mut sessions, &mut outcomes, ui)?;
-        }
+            let given = self.find_given_sessions(ui)?;
+            outcomes.extend(given.failed);
+            given.files
+        };
         let found_none = sessions.is_empty() && !self.sessions.is_empty();
 
         let packer = Packer {
@@ -212,7 +215,11 @@ impl Args {
         } else {
             0
         };
-        let skipped = archive_all(&packer, sessions, &mut outcomes, ui);
+        let ArchivedSessions {
+            outcomes: new_outcomes,
+            skipped,
+        } = archive_all(&packer, sessions, ui);
+        outcomes.extend(new_outcomes);
         warn_of_skipped(&skipped, ui);
         if outcomes.is_empty() && skipped.is_empty() && !found_none {
             let hint = if self.all {
@@ -248,25 +255,30 @@ impl Args {
         Ok(exit.max(search_exit))
     }
 
-    /// Adds the sessions that are named, by path or by name, and the sessions in directories that
-    /// are named. Sessions of sub-agents in directories are left out: they are archived with their
-    /// owners.
-    fn add_given_sessions(
-        &self,
-        sessions: &mut Vec<FoundFile>,
-        outcomes: &mut Vec<ArchiveOutcome>,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
+    /// Returns the scope of a search for sessions, if none is named.
+    fn search_scope(&self) -> Scope {
+        if self.all {
+            Scope::All
+        } else {
+            Scope::CurrentProject
+        }
+    }
+
+    /// Returns the sessions that are named, by path or by name, and the sessions in directories
+    /// that are named, each once. Sessions of sub-agents in directories are left out: they are
+    /// archived with their owners.
+    fn find_given_sessions(&self, ui: &mut Ui) -> Result<GivenSessions, Failure> {
+        let mut given = GivenSessions::default();
         let mut folders = Vec::new();
         for session in &self.sessions {
             match resolve_argument(session, ui) {
                 Ok(path) if path.is_dir() => folders.push(path),
-                Ok(path) => sessions.push(FoundFile {
+                Ok(path) => given.files.push(FoundFile {
                     path,
                     owner: None,
                     is_given: true,
                 }),
-                Err(failure) => outcomes.push(ArchiveOutcome::failed(session, failure)),
+                Err(failure) => given.failed.push(ArchiveOutcome::failed(session, failure)),
             }
         }
         let reach = if self.change.dry_run {
@@ -279,43 +291,16 @@ impl Args {
             let found = expand_arguments(&folders, reach, ui);
             for failure in found.failures {
                 let path = PathBuf::from(failure.path.clone().unwrap_or_default());
-                outcomes.push(ArchiveOutcome::failed(&path, failure));
+                given.failed.push(ArchiveOutcome::failed(&path, failure));
             }
-            let user_sessions = found.files.into_iter().filter(|file| file.owner.is_none());
-            sessions.extend(user_sessions);
+            given.files.extend(without_sub_agents(found.files));
         }
 
         // A session may be named twice, or be in a directory that is given, too.
         let mut seen = HashSet::default();
-        sessions.retain(|file| seen.insert(ui.resolve_path(&file.path)));
-        Ok(())
-    }
-
-    /// Adds the sessions of the project, or of all projects with `--all`. Those of sub-agents are
-    /// left out. A directory that cannot be read is reported, because it may contain sessions that
-    /// the filter chooses. Returns the worst exit code of such failures.
-    fn add_stored_sessions(
-        &self,
-        stores: &SessionStores,
-        sessions: &mut Vec<FoundFile>,
-        ui: &mut Ui,
-    ) -> Exit {
-        let scope = if self.all {
-            Scope::All
-        } else {
-            Scope::CurrentProject
-        };
-        let found_files = stores.find_sessions(&scope);
-        let mut worst_exit = Exit::Done;
-        for failure in named::search_failures(found_files.problems, true, ui) {
-            worst_exit = worst_exit.max(ui.report_failure(&failure));
-        }
-        for file in found_files.files {
-            if file.owner.is_none() {
-                sessions.push(file);
-            }
-        }
-        worst_exit
+        let files = &mut given.files;
+        files.retain(|file| seen.insert(ui.resolve_path(&file.path)));
+        Ok(given)
     }
 
     /// Restores sessions that are still hidden because an earlier run was killed. Looks at the
@@ -387,18 +372,43 @@ fn count_in_other_projects(packer: &Packer, of_project: &[FoundFile], ui: &mut U
     chosen_count
 }
 
-/// Archives sessions on all processors, and adds an outcome for each. There is no outcome for a
-/// session that the filter does not choose.
+/// The sessions that the arguments name.
+#[derive(Default)]
+struct GivenSessions {
+    files: Vec<FoundFile>,
+    /// The arguments that name no session, and the directories that cannot be read.
+    failed: Vec<ArchiveOutcome>,
+}
+
+/// Reports directories that cannot be read, because they may contain sessions that the filter
+/// chooses. Returns the worst exit code of these failures.
+fn report_search_problems(problems: Vec<SearchProblem>, ui: &mut Ui) -> Exit {
+    let mut worst_exit = Exit::Done;
+    for failure in named::search_failures(problems, true, ui) {
+        worst_exit = worst_exit.max(ui.report_failure(&failure));
+    }
+    worst_exit
+}
+
+/// Returns the files without the sessions of sub-agents.
+fn without_sub_agents(mut files: Vec<FoundFile>) -> Vec<FoundFile> {
+    files.retain(|file| file.owner.is_none());
+    files
+}
+
+/// The result of archiving several sessions.
+struct ArchivedSessions {
+    /// The outcome for each session that the filter chooses, without those that were skipped.
+    outcomes: Vec<ArchiveOutcome>,
+    /// The failures of busy sessions that were skipped.
+    skipped: Vec<Failure>,
+}
+
+/// Archives those of the sessions that the filter chooses, on all processors.
 ///
 /// Three kinds of files are skipped if they were found by a search, and not named: files that are
-/// not sessions, files that are gone, and sessions that are busy. Returns the failures of the busy
-/// ones.
-fn archive_all(
-    packer: &Packer,
-    sessions: Vec<FoundFile>,
-    outcomes: &mut Vec<ArchiveOutcome>,
-    ui: &mut Ui,
-) -> Vec<Failure> {
+/// not sessions, files that are gone, and sessions that are busy.
+fn archive_all(packer: &Packer, sessions: Vec<FoundFile>, ui: &mut Ui) -> ArchivedSessions {
     let archive = |file: FoundFile| {
         let result = packer.archive_session(&file);
         (file, result)
@@ -408,26 +418,29 @@ fn archive_all(
         results.push(file_and_result);
     });
 
+    let mut outcomes = Vec::new();
     let mut skipped = Vec::new();
     for (file, result) in results {
-        match result {
-            Ok(None) => {}
-            Ok(Some(archived)) => outcomes.push(ArchiveOutcome {
-                path: file.path,
-                result: Ok(archived),
-            }),
-            Err(failure) => {
-                let is_no_session = failure.is_not_session() || failure.is_missing_file;
-                if !file.is_given && is_no_session {
-                    continue;
-                }
-                if !file.is_given && failure.exit() == Exit::Busy {
-                    skipped.push(failure);
-                    continue;
-                }
-                outcomes.push(ArchiveOutcome::failed(&file.path, failure));
+        let failure = match result {
+            // The filter does not choose it.
+            Ok(None) => continue,
+            Ok(Some(archived)) => {
+                outcomes.push(ArchiveOutcome {
+                    path: file.path,
+                    result: Ok(archived),
+                });
+                continue;
             }
+            Err(failure) => failure,
+        };
+
+        let is_no_session = failure.is_not_session() || failure.is_missing_file;
+        let is_busy = failure.exit() == Exit::Busy;
+        if file.is_given || !(is_no_session || is_busy) {
+            outcomes.push(ArchiveOutcome::failed(&file.path, failure));
+        } else if !is_no_session {
+            skipped.push(failure);
         }
     }
-    skipped
+    ArchivedSessions { outcomes, skipped }
 }
