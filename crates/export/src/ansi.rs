@@ -76,7 +76,7 @@ fn each_line_piece<'a>(
 
         if let Some(codes) = colour_codes(sequence.as_str()) {
             // In markup, a colour is the kind of a word.
-            apply_colour_codes(codes, &mut style.word_kind);
+            style.word_kind = apply_colour_codes(codes, style.word_kind);
         } else if let Some(address) = link_address(sequence.as_str()) {
             // A fragment such as `#e1` would link to an element of the page, which no command
             // knows.
@@ -108,11 +108,13 @@ fn link_address(sequence: &str) -> Option<&str> {
     Some(address)
 }
 
-/// Applies codes such as `1;31` to the kind of the words that follow.
+/// Returns the kind of the words after codes such as `1;31`. `kind_before` is the kind of the words
+/// before them; `None` stands for words that are neither bold nor coloured.
 ///
 /// A word is bold or has one of eight text colours, not both. A bright colour becomes the normal
 /// one. Backgrounds and unknown codes have no effect.
-fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
+fn apply_colour_codes(colour_codes: &str, kind_before: Option<WordKind>) -> Option<WordKind> {
+    let mut word_kind = kind_before;
     let mut codes = colour_codes
         .split([';', ':'])
         // An empty code means 0, which resets.
@@ -120,18 +122,18 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
     while let Some(code) = codes.next() {
         match code {
             // Everything reset, and the default text colour.
-            0 | 39 => *word_kind = None,
+            0 | 39 => word_kind = None,
             // A word is not both bold and coloured. A colour that is set already stays.
-            1 => *word_kind = word_kind.or(Some(WordKind::BOLD)),
+            1 => word_kind = word_kind.or(Some(WordKind::BOLD)),
             // No longer bold. A colour stays.
-            22 => *word_kind = word_kind.filter(|kind| *kind != WordKind::BOLD),
-            30..=37 => *word_kind = Some(WordKind::from_colour(code - 30)),
-            90..=97 => *word_kind = Some(WordKind::from_colour(code - 90)),
+            22 => word_kind = word_kind.filter(|kind| *kind != WordKind::BOLD),
+            30..=37 => word_kind = Some(WordKind::from_colour(code - 30)),
+            90..=97 => word_kind = Some(WordKind::from_colour(code - 90)),
             // A text colour, which the codes after this one describe.
             38 => {
                 if let Some(colour) = read_extended_colour(&mut codes) {
                     // The colours from 8 on are bright.
-                    *word_kind = Some(WordKind::from_colour(colour % 8));
+                    word_kind = Some(WordKind::from_colour(colour % 8));
                 }
             }
             48 => {
@@ -141,6 +143,7 @@ fn apply_colour_codes(colour_codes: &str, word_kind: &mut Option<WordKind>) {
             _ => {}
         }
     }
+    word_kind
 }
 
 /// Reads the codes of a colour after 38 or 48: `5;NUMBER` or `2;RED;GREEN;BLUE`. The caller

@@ -13,9 +13,7 @@ const IMAGE_LINES: usize = 12;
 /// of a long block, are not shown at first, so they take none.
 pub fn estimate_lines(markup: &Markup) -> u32 {
     let mut hidden = HiddenSections::default();
-    let mut lines = 0_usize;
-    // The number of characters of the text that is not part of `lines` yet.
-    let mut column = 0_usize;
+    let mut height = TextHeight::default();
     for event in markup.events() {
         match event {
             Event::Section => hidden.begin_section(),
@@ -29,38 +27,57 @@ pub fn estimate_lines(markup: &Markup) -> u32 {
 
         match event {
             Event::Open(tag, _) => {
-                // A block begins on a line of its own. The text above it takes at least one line.
                 if !tag.is_inline() {
-                    lines += column.div_ceil(CHARS_PER_LINE).max(1);
-                    column = 0;
+                    height.begin_block();
                 }
                 if tag == Tag::Image {
-                    lines += IMAGE_LINES;
+                    height.lines += IMAGE_LINES;
                 }
             }
-            Event::Text(text) => {
-                for (index, line) in text.split('\n').enumerate() {
-                    let follows_line_break = index > 0;
-                    if follows_line_break {
-                        lines += lines_of_text(column);
-                        column = 0;
-                    }
-                    column += line.chars().count();
-                }
-            }
+            Event::Text(text) => height.add_text(text),
             // Each end counts as one character, which is about the space between elements.
-            Event::Close | Event::WordEnd => column += 1,
+            Event::Close | Event::WordEnd => height.open_chars += 1,
             Event::Section | Event::SectionEnd | Event::Word(_) => {}
         }
     }
-    lines += lines_of_text(column);
-    u32::try_from(lines).unwrap_or(u32::MAX)
+    height.end_line();
+    u32::try_from(height.lines).unwrap_or(u32::MAX)
 }
 
-/// Returns how many lines so many characters take. A text that exactly fills its lines counts as
-/// one more: words are not divided, so it rarely fits.
-fn lines_of_text(char_count: usize) -> usize {
-    1 + char_count / CHARS_PER_LINE
+/// The height of text, while it is measured from the start to the end.
+#[derive(Default)]
+struct TextHeight {
+    /// The number of lines so far, without the open one.
+    lines: usize,
+    /// The number of characters since the last line break or the start of the block. They take a
+    /// line or more, which are not part of `lines` yet.
+    open_chars: usize,
+}
+
+impl TextHeight {
+    /// Adds a text, in which a line break begins a new line.
+    fn add_text(&mut self, text: &str) {
+        for (index, line) in text.split('\n').enumerate() {
+            let follows_line_break = index > 0;
+            if follows_line_break {
+                self.end_line();
+            }
+            self.open_chars += line.chars().count();
+        }
+    }
+
+    /// Counts the open line. A text that exactly fills its lines counts as one more: words are not
+    /// divided, so it rarely fits.
+    fn end_line(&mut self) {
+        self.lines += 1 + self.open_chars / CHARS_PER_LINE;
+        self.open_chars = 0;
+    }
+
+    /// Begins a block, on a line of its own. The text above it takes at least one line.
+    fn begin_block(&mut self) {
+        self.lines += self.open_chars.div_ceil(CHARS_PER_LINE).max(1);
+        self.open_chars = 0;
+    }
 }
 
 /// Tracks whether the current event is in a section that is not shown: any section of a fold, or a

@@ -109,7 +109,7 @@ fn split_typed(text: &str) -> Vec<TypedPart<'_>> {
             line_start = next_line(text, line_start);
             continue;
         };
-        push_paragraphs(text, unfenced_start..line_start, &mut parts);
+        parts.append(&mut split_paragraphs(text, unfenced_start..line_start));
         parts.push(TypedPart {
             kind: PartKind::Code {
                 language: block.language,
@@ -120,7 +120,7 @@ fn split_typed(text: &str) -> Vec<TypedPart<'_>> {
         unfenced_start = block.end;
         line_start = block.end;
     }
-    push_paragraphs(text, unfenced_start..text.len(), &mut parts);
+    parts.append(&mut split_paragraphs(text, unfenced_start..text.len()));
     parts
 }
 
@@ -207,15 +207,13 @@ fn paragraph_end(text: &str, start: usize, text_end: usize) -> usize {
     end
 }
 
-/// Appends the paragraphs in a range of the text to `parts`. The range has no fences. Blank lines
-/// separate paragraphs. Adjacent paragraphs in columns become one part.
+/// Divides a range of the text into its paragraphs. The range has no fences. Blank lines separate
+/// paragraphs. Adjacent paragraphs in columns become one part.
 ///
 /// A paragraph consists of words, of columns (lines that need a font of fixed width), or of words
 /// that introduce the columns below them.
-fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) {
-    // Parts from here on are from this range. A part before them must not be extended: a fenced
-    // block is between.
-    let first_index = parts.len();
+fn split_paragraphs(text: &str, range: Range<usize>) -> Vec<TypedPart<'_>> {
+    let mut parts: Vec<TypedPart> = Vec::new();
     let mut unread_start = range.start;
     while unread_start < range.end {
         let start = unread_start;
@@ -242,10 +240,9 @@ fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) 
         if !has_columns {
             continue;
         }
-        let last_is_of_range = parts.len() > first_index;
         match parts.last_mut() {
             // The columns continue those of the last paragraph.
-            Some(last) if last_is_of_range && last.kind == PartKind::Columns => last.end = end,
+            Some(last) if last.kind == PartKind::Columns => last.end = end,
             _ => parts.push(TypedPart {
                 kind: PartKind::Columns,
                 start: columns_start,
@@ -253,6 +250,7 @@ fn push_paragraphs(text: &str, range: Range<usize>, parts: &mut Vec<TypedPart>) 
             }),
         }
     }
+    parts
 }
 
 /// The length in bytes above which a line above columns is a sentence, and does not belong to them.

@@ -31,26 +31,14 @@ pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues
     holders.extend(entry.get("replacement"));
     for holder in holders {
         for key in ["content", "images"] {
-            let blocks = holder.get(key).unwrap_or(Raw::NULL);
-            for block in blocks.items() {
-                let range = range_in(block.bytes(), line);
-                if let Some(replacement) = block_replacement(block, keep_images) {
-                    found.push(Splice {
-                        range,
-                        replacement: Replacement::Bytes(replacement),
-                    });
-                } else if is_redacted_thinking(block) {
-                    found.splices.extend(mark_splices(block, range.start));
-                    found.count += 1;
-                }
+            for block in holder.get(key).unwrap_or(Raw::NULL).items() {
+                found.add_block_if_opaque(block, line, keep_images);
             }
         }
-
-        // A payload that is not encrypted is searched like any other text.
         for key in ["providerPayload", "preserveData"] {
-            if let Some(payload) = holder.get_some(key)
-                && contains_encrypted(payload)
-            {
+            let payload = holder.get_some(key);
+            // A payload that is not encrypted is searched like any other text.
+            if let Some(payload) = payload.filter(|payload| contains_encrypted(*payload)) {
                 found.push(Splice {
                     range: range_in(payload.bytes(), line),
                     replacement: Replacement::Bytes(b"{}".to_vec()),
@@ -66,6 +54,21 @@ impl OpaqueValues {
     pub fn push(&mut self, splice: Splice) {
         self.splices.push(splice);
         self.count += 1;
+    }
+
+    /// Adds a content block of a line if it is opaque: an image or a file, unless `keep_images` is
+    /// set, or thinking that the provider has encrypted.
+    fn add_block_if_opaque(&mut self, block: Raw, line: &[u8], keep_images: bool) {
+        let range = range_in(block.bytes(), line);
+        if let Some(replacement) = block_replacement(block, keep_images) {
+            self.push(Splice {
+                range,
+                replacement: Replacement::Bytes(replacement),
+            });
+        } else if is_redacted_thinking(block) {
+            self.splices.extend(mark_splices(block, range.start));
+            self.count += 1;
+        }
     }
 }
 

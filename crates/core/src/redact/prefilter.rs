@@ -202,11 +202,11 @@ impl NeedlePrefilter {
         for offset in 0..shortest_len {
             for (lane, bytes) in beginnings.iter().enumerate() {
                 states[lane] = automaton.next_state(Anchored::No, states[lane], bytes[offset]);
-                if automaton.is_match(states[lane]) {
-                    let last_byte = parts[lane].start + offset;
-                    if let Some(hit) = self.needle_at(automaton, states[lane], text, last_byte) {
-                        visit(lane, hit);
-                    }
+                let last_byte = parts[lane].start + offset;
+                if automaton.is_match(states[lane])
+                    && let Some(hit) = self.needle_at(automaton, states[lane], text, last_byte)
+                {
+                    visit(lane, hit);
                 }
             }
         }

@@ -112,25 +112,12 @@ impl SecretSearch {
         sources: SecretSources,
         hits: &mut SecretHits,
     ) {
-        let text = &*form.text;
-        self.value_search
-            .each_occurrence(text, &mut |range, value_index| {
-                let source = form.source_range(range);
-                if hits.covers(&source) {
-                    return;
-                }
-                let value = &self.value_search.values[value_index];
-                hits.add(SecretHit {
-                    range: source,
-                    kind: value.kind,
-                    secret: value.bytes.clone(),
-                    ..SecretHit::default()
-                });
-            });
+        self.add_values_in_form(form, hits);
         if sources == SecretSources::ValuesOnly {
             return;
         }
 
+        let text = &*form.text;
         // The digits of an encoded file may look like a secret.
         if !is_base64_file(text) {
             each_match(searches, text, |rule_match| {
@@ -139,15 +126,39 @@ impl SecretSearch {
             });
         }
         if searches.intersects(SearchSet::BASE64) {
-            each_base64_run(text, &mut |decoded| {
-                let decoded_searches = self.needed_searches(&decoded.bytes);
-                each_match(decoded_searches, &decoded.bytes, |rule_match| {
-                    let digits = decoded.source_range(rule_match.range.clone());
-                    let source = form.source_range(digits);
-                    add_hit(rule_match, &decoded.bytes, source, hits);
-                });
-            });
+            self.add_hits_in_base64(form, hits);
         }
+    }
+
+    /// Adds the occurrences of known values in one form of a text.
+    fn add_values_in_form(&self, form: &MappedText, hits: &mut SecretHits) {
+        let mut add_value = |range: Range<usize>, value_index: usize| {
+            let source = form.source_range(range);
+            if hits.covers(&source) {
+                return;
+            }
+            let value = &self.value_search.values[value_index];
+            hits.add(SecretHit {
+                range: source,
+                kind: value.kind,
+                secret: value.bytes.clone(),
+                ..SecretHit::default()
+            });
+        };
+        self.value_search
+            .each_occurrence(&form.text, &mut add_value);
+    }
+
+    /// Adds the matches of rules in what the base64 in one form of a text encodes.
+    fn add_hits_in_base64(&self, form: &MappedText, hits: &mut SecretHits) {
+        each_base64_run(&form.text, &mut |decoded| {
+            let decoded_searches = self.needed_searches(&decoded.bytes);
+            each_match(decoded_searches, &decoded.bytes, |rule_match| {
+                let digits = decoded.source_range(rule_match.range.clone());
+                let source = form.source_range(digits);
+                add_hit(rule_match, &decoded.bytes, source, hits);
+            });
+        });
     }
 }
 
