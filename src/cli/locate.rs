@@ -335,9 +335,9 @@ pub fn find_archive_beside(session: &Path) -> Option<PathBuf> {
 /// does not exist.
 fn archives_below(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let mut archives = Vec::new();
-    for (path, is_regular) in store::files_below(folder)? {
-        if is_regular && is_archive(&path) {
-            archives.push(path);
+    for file in store::files_below(folder)? {
+        if file.is_regular && is_archive(&file.path) {
+            archives.push(file.path);
         }
     }
     Ok(archives)

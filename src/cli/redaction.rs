@@ -127,10 +127,9 @@ pub fn redact_to_copy(
         Ok(())
     })?;
 
-    // The second search adds `kept_ordinary` to the report.
-    let remaining = find_remaining(&copy, redactor, &mut report, workers);
-    let leftovers = session.map_read_error(remaining)?;
-    refuse_left_over(&leftovers, session)?;
+    let remaining = session.map_read_error(find_remaining(&copy, redactor, workers))?;
+    refuse_left_over(&remaining.secrets, session)?;
+    report.kept_ordinary = remaining.ordinary;
     Ok((copy, report))
 }
 

@@ -299,9 +299,9 @@ fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Res
     };
     let mut left_secrets = Vec::new();
     let mut check = |copy: &dyn ReadAt| {
-        let mut redactor = redactor.borrow_mut();
-        let mut report = report.borrow_mut();
-        left_secrets = find_remaining(copy, &mut redactor, &mut report, workers)?;
+        let remaining = find_remaining(copy, &mut redactor.borrow_mut(), workers)?;
+        report.borrow_mut().kept_ordinary = remaining.ordinary;
+        left_secrets = remaining.secrets;
         refuse_leftovers(!left_secrets.is_empty())
     };
     let force = args.write.change.force;

@@ -83,12 +83,12 @@ impl Iterator for Escapes<'_> {
             if start < self.previous_end {
                 continue;
             }
-            let (code_point, width) = decode_escape_lossy(&self.raw[start..]);
-            self.previous_end = start + width;
+            let decoded = decode_escape_lossy(&self.raw[start..]);
+            self.previous_end = start + decoded.len;
             return Some(Escape {
                 start,
                 end: self.previous_end,
-                code_point,
+                code_point: decoded.code_point,
             });
         }
     }
@@ -130,7 +130,7 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
         // What follows may have to be joined to a surrogate at the end of `out`, and may have more
         // units than are left: `push_head` treats both.
         if unread[0] == b'\\' {
-            let (code_point, escape_len) = decode_escape_lossy(unread);
+            let DecodedEscape { code_point, len } = decode_escape_lossy(unread);
             if code_point < 0x80 {
                 out.push(code_point as u8);
                 units_left -= 1;
@@ -138,7 +138,7 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
                 let pushed = push_head(wtf8_bytes(code_point).into(), units_left, out);
                 units_left -= pushed;
             }
-            unread = &unread[escape_len..];
+            unread = &unread[len..];
         } else {
             let run = non_ascii_run(unread, units_left);
             let pushed = push_head(repair_utf8(run), units_left, out);
@@ -239,9 +239,9 @@ fn part_len(raw: &[u8], most: usize) -> usize {
         };
         end += len_before_escape;
         // The escape may extend beyond `most`.
-        let (code_point, escape_len) = decode_escape_lossy(&raw[end..]);
-        end += escape_len;
-        if code_point == u32::from(b'\n') {
+        let decoded = decode_escape_lossy(&raw[end..]);
+        end += decoded.len;
+        if decoded.code_point == u32::from(b'\n') {
             line_end = Some(end);
         }
     }
@@ -298,7 +298,7 @@ pub fn encode(text: &Text, out: &mut Vec<u8>) {
         out.push(b'"');
         return;
     }
-    while let Some((start, unit)) = find_surrogate(rest) {
+    while let Some(FoundSurrogate { start, unit }) = find_surrogate(rest) {
         push_utf8_encoded(&rest[..start], out);
         push_unit(unit, out);
         rest = &rest[start + SURROGATE_LEN..];
@@ -354,13 +354,20 @@ fn encoded_escape_len(raw: &[u8]) -> Option<usize> {
 /// The number of bytes of a surrogate in WTF-8.
 const SURROGATE_LEN: usize = 3;
 
-/// Returns the offset of the first surrogate, and its UTF-16 unit. In WTF-8, a surrogate is
-/// ed a0..bf xx, which no valid UTF-8 contains.
-fn find_surrogate(bytes: &[u8]) -> Option<(usize, u32)> {
+/// A lone surrogate in WTF-8.
+struct FoundSurrogate {
+    /// The offset of its first byte.
+    start: usize,
+    /// Its UTF-16 unit.
+    unit: u32,
+}
+
+/// Finds the first surrogate. In WTF-8, it is ed a0..bf xx, which no valid UTF-8 contains.
+fn find_surrogate(bytes: &[u8]) -> Option<FoundSurrogate> {
     for start in memchr_iter(0xed, bytes) {
         if let [_, second @ 0xa0..=0xff, third, ..] = bytes[start..] {
             let unit = 0xd000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
-            return Some((start, unit));
+            return Some(FoundSurrogate { start, unit });
         }
     }
     None
@@ -425,26 +432,39 @@ fn replace_invalid_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns the code point of the escape with which `raw` starts, and the length of the escape in
-/// bytes, as [`decode_escape`] does. If a backslash begins no valid escape, the byte after it is
-/// the code point.
+/// An escape that was decoded, such as `\n` or `\u00e9`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DecodedEscape {
+    /// The code point that it stands for, which may be a surrogate.
+    pub code_point: u32,
+    /// The length of the escape in bytes.
+    pub len: usize,
+}
+
+/// Decodes the escape with which `raw` starts, as [`decode_escape`] does. If a backslash begins no
+/// valid escape, the byte after it is the code point.
 #[inline]
-fn decode_escape_lossy(raw: &[u8]) -> (u32, usize) {
-    if let Some(found) = decode_escape(raw) {
-        return found;
+fn decode_escape_lossy(raw: &[u8]) -> DecodedEscape {
+    if let Some(decoded) = decode_escape(raw) {
+        return decoded;
     }
     match raw.get(1) {
-        Some(&byte) => (u32::from(byte), 2),
+        Some(&byte) => DecodedEscape {
+            code_point: u32::from(byte),
+            len: 2,
+        },
         // A backslash at the end becomes U+FFFD.
-        None => (0xfffd, raw.len()),
+        None => DecodedEscape {
+            code_point: 0xfffd,
+            len: raw.len(),
+        },
     }
 }
 
-/// Returns the code point of the escape with which `raw` starts, and the length of the escape in
-/// bytes. Two escapes that form a surrogate pair, as in `\ud83d\ude00`, are one code point. `None`
-/// if the backslash does not begin a valid escape.
-pub fn decode_escape(raw: &[u8]) -> Option<(u32, usize)> {
-    let character = match raw.get(1)? {
+/// Decodes the escape with which `raw` starts. Two escapes that form a surrogate pair, as in
+/// `\ud83d\ude00`, are one. `None` if the backslash does not begin a valid escape.
+pub fn decode_escape(raw: &[u8]) -> Option<DecodedEscape> {
+    let code_point = match raw.get(1)? {
         b'b' => 0x08,
         b't' => 0x09,
         b'n' => 0x0a,
@@ -454,11 +474,11 @@ pub fn decode_escape(raw: &[u8]) -> Option<(u32, usize)> {
         b'u' => return decode_numbered_escape(raw),
         _ => return None,
     };
-    Some((character, 2))
+    Some(DecodedEscape { code_point, len: 2 })
 }
 
 /// Does the rest of [`decode_escape`] for an escape that begins with `\u`.
-fn decode_numbered_escape(raw: &[u8]) -> Option<(u32, usize)> {
+fn decode_numbered_escape(raw: &[u8]) -> Option<DecodedEscape> {
     const UNIT_LEN: usize = b"\\ud83d".len();
 
     let unit = numbered_unit(raw)?;
@@ -466,9 +486,15 @@ fn decode_numbered_escape(raw: &[u8]) -> Option<(u32, usize)> {
     if let high @ 0xd800..=0xdbff = unit
         && let Some(low @ 0xdc00..=0xdfff) = numbered_unit(&raw[UNIT_LEN..])
     {
-        return Some((join_surrogates(high, low), 2 * UNIT_LEN));
+        return Some(DecodedEscape {
+            code_point: join_surrogates(high, low),
+            len: 2 * UNIT_LEN,
+        });
     }
-    Some((unit, UNIT_LEN))
+    Some(DecodedEscape {
+        code_point: unit,
+        len: UNIT_LEN,
+    })
 }
 
 /// Returns the UTF-16 unit of the escape with which `raw` starts: `\u` and four hexadecimal digits.
@@ -614,8 +640,9 @@ mod tests {
     #[test]
     fn a_sign_is_no_hexadecimal_digit() {
         assert_eq!(decode_escape(br"\u+041"), None);
-        assert_eq!(decode_escape(br"\ud83d\u+e00"), Some((0xd83d, 6)));
-        assert_eq!(decode_escape(br"\u004f"), Some((0x4f, 6)));
+        let decoded = |code_point| Some(DecodedEscape { code_point, len: 6 });
+        assert_eq!(decode_escape(br"\ud83d\u+e00"), decoded(0xd83d));
+        assert_eq!(decode_escape(br"\u004f"), decoded(0x4f));
     }
 
     #[test]

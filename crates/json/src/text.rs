@@ -126,9 +126,9 @@ impl<'a> Text<'a> {
     pub fn code_points(&self) -> impl Iterator<Item = u32> + '_ {
         let mut rest = &*self.0;
         std::iter::from_fn(move || {
-            let (code_point, width) = first_code_point(rest)?;
-            rest = &rest[width..];
-            Some(code_point)
+            let first = first_code_point(rest)?;
+            rest = &rest[first.width..];
+            Some(first.code_point)
         })
     }
 
@@ -262,13 +262,16 @@ pub fn push_wtf8(out: &mut Vec<u8>, more: &[u8]) {
         return;
     }
 
-    match (last_code_point(out), first_code_point(more)) {
-        (Some((start, high @ 0xd800..=0xdbff)), Some((low @ 0xdc00..=0xdfff, width))) => {
-            out.truncate(start);
-            push_code_point(out, join_surrogates(high, low));
-            out.extend_from_slice(&more[width..]);
-        }
-        _ => out.extend_from_slice(more),
+    if let Some(last) = last_code_point(out)
+        && let Some(first) = first_code_point(more)
+        && let high @ 0xd800..=0xdbff = last.code_point
+        && let low @ 0xdc00..=0xdfff = first.code_point
+    {
+        out.truncate(out.len() - last.width);
+        push_code_point(out, join_surrogates(high, low));
+        out.extend_from_slice(&more[first.width..]);
+    } else {
+        out.extend_from_slice(more);
     }
 }
 
@@ -282,8 +285,10 @@ pub fn join_surrogates(high: u32, low: u32) -> u32 {
 /// Returns the text without the white space that JavaScript's `trimEnd` removes.
 pub fn trim_end(text: &[u8]) -> &[u8] {
     let mut rest = text;
-    while let Some((at, _)) = last_code_point(rest).filter(|&(_, last)| is_js_space(last)) {
-        rest = &rest[..at];
+    while let Some(last) = last_code_point(rest)
+        && is_js_space(last.code_point)
+    {
+        rest = &rest[..rest.len() - last.width];
     }
     rest
 }
@@ -312,14 +317,13 @@ pub fn leading_space(bytes: &[u8]) -> usize {
     if bytes.first().is_some_and(u8::is_ascii_graphic) {
         return 0; // Most texts.
     }
-    let mut at = 0;
-    while let Some((code_point, width)) = first_code_point(&bytes[at..]) {
-        if !is_js_space(code_point) {
-            break;
-        }
-        at += width;
+    let mut space_len = 0;
+    while let Some(next) = first_code_point(&bytes[space_len..])
+        && is_js_space(next.code_point)
+    {
+        space_len += next.width;
     }
-    at
+    space_len
 }
 
 /// Removes a high surrogate at the end of WTF-8 bytes, as [`Text::drop_high_surrogate`] does.
@@ -355,7 +359,7 @@ fn find_utf16_cut(bytes: &[u8], units: usize) -> Utf16Cut {
     let mut offset = 0;
     let mut remaining_units = units;
     while remaining_units > 0 {
-        let Some((code_point, width)) = first_code_point(&bytes[offset..]) else {
+        let Some(WideCodePoint { code_point, width }) = first_code_point(&bytes[offset..]) else {
             break;
         };
         let unit_count = if code_point >= 0x1_0000 { 2 } else { 1 };
@@ -371,11 +375,20 @@ fn find_utf16_cut(bytes: &[u8], units: usize) -> Utf16Cut {
     cut_at(offset)
 }
 
-/// Returns the first code point and its length in bytes; `None` if there are no bytes. For a byte
-/// that begins no valid sequence, returns U+FFFD and 1. Surrogates are accepted, because WTF-8
-/// stores lone ones.
-fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
-    let replaced = Some((0xfffd, 1));
+/// A code point in WTF-8, which may be a surrogate.
+struct WideCodePoint {
+    code_point: u32,
+    /// Its length in bytes.
+    width: usize,
+}
+
+/// Returns the first code point; `None` if there are no bytes. A byte that begins no valid sequence
+/// is returned as U+FFFD. Surrogates are accepted, because WTF-8 stores lone ones.
+fn first_code_point(bytes: &[u8]) -> Option<WideCodePoint> {
+    let replaced = Some(WideCodePoint {
+        code_point: 0xfffd,
+        width: 1,
+    });
     let lead = *bytes.first()?;
     let (width, lead_bits) = match lead {
         0..=0x7f => (1, 0x7f),
@@ -395,19 +408,27 @@ fn first_code_point(bytes: &[u8]) -> Option<(u32, usize)> {
         }
         code_point = code_point << 6 | u32::from(byte & 0x3f);
     }
-    Some((code_point, width))
+    Some(WideCodePoint { code_point, width })
 }
 
-/// Returns the last code point and its offset.
-fn last_code_point(bytes: &[u8]) -> Option<(usize, u32)> {
-    let mut at = bytes.len().checked_sub(1)?;
-    if bytes[at].is_ascii() {
-        return Some((at, u32::from(bytes[at])));
+/// Returns the last code point; `None` if there are no bytes.
+fn last_code_point(bytes: &[u8]) -> Option<WideCodePoint> {
+    let mut start = bytes.len().checked_sub(1)?;
+    if bytes[start].is_ascii() {
+        return Some(WideCodePoint {
+            code_point: u32::from(bytes[start]),
+            width: 1,
+        });
     }
-    while at > 0 && bytes.len() - at < 4 && bytes[at] & 0xc0 == 0x80 {
-        at -= 1;
+    // At most four bytes, of which all but the first are 10xxxxxx.
+    while start > 0 && bytes.len() - start < 4 && bytes[start] & 0xc0 == 0x80 {
+        start -= 1;
     }
-    first_code_point(&bytes[at..]).map(|(code_point, _)| (at, code_point))
+    Some(WideCodePoint {
+        // All bytes from the start on count, also if they are no valid sequence.
+        width: bytes.len() - start,
+        ..first_code_point(&bytes[start..])?
+    })
 }
 
 /// Returns texts and `str`s, one after the other.

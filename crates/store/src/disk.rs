@@ -46,21 +46,27 @@ impl Disk for OnDisk {
     }
 }
 
-/// Returns the files at any depth below a directory, sorted by path. The `bool` is whether the file
-/// is a regular file. Symbolic links are not followed. A directory that does not exist has no
-/// files.
-pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
+/// A file below a directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileBelow {
+    /// The path.
+    pub path: PathBuf,
+    /// Whether it is a regular file, and no symbolic link, for example.
+    pub is_regular: bool,
+}
+
+/// Returns the files at any depth below a directory, sorted by path. Symbolic links are not
+/// followed. A directory that does not exist has no files.
+pub fn files_below(folder: &Path) -> Result<Vec<FileBelow>, StoreError> {
     let mut files = Vec::new();
-    walk_below(folder, &mut |path, is_regular| {
-        files.push((path, is_regular))
-    })?;
+    walk_below(folder, &mut |file| files.push(file))?;
     files.sort();
     Ok(files)
 }
 
 /// Returns the files below a directory as [`files_below`] does. A directory that is a symbolic link
 /// is an error: what it leads to may belong to somebody else.
-pub fn own_files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
+pub fn own_files_below(folder: &Path) -> Result<Vec<FileBelow>, StoreError> {
     match own_type(folder)? {
         Some(kind) if kind.is_symlink() => Err(link(folder)),
         _ => files_below(folder),
@@ -109,13 +115,12 @@ fn link(path: &Path) -> StoreError {
     )
 }
 
-/// Calls `take_file` with each file below a directory, and with whether it is a regular file.
-/// Symbolic links are not followed.
+/// Calls `take_file` with each file below a directory. Symbolic links are not followed.
 ///
 /// Returns the directory and all directories below it, each after the directory that contains it.
 fn walk_below(
     folder: &Path,
-    take_file: &mut dyn FnMut(PathBuf, bool),
+    take_file: &mut dyn FnMut(FileBelow),
 ) -> Result<Vec<PathBuf>, StoreError> {
     // The list grows while it is walked.
     let mut folders = vec![folder.to_owned()];
@@ -135,7 +140,10 @@ fn walk_below(
             if kind.is_dir() {
                 folders.push(entry.path());
             } else {
-                take_file(entry.path(), kind.is_file());
+                take_file(FileBelow {
+                    path: entry.path(),
+                    is_regular: kind.is_file(),
+                });
             }
         }
     }
@@ -147,7 +155,7 @@ fn walk_below(
 /// # Errors
 /// If one of them cannot be read or removed, although it is empty.
 pub fn remove_empty_folders(folder: &Path) -> Result<(), StoreError> {
-    let folders = walk_below(folder, &mut |_, _| ())?;
+    let folders = walk_below(folder, &mut |_| ())?;
     for folder in folders.iter().rev() {
         match std::fs::remove_dir(folder) {
             Ok(()) => {}

@@ -109,7 +109,8 @@ pub use create::{
     create_checked, create_private, has_content, is_same, remove, rename_new, restore, same_file,
 };
 pub use disk::{
-    Disk, MAX_SMALL_FILE_LEN, files_below, is_free, own_file, own_files_below, remove_empty_folders,
+    Disk, FileBelow, MAX_SMALL_FILE_LEN, files_below, is_free, own_file, own_files_below,
+    remove_empty_folders,
 };
 pub use error::{Action, Cause, FileChange, StoreError, plain};
 pub use files::{OnDisk, SessionsBeingWritten, find_agent_in, is_closed_pipe};

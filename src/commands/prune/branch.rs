@@ -159,9 +159,9 @@ impl PruneJob<'_> {
         // A missing directory means that the sub-agents are gone already.
         let files = files_below(&folder).unwrap_or_default();
         let mut agents = Vec::new();
-        for (path, _) in files {
-            if reported_ends.contains(&session_end(&path.to_string_lossy())) {
-                agents.push(path);
+        for file in files {
+            if reported_ends.contains(&session_end(&file.path.to_string_lossy())) {
+                agents.push(file.path);
             }
         }
         agents

@@ -19,7 +19,7 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::{iso_string, parse_js_date};
 use pisess_json::write::Object;
-use pisess_store::{Glance, ReadAt, StoreError, copy_range};
+use pisess_store::{FileBelow, Glance, ReadAt, StoreError, copy_range};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -79,7 +79,8 @@ pub fn find_companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
         return Ok(companions);
     };
     // The archive replaces these files on the disk, so a file that it could not restore is refused.
-    for (path, is_regular) in pisess_store::own_files_below(&folder).map_err(refuse_unreadable)? {
+    for file in pisess_store::own_files_below(&folder).map_err(refuse_unreadable)? {
+        let FileBelow { path, is_regular } = file;
         if !is_regular {
             return Err(Refusal::new(format!(
                 "{} is not a regular file",

@@ -306,34 +306,30 @@ fn lines_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = LineToNumber<
     })
 }
 
-/// Searches a redacted copy for the secrets that were removed. Returns those that remain: none, if
-/// the copy is correct.
-///
-/// A text that is a secret in one place and may be ordinary in another remains on purpose. Such
-/// texts are not returned, but set in `report` as [`RedactionReport::kept_ordinary`].
+/// What remains in a redacted copy of the texts that were removed from it.
+pub struct RemainingTexts {
+    /// The secrets that remain: none, if the copy is correct.
+    pub secrets: Vec<FoundSecret>,
+    /// Texts that are a secret in one place and may be ordinary in another. They remain there on
+    /// purpose: see [`RedactionReport::kept_ordinary`].
+    pub ordinary: Vec<FoundSecret>,
+}
+
+/// Searches a redacted copy for the secrets that were removed.
 ///
 /// Afterwards, the search of `redactor` is narrow: it skips lines without one of the secrets, a
 /// home directory or a name (see `SecretSearch::narrow_with`).
 pub fn find_remaining(
     copy: &dyn ReadAt,
     redactor: &mut Redactor,
-    report: &mut RedactionReport,
     workers: usize,
-) -> io::Result<Vec<FoundSecret>> {
+) -> io::Result<RemainingTexts> {
     // Only lines that may have one of these are searched: other secrets are found in the source.
     redactor.search.narrow_with(redactor.found_values());
-    let second_report = redact_session(copy, redactor, workers, None)?;
-    let mut remaining = Vec::new();
-    report.kept_ordinary = Vec::new();
-    let replaceable = second_report.found.into_iter();
-    for found in replaceable.chain(second_report.unreplaceable) {
-        if found.secret.is_ordinary {
-            report.kept_ordinary.push(found);
-        } else {
-            remaining.push(found);
-        }
-    }
-    Ok(remaining)
+    let report = redact_session(copy, redactor, workers, None)?;
+    let found = report.found.into_iter().chain(report.unreplaceable);
+    let (ordinary, secrets) = found.partition(|found| found.secret.is_ordinary);
+    Ok(RemainingTexts { secrets, ordinary })
 }
 
 /// The result of searching a session, or a part of one.

@@ -71,9 +71,9 @@ struct Encoding {
 const JSON: Encoding = Encoding {
     find_escape: |bytes| memchr::memchr(b'\\', bytes),
     decode_escape: |bytes, text| {
-        let (code_point, width) = decode_escape(bytes)?;
-        push_code_point(text, code_point);
-        Some(width)
+        let decoded = decode_escape(bytes)?;
+        push_code_point(text, decoded.code_point);
+        Some(decoded.len)
     },
 };
 

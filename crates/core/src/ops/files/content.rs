@@ -305,15 +305,15 @@ fn add_to_parts(parts: &mut Vec<KnownLines>, read_lines: KnownLines) {
     }
     parts.push(read_lines);
     parts.sort_by_key(|part| part.first_line);
-    join_parts(parts);
+    *parts = join_parts(std::mem::take(parts));
 }
 
-/// Joins parts that overlap or touch, such as lines 1 to 5 and 4 to 9. The parts must be in the
+/// Returns the parts, of which those that overlap or touch are joined, such as lines 1 to 5 and 4 to 9. The parts must be in the
 /// order of their lines, and must not contradict each other: lines that two parts share are equal.
 /// Parts without line numbers are not joined.
-fn join_parts(parts: &mut Vec<KnownLines>) {
+fn join_parts(parts: Vec<KnownLines>) -> Vec<KnownLines> {
     let mut joined: Vec<KnownLines> = Vec::new();
-    for part in parts.drain(..) {
+    for part in parts {
         if let Some(previous) = joined.last_mut()
             && let Some(last_line) = previous.last_line()
             && let Some(first_line) = part.first_line
@@ -324,7 +324,7 @@ fn join_parts(parts: &mut Vec<KnownLines>) {
             joined.push(part);
         }
     }
-    *parts = joined;
+    joined
 }
 
 /// Appends those lines of the next part that come after the last line of this part.

@@ -294,7 +294,7 @@ impl ShownEntry {
             // A missing cost is estimated from the prices that pisess contains.
             let respondent = Respondent::of_message(message);
             let own_prices = None;
-            CostEstimator::default().estimate(&mut usage, respondent, own_prices);
+            CostEstimator::default().set_missing_cost(&mut usage, respondent, own_prices);
             self.add_usage(&usage);
         }
         if let Some(reason) = reason.and_then(Raw::text)

@@ -226,7 +226,7 @@ impl BilledRequest {
         if request.usage.cost.is_none()
             && let Some(respondent) = find_respondent(parsed)
         {
-            estimator.estimate(&mut request.usage, respondent, prices);
+            estimator.set_missing_cost(&mut request.usage, respondent, prices);
         }
         Some(request)
     }

@@ -43,7 +43,7 @@ impl CostEstimator {
     /// table that pisess contains is used.
     ///
     /// The rates of the last model are remembered, so all calls must have the same `prices`.
-    pub fn estimate(
+    pub fn set_missing_cost(
         &mut self,
         usage: &mut Usage,
         respondent: Respondent,
