@@ -116,7 +116,9 @@ fn describe_session(session: &ListedSession, title: &str, id_form: IdForm, ui: &
         Err(_) => (ui.world.now_ms)(),
     };
     let age = format_age(now_ms, session.modified_ms);
-    let (date, _) = Clock::new(ui).format_date_and_time(session.modified_ms);
+    let date = Clock::new(ui)
+        .format_date_and_time(session.modified_ms)
+        .date;
     let whole_id = session.id.to_string_lossy();
     let id = match id_form {
         IdForm::Whole => to_visible(&whole_id),

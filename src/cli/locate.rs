@@ -49,6 +49,13 @@ impl ArchiveScope {
     }
 }
 
+/// The root of a store, and that of its archives. The archives are beside the store, and have the
+/// same structure of directories.
+struct ArchiveRoot {
+    store: PathBuf,
+    archives: PathBuf,
+}
+
 /// The stores of both agents, as seen from one project. They are looked up once per run.
 pub struct SessionStores {
     home: Option<PathBuf>,
@@ -102,12 +109,12 @@ impl SessionStores {
         names::newest_sessions(&self.stores, self.here())
     }
 
-    /// Returns the root of each store with the root of its archives. The archives are beside the
-    /// store, and have the same structure of directories.
-    fn archive_roots(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
-        self.store_roots()
-            .into_iter()
-            .map(|root| (root.clone(), with_suffix(&root, ".archive")))
+    /// Returns the roots of each store and of its archives.
+    fn archive_roots(&self) -> impl Iterator<Item = ArchiveRoot> {
+        self.store_roots().into_iter().map(|store| ArchiveRoot {
+            archives: with_suffix(&store, ".archive"),
+            store,
+        })
     }
 
     /// Returns the roots of the stores of both agents, which contain the sessions of all projects.
@@ -121,12 +128,13 @@ impl SessionStores {
     /// Returns the path for the archive of a session; `None` if the session is in no store.
     /// `session` has to be a real path, without symbolic links.
     pub fn archive_path(&self, session: &Path) -> Option<PathBuf> {
-        self.archive_roots().find_map(|(root, archives)| {
-            Some(with_suffix(
-                &archives.join(session.strip_prefix(root).ok()?),
-                ARCHIVE_SUFFIX,
-            ))
-        })
+        self.archive_roots()
+            .find_map(|ArchiveRoot { store, archives }| {
+                Some(with_suffix(
+                    &archives.join(session.strip_prefix(store).ok()?),
+                    ARCHIVE_SUFFIX,
+                ))
+            })
     }
 
     /// Returns the former path of the session in an archive; `None` if the archive is not beside a
@@ -136,9 +144,9 @@ impl SessionStores {
             return None;
         }
         let session = archive.with_extension("");
-        for (root, archives) in self.archive_roots() {
+        for ArchiveRoot { store, archives } in self.archive_roots() {
             if let Ok(in_store) = session.strip_prefix(archives) {
-                return Some(root.join(in_store));
+                return Some(store.join(in_store));
             }
         }
         None
@@ -150,7 +158,11 @@ impl SessionStores {
     /// links are resolved, share their archives.
     pub fn find_archives(&self, scope: ArchiveScope) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = BTreeSet::new();
-        for (root, archives) in self.archive_roots() {
+        for ArchiveRoot {
+            store: root,
+            archives,
+        } in self.archive_roots()
+        {
             if scope == ArchiveScope::AllProjects {
                 found.extend(archives_below(&archives)?);
                 continue;

@@ -8,6 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 const DAY_MS: i64 = 86_400_000;
 
+/// A local time, as it is printed.
+#[derive(Clone, Debug, Default)]
+pub struct DateAndTime {
+    /// The date, as in `2026-01-31`.
+    pub date: String,
+    /// The time of day, as in `12:00`.
+    pub time: String,
+}
+
 /// The local time zone. It is looked up when the first time is formatted, once for all clones.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -39,17 +48,21 @@ impl Clock {
         }
     }
 
-    /// Returns the date and the time of day, as in `2026-01-31` and `12:00`. For an invalid time,
-    /// returns `?` and spaces of the same widths.
-    pub fn format_date_and_time(&self, time_ms: i64) -> (String, String) {
+    /// Returns the local date and time of day of a time. For an invalid time, returns `?` and
+    /// spaces of the same widths.
+    pub fn format_date_and_time(&self, time_ms: i64) -> DateAndTime {
         let Ok(time) = Timestamp::from_millisecond(time_ms) else {
             const DATE_WIDTH: usize = "2026-01-31".len();
-            return (format!("{:DATE_WIDTH$}", "?"), " ".repeat("12:00".len()));
+            return DateAndTime {
+                date: format!("{:DATE_WIDTH$}", "?"),
+                time: " ".repeat("12:00".len()),
+            };
         };
         let local = time.to_zoned_datetime(self.time_zone().clone());
-        let date = local.strftime("%Y-%m-%d").to_string();
-        let time_of_day = local.strftime("%H:%M").to_string();
-        (date, time_of_day)
+        DateAndTime {
+            date: local.strftime("%Y-%m-%d").to_string(),
+            time: local.strftime("%H:%M").to_string(),
+        }
     }
 
     /// Returns the local day of a time, in days since 1970. `None` for an invalid time.
@@ -75,7 +88,7 @@ impl Clock {
 
     /// Returns the date and the time of day, as in `2026-01-31 12:00`.
     pub fn format_time(&self, time_ms: i64) -> String {
-        let (date, time) = self.format_date_and_time(time_ms);
+        let DateAndTime { date, time } = self.format_date_and_time(time_ms);
         format!("{date} {time}")
     }
 }

@@ -1,7 +1,7 @@
 //! The appearance of rows for people: colours, width, glyphs, truncation.
 
 use crate::cli::options::ColorChoice;
-use crate::cli::output::clock::Clock;
+use crate::cli::output::clock::{Clock, DateAndTime};
 use crate::cli::output::links::link_text;
 pub use crate::format::display_width;
 use crate::format::{is_printable_ascii, push_visible};
@@ -153,8 +153,7 @@ pub struct RowBuffer {
     /// The last formatted minute, and its date and time of day. Most rows are in the same minute as
     /// the row above, so that formatting is saved.
     cached_minute: Option<i64>,
-    cached_date: String,
-    cached_time: String,
+    cached: DateAndTime,
 }
 
 /// The time (in 1973) from which on all time zones differ from UTC by whole minutes.
@@ -180,7 +179,7 @@ impl RowBuffer {
             .clock
             .as_ref()
             .zip(time_ms)
-            .map(|(clock, time)| clock.format_date_and_time(time).0);
+            .map(|(clock, time)| clock.format_date_and_time(time).date);
         self.previous_date = date.unwrap_or_default();
     }
 
@@ -193,10 +192,10 @@ impl RowBuffer {
         let minute = Some(time_ms.div_euclid(60_000));
         let is_one_local_minute = time_ms >= WHOLE_MINUTES_SINCE_MS;
         if self.cached_minute != minute || !is_one_local_minute {
-            (self.cached_date, self.cached_time) = clock.format_date_and_time(time_ms);
+            self.cached = clock.format_date_and_time(time_ms);
             self.cached_minute = minute;
         }
-        let date = &self.cached_date;
+        let date = &self.cached.date;
         if *date == self.previous_date {
             self.text.resize(self.text.len() + date.len(), b' ');
         } else {
@@ -204,7 +203,7 @@ impl RowBuffer {
             self.previous_date.clone_from(date);
         }
         self.text.push(b' ');
-        self.text.extend_from_slice(self.cached_time.as_bytes());
+        self.text.extend_from_slice(self.cached.time.as_bytes());
     }
 
     /// Appends a text to the current part, as it is.

@@ -254,7 +254,7 @@ impl ColumnSource<'_> {
         let ages = self.cells(plain, |session| format_age(now_ms, session.modified_ms));
         let clock = Clock::new(ui);
         let created = self.cells(plain, |session| match session.created_ms {
-            Some(time) => clock.format_date_and_time(time).0,
+            Some(time) => clock.format_date_and_time(time).date,
             None => ABSENT.to_owned(),
         });
         Ok([
