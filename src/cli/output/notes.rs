@@ -27,7 +27,11 @@ pub fn abbreviate_home_in(note: &str, home: Option<&str>) -> String {
     while let Some(offset) = rest.find(home) {
         let (before, from_home) = rest.split_at(offset);
         let after = &from_home[home.len()..];
-        let previous_char = before.chars().next_back();
+        // Directly after an earlier occurrence, `before` is empty, and `shown` ends with that one.
+        let previous_char = before
+            .chars()
+            .next_back()
+            .or_else(|| shown.chars().next_back());
         // In `/backup/home/ann` or `/home/ann2`, the text `/home/ann` is not the home directory.
         let begins_path = previous_char.is_none_or(|c| c.is_whitespace() || "`'\"(=".contains(c));
         let is_whole_name = after.starts_with(['/', '\\']);
@@ -129,6 +133,7 @@ mod tests {
                 "x (hint: `cat ~/a /mnt/home/u/b`)",
             ),
             ("cannot read /home/user/a", "cannot read /home/user/a"),
+            ("/home/u/home/u/a: is torn", "~/home/u/a: is torn"),
         ] {
             assert_eq!(abbreviate_home_in(note, Some("/home/u")), shown);
         }
