@@ -95,24 +95,35 @@ pub fn load_appended(
 /// # Errors
 /// If the strings no longer fit into 4 GiB. The session is then as it was before.
 fn join_new_lines(session: &mut Session, new_lines: &mut Fragment) -> Result<Fragment, LoadError> {
-    // The session's own data is taken for a moment: as a fragment, the new lines can be appended to
-    // it. In a fragment, `line_count` is the number of the next line; in a session, of the last.
-    let mut whole = Fragment {
-        entries: take(&mut session.entries),
-        arena: take(&mut session.arena),
-        collected: take(&mut session.collected),
-        line_count: session.line_count + 1,
-        record_count: session.record_count,
-        ..Fragment::default()
-    };
+    let mut whole = Fragment::take_from(session);
     let append_result = whole.append(new_lines);
-
-    // Give the data back before any error is returned. If appending failed, it is unchanged.
-    session.entries = take(&mut whole.entries);
-    session.arena = take(&mut whole.arena);
-    session.collected = take(&mut whole.collected);
-    session.line_count = whole.line_count - 1;
-    session.record_count = whole.record_count;
+    // Before any error is returned. If appending failed, the data is unchanged.
+    whole.give_back_to(session);
     append_result?;
     Ok(whole)
+}
+
+impl Fragment {
+    /// Takes the data out of a session for a moment: as a fragment, new lines can be appended to
+    /// it. The session is incomplete until [`give_back_to`](Self::give_back_to) is called.
+    fn take_from(session: &mut Session) -> Fragment {
+        Fragment {
+            entries: take(&mut session.entries),
+            arena: take(&mut session.arena),
+            collected: take(&mut session.collected),
+            // Here, the number of the next line; in a session, of the last.
+            line_count: session.line_count + 1,
+            record_count: session.record_count,
+            ..Fragment::default()
+        }
+    }
+
+    /// Moves the data back into the session from which it was taken.
+    fn give_back_to(&mut self, session: &mut Session) {
+        session.entries = take(&mut self.entries);
+        session.arena = take(&mut self.arena);
+        session.collected = take(&mut self.collected);
+        session.line_count = self.line_count - 1;
+        session.record_count = self.record_count;
+    }
 }
