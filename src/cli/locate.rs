@@ -128,13 +128,12 @@ impl SessionStores {
     /// Returns the path for the archive of a session; `None` if the session is in no store.
     /// `session` has to be a real path, without symbolic links.
     pub fn archive_path(&self, session: &Path) -> Option<PathBuf> {
-        self.archive_roots()
-            .find_map(|ArchiveRoot { store, archives }| {
-                Some(with_suffix(
-                    &archives.join(session.strip_prefix(store).ok()?),
-                    ARCHIVE_SUFFIX,
-                ))
-            })
+        for ArchiveRoot { store, archives } in self.archive_roots() {
+            if let Ok(in_store) = session.strip_prefix(store) {
+                return Some(with_suffix(&archives.join(in_store), ARCHIVE_SUFFIX));
+            }
+        }
+        None
     }
 
     /// Returns the former path of the session in an archive; `None` if the archive is not beside a

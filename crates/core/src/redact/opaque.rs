@@ -56,8 +56,8 @@ impl OpaqueValues {
         self.count += 1;
     }
 
-    /// Adds a content block of a line if it is opaque: an image or a file, unless `keep_images` is
-    /// set, or thinking that the provider has encrypted.
+    /// Adds a content block of a line if it is opaque: an image, unless `keep_images` is set, or
+    /// thinking that is encrypted.
     fn add_block_if_opaque(&mut self, block: Raw, line: &[u8], keep_images: bool) {
         let range = range_in(block.bytes(), line);
         if let Some(replacement) = block_replacement(block, keep_images) {

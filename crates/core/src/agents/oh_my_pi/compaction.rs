@@ -181,12 +181,13 @@ fn find_kept_start(
 ) -> Option<usize> {
     let index_of_member = |key: &str| session.index_on_path(above, &line.get_text(key)?);
     match SummaryKind::of_compaction(line) {
-        // OpenAI's history covers even entries that the compaction names as kept.
+        // The history also covers the entries that the compaction names as kept. What follows it,
+        // but precedes the reset, was cleared.
         SummaryKind::OpenAiHistory => {
             let last_covered = index_of_member("providerReplayThroughEntryId")?;
             Some(after_reset.max(last_covered + 1))
         }
-        // The agent does not look for a reset here.
+        // Unlike the other two, this is not compared with the reset.
         SummaryKind::AnthropicSnapshot => {
             let last_covered = index_of_member("providerReplayThroughEntryId")?;
             Some(last_covered + 1)
@@ -205,7 +206,7 @@ enum SummaryKind {
     OpenAiHistory,
     /// A snapshot that Anthropic wrote of them.
     AnthropicSnapshot,
-    /// A summary as text, which the agent has let a model write.
+    /// A summary as text. The compaction names the first entry that it keeps.
     Text,
 }
 

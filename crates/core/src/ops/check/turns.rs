@@ -241,8 +241,8 @@ struct Gap<'s> {
 /// Returns the gaps: the messages between tool calls and their late results. A result is late if
 /// its call is above it, but does not directly precede it. Gaps nearer to a root come first.
 ///
-/// A late result of a call that another result answers above it is in no gap: the agents send only
-/// the first.
+/// A late result is in no gap if another result of the call is above it, directly after the call:
+/// the call then has the result that it needs.
 fn find_gaps<'s>(
     session: &'s Session,
     messages: &MessageTree,
