@@ -370,16 +370,6 @@ impl VisibleTree {
         self.parents[node - 1] as usize
     }
 
-    /// Returns, for each node, the number of nodes in its subtree, itself included.
-    fn subtree_sizes(&self) -> Vec<u32> {
-        let mut sizes = vec![1_u32; self.node_count()];
-        // Backwards, so that the size of each subtree is complete before its parent adds it.
-        for node in self.nodes().rev() {
-            sizes[self.parent(node)] += sizes[node];
-        }
-        sizes
-    }
-
     /// Returns, for each node, its newest descendant: the one that is the last in the file. `None`
     /// for a node without children.
     fn newest_descendants(&self) -> Vec<Option<EntryIx>> {
@@ -455,26 +445,22 @@ fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
 /// ```
 fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
     let continues_parent = find_continuing_nodes(tree, is_active);
-    let subtree_sizes = tree.subtree_sizes();
-
-    let row_count = tree.entries.len();
-    let mut rows = vec![TreeRow::new(EntryIx::new(0)); row_count];
-    let mut blocks = vec![RowBlock::default(); tree.node_count()];
-    // The top is not drawn, so all rows are for the roots.
-    blocks[TOP].end_row = row_count as u32;
-    // Parents precede their children, so the block of each parent is known.
+    let mut blocks = RowBlock::of_subtrees(tree);
+    let mut rows = vec![TreeRow::new(EntryIx::new(0)); tree.entries.len()];
+    // Parents precede their children, so the place of each parent is known.
     for node in tree.nodes() {
+        let row_count = blocks[node].rows_left;
         let parent_block = &mut blocks[tree.parent(node)];
         let mut row = TreeRow::new(tree.entry(node));
         let mut block;
         if continues_parent[node] {
-            block = parent_block.last_rows(subtree_sizes[node]);
+            block = parent_block.last_rows(row_count);
             row.is_last = true;
         } else {
-            block = parent_block.take_next_rows(subtree_sizes[node]);
+            block = parent_block.take_next_rows(row_count);
             row.has_connector = true;
-            // Not if a child continues the parent: the last rows are reserved for it.
-            row.is_last = block.end_row == parent_block.end_row;
+            // Not if a child continues the parent: the last rows are left for it.
+            row.is_last = parent_block.rows_left == 0;
         }
         row.level = block.level;
         row.depth = block.level;
@@ -487,42 +473,60 @@ fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
 
 /// The rows in which a node and its descendants are drawn, which follow each other. The first is
 /// the row of the node, and its children divide the others among them.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct RowBlock {
     /// The level at which the node is drawn.
     level: u32,
     /// The first row that is not taken yet.
     next_row: u32,
-    /// The row after the last one.
-    end_row: u32,
+    /// The number of rows from `next_row` on.
+    rows_left: u32,
 }
 
 impl RowBlock {
+    /// Returns a block for each node, with a row for each entry of its subtree. Except that of the
+    /// top, the blocks have no place yet: each gets it from the block of its parent.
+    fn of_subtrees(tree: &VisibleTree) -> Vec<RowBlock> {
+        let own_row = RowBlock {
+            level: 0,
+            next_row: 0,
+            rows_left: 1,
+        };
+        let mut blocks = vec![own_row; tree.node_count()];
+        // The top has no row of its own.
+        blocks[TOP].rows_left = 0;
+        // Backwards, so that the block of each node is complete before its parent adds it.
+        for node in tree.nodes().rev() {
+            blocks[tree.parent(node)].rows_left += blocks[node].rows_left;
+        }
+        blocks
+    }
+
     /// Takes the first row, for the node itself, and returns its number.
     fn take_own_row(&mut self) -> usize {
-        let row = self.next_row;
-        self.next_row += 1;
-        row as usize
+        self.take_next_rows(1).next_row as usize
     }
 
     /// Takes the next `count` rows, for a child that is drawn one level deeper.
     fn take_next_rows(&mut self, count: u32) -> RowBlock {
         let first_row = self.next_row;
         self.next_row += count;
+        self.rows_left -= count;
         RowBlock {
             level: self.level + 1,
             next_row: first_row,
-            end_row: self.next_row,
+            rows_left: count,
         }
     }
 
     /// Returns the last `count` rows, for the one child that continues the node at its level. The
     /// other children never take these rows, because all subtrees together fill the block.
     fn last_rows(&self, count: u32) -> RowBlock {
+        let end_row = self.next_row + self.rows_left;
         RowBlock {
             level: self.level,
-            next_row: self.end_row - count,
-            end_row: self.end_row,
+            next_row: end_row - count,
+            rows_left: count,
         }
     }
 }
