@@ -1,7 +1,7 @@
 //! `pisess list`: sessions to choose from.
 
 use crate::names::{Desk, time};
-use crate::sandbox::{Sandbox, fixture, user};
+use crate::sandbox::{Sandbox, fixture, program, user};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -477,6 +477,40 @@ fn a_fork_counts_once_after_its_source_was_moved() {
         }
         assert_eq!(costs, [1.0, 0.0], "{stored_path}");
     }
+}
+
+/// A fork has the absolute path of its source, while the directory is given by a relative one.
+#[test]
+fn list_forks_of_a_relative_directory_finds_a_source_without_an_id_in_its_name() {
+    let s = Sandbox::new();
+    let question = json!({"type": "message", "id": "a1", "parentId": null, "timestamp": time(1),
+        "message": {"role": "user", "content": "question"}});
+    let header = |id: &str, minute: u64| json!({"type": "session", "version": 3, "id": id, "timestamp": time(minute), "cwd": "/p"});
+    let mut fork_header = header("fork", 5);
+    fork_header["parentSession"] = s.path("work/source.jsonl").to_str().unwrap().into();
+    std::fs::create_dir(s.path("work")).unwrap();
+    let source_header = header("source", 0);
+    s.put(
+        "work/source.jsonl",
+        format!("{source_header}\n{question}\n"),
+    );
+    s.put("work/fork.jsonl", format!("{fork_header}\n{question}\n"));
+
+    let output = std::process::Command::new(program())
+        .args(["list", "--forks", "work", "--json"])
+        .current_dir(s.path(""))
+        .output()
+        .unwrap();
+
+    let listed = rows(&String::from_utf8(output.stdout).unwrap());
+    let depths: Vec<_> = listed
+        .iter()
+        .map(|row| (row["id"].clone(), row["depth"].clone()))
+        .collect();
+    assert_eq!(
+        depths,
+        [(json!("source"), json!(0)), (json!("fork"), json!(1))]
+    );
 }
 
 #[test]

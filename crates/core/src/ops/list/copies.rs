@@ -165,9 +165,10 @@ pub fn sort_and_mark_related(files: Vec<FoundFile>) -> Vec<FamilyFile> {
 
 /// What the headers of some sessions say of each other.
 struct Relations {
-    /// The sessions that others were forked from, each by its path or id as stored in the fork, and
-    /// by the id in the file name of that path. With the id, a source is recognized even if its
-    /// file was moved.
+    /// The sessions that others were forked from, each by its id as stored in the fork, or by the
+    /// file name of the stored path and the id in that name. With the name, a source is
+    /// recognized even if it is listed by a relative path; with the id, even if its file was
+    /// renamed.
     fork_sources: HashSet<Vec<u8>>,
     /// By start time, in milliseconds since 1970: the number of sessions that were started then.
     counts_by_start: HashMap<i64, usize>,
@@ -183,11 +184,12 @@ impl Relations {
         };
         for header in headers {
             if let Some(source) = fork_source(header) {
-                // With the id, the source is recognized even if its file was moved.
                 if let Some(id) = id_in_stored_path(&source) {
                     relations.fork_sources.insert(id);
                 }
-                relations.fork_sources.insert(source);
+                let source_path = String::from_utf8_lossy(&source);
+                let source_name = file_name(&source_path).as_bytes().to_vec();
+                relations.fork_sources.insert(source_name);
             }
             if let Some(started_ms) = header.started_ms() {
                 *relations.counts_by_start.entry(started_ms).or_default() += 1;
@@ -200,8 +202,8 @@ impl Relations {
     /// [`FamilyFile::is_related`]. A copy of a file has the same header, and so the same start.
     fn is_related(&self, header: &Header, path: &Path) -> bool {
         let is_fork = fork_source(header).is_some();
-        let stored_path = path.as_os_str().as_encoded_bytes();
-        let is_source = self.fork_sources.contains(stored_path)
+        let name = path.file_name().unwrap_or_default();
+        let is_source = self.fork_sources.contains(name.as_encoded_bytes())
             || self.fork_sources.contains(header.id.as_bytes());
         let has_same_start = header
             .started_ms()
