@@ -319,6 +319,9 @@ fn write_result(
 ) -> Result<(), Failure> {
     let output = output_path(args, ui);
     if output == Path::new("-") {
+        if args.json {
+            return Err(Failure::stdout_carries_session());
+        }
         return copy_all(lines, &mut ui.verbatim_stdout()).map_err(Failure::from_stdout_error);
     }
     let path = ui.resolve_path(&output);

@@ -225,6 +225,9 @@ impl Exporter<'_> {
     /// Writes the export to standard output. With `--redact`, writes it to a temporary file first,
     /// and prints it only if no secret is left in it.
     fn print_to_stdout(&self, contents: &Contents, ui: &mut Ui) -> Result<(), Failure> {
+        if self.args.json {
+            return Err(Failure::stdout_carries_session());
+        }
         let session = self.session;
         let Some(removed) = self.removed else {
             return self
