@@ -64,7 +64,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// printed on a terminal; a pipe gets the new path of each session.
 ///
 /// `list`, `grep`, `stats`, `blame` and `redact --check` include archived sessions with --archived.
-/// Every command reads an archive given by its path. `zstd -dc` prints the session in it.
+/// Commands that read a session, except `resume` and `migrate`, read an archive given by its path.
+/// `zstd -dc` prints the session in it.
 ///
 /// --restore moves a session back to its old path, with its modification time. If the file at the
 /// old path still begins with all bytes of the archived session, that file is kept, with any lines

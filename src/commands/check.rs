@@ -64,8 +64,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// An error means that data is lost, that an agent hangs, or that the session does not open. A
 /// warning means that the session opens incomplete or is displayed wrongly. A note is only
-/// informational, and does not affect the exit code. -q suppresses these notes, and all messages on
-/// standard error that are not errors.
+/// informational, and does not affect the exit code. -q suppresses these notes (except with
+/// --json), and all messages on standard error that are not errors.
 ///
 /// --repair applies unambiguous repairs, to another file with -o, or in place with --backup. Given
 /// a directory, it repairs the *.jsonl files directly in it; -r includes its subdirectories, except

@@ -81,10 +81,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// does not record. With --json, it may be negative.
 ///
 /// After an `edit` or a compaction, until the next reply, pi's size of the context covers the
-/// messages only. A note on standard error then gives the size with the system prompt and tools,
-/// whose size comes from the provider's last count. In the table, the last row of --by shows the
-/// size of the system prompt and tools; with --json, that row remains the difference described
-/// above.
+/// messages only. A note on standard error then gives the size with the system prompt and tools;
+/// the provider's last count tells how large these are. In the table, the last row of --by is then
+/// that of the system prompt and tools. The rows of --json have no such addition.
 ///
 /// With --window, the shares are of a context window of that size.
 ///
