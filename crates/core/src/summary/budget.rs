@@ -26,6 +26,8 @@ pub(super) const WORDS: usize = 1_400;
 pub(super) const SECTION: usize = 800;
 /// All decisions.
 pub(super) const DECISIONS: usize = 2_000;
+/// The choices that the assistant made itself in long runs.
+pub(super) const OWN_CHOICES: usize = 1_100;
 /// A single point: a remark, an output, a message.
 pub(super) const POINT: usize = 220;
 /// What a decision or a wish refers to: words of the assistant.

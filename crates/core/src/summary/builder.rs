@@ -6,6 +6,7 @@ use super::decisions::Decisions;
 use super::failures::OpenFailures;
 use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
 use super::one_line::one_line;
+use super::own_choices::OwnChoices;
 use super::proposals::Proposal;
 use super::purpose::Purpose;
 use super::put_off::is_put_off;
@@ -27,6 +28,8 @@ pub(super) struct SummaryBuilder {
     pub points: Sections,
     /// What the user decided.
     pub decisions: Decisions,
+    /// What the assistant decided in long runs.
+    pub own_choices: OwnChoices,
     pub purpose: Purpose,
     /// Whether there was a summary before, so that no request is the first.
     pub is_continued: bool,
@@ -103,6 +106,7 @@ impl SummaryBuilder {
     /// Writes the summary, once all messages were added: only then it is known which failures are
     /// still open, and which paths are gone.
     pub fn finish(mut self) -> BuiltinSummary {
+        self.own_choices.add_turn(&self.turn);
         self.drop_void_tables();
         self.fold_similar_turn();
         // The fold may have made an earlier turn the current one. The failures below are compared
@@ -198,6 +202,7 @@ impl SummaryBuilder {
         }
 
         self.end_turn();
+        self.own_choices.drop_those_in(text);
         self.tool_history.turn_number += 1;
         self.turn = Turn::from_message(self.tool_history.turn_number, one_line(entry, 60), text);
         let is_first = self.turn.number == 1 && !self.is_continued;

@@ -13,6 +13,7 @@ impl SummaryBuilder {
     /// Moves the current turn to the earlier ones, before the next request begins. The current turn
     /// is empty afterwards.
     pub(super) fn end_turn(&mut self) {
+        self.own_choices.add_turn(&self.turn);
         // An earlier turn is shown short. Its wishes and choices were found in the whole request.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];

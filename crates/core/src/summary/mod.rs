@@ -23,7 +23,8 @@
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `deferrals`, `nods`;
 //!   what takes it back: `revisions`, `values`, `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`; how a
-//!   decision quotes it: `proposal_quotes`, `referents`, `outcomes`
+//!   decision quotes it: `proposal_quotes`, `referents`, `outcomes`; what the assistant settles
+//!   itself: `own_choices`
 //! - calls: `shell`, `command_step`, `probes`, `tool_run`, `failures`, `removals`; what the user
 //!   says to a failure: `reactions`, `put_off`, `given_up`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`; quotations of them: `endings`,
@@ -61,6 +62,7 @@ mod message;
 mod nods;
 mod one_line;
 mod outcomes;
+mod own_choices;
 mod page;
 mod previous;
 mod probes;

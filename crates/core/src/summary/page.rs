@@ -47,7 +47,12 @@ impl SummaryBuilder {
         let context = self.newest_points(Section::Context, SECTION);
         draft.add(Section::Context, context);
         draft.add(Section::Done, self.describe_effects());
-        draft.add(Section::InProgress, self.quote_remarks());
+        let own_choices_max = OWN_CHOICES.min(draft.room);
+        let own_choices = self
+            .own_choices
+            .describe(own_choices_max, self.turn.last_words());
+        draft.room -= items_size(&own_choices);
+        draft.add(Section::InProgress, self.quote_remarks(&own_choices));
 
         let Draft { mut page, mut room } = draft;
         let constraints_size = items_size(page.items(Section::Constraints));
@@ -55,6 +60,8 @@ impl SummaryBuilder {
         room += constraints_size - items_size(page.items(Section::Constraints));
         let outcomes = self.add_outcomes(page.items_mut(Section::Decisions), room / 2);
         room -= outcomes.size;
+        // After the replies, which are added to decisions by their place.
+        page.items_mut(Section::Decisions).splice(..0, own_choices);
         room = room.saturating_sub(self.add_put_off_failures(page.items_mut(Section::Decisions)));
         let requests = self.list_earlier_requests(room, &page, &outcomes);
         page.items_mut(Section::Done).splice(..0, requests);

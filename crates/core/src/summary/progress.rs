@@ -39,15 +39,22 @@ impl SummaryBuilder {
 
     /// Quotes the assistant's remarks on unfinished work, in order: the first, which is often a
     /// plan, and the newest that fit. Once the request is done, its answer replaces them, so none
-    /// is returned.
-    pub(super) fn quote_remarks(&self) -> Vec<String> {
+    /// is returned. A remark that is mostly one of `own_choices`, which are listed apart, is left
+    /// out.
+    pub(super) fn quote_remarks(&self, own_choices: &[String]) -> Vec<String> {
         if !self.is_unfinished() {
             return Vec::new();
         }
         // The last remark is the last words, which have a place of their own.
         let mut quotations = Vec::new();
         for remark in self.turn.remarks.iter().rev().skip(1) {
-            quotations.push(quote_line(strip_transitions(remark), POINT));
+            let quotation = quote_line(strip_transitions(remark), POINT);
+            let is_listed = own_choices
+                .iter()
+                .any(|choice| is_mostly(&quotation, choice));
+            if !is_listed {
+                quotations.push(quotation);
+            }
         }
         // The oldest remark is the last one here.
         let mut newest_first = fold_series(&quotations);
@@ -118,6 +125,14 @@ impl SummaryBuilder {
 
 /// The number of units that [`REMARK_LEAD`] and the mark of its item take, about.
 const REMARK_LEAD_SIZE: usize = 20;
+
+/// Whether a choice, as it is listed, quotes most of a remark.
+fn is_mostly(remark: &str, choice: &str) -> bool {
+    let remark = remark.trim_matches(['"', '…']);
+    let choice = choice.trim_start_matches(OWN_CHOICE_LEAD).trim_matches('"');
+    let is_most_of_it = 2 * choice.len() > remark.len();
+    choice.contains(remark) || is_most_of_it && remark.contains(choice)
+}
 
 /// Quotes the assistant's last words, and says how many calls came after them, if any.
 fn quote_last_words(turn: &Turn) -> String {

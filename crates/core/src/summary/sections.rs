@@ -104,6 +104,8 @@ pub(super) const ANSWER_FOLLOWS_LEAD: &str =
     "What answers the request under Goal follows this summary";
 pub(super) const LAST_CALLS_LEAD: &str = "Last tool calls";
 pub(super) const PUT_OFF_LEAD: &str = "The user put off";
+/// How a choice of the assistant begins.
+pub(super) const OWN_CHOICE_LEAD: &str = "The assistant chose: ";
 /// How both of the next begin.
 pub(super) const OLDER_LEAD: &str = "Older requests";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";

@@ -2,6 +2,7 @@
 
 mod cut;
 mod message;
+mod own_choices;
 mod quote;
 mod replies;
 mod requests;

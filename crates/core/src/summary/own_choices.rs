@@ -1,0 +1,251 @@
+//! Choices of the assistant: what it settled by itself during a long run, because nobody was there
+//! to be asked. A reader who does not know them decides again, perhaps in another way.
+
+use super::budget::{MAX_HELD, POINT};
+use super::fitting::item_size;
+use super::prose::{is_asking, prose_lines};
+use super::quote::{count_utf16, is_narrower, quote_line};
+use super::referents::{names_nothing, points_back};
+use super::sections::OWN_CHOICE_LEAD;
+use super::turns::Turn;
+use super::words::{compile_expression, naming_words};
+use foldhash::HashSet;
+use regex::Regex;
+use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// A turn with at least this many calls is a long run.
+const LONG_RUN: usize = 10;
+/// The greatest number of choices that are listed.
+const MOST_LISTED: usize = 6;
+/// A sentence of fewer columns is quoted with the one before it, which says what it is about.
+const SHORT_CHOICE: usize = 60;
+/// Two choices with this many words in common, and half of those of the shorter, are about the
+/// same. So is a request with this many words of a choice.
+const SHARED_WORDS: usize = 3;
+
+/// Verbs with which the assistant settles something, whether or not it gives the reason.
+const SETTLES: &str = r"(?ix)(^|\W)(i|we)([’']ll|\ will|[’']ve|\ have|[’']m|\ am)?\ ((just|only|simply|now|also|therefore|thus|then|deliberately|finally|rather)\ )*
+      (keep|kept|keeping|leave|left|leaving|choose|chose|chosen|pick(ed)?|stay(ed)?\ with|st(ic|uc)k\ (with|to)|go\ with|went\ with|going\ with
+      |switch(ed|ing)?\ (back\ )?to|decided|settled?\ (on|for)|drop(ped)?|prefer(red)?|opt(ed)?\ for|avoid(ed)?|t(ake|ook)\ (back|that|this|it)
+      |revert(ed)?|replaced?)(\W|$)
+    | (^|\W)(let[’']s|let\ me)\ (keep|leave|stick|stay|go\ with|switch\ to|drop|use)\W
+    | ^\W*(keep(ing)?|decided\ to|chose|choosing|going\ with|sticking\ (with|to)|staying\ with|switch(ing|ed)\ to|dropp(ing|ed))\W
+    | ^\W*(instead|so\ instead|new\ rule)\W
+    | (^|\W)ich\ (nehme|lasse|behalte|bleibe|wähle|entscheide|verzichte|verwerfe)\W | ^\W*stattdessen\W
+    | (^|\W)(je\ (garde|laisse|reste|choisis|prends|renonce)|j[’']ai\ (choisi|gardé|laissé)|j[’']opte)\W
+    | (^|\W)(elijo|mantengo|dejo|prefiero|opto|me\ quedo\ con)\W";
+
+/// Verbs with which the assistant settles something if it gives the reason as well. Otherwise, they
+/// mostly describe its work.
+const DOES: &str = r"(?ix)(^|\W)(i|we)([’']ll|\ will|[’']ve|\ have)?\ ((just|only|simply|now|also|therefore|thus|then)\ )*
+      (take|took|used?|put|set|build|built|split|match(ed)?|deriv(e|ed)|appl(y|ied)|treat(ed)?|exclud(e|ed)|limit(ed)?|pin(ned)?|store[ds]?|write|wrote
+      |add(ed)?|handled?|cut|compared?|count(ed)?|round(ed)?|ignored?|skip(ped)?|lift(ed)?|rais(e|ed)|lower(ed)?|marked?|skipped|made|make)\W
+    | (^|\W)let\ me\ use\W
+    | (^|\W)ich\ (verwende|nutze|benutze|setze|schreibe|baue)\W | (^|\W)(j[’']utilise|je\ (mets|passe|remplace))\W | (^|\W)(uso|utilizo|pongo|cambio)\W";
+
+/// The words with which a reason is given.
+const REASONS: &str = r"(?ix)(^|\W)(because|since|so|so\ that|otherwise|instead|rather|without|unless|therefore|hence|due\ to|too
+      |better|simpler|faster|safer|cheaper|smaller|avoids?|needs?|must|only|no\ longer|not
+      |\w+n[’']t|cannot|weil|da|sonst|damit|denn|statt|parce\ que|car|puisque|sinon|porque|ya\ que|para\ que)(\W|$)";
+
+/// What begins in the same way, and settles nothing: looking, working, and what is open.
+const SETTLES_NOTHING: &str = r"(?ix)(^|\W)(i|we)\ (could|can|might|would|may|should)\W | (^|\W)(i|we)[’']d\W | (^|\W)(shall|should)\ (i|we)\W
+    | (^|\W)(take|took)\ (stock|a\ (closer\ )?look|another\ look|care) | (^|\W)if\ you\W | (^|\W)let\ me\ (know|see|check|look)\W
+    | (^|\W)left\ (for\ you|over|off)\W | (^|\W)(take|took)\ (long|time)\W | (^|\W)keep(ing)?\ (going|on|looking|an\ eye)\W
+    | (^|\W)put\ (it|them)?\ ?together\W | (^|\W)use\ (this|it)\ to\ (see|find|check)\W";
+
+/// The words with which a choice replaces the one before it, and those with which it withdraws it.
+const REPLACES: &str = r"(?ix) ^\W*(instead|so\ instead|stattdessen)\W";
+const WITHDRAWS: &str =
+    r"(?ix) (^|\W)(take|took)\ (\S+\ ){0,4}back(\W|$) | (^|\W)(revert(ed)?|undid)\W";
+
+/// A choice of the assistant.
+struct OwnChoice {
+    text: String,
+    /// The words that name what it is about.
+    words: HashSet<Box<str>>,
+    /// How much it says: whether it settles something for certain, why, and what.
+    rating: usize,
+    /// Whether it replaces or withdraws the one before it, if that is about the same.
+    is_reversal: bool,
+    /// Whether it says only what is over: "I take the line back."
+    is_withdrawal: bool,
+}
+
+/// The choices that the assistant made in long runs, oldest first.
+#[derive(Default)]
+pub(super) struct OwnChoices(Vec<OwnChoice>);
+
+impl OwnChoices {
+    /// Adds the choices in the remarks of a turn, if it is a long run. A later choice about the
+    /// same replaces an earlier one.
+    pub fn add_turn(&mut self, turn: &Turn) {
+        if turn.call_count < LONG_RUN {
+            return;
+        }
+        for remark in &turn.remarks {
+            for choice in find_choices(remark) {
+                self.add(choice);
+            }
+        }
+    }
+
+    fn add(&mut self, choice: OwnChoice) {
+        if choice.is_reversal
+            && let Some(before) = self.0.last()
+            && !before.words.is_disjoint(&choice.words)
+        {
+            self.0.pop();
+        }
+        if choice.is_withdrawal {
+            return;
+        }
+        self.0.retain(|known| {
+            let shared_count = known.words.intersection(&choice.words).count();
+            let fewer_words = known.words.len().min(choice.words.len());
+            shared_count < SHARED_WORDS || 2 * shared_count < fewer_words
+        });
+        let excess = (self.0.len() + 1).saturating_sub(MAX_HELD);
+        self.0.drain(..excess);
+        self.0.push(choice);
+    }
+
+    /// Drops the choices that a later request is about: what it says of them counts.
+    pub fn drop_those_in(&mut self, request: &str) {
+        if self.0.is_empty() {
+            return;
+        }
+        let lower = request.to_lowercase();
+        let said: HashSet<&str> = naming_words(&lower).collect();
+        self.0.retain(|choice| {
+            let shared = choice.words.iter().filter(|word| said.contains(&***word));
+            shared.count() < SHARED_WORDS && !names_identifier_of(request, &choice.text)
+        });
+    }
+
+    /// Lists the choices that say most, of equals the newest, in their order and in at most `max`
+    /// UTF-16 units. Those in `last_words`, which are quoted as well, are left out.
+    pub fn describe(&self, max: usize, last_words: &str) -> Vec<String> {
+        let mut ranked: Vec<usize> = (0..self.0.len()).collect();
+        // A stable sort, so the newest of equals stays first.
+        ranked.reverse();
+        ranked.sort_by_key(|&index| std::cmp::Reverse(self.0[index].rating));
+
+        let mut listed = Vec::new();
+        let mut room = max;
+        for index in ranked {
+            if last_words.contains(&self.0[index].text) {
+                continue;
+            }
+            let point = format!(
+                "{OWN_CHOICE_LEAD}{}",
+                quote_line(&self.0[index].text, POINT)
+            );
+            let size = item_size(&point);
+            if size > room || listed.len() == MOST_LISTED {
+                break;
+            }
+            room -= size;
+            listed.push((index, point));
+        }
+        listed.sort_by_key(|(index, _)| *index);
+        listed.into_iter().map(|(_, point)| point).collect()
+    }
+}
+
+/// Finds the sentences of a remark in which the assistant settles something. One that is short or
+/// points back is quoted with the sentence before it.
+fn find_choices(remark: &str) -> Vec<OwnChoice> {
+    static MAY_SETTLE: LazyLock<Regex> = LazyLock::new(|| {
+        // A sentence may begin within the line.
+        let in_line = format!("({SETTLES})|({WITHDRAWS})|({DOES})").replace(r"^\W*", r"(^|\W)");
+        compile_expression(&in_line)
+    });
+    let mut choices = Vec::new();
+    for line in prose_lines(remark) {
+        // Most lines settle nothing, and dividing them into sentences takes long.
+        if !MAY_SETTLE.is_match(line) {
+            continue;
+        }
+        let mut before = "";
+        for sentence in line.unicode_sentences() {
+            let sentence = sentence.trim();
+            if let Some(choice) = OwnChoice::read(before, sentence) {
+                choices.push(choice);
+                before = "";
+            } else {
+                before = sentence;
+            }
+        }
+    }
+    choices
+}
+
+impl OwnChoice {
+    /// Reads the choice in a sentence, with the sentence before it if it needs that: it is short,
+    /// points back, or gives no reason. `None` if it makes none.
+    fn read(before: &str, sentence: &str) -> Option<OwnChoice> {
+        static SETTLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES));
+        static DO: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES));
+        static REASON: LazyLock<Regex> = LazyLock::new(|| compile_expression(REASONS));
+        static NOTHING: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES_NOTHING));
+        static REPLACEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
+        static WITHDRAWAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(WITHDRAWS));
+        /// The points for a verb that settles, and for a reason.
+        const POINTS: usize = 2;
+
+        let is_announcement = sentence.ends_with(':');
+        if is_announcement || is_asking(sentence) || NOTHING.is_match(sentence) {
+            return None;
+        }
+        let withdraws = WITHDRAWAL.is_match(sentence);
+        let settles = withdraws || SETTLE.is_match(sentence);
+        let has_reason = REASON.is_match(sentence);
+        if !settles && !(has_reason && DO.is_match(sentence)) {
+            return None;
+        }
+        let names_value = sentence.contains(|c: char| c == '`' || c.is_ascii_digit());
+        if !names_value && names_nothing(sentence) {
+            return None;
+        }
+
+        let is_short = is_narrower(sentence, SHORT_CHOICE);
+        let needs_context = is_short || !has_reason || points_back(sentence);
+        let fits = count_utf16(before) + count_utf16(sentence) < POINT;
+        let text = if needs_context && fits && !before.is_empty() {
+            format!("{before} {sentence}")
+        } else {
+            sentence.to_owned()
+        };
+        let gives_reason = has_reason || REASON.is_match(&text);
+        Some(OwnChoice {
+            words: naming_words(&text.to_lowercase()).map(Box::from).collect(),
+            text,
+            rating: POINTS * usize::from(settles)
+                + POINTS * usize::from(gives_reason)
+                + usize::from(names_value),
+            is_reversal: withdraws || REPLACEMENT.is_match(sentence),
+            is_withdrawal: withdraws && is_short && !has_second_part(sentence),
+        })
+    }
+}
+
+/// Whether a sentence goes on after a clause: "I take it back and set the limit only there".
+fn has_second_part(sentence: &str) -> bool {
+    let marks = [", ", "; ", ": ", " and ", " und ", " et ", " y "];
+    marks.iter().any(|mark| sentence.contains(mark))
+}
+
+/// Whether two texts have an identifier in common: a word with a capital letter or an underscore
+/// inside, as `setLimit` and `max_size`.
+fn names_identifier_of(text: &str, other: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .any(|word| is_identifier(word) && other.contains(word))
+}
+
+fn is_identifier(word: &str) -> bool {
+    let has_inner_capital = word.chars().skip(1).any(char::is_uppercase);
+    let has_small_letter = word.chars().any(char::is_lowercase);
+    word.trim_matches('_').contains('_') || has_inner_capital && has_small_letter
+}

@@ -1,0 +1,141 @@
+//! What the assistant decided in long runs.
+
+use super::*;
+
+/// Returns the decisions of a run with these remarks, each before a call, and enough other calls to
+/// make it a long one.
+fn chosen(remarks: &[&str]) -> String {
+    let mut messages = vec![user("Draw all the charts tonight, I am asleep.")];
+    for remark in remarks {
+        messages.push(called(remark, "bash", r#"{"command":"make"}"#, "", false));
+    }
+    for number in 0..10 {
+        let command = format!(r#"{{"command":"make part{number}"}}"#);
+        messages.push(called("", "bash", &command, "", false));
+    }
+    messages.push(called(
+        "All sheets are drawn but those of the two western harbours.",
+        "bash",
+        r#"{"command":"make index"}"#,
+        "",
+        false,
+    ));
+    section(&messages, "## Key Decisions")
+}
+
+#[test]
+fn what_a_long_run_settled_is_a_decision_with_its_reason() {
+    let decisions = chosen(&[
+        "I look at the charts first.",
+        "The soundings are in fathoms. I keep them so, because the pilots compare them with the old charts.",
+        "Now I write the legend.",
+        "`proj` is missing here, so I use the projection of the old program.",
+        "I take stock: 12 charts.",
+        "I use grep to find the harbours.",
+        "Shall I keep the names? I could leave them out.",
+    ]);
+    assert_eq!(
+        decisions,
+        "- The assistant chose: \"The soundings are in fathoms. I keep them so, because the pilots compare them with the old charts.\"\n\
+         - The assistant chose: \"`proj` is missing here, so I use the projection of the old program.\""
+    );
+}
+
+#[test]
+fn a_later_choice_replaces_the_one_about_the_same() {
+    let decisions = chosen(&[
+        "The ink smears, so I use the grey pigment of the harbour office for the coast lines.",
+        "I keep the legend in Latin, since the captain reads it.",
+        "Too pale. I use the black pigment of the harbour office for the coast lines instead.",
+        "The border takes long, so I go with the plain border for now.",
+        "The frame has arrived from the joiner. I take the plain border back.",
+    ]);
+    assert!(!decisions.contains("grey"), "{decisions}");
+    assert!(decisions.contains("black pigment"), "{decisions}");
+    assert!(decisions.contains("Latin"), "{decisions}");
+    assert!(!decisions.contains("border"), "{decisions}");
+}
+
+#[test]
+fn a_short_turn_and_a_later_request_leave_no_choice_of_the_assistant() {
+    let short = [
+        user("Draw the chart."),
+        called(
+            "I keep the old border, because the frame is cut.",
+            "bash",
+            r#"{"command":"make"}"#,
+            "",
+            false,
+        ),
+        says("Done."),
+    ];
+    assert_eq!(section(&short, "## Key Decisions"), "- (none)");
+
+    let mut long = vec![user("Draw all the charts tonight.")];
+    for number in 0..10 {
+        let command = format!(r#"{{"command":"make part{number}"}}"#);
+        long.push(called(
+            "I keep `drawOldBorder`, because the frame is cut.",
+            "bash",
+            &command,
+            "",
+            false,
+        ));
+    }
+    long.push(says("All drawn."));
+    long.push(user("Thanks. Now the index of all the names."));
+    let decisions = section(&long, "## Key Decisions");
+    assert_eq!(decisions.matches("drawOldBorder").count(), 1, "{decisions}");
+    long.pop();
+    long.push(user("drawOldBorder must go, make a new one."));
+    let decisions = section(&long, "## Key Decisions");
+    assert!(!decisions.contains("assistant chose"), "{decisions}");
+}
+
+#[test]
+fn choices_of_the_assistant_are_few_and_the_best() {
+    let remarks = [
+        "I leave the harbour mole out, since the survey ends before it.",
+        "The lagoon is `brackish` by the old log, so I keep its colour 12.",
+        "I keep the estuary of 1790, because `tide.csv` needs it.",
+        "Both channels carry number 4, so I leave the smaller without.",
+        "I keep the island's name in Gaelic 2, since the pilots say so.",
+        "The peninsula lies on two sheets, so I leave it on sheet 3.",
+        "I keep the glacier dashed (`-- 3`), because it moves.",
+        "I leave the volcano at 880 m, since both gauges agree.",
+    ];
+    let decisions = chosen(&remarks);
+    assert_eq!(decisions.lines().count(), 6, "{decisions}");
+    assert!(decisions.contains("volcano"), "{decisions}");
+    assert!(!decisions.contains("harbour mole"), "{decisions}");
+}
+
+#[test]
+fn what_is_settled_is_told_from_what_is_done() {
+    for settled in [
+        "I'll go with SQLite, since the office PC has no server.",
+        "I decided to keep the v1 endpoints next to the new ones.",
+        "Let me use a fixed seed instead, otherwise the snapshots differ on each run.",
+        "The hook can't reach the registry, so I'll pin the version to 2.3.1.",
+        "Rather than patching the vendored copy, we switched to the upstream crate.",
+        "Keeping `serde` out of the core crate, as the style guide asks.",
+        "Ich bleibe bei der alten Tabelle `karten`, weil noch Daten darin sind.",
+        "Je garde le format mp3 en 64k, parce que l'hébergement est petit.",
+        "Mantengo la numeración de 2024, porque la junta no la ha cerrado.",
+    ] {
+        let decisions = chosen(&[settled]);
+        assert!(decisions.contains("The assistant chose"), "{settled}");
+    }
+    for done in [
+        "Now I write the tests for the new parser of the harbour names.",
+        "I use grep to see where the harbour names are read from the table.",
+        "Let me check whether the build keeps the old object files around.",
+        "I'll keep an eye on the memory while the long test is running here.",
+        "We could keep the old table, or I'd switch to the new one instead.",
+        "The build keeps failing, so the next thing to look at is the linker.",
+        "Should I keep the old names of the harbours, or use the new ones?",
+        "If you prefer the old colours, say so and the map gets them again.",
+    ] {
+        assert_eq!(chosen(&[done]), "- (none)", "{done}");
+    }
+}
