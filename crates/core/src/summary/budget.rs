@@ -25,7 +25,7 @@ pub(super) const WORDS: usize = 1_400;
 /// All points of a section.
 pub(super) const SECTION: usize = 800;
 /// All decisions.
-pub(super) const DECISIONS: usize = 2_000;
+pub(super) const DECISIONS: usize = 2_300;
 /// The choices that the assistant made itself in long runs.
 pub(super) const OWN_CHOICES: usize = 1_100;
 /// A single point: a remark, an output, a message.
@@ -38,6 +38,10 @@ pub(super) const WHOLE_DECISION: usize = 1_000;
 pub(super) const MOST_PUT_OFF: usize = 5;
 /// The question of a decision: its answer matters more.
 pub(super) const QUESTION: usize = 180;
+/// The same once the decision is old.
+pub(super) const OLD_QUESTION: usize = 130;
+/// What the user answered or chose. Few messages are longer.
+pub(super) const ANSWER: usize = 260;
 /// The commands that passed.
 pub(super) const COMMANDS: usize = 300;
 /// Lists of files and names, and of the points of a previous summary.

@@ -2,7 +2,7 @@
 
 use super::budget::POINT;
 use super::one_line::one_line;
-use super::quote::{count_utf16, first_chars, is_narrower};
+use super::quote::{count_utf16, first_chars, is_narrower, quote_line};
 use super::revisions::{Distance, LaterMessage};
 use super::sections::comparison_key;
 use super::turns::Turn;
@@ -74,6 +74,14 @@ impl Decision {
             }
         }
         !self.words.is_empty() && shared_count >= QUOTED_WORDS.min(self.words.len())
+    }
+
+    /// Whether it quotes a message.
+    pub fn quotes(&self, message: &str) -> bool {
+        let quotation = quote_line(message, POINT);
+        // It may quote more than these words, so the quotation marks are not compared.
+        let words = quotation.trim_matches('"');
+        self.text.contains(words) || self.is_of_message(message)
     }
 
     /// Whether it is what this message decided.

@@ -13,6 +13,7 @@ use super::revisions::{LaterMessage, is_trial};
 use super::sections::PUT_OFF_LEAD;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
+use super::user_quotes::quote_user;
 use super::wishes::quote_binding_sentences;
 use super::words::{content_words, naming_words};
 use foldhash::HashSet;
@@ -48,8 +49,8 @@ impl Decisions {
         // This comes before the answer is added, which would otherwise take itself back.
         self.mark_taken_back(&LaterMessage::new(answer), Some(turn));
 
-        let mut text = proposal.describe_decision(answer, QUESTION, POINT);
-        let mut short_text = proposal.describe_decision(answer, FINDING, OLDEST);
+        let mut text = proposal.describe_decision(answer, QUESTION, ANSWER);
+        let mut short_text = proposal.describe_decision(answer, OLD_QUESTION, FINDING);
         if let Some(before) = turn_before
             && proposal.asks_about(before)
         {
@@ -203,10 +204,7 @@ impl Decisions {
 
     /// Whether a decision quotes a message.
     pub fn quotes(&self, message: &str) -> bool {
-        let quotation = quote_line(message, POINT);
-        // A decision may quote more than these words, so the quotation marks are not compared.
-        let words = quotation.trim_matches('"');
-        self.0.iter().any(|known| known.text.contains(words))
+        self.0.iter().any(|known| known.quotes(message))
     }
 
     /// Whether a message answered a question.
@@ -225,8 +223,8 @@ impl Decisions {
         turn_number: usize,
     ) {
         let ReferentQuotes { full, short } = referents;
-        let text = format!("{lead}: {}{full}", quote_line(words, POINT));
-        let short_text = format!("{lead}: {}{short}", quote_line(words, OLDEST));
+        let text = format!("{lead}: {}{full}", quote_user(words, ANSWER));
+        let short_text = format!("{lead}: {}{short}", quote_user(words, FINDING));
         let mut decision = Decision::new(text, short_text, turn_number);
         decision.set_said(words);
         self.add(decision);

@@ -2,6 +2,7 @@
 
 use super::budget::REMARK;
 use super::one_line::cut_line;
+use super::options::find_inner_item;
 use super::quote::{count_utf16, is_narrower, quote_line};
 use super::reply_lists::{LastList, item_lines};
 use foldhash::HashMap;
@@ -127,7 +128,7 @@ pub(super) fn keep_number(answer: &str) -> String {
     }
 }
 
-fn first_word(text: &str) -> &str {
+pub(super) fn first_word(text: &str) -> &str {
     let mut words = text.split(|c: char| !c.is_alphanumeric());
     words.next().unwrap_or_default()
 }
@@ -222,7 +223,7 @@ fn place_in_list(word: &str) -> Option<usize> {
     PLACES.iter().position(|words| words.contains(&&*lower))
 }
 
-fn may_name_item(name: &str) -> bool {
+pub(super) fn may_name_item(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_ITEM_NAME
 }
 
@@ -240,38 +241,4 @@ pub(super) fn find_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
             .is_some_and(|rest| rest.starts_with(['.', ')', ':']))
     });
     item_line.or_else(|| find_inner_item(reply, name))
-}
-
-/// Returns the item of a list within a line: `A) keep it? B) drop it?`, `(1) one, (2) both`
-fn find_inner_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
-    let lead = format!("{name}) ");
-    for (start, _) in reply.match_indices(&lead) {
-        let is_name = reply[..start].ends_with([' ', '(']);
-        if !is_name {
-            continue;
-        }
-        let item = reply[start..].lines().next().unwrap_or_default();
-        let next_item = find_next_item(item).unwrap_or(item.len());
-        let end = match item.find(['?', ';']) {
-            // Includes the mark, which is one byte.
-            Some(mark) => next_item.min(mark + 1),
-            None => next_item,
-        };
-        return Some(&item[..end]);
-    }
-    None
-}
-
-/// Returns where the comma is before the name of another item: `, (2) both`. Other words may be in
-/// parentheses, too: `A) keep the map, (the large one) of 1990?`
-fn find_next_item(item: &str) -> Option<usize> {
-    const LEAD: &str = ", (";
-    for (comma, _) in item.match_indices(LEAD) {
-        let in_parentheses = &item[comma + LEAD.len()..];
-        let name = first_word(in_parentheses);
-        if may_name_item(name) && in_parentheses[name.len()..].starts_with(')') {
-            return Some(comma);
-        }
-    }
-    None
 }

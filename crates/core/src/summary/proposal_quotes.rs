@@ -4,12 +4,14 @@
 use super::answers::{cut_keeping_end, cut_keeping_value};
 use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
 use super::list_items::{find_named_items, keep_number, quote_items};
+use super::options::keep_chosen_options;
 use super::proposals::Proposal;
 use super::questions::{ProposalKind, asks_which, is_question};
 use super::quote::{count_utf16, is_narrower, quote_line};
 use super::referents::points_back;
 use super::reply_lists::LastList;
 use super::turns::Turn;
+use super::user_quotes::quote_user;
 use super::weights::reports_values;
 use super::words::naming_words;
 
@@ -46,7 +48,7 @@ impl Proposal<'_> {
         proposal_max: usize,
         answer_max: usize,
     ) -> String {
-        let answered = quote_line(&keep_number(answer), answer_max);
+        let answered = quote_user(&keep_number(answer), answer_max);
         let list_max = proposal_max + proposal_max / 2;
         if self.kind < ProposalKind::Choice && self.chooses_item(answer) {
             let asked = quote_items(&LastList::find(self.reply).items, list_max);
@@ -72,7 +74,7 @@ impl Proposal<'_> {
         let questions = LastList::find(self.reply).questions();
         let ends_list = questions.last().is_some_and(|last| last.contains(sentence));
         if ends_list && questions.len() > 1 && items.len() != 1 {
-            let asked = quote_items(&questions, list_max);
+            let asked = quote_questions(&questions, answer, list_max);
             return format!("Asked {asked}, the user answered {answered}");
         }
         let asked = if items.is_empty() {
@@ -201,6 +203,18 @@ impl Proposal<'_> {
         let before = cut_keeping_value(&before, room);
         quote_line(&format!("{before} {sentence}"), max)
     }
+}
+
+/// Quotes several questions with their numbers. If they take more than `max` UTF-16 units, options
+/// that the answer did not choose are left out.
+fn quote_questions(questions: &[&str], answer: &str, max: usize) -> String {
+    let size: usize = questions.iter().map(|question| count_utf16(question)).sum();
+    if size <= max {
+        return quote_items(questions, max);
+    }
+    let shortened = keep_chosen_options(questions, answer);
+    let shortened: Vec<&str> = shortened.iter().map(String::as_str).collect();
+    quote_items(&shortened, max)
 }
 
 /// Iterates over the words of a request in lower case that may name what it is about.

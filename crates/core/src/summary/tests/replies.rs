@@ -257,7 +257,7 @@ fn an_older_answer_that_is_cut_keeps_code_and_pairs() {
 fn a_decision_is_short_twenty_turns_after_it_was_quoted_last() {
     let ending = "where the captain finds it on Sundays";
     let answer = format!(
-        "SQLite, one file in the folder of the ferry, beside the timetable and the prices, {ending}"
+        "SQLite, one file in the folder of the ferry, beside the timetable and the prices of the summer and of the winter, and above the long list of the lighthouses, {ending}"
     );
     let decide = [
         user("Which database do we take for the bookings?"),

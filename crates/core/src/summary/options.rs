@@ -1,0 +1,114 @@
+//! Options within a line, as in `A) keep it? B) drop it?`.
+
+use super::list_items::{first_word, may_name_item};
+use super::user_quotes::find_answers;
+
+/// Returns the item of a list within a line: `A) keep it? B) drop it?`, `(1) one, (2) both`
+pub(super) fn find_inner_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
+    let lead = format!("{name}) ");
+    for (start, _) in reply.match_indices(&lead) {
+        let is_name = reply[..start].ends_with([' ', '(']);
+        if !is_name {
+            continue;
+        }
+        let item = reply[start..].lines().next().unwrap_or_default();
+        let next_item = find_next_item(item).unwrap_or(item.len());
+        let end = match item.find(['?', ';']) {
+            // Includes the mark, which is one byte.
+            Some(mark) => next_item.min(mark + 1),
+            None => next_item,
+        };
+        return Some(with_unit(reply, start, &item[..end]));
+    }
+    None
+}
+
+/// Returns an item that begins at an offset of a reply or, if it has no word, the options of its
+/// line up to it, because the first has the unit: `a) 5 minutes, b) 15`.
+fn with_unit<'r>(reply: &'r str, start: usize, item: &'r str) -> &'r str {
+    let has_word = item.chars().filter(|c| c.is_alphabetic()).count() > 1;
+    let line_start = reply[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let first = ["a) ", "A) "]
+        .iter()
+        .find_map(|lead| reply[line_start..start].find(lead));
+    match first {
+        Some(first) if !has_word => &reply[line_start + first..start + item.len()],
+        _ => item,
+    }
+}
+
+/// Returns where the comma is before the name of another item: `, (2) both`, `, b) both`. Other
+/// words may be in parentheses, too: `A) keep the map, (the large one) of 1990?`
+fn find_next_item(item: &str) -> Option<usize> {
+    const LEAD: &str = ", ";
+    for (comma, _) in item.match_indices(LEAD) {
+        let name_start = item[comma + LEAD.len()..].trim_start_matches('(');
+        let name = first_word(name_start);
+        if may_name_item(name) && name_start[name.len()..].starts_with(')') {
+            return Some(comma);
+        }
+    }
+    None
+}
+
+/// Shortens numbered questions to the options that an answer names: `(2) Which colour: a) red, b)
+/// blue, c) none?`, answered by `1 yes. 2 b`, becomes `(2) Which colour: b) blue`. Questions without
+/// such options stay as they are.
+pub(super) fn keep_chosen_options(questions: &[&str], answer: &str) -> Vec<String> {
+    let answers = find_answers(answer);
+    let mut shortened = Vec::new();
+    for (index, question) in questions.iter().enumerate() {
+        let chosen = answers
+            .get(index)
+            .and_then(|answer| keep_chosen_option(question, answer));
+        shortened.push(chosen.unwrap_or_else(|| (*question).to_owned()));
+    }
+    shortened
+}
+
+/// Returns a question with the only option that the answer to it begins with. `None` if there is
+/// none, or no other.
+fn keep_chosen_option(question: &str, answer: &str) -> Option<String> {
+    let name = first_word(answer.trim_start_matches(|c: char| !c.is_alphanumeric()));
+    let is_letter = name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if !is_letter {
+        return None;
+    }
+    let first_option = find_inner_item(question, "a").or_else(|| find_inner_item(question, "A"))?;
+    let chosen = find_inner_item(question, name)?;
+    // Both are slices of the question.
+    let lead_end = question.find(first_option)?;
+    let lead = question[..lead_end].trim_end_matches(['(', ' ']);
+    Some(format!("{lead} {chosen}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_ends_before_the_next() {
+        let line = "How long? a) 5 minutes, b) 15, c) 30";
+        assert_eq!(find_inner_item(line, "b"), Some("a) 5 minutes, b) 15"));
+        assert_eq!(find_inner_item(line, "a"), Some("a) 5 minutes"));
+        let line = "Which? A) keep the map, (the large one) of 1990, (B) another";
+        assert_eq!(
+            find_inner_item(line, "A"),
+            Some("A) keep the map, (the large one) of 1990")
+        );
+    }
+
+    #[test]
+    fn only_the_options_that_were_chosen_are_kept() {
+        let questions = [
+            "1. Which paper: the old stock?",
+            "2. Which colour: (a) red, (b) blue, (c) none?",
+            "3. Which size: a) A3, b) A4?",
+        ];
+        assert_eq!(
+            keep_chosen_options(&questions, "1 the old. 2 b, but pale. 3 as last year"),
+            [questions[0], "2. Which colour: b) blue", questions[2]]
+        );
+        assert_eq!(keep_chosen_options(&questions, "b"), questions);
+    }
+}

@@ -1,0 +1,213 @@
+//! How a decision quotes the user, if the message is too long for it. What binds is most often not
+//! at the start: an answer to three questions has its third part at the end, and a choice its
+//! exception.
+
+use super::budget::POINT;
+use super::one_line::cut_line;
+use super::prose::{prose_of_user, split_at_full_stops};
+use super::quote::{count_utf16, quote_line};
+use super::words::compile_expression;
+use regex::Regex;
+use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The words with which a user limits, forbids or demands something.
+const BINDS: &str = r"(?ix)(^|\W)(
+    not?|never|only|but|must|should|except|without|until|unless|instead|at\ (most|least)|nothing|none|always|keep|leave
+    |don[’']?t|doesn[’']?t|isn[’']?t|can[’']?t|won[’']?t
+    |nicht|kein\w*|nie|nur|aber|muss|soll\w*|ohne|bis|außer|immer
+    |pas|jamais|seulement|mais|sans|sauf|toujours|doit
+    |nunca|nada|s[oó]lo|pero|sin|siempre|debe|hasta)(\W|$)";
+
+/// What is between two sentences: a space and, in place of others, an ellipsis.
+const GAP_SIZE: usize = 2;
+/// A part of a sentence of fewer units says nothing.
+const SHORTEST_PART: usize = 40;
+
+/// A sentence of a message.
+struct Piece<'m> {
+    text: &'m str,
+    /// Whether it is the first of its line.
+    begins_line: bool,
+    /// Whether it answers a question by its number: "2 in blue".
+    begins_answer: bool,
+}
+
+/// Quotes a message of the user on one line of about `max` UTF-16 units. Of a message that is
+/// longer by more than a fifth, these sentences are quoted, with an ellipsis for others:
+///
+/// - the first, and the first of each answer to a numbered question: `"1 yes. … 2 b for now. …"`;
+/// - as many of the others as fit: first those that limit, forbid or demand, or have a number.
+///
+/// Of a message with pasted text, the start is quoted.
+pub(super) fn quote_user(message: &str, max: usize) -> String {
+    let longest = max + max / 5;
+    if count_utf16(message) <= longest {
+        return quote_line(message, longest);
+    }
+    let pieces = read_pieces(message);
+    if pieces.len() < 2 {
+        return quote_line(message, max.min(POINT));
+    }
+
+    // Without the quotation marks.
+    let texts = pick_pieces(&pieces, max.saturating_sub(2));
+    let mut line = String::new();
+    for (piece, text) in pieces.iter().zip(&texts) {
+        let Some(text) = text else {
+            if !line.ends_with('…') {
+                line.push_str(" …");
+            }
+            continue;
+        };
+        if !line.is_empty() {
+            line.push_str(if piece.begins_line { " / " } else { " " });
+        }
+        line.push_str(text);
+    }
+    // The pieces are as long as they may be, so the line is not cut again.
+    quote_line(&line, 2 * max)
+}
+
+/// Divides a message into sentences. Empty if part of it is pasted.
+fn read_pieces(message: &str) -> Vec<Piece<'_>> {
+    let lines = prose_of_user(message);
+    let line_count = message
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .count();
+    let mut pieces = Vec::new();
+    if lines.iter().filter(|line| !line.trim().is_empty()).count() < line_count {
+        return pieces;
+    }
+
+    let mut answer_count = 0;
+    for line in lines {
+        let mut begins_line = true;
+        for sentence in line.split_sentence_bounds() {
+            for text in split_at_full_stops(sentence) {
+                let text = text.trim();
+                if text.is_empty() {
+                    continue;
+                }
+                let begins_answer = leading_number(text) == Some(answer_count + 1);
+                answer_count += usize::from(begins_answer);
+                pieces.push(Piece {
+                    text,
+                    begins_line,
+                    begins_answer,
+                });
+                begins_line = false;
+            }
+        }
+    }
+    pieces
+}
+
+/// Returns the answers of a message to numbered questions, without the numbers: `yes.` and `b, but
+/// pale` in `1 yes. 2 b, but pale`.
+pub(super) fn find_answers(message: &str) -> Vec<&str> {
+    let mut answers = Vec::new();
+    for piece in read_pieces(message) {
+        if piece.begins_answer {
+            let is_number = |c: char| c.is_ascii_digit() || "().:, ".contains(c);
+            answers.push(piece.text.trim_start_matches(is_number));
+        }
+    }
+    answers
+}
+
+/// Returns the number with which a sentence answers a question: 2 in "2 in blue", "2. in blue" and
+/// "(2) in blue".
+fn leading_number(text: &str) -> Option<usize> {
+    let unmarked = text.trim_start_matches('(');
+    let digits_len = unmarked.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, rest) = unmarked.split_at(digits_len);
+    let is_set_off = rest
+        .trim_start_matches([')', '.', ':', ','])
+        .starts_with(' ');
+    if is_set_off {
+        digits.parse().ok()
+    } else {
+        None
+    }
+}
+
+/// Returns the text of each piece that is quoted, in all at most `max` UTF-16 units.
+fn pick_pieces(pieces: &[Piece], max: usize) -> Vec<Option<String>> {
+    let mut texts = vec![None; pieces.len()];
+    let mut room = max;
+    let leads: Vec<usize> = (0..pieces.len())
+        .filter(|&index| index == 0 || pieces[index].begins_answer)
+        .collect();
+    let lead_max = max / leads.len();
+    let leads_size: usize = leads
+        .iter()
+        .map(|&index| count_utf16(pieces[index].text))
+        .sum();
+    for &index in &leads {
+        let text = if leads_size > max {
+            cut_line(pieces[index].text, lead_max)
+        } else {
+            pieces[index].text.to_owned()
+        };
+        room = room.saturating_sub(count_utf16(&text) + GAP_SIZE);
+        texts[index] = Some(text);
+    }
+
+    let mut others: Vec<usize> = (0..pieces.len())
+        .filter(|index| !leads.contains(index))
+        .collect();
+    // A stable sort, so equals stay in order.
+    others.sort_by_key(|&index| std::cmp::Reverse(weigh_piece(pieces[index].text)));
+    let mut is_first = true;
+    for index in others {
+        let size = count_utf16(pieces[index].text) + GAP_SIZE;
+        if size <= room {
+            texts[index] = Some(pieces[index].text.to_owned());
+            room -= size;
+        } else if is_first && room >= SHORTEST_PART {
+            let part = cut_line(pieces[index].text, room - GAP_SIZE);
+            room = room.saturating_sub(count_utf16(&part) + GAP_SIZE);
+            texts[index] = Some(part);
+        }
+        is_first = false;
+    }
+    texts
+}
+
+/// Returns how much a sentence most likely binds.
+fn weigh_piece(text: &str) -> usize {
+    static BINDING: LazyLock<Regex> = LazyLock::new(|| compile_expression(BINDS));
+    let has_number = text.contains(|c: char| c.is_ascii_digit());
+    2 * usize::from(BINDING.is_match(text)) + usize::from(has_number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_answer_and_what_binds_is_quoted() {
+        let answers = "1 yes the lamps, a second row of the same type. they were a present of the harbour office. 2 b for now. and the old ones must never be lit again";
+        assert_eq!(
+            quote_user(answers, 110),
+            "\"1 yes the lamps, a second row of the same type. … 2 b for now. and the old ones must never be lit again\""
+        );
+        let lines = "1 in blue, as the sea is on all the other maps of this coast\n2 fifty\n3 a, the pilots have no other paper on board since the winter";
+        assert_eq!(
+            quote_user(lines, 80),
+            "\"1 in blue, as the sea is… / 2 fifty / 3 a, the pilots have no…\""
+        );
+    }
+
+    #[test]
+    fn a_message_that_fits_or_is_pasted_is_quoted_from_its_start() {
+        assert_eq!(
+            quote_user("b, but small. then the legend", 25),
+            "\"b, but small. then the legend\""
+        );
+        let pasted = "so it looks. but not always:\n\n\"a\";\"b\"\n\"1\";\"2\"\nand never the other way round";
+        assert_eq!(quote_user(pasted, 40), quote_line(pasted, 40));
+    }
+}
