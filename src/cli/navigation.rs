@@ -475,6 +475,7 @@ impl<'a> PlannedMove<'a> {
         let material = SummaryInput {
             messages: &self.abandoned_messages(reader)?,
             turn_prefix: &[],
+            kept: &[],
             previous_summary: None,
             instructions: self.options.summary.instructions.as_deref(),
             subject: SummarySubject::Branch,

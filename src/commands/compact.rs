@@ -19,8 +19,8 @@ use crate::ops::IdSource;
 use crate::ops::plan::Change;
 use crate::ops::summary::{Compaction, Summary, append_compaction, details};
 use crate::session::Session;
-use crate::session::entry::{Kind, Role};
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use crate::session::reference::Position;
 use crate::summary::{BuiltinSummary, SummaryExtent, SummaryInput, SummarySubject, is_request};
 use pisess_json::text::Text;
@@ -484,6 +484,7 @@ impl Compactor<'_> {
         let input = SummaryInput {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &[],
+            kept: &self.kept_messages(preparation),
             // The previous summary says what the session is for, and that it began before these
             // messages.
             previous_summary: previous_text.as_deref(),
@@ -665,6 +666,7 @@ impl Compactor<'_> {
         let input = SummaryInput {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
+            kept: &self.kept_messages(preparation),
             previous_summary: last_summary_text.as_deref(),
             instructions: self.args.summary.instructions.as_deref(),
             // The summary refers to these requests, which the model still sees after it.
@@ -674,15 +676,33 @@ impl Compactor<'_> {
         extract_summary(self.open, &input)
     }
 
-    /// Returns the number of user requests on the path from the first kept entry on.
-    fn count_kept_requests(&self, preparation: &Preparation) -> io::Result<usize> {
+    /// Returns the entries on the path from the first kept one on.
+    fn kept_entries(&self, preparation: &Preparation) -> Vec<EntryIx> {
         let session = &self.open.session;
-        let path = session.path(session.leaf);
+        let mut path = session.path(session.leaf);
         let kept_start = path
             .iter()
             .position(|&ix| Some(ix) == preparation.first_kept);
+        path.split_off(kept_start.unwrap_or(path.len()))
+    }
+
+    /// Returns the stored messages that are kept.
+    fn kept_messages(&self, preparation: &Preparation) -> Vec<ContextMessage> {
+        let mut messages = Vec::new();
+        for entry in self.kept_entries(preparation) {
+            if self.open.session.entry(entry).kind == Kind::Message {
+                let body = Body::Stored;
+                messages.push(ContextMessage { entry, body });
+            }
+        }
+        messages
+    }
+
+    /// Returns the number of user requests among the kept entries.
+    fn count_kept_requests(&self, preparation: &Preparation) -> io::Result<usize> {
+        let session = &self.open.session;
         let mut count = 0;
-        for &ix in &path[kept_start.unwrap_or(path.len())..] {
+        for ix in self.kept_entries(preparation) {
             if session.is_message(ix, Role::User) && self.reader.with_message(ix, is_request)? {
                 count += 1;
             }

@@ -15,6 +15,7 @@ use super::quote::{is_narrower, quote_line};
 use super::revisions::LaterMessage;
 use super::secrets::redact_page;
 use super::sections::*;
+use super::sequel::Sequel;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
 use super::{BuiltinSummary, Removals, SummaryExtent, SummarySubject};
@@ -40,6 +41,8 @@ pub(super) struct SummaryBuilder {
     pub tool_history: ToolHistory,
     /// The failures that are still open, found when all messages are read.
     pub failures: OpenFailures,
+    /// What the kept messages show of the failures.
+    pub sequel: Sequel,
     /// The paths that were removed, found when all messages are read.
     pub removals: Removals,
     pub redactor: Redactor,
@@ -117,7 +120,7 @@ impl SummaryBuilder {
             self.decisions.judge_removed_paths(&self.tool_history);
         }
         let turns = self.earlier_turns.iter().chain([&self.turn]);
-        self.failures = self.tool_history.describe_failures(turns);
+        self.failures = self.tool_history.describe_failures(turns, &self.sequel);
         let mut text = match self.extent {
             SummaryExtent::Whole => self.write_page(),
             SummaryExtent::Facts => {

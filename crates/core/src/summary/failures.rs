@@ -6,6 +6,7 @@ use super::given_up::is_given_up;
 use super::put_off::{PutOffFailure, is_put_off};
 use super::quote::{code_span, quote_line};
 use super::reactions::{Reaction, is_about, reports_success};
+use super::sequel::Sequel;
 use super::tool_calls::{ToolHistory, collect_removals, describe_call};
 use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
 use super::turns::Turn;
@@ -52,11 +53,13 @@ impl ToolHistory {
     /// - a failure of an answered turn that nobody spoke of, if other work followed: the work was
     ///   done in another way
     /// - a missing program that was replaced, whoever spoke of it
+    /// - what the kept messages settle
     ///
     /// What the user put off is listed apart.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
+        sequel: &Sequel,
     ) -> OpenFailures {
         let mut failures = Vec::new();
         let mut put_off = Vec::new();
@@ -70,6 +73,10 @@ impl ToolHistory {
             }
             let later_removals = collect_removals(later_runs.clone());
             if later_removals.are_named_in(&step.words.join(" ")) {
+                continue;
+            }
+            let is_of_current_turn = run.turn_number == self.turn_number;
+            if sequel.settles(step) || is_of_current_turn && sequel.passes_over(run, step) {
                 continue;
             }
             let turn = turns.clone().find(|turn| turn.number == run.turn_number);

@@ -38,6 +38,9 @@ pub struct SummaryInput<'a> {
     pub messages: &'a [ContextMessage],
     /// The beginning of a turn whose rest stays in the context.
     pub turn_prefix: &'a [ContextMessage],
+    /// The messages that stay in the context after the summary. They are not summarized, but may
+    /// settle what failed before.
+    pub kept: &'a [ContextMessage],
     /// The previous summary, to be merged.
     pub previous_summary: Option<&'a str>,
     /// What the summary should focus on.

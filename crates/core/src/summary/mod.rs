@@ -26,7 +26,7 @@
 //!   decision quotes it: `proposal_quotes`, `referents`, `outcomes`; what the assistant settles
 //!   itself: `own_choices`
 //! - calls: `shell`, `command_step`, `probes`, `tool_run`, `failures`, `removals`; what the user
-//!   says to a failure: `reactions`, `put_off`, `given_up`
+//!   says to a failure: `reactions`, `put_off`, `given_up`; what the kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`; quotations of them: `endings`,
 //!   `answers`, `tables`, `one_line`
 //!
@@ -83,6 +83,7 @@ mod reply_lists;
 mod revisions;
 mod secrets;
 mod sections;
+mod sequel;
 mod shell;
 mod tables;
 mod tool_calls;
@@ -156,7 +157,7 @@ pub fn extract_summary<'b>(
     read_in_order(
         &messages,
         workers,
-        reader,
+        &reader,
         |index, json| {
             let call_use = if index < first_with_calls {
                 CallUse::Count
@@ -167,6 +168,15 @@ pub fn extract_summary<'b>(
             SearchedMessage::new(message, call_use, &rules)
         },
         |entry, message| builder.add_searched(&session.id(entry).to_string_lossy(), message),
+    )?;
+
+    let kept: Vec<&ContextMessage> = input.kept.iter().take(RECENT).collect();
+    read_in_order(
+        &kept,
+        workers,
+        reader,
+        |_, json| message::read_message(json, folders, CallUse::Show),
+        |_, message| builder.sequel.add(message),
     )?;
 
     builder.add_instructions(input.instructions.unwrap_or_default());

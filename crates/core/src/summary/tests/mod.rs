@@ -104,6 +104,23 @@ fn feed(extract: &mut SummaryBuilder, parts: impl IntoIterator<Item = impl AsRef
     }
 }
 
+/// Returns the open failures of a summary of these parts, before the ones that are kept.
+fn blocked_before(
+    kept: impl IntoIterator<Item = impl AsRef<[String]>>,
+    parts: impl IntoIterator<Item = impl AsRef<[String]>>,
+) -> String {
+    let mut extract = extract(None);
+    feed(&mut extract, parts);
+    for part in kept {
+        for message in part.as_ref() {
+            let json = Raw::parse(message.as_bytes()).unwrap();
+            let message = super::message::read_message(json, Folders::default(), CallUse::Show);
+            extract.sequel.add(&message);
+        }
+    }
+    below(&extract.finish().text, "### Blocked").join("\n")
+}
+
 fn summary(
     previous: Option<&str>,
     parts: impl IntoIterator<Item = impl AsRef<[String]>>,

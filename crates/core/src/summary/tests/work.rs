@@ -904,3 +904,58 @@ fn words_that_were_cut_are_dropped() {
         assert_eq!(kept, expected);
     }
 }
+
+#[test]
+fn what_the_kept_messages_settle_is_not_blocked() {
+    let failed = |command: &str| {
+        let error = "harbour.c:3: undefined reference to `tide'\n\nCommand exited with code 2";
+        [user("Build the chart."), bash(command, Some(error))]
+    };
+    let none: [Vec<String>; 0] = [];
+    let blocked = blocked_before(none, failed("make chart.pdf"));
+    assert!(blocked.contains("make chart.pdf"), "{blocked}");
+
+    // It passed, as far as is known, or its file was removed.
+    let rerun = |command| [bash(command, None), user("Now the legend.")];
+    for command in [
+        "make chart.pdf",
+        "make chart.pdf 2>&1 | tail -1",
+        "rm chart.pdf",
+    ] {
+        let kept = match command {
+            "make chart.pdf 2>&1 | tail -1" => [
+                called(
+                    "",
+                    "bash",
+                    r#"{"command":"make chart.pdf 2>&1 | tail -1"}"#,
+                    "chart.pdf has 4 pages",
+                    false,
+                ),
+                user("Now the legend."),
+            ],
+            _ => rerun(command),
+        };
+        assert_eq!(
+            blocked_before(kept, failed("make chart.pdf")),
+            "- (none)",
+            "{command}"
+        );
+    }
+    // It failed again.
+    let again = bash("make chart.pdf", Some("oops\n\nCommand exited with code 2"));
+    let blocked = blocked_before([again], failed("make chart.pdf"));
+    assert!(blocked.contains("make chart.pdf"), "{blocked}");
+
+    // The reply does not speak of it, or does.
+    let blocked = blocked_before([says("Drawn by hand.")], failed("make chart.pdf"));
+    assert_eq!(blocked, "- (none)");
+    let blocked = blocked_before(
+        [says("I could not build chart.pdf.")],
+        failed("make chart.pdf"),
+    );
+    assert!(blocked.contains("make chart.pdf"), "{blocked}");
+    // What follows the next request is another matter.
+    let kept = [user("Now the legend."), says("Drawn by hand.")];
+    let blocked = blocked_before(kept, failed("make chart.pdf"));
+    assert!(blocked.contains("make chart.pdf"), "{blocked}");
+}

@@ -1,0 +1,68 @@
+//! The sequel: what the kept messages, which follow the summary, show of its failures. A failure
+//! that they settle is no blocker to whoever reads both. Nothing of them is quoted.
+
+use super::command_step::CommandStep;
+use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
+use super::reactions::is_about;
+use super::tool_calls::{ToolHistory, collect_removals};
+use super::tool_run::ToolRun;
+
+/// The kept messages that were read.
+#[derive(Default)]
+pub(super) struct Sequel {
+    /// Their calls.
+    history: ToolHistory,
+    /// The last words of the rest of the turn that the cut splits.
+    answer: String,
+    /// Whether the turn is answered in them.
+    is_turn_answered: bool,
+    /// Whether the next turn has begun.
+    has_request: bool,
+}
+
+impl Sequel {
+    /// Adds the next of the kept messages.
+    pub fn add(&mut self, message: &SummaryMessage) {
+        match message {
+            SummaryMessage::User(text) => {
+                self.has_request |= !text.trim().is_empty() && !is_agent_command(text);
+            }
+            SummaryMessage::Reply {
+                text, stop, calls, ..
+            } => {
+                if !self.has_request {
+                    text.clone_into(&mut self.answer);
+                    self.is_turn_answered = *stop == ReplyEnd::Done;
+                }
+                self.history.pending.clone_from(calls);
+            }
+            SummaryMessage::Result {
+                call,
+                outcome,
+                output,
+            } => {
+                let call = self.history.take_pending(call.clone());
+                self.history.record_run(call, outcome.clone(), output);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a failed step passed later, most likely passed with a hidden exit code, or names a
+    /// path that was removed.
+    pub fn settles(&self, step: &CommandStep) -> bool {
+        let runs = self.history.runs.iter();
+        let mut settling = runs.clone().rev();
+        let last = settling.find(|run| run.settles_step(step) || run.repeats_step(step));
+        if last.is_some_and(|run| run.is_passed() || run.ends_well()) {
+            return true;
+        }
+        collect_removals(runs).are_named_in(&step.words.join(" "))
+    }
+
+    /// Whether the rest of the turn that the cut splits was answered without a word on a failure in
+    /// it: the work was done in another way.
+    pub fn passes_over(&self, run: &ToolRun, step: &CommandStep) -> bool {
+        self.is_turn_answered && !step.is_named_in(&self.answer) && !is_about(run, &self.answer)
+    }
+}
