@@ -119,6 +119,15 @@ impl CommandStep {
         text.to_lowercase().contains(&self.words[0].to_lowercase())
     }
 
+    /// Whether a text names the program, and that is no word of other sentences, as `make` and `sh`
+    /// may be.
+    pub fn is_distinct_program_named_in(&self, text: &str) -> bool {
+        const SHORTEST: usize = 5;
+        self.words[0].len() >= SHORTEST
+            && !runs_files(&self.words[0])
+            && contains_whole(&text.to_lowercase(), &self.words[0].to_lowercase())
+    }
+
     /// Whether a text mentions what distinguishes the step: one of its arguments or, if it has
     /// none, its program. Of a path, the name of the file suffices: "the test in tide.py still
     /// fails".
@@ -133,9 +142,20 @@ impl CommandStep {
         distinctive_words.iter().any(|word| {
             let file_name = word.rsplit('/').next().unwrap_or_default();
             // A single letter is in nearly every text.
-            file_name.len() > 1 && lower_text.contains(&file_name.to_lowercase())
+            file_name.len() > 1 && contains_whole(&lower_text, &file_name.to_lowercase())
         })
     }
+}
+
+/// Whether a text has a word, and not only as a part of a longer one, as `test` in "tests". In
+/// Chinese and Japanese, nothing separates it from other words.
+fn contains_whole(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(start, _)| {
+        let before = text[..start].chars().next_back();
+        let after = text[start + word.len()..].chars().next();
+        let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        !is_letter(before) && !is_letter(after)
+    })
 }
 
 /// Skips the words before the program, such as variables, `sudo`, `timeout` and their options:

@@ -5,7 +5,9 @@ use super::command_step::CommandStep;
 use super::given_up::is_given_up;
 use super::put_off::{PutOffFailure, is_put_off};
 use super::quote::{code_span, quote_line};
-use super::reactions::{Reaction, is_about, reports_success};
+use super::reactions::{
+    Reaction, is_about, is_passed_over, reports_failure_of, reports_replacement_of, reports_success,
+};
 use super::sequel::Sequel;
 use super::tool_calls::{ToolHistory, collect_removals, describe_call};
 use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
@@ -28,6 +30,9 @@ pub(super) struct OpenFailures {
 struct OpenFailure {
     is_of_current_turn: bool,
     may_be_over: bool,
+    /// Whether the reply or the user spoke of it for certain, and no program was missing, which
+    /// would have been installed or replaced since.
+    was_certain: bool,
     /// Whether it is no blocker any more: its turn was answered without a word on it and other work
     /// followed, or the program that was missing was replaced.
     is_settled_otherwise: bool,
@@ -53,6 +58,8 @@ impl ToolHistory {
     /// - a failure of an answered turn that nobody spoke of, if other work followed: the work was
     ///   done in another way
     /// - a missing program that was replaced, whoever spoke of it
+    /// - a failure that may be over, if nothing is known of it, or later turns were answered without
+    ///   a word on it
     /// - what the kept messages settle
     ///
     /// What the user put off is listed apart.
@@ -68,7 +75,9 @@ impl ToolHistory {
                 continue;
             };
             let later_runs = self.runs.range(index + 1..);
-            if later_runs.clone().any(|later| later.settles_step(step)) {
+            let is_settled =
+                |later: &ToolRun| later.settles_step(step) || later.settles_tests_of(run);
+            if later_runs.clone().any(is_settled) {
                 continue;
             }
             let later_removals = collect_removals(later_runs.clone());
@@ -85,7 +94,7 @@ impl ToolHistory {
                 continue;
             }
             let later_turns = turns.clone().filter(|turn| turn.number > run.turn_number);
-            let next_turn = later_turns.min_by_key(|turn| turn.number);
+            let next_turn = later_turns.clone().min_by_key(|turn| turn.number);
             if turn.is_some_and(|turn| is_given_up(turn, next_turn)) {
                 continue;
             }
@@ -104,6 +113,11 @@ impl ToolHistory {
             }
             let is_remarked_on = matches!(reaction, Some(Reaction::Remark(_)));
             let mut failure = self.describe_failure(run, step, turn, is_remarked_on, later_runs);
+            let is_forgotten =
+                run.output.is_empty() || is_passed_over(run, step, later_turns.clone());
+            if failure.may_be_over && !failure.was_certain && is_forgotten {
+                continue;
+            }
             if let Some(reaction) = reaction {
                 let words = reaction.words();
                 if let Some(offer) = turn.and_then(|turn| turn.quote_offer_before(words)) {
@@ -150,7 +164,10 @@ impl ToolHistory {
     ) -> OpenFailure {
         let is_of_current_turn = run.turn_number == self.turn_number;
         let is_answered = turn.is_some_and(Turn::is_answered);
-        let is_mentioned = turn.is_some_and(|turn| step.is_named_in(turn.last_words()));
+        let is_mentioned = turn.is_some_and(|turn| {
+            let words = turn.last_words();
+            step.is_named_in(words) && (is_of_current_turn || reports_failure_of(step, words))
+        });
         let is_reported = turn.is_some_and(|turn| is_about(run, turn.last_words()));
         let is_turn_unanswered = is_of_current_turn && !is_answered;
         // Since then, the assistant only looked around or tried again.
@@ -168,7 +185,8 @@ impl ToolHistory {
         let is_missing_program_settled = run.has_missing_program()
             && !is_of_current_turn
             && (is_replaced_in_turn(run, step, later_runs.clone())
-                || !is_mentioned && !is_reported);
+                || turn.is_some_and(|turn| reports_replacement_of(step, turn.last_words()))
+                || !is_mentioned && !is_missing_named && !is_reported);
         let is_open = is_recent && is_known_open && !is_missing_program_settled;
 
         let call = describe_call(&run.call);
@@ -190,6 +208,7 @@ impl ToolHistory {
         OpenFailure {
             is_of_current_turn,
             may_be_over: !is_open,
+            was_certain: (is_mentioned || is_remarked_on) && !run.has_missing_program(),
             is_settled_otherwise: is_missing_program_settled
                 || is_answered && !is_known_open && !is_reported,
             is_in_last_words: is_of_current_turn && is_mentioned,

@@ -1,14 +1,17 @@
 //! Reactions: what the user said to a reply in which a call failed.
 
+use super::command_step::CommandStep;
 use super::prose::is_asking;
-use super::questions::statement_before_question;
-use super::referents::{follows_on, shares_word};
+use super::questions::{begins_as_answer, statement_before_question};
+use super::referents::{follows_on, points_back};
 use super::tool_calls::ToolHistory;
 use super::tool_run::ToolRun;
 use super::turns::Turn;
-use super::words::compile_expression;
+use super::words::{compile_expression, content_words};
+use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// What the user said after a reply in which a call failed.
 pub(super) enum Reaction<'t> {
@@ -80,9 +83,12 @@ impl ToolHistory {
             return Some(Reaction::Remark(words));
         }
         // A request that called for work may be about anything, unless the reply before it reported
-        // the failure.
-        let is_reported = turn.is_answered() && is_about(run, turn.last_words());
-        is_reported.then_some(Reaction::Request(words))
+        // the failure for certain, or may have, and the request goes on from that.
+        let reply = turn.last_words();
+        let step = run.failed_step()?;
+        let goes_on = points_back(words) || is_about(run, words) || begins_as_answer(words);
+        let is_reported = reports_failure_of(step, reply) || is_about(run, reply) && goes_on;
+        (turn.is_answered() && is_reported).then_some(Reaction::Request(words))
     }
 }
 
@@ -99,8 +105,69 @@ fn answers_other_question(run: &ToolRun, turn: &Turn, message: &str) -> bool {
         && !is_about(run, question)
 }
 
-/// Whether a text names the step of a run that failed, or has a word of its output.
+/// Whether a text names the step of a run that failed, or its program, or has [`SHARED_WORDS`] words of its output,
+/// or the only one. A single word such as "tests" or "error" is in most replies.
 pub(super) fn is_about(run: &ToolRun, text: &str) -> bool {
-    let is_named = run.failed_step().is_some_and(|step| step.is_named_in(text));
-    is_named || shares_word(&run.output, text)
+    let is_named = run
+        .failed_step()
+        .is_some_and(|step| step.is_named_in(text) || step.is_distinct_program_named_in(text));
+    is_named || shares_words(&run.output, text)
+}
+
+/// The words with which a reply says that something else was used in place of what is missing.
+const USED_INSTEAD: &str = r"(?ix)(^|\W)((so|therefore|hence|thus)\ (i|we)(\W|$)|instead|(daher|deshalb|darum|also)\ \w+\ (ich|wir)|stattdessen
+    |(donc|alors)\ (je|j[’']|nous)|à\ la\ place|(así\ que|por\ eso)\ \w+|en\ su\ lugar)";
+
+/// Whether a sentence of a text names the missing program of a step, and what was used in its place.
+pub(super) fn reports_replacement_of(step: &CommandStep, text: &str) -> bool {
+    static REPLACEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(USED_INSTEAD));
+    text.lines()
+        .flat_map(str::unicode_sentences)
+        .any(|sentence| step.is_program_named_in(sentence) && REPLACEMENT.is_match(sentence))
+}
+
+/// The least number of words of an output in a text that is about it.
+const SHARED_WORDS: usize = 2;
+
+fn shares_words(output: &str, text: &str) -> bool {
+    let lower_output = output.to_lowercase();
+    let reported: HashSet<&str> = content_words(&lower_output).collect();
+    let lower_text = text.to_lowercase();
+    let said: HashSet<&str> = content_words(&lower_text).collect();
+    let shared_count = reported.intersection(&said).count();
+    shared_count > 0 && shared_count >= SHARED_WORDS.min(reported.len())
+}
+
+/// The words with which a reply speaks of a failure, besides those of outputs.
+const SPEAKS_OF_FAILURE: &str = r"(?ix)(^|\W)(not|no|\w+n[’']t|cannot|without|still|missing|missed|blocked|refused|red|broken|wrong|open|fail\w*|error\w*|crash\w*|denied
+    |nicht|kein\w*|fehl\w*|rot|offen|noch|pas|sans|manque\w*|échou\w*|erreur|sin|falta\w*|falla\w*)(\W|$)";
+
+/// Whether a sentence of a text names a failed step, and speaks of a failure: "the test in tide.py
+/// still fails", but not "Both charts are in out/tide.pdf".
+pub(super) fn reports_failure_of(step: &CommandStep, text: &str) -> bool {
+    static FAILURE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SPEAKS_OF_FAILURE));
+    text.lines()
+        .flat_map(str::unicode_sentences)
+        .any(|sentence| step.is_named_in(sentence) && FAILURE.is_match(sentence))
+}
+
+/// The number of answered turns without a word on a failure after which it is most likely over.
+const TURNS_PASSED_OVER: usize = 2;
+
+/// Whether so many later turns were answered, and nobody spoke of the failure of a run in them.
+pub(super) fn is_passed_over<'t>(
+    run: &ToolRun,
+    step: &CommandStep,
+    later_turns: impl Iterator<Item = &'t Turn>,
+) -> bool {
+    let mut answered_count = 0;
+    for turn in later_turns {
+        for text in [turn.last_words(), &turn.request] {
+            if reports_failure_of(step, text) || shares_words(&run.output, text) {
+                return false;
+            }
+        }
+        answered_count += usize::from(turn.is_replied_to());
+    }
+    answered_count >= TURNS_PASSED_OVER
 }

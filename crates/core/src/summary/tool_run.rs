@@ -54,11 +54,11 @@ impl ToolRun {
     }
 
     /// Returns the step that failed, unless the call only looks, as `test -f a && make` also does
-    /// if it finds nothing. Which of several steps failed is not known; most likely the last.
+    /// if it finds nothing, or started a server that never ends by itself. Which of several steps failed is not known; most likely the last.
     pub fn failed_step(&self) -> Option<&CommandStep> {
         let has_failed = matches!(self.outcome, Outcome::Failed(_));
         let found_nothing = self.output.is_empty() && self.outcome.exit_code() == Some("1");
-        if !has_failed || found_nothing || self.command.is_read_only {
+        if !has_failed || found_nothing || self.command.is_read_only || self.started_server() {
             return None;
         }
         self.command.steps.last()
@@ -81,12 +81,34 @@ impl ToolRun {
         is_last_step && (!self.command.hides_last_exit_code || reports_passed_tests(&self.output))
     }
 
+    /// Whether the call ran more tests than an earlier one that failed, as the same words of both
+    /// report, and all passed: `Tests 842 passed` after `Tests 1 failed | 18 passed`.
+    pub fn settles_tests_of(&self, earlier: &ToolRun) -> bool {
+        if self.turn_number != earlier.turn_number || !reports_passed_tests(&self.output) {
+            return false;
+        }
+        let own_lead = self.output.split_whitespace().next();
+        let mut earlier_reports = earlier.output.split(" / ").flat_map(str::lines);
+        earlier_reports.any(|line| {
+            reports_tests(line)
+                && line.split_whitespace().next() == own_lead
+                && count_passed_tests(line) < count_passed_tests(&self.output)
+        })
+    }
+
     /// Whether the call passed as far as is known, and its last line has no word of failure.
     pub fn ends_well(&self) -> bool {
-        static FAILURE: LazyLock<Regex> = LazyLock::new(|| compile_expression(FAILS));
         self.outcome == Outcome::Passed
             && !self.output.is_empty()
-            && !FAILURE.is_match(&self.output)
+            && (!reports_failure(&self.output) || reports_passed_tests(&self.output))
+    }
+
+    /// Whether the call timed out because it started a server, as its output reports.
+    fn started_server(&self) -> bool {
+        static SERVING: LazyLock<Regex> = LazyLock::new(|| compile_expression(SERVES));
+        let is_timed_out =
+            matches!(&self.outcome, Outcome::Failed(line) if line.contains("timed out"));
+        is_timed_out && SERVING.is_match(&self.output) && !reports_failure(&self.output)
     }
 
     /// Whether the shell did not find a program. Such a step is not run again: if it was needed,
@@ -110,14 +132,41 @@ impl ToolRun {
 /// The words of an output that report a failure.
 const FAILS: &str = r"(?i-u)(error|fail|fatal|panic|exception|traceback|denied|refused|not found|cannot|can't|no such|undefined|missing|abort|killed|timed out|warning)";
 
-/// Whether a line reports tests that passed and none that failed, as `36 passed; 0 failed`.
+/// The words of an output that report that a server runs.
+const SERVES: &str = r"(?i)(^|\W)(listening|listener\ on|listens\ on|running\ (on|at)|serving|ready\ (in|on|at)|accepting\ connections|server\ (is\ )?(running|started|up)|started\ (server|on|in\ \d))(\W|$)|https?://(localhost|127\.0\.0\.1|0\.0\.0\.0)";
+
+/// Whether an output has a word that reports a failure.
+fn reports_failure(output: &str) -> bool {
+    static FAILURE: LazyLock<Regex> = LazyLock::new(|| compile_expression(FAILS));
+    FAILURE.is_match(output)
+}
+
+/// Whether a line reports tests that passed and none that failed, as `36 passed; 0 failed`, `12
+/// test cases: 12 succeeded` and `# fail 0`.
 fn reports_passed_tests(line: &str) -> bool {
-    static PASSED: LazyLock<Regex> =
-        LazyLock::new(|| compile_expression(r"(?i)(^|\W)[1-9][0-9]* (passed|passing)(\W|$)"));
+    static PASSED: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(
+            r"(?i)(^|\W)([1-9][0-9]* (tests? )?(passed|passing|succeeded|successful)|fail(ed|ures|s)?\W{0,2} 0|0 (failed|failures|failing))(\W|$)",
+        )
+    });
     static FAILED: LazyLock<Regex> = LazyLock::new(|| {
-        compile_expression(r"(?i)(^|\W)[1-9][0-9]* (failed|failing|failures?|errors?)(\W|$)")
+        compile_expression(
+            r"(?i)(^|\W)([1-9][0-9]* (tests? )?(failed|failing|failures?|errors?)|fail(ed|ures|s)?\W{0,2} [1-9][0-9]*|errors?\W{1,2} [1-9][0-9]*)(\W|$)",
+        )
     });
     PASSED.is_match(line) && !FAILED.is_match(line)
+}
+
+/// Whether a line reports tests that passed and some that failed.
+fn reports_tests(line: &str) -> bool {
+    count_passed_tests(line).is_some() && !reports_passed_tests(line)
+}
+
+/// Returns the number of tests that passed, as a line reports it.
+fn count_passed_tests(line: &str) -> Option<u64> {
+    static PASSED: LazyLock<Regex> =
+        LazyLock::new(|| compile_expression(r"(?i)([0-9]+) (tests? )?(passed|passing|succeeded)"));
+    PASSED.captures(line)?[1].parse().ok()
 }
 
 /// Returns the first line of an output that is not empty, as far as it can be quoted.

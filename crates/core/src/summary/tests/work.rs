@@ -209,6 +209,94 @@ fn a_missing_program_that_was_reported_is_a_blocker() {
     }
 }
 
+/// The reply says what was used in place of the missing program, or two later turns do not speak of
+/// a failure that may be over.
+#[test]
+fn a_failure_that_nobody_speaks_of_any_more_is_no_blocker() {
+    let missing = "psql: command not found\n\nCommand exited with code 127";
+    let with_reply = |reply: &str| {
+        let messages = [
+            user("How many harbours are there?"),
+            bash("psql -c 'select count(*) from harbour'", Some(missing)),
+            bash("node count.mjs", None),
+            says(reply),
+            user("And piers?"),
+            bash("node piers.mjs", None),
+            says("12."),
+        ];
+        section(messages, "### Blocked")
+    };
+    assert_eq!(
+        with_reply("psql is not installed here, so I asked with node: 41 harbours."),
+        "- (none)"
+    );
+    let blocked = with_reply("psql is not installed here. 41 harbours by the old list.");
+    assert!(blocked.contains("psql"), "{blocked}");
+
+    let unspoken = |later: &str| {
+        let error =
+            "cannot open tools/turns.py of the harbour office\n\nCommand exited with code 2";
+        let mut messages = vec![
+            user("Count the page turns."),
+            bash("python3 tools/turns.py", Some(error)),
+            bash("pdfinfo out.pdf > n", None),
+            says("The harbour office counts 4 page turns."),
+        ];
+        for number in 0..3 {
+            messages.push(user(&format!("Now page {number}, please.")));
+            messages.push(edit("book.ly"));
+            messages.push(says(later));
+        }
+        section(messages, "### Blocked")
+    };
+    assert_eq!(unspoken("The page is set."), "- (none)");
+    let blocked = unspoken("The page is set, but turns.py still does not open.");
+    assert!(blocked.contains("turns.py"), "{blocked}");
+}
+
+#[test]
+fn a_server_that_runs_into_the_time_limit_is_no_blocker() {
+    let blocked = |output: &str| {
+        let output = format!("{output}\n\nCommand timed out after 60 seconds");
+        let messages = [
+            user("Start the chart server."),
+            bash("java -jar charts.jar", Some(&output)),
+        ];
+        section(messages, "### Blocked")
+    };
+    assert_eq!(blocked("INFO Tomcat started on port 8080"), "- (none)");
+    assert_eq!(
+        blocked("ready in 312 ms\n  Local: http://localhost:8080/"),
+        "- (none)"
+    );
+    let stuck = blocked("Downloading the charts of the west coast");
+    assert!(stuck.contains("charts.jar"), "{stuck}");
+}
+
+#[test]
+fn a_run_of_all_tests_settles_the_failure_of_some() {
+    let blocked = |later: &str| {
+        let arguments = r#"{"command":"npm test | tail -1"}"#;
+        let messages = [
+            user("Make the tests pass."),
+            bash(
+                "npx vitest run src/tide",
+                Some("Tests 1 failed | 18 passed (19)\n\nCommand exited with code 1"),
+            ),
+            called("", "bash", arguments, later, false),
+        ];
+        section(messages, "### Blocked")
+    };
+    assert_eq!(blocked("Tests 842 passed | 3 skipped (845)"), "- (none)");
+    for later in [
+        "Tests 2 failed | 840 passed (842)",
+        "Tests 7 passed (7)",
+        "Checks 842 passed",
+    ] {
+        assert!(blocked(later).contains("vitest"), "{later}");
+    }
+}
+
 #[test]
 fn probes_are_no_blockers() {
     let nothing = Some("\n\nCommand exited with code 1");
