@@ -39,7 +39,7 @@ pub(super) const MOST_PUT_OFF: usize = 5;
 /// The question of a decision: its answer matters more.
 pub(super) const QUESTION: usize = 180;
 /// The same once the decision is old.
-pub(super) const OLD_QUESTION: usize = 130;
+pub(super) const OLD_QUESTION: usize = 150;
 /// What the user answered or chose. Few messages are longer.
 pub(super) const ANSWER: usize = 260;
 /// The commands that passed.

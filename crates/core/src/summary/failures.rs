@@ -6,7 +6,8 @@ use super::given_up::is_given_up;
 use super::put_off::{PutOffFailure, is_put_off};
 use super::quote::{code_span, quote_line};
 use super::reactions::{
-    Reaction, is_about, is_passed_over, reports_failure_of, reports_replacement_of, reports_success,
+    Reaction, explains_failure_of, is_about, is_passed_over, reports_failure_of,
+    reports_replacement_of, reports_success,
 };
 use super::sequel::Sequel;
 use super::tool_calls::{ToolHistory, collect_removals, describe_call};
@@ -168,7 +169,8 @@ impl ToolHistory {
             let words = turn.last_words();
             step.is_named_in(words) && (is_of_current_turn || reports_failure_of(step, words))
         });
-        let is_reported = turn.is_some_and(|turn| is_about(run, turn.last_words()));
+        let is_explained = turn.is_some_and(|turn| explains_failure_of(run, turn.last_words()));
+        let is_reported = is_explained || turn.is_some_and(|turn| is_about(run, turn.last_words()));
         let is_turn_unanswered = is_of_current_turn && !is_answered;
         // Since then, the assistant only looked around or tried again.
         let is_last_work = later_runs
@@ -208,7 +210,8 @@ impl ToolHistory {
         OpenFailure {
             is_of_current_turn,
             may_be_over: !is_open,
-            was_certain: (is_mentioned || is_remarked_on) && !run.has_missing_program(),
+            was_certain: !run.has_missing_program()
+                && (is_mentioned || is_remarked_on || is_explained),
             is_settled_otherwise: is_missing_program_settled
                 || is_answered && !is_known_open && !is_reported,
             is_in_last_words: is_of_current_turn && is_mentioned,

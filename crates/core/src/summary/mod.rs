@@ -112,6 +112,7 @@ pub use input::{SummaryExtent, SummaryInput, SummarySubject};
 use message::{SummaryMessage, is_agent_command};
 use pisess_json::Raw;
 pub use removals::Removals;
+use sequel::Sequel;
 use std::io;
 
 /// A summary, and what else is known of the messages.
@@ -138,6 +139,7 @@ pub fn extract_summary<'b>(
     };
     let mut builder = SummaryBuilder {
         is_split: !input.turn_prefix.is_empty(),
+        sequel: Sequel::after_cut(!input.turn_prefix.is_empty()),
         subject: input.subject,
         extent: input.extent,
         redactor,

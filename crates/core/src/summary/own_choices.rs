@@ -219,12 +219,17 @@ impl OwnChoice {
             sentence.to_owned()
         };
         let gives_reason = has_reason || REASON.is_match(&text);
+        let rating = POINTS * usize::from(settles)
+            + POINTS * usize::from(gives_reason)
+            + usize::from(names_value);
+        // "I leave the notes where you find them." says next to nothing.
+        if !gives_reason && !names_value && !withdraws {
+            return None;
+        }
         Some(OwnChoice {
             words: naming_words(&text.to_lowercase()).map(Box::from).collect(),
             text,
-            rating: POINTS * usize::from(settles)
-                + POINTS * usize::from(gives_reason)
-                + usize::from(names_value),
+            rating,
             is_reversal: withdraws || REPLACEMENT.is_match(sentence),
             is_withdrawal: withdraws && is_short && !has_second_part(sentence),
         })

@@ -3,7 +3,7 @@
 use super::command_step::CommandStep;
 use super::prose::is_asking;
 use super::questions::{begins_as_answer, statement_before_question};
-use super::referents::{follows_on, points_back};
+use super::referents::{follows_on, points_back, shares_word};
 use super::tool_calls::ToolHistory;
 use super::tool_run::ToolRun;
 use super::turns::Turn;
@@ -102,11 +102,16 @@ fn answers_other_question(run: &ToolRun, turn: &Turn, message: &str) -> bool {
     is_asking(question)
         && proposal.is_answered_by(message)
         && !follows_on(question)
-        && !is_about(run, question)
+        && !may_be_about(run, question)
+}
+
+/// Whether a text may be about a failed run: it is about it, or has a single word of its output.
+pub(super) fn may_be_about(run: &ToolRun, text: &str) -> bool {
+    is_about(run, text) || shares_word(&run.output, text)
 }
 
 /// Whether a text names the step of a run that failed, or its program, or has [`SHARED_WORDS`] words of its output,
-/// or the only one. A single word such as "tests" or "error" is in most replies.
+/// or the only one, or a path of it. A single word such as "tests" or "error" is in most replies.
 pub(super) fn is_about(run: &ToolRun, text: &str) -> bool {
     let is_named = run
         .failed_step()
@@ -135,20 +140,48 @@ fn shares_words(output: &str, text: &str) -> bool {
     let lower_text = text.to_lowercase();
     let said: HashSet<&str> = content_words(&lower_text).collect();
     let shared_count = reported.intersection(&said).count();
-    shared_count > 0 && shared_count >= SHARED_WORDS.min(reported.len())
+    let shares_path = || paths_in(&lower_output).any(|path| lower_text.contains(path));
+    shared_count > 0 && (shared_count >= SHARED_WORDS.min(reported.len()) || shares_path())
 }
+
+/// Iterates over the paths and names of files in an output, without line numbers.
+fn paths_in(output: &str) -> impl Iterator<Item = &str> {
+    let words = output.split(|c: char| c.is_whitespace() || ":'\"`()[],".contains(c));
+    words.filter(|word| word.len() >= SHORTEST_PATH && word.contains('/') && word.contains('.'))
+}
+
+/// A shorter path may be in any text.
+const SHORTEST_PATH: usize = 6;
 
 /// The words with which a reply speaks of a failure, besides those of outputs.
 const SPEAKS_OF_FAILURE: &str = r"(?ix)(^|\W)(not|no|\w+n[’']t|cannot|without|still|missing|missed|blocked|refused|red|broken|wrong|open|fail\w*|error\w*|crash\w*|denied
-    |nicht|kein\w*|fehl\w*|rot|offen|noch|pas|sans|manque\w*|échou\w*|erreur|sin|falta\w*|falla\w*)(\W|$)";
+    |nicht|kein\w*|fehl\w*|rot|offen|noch|pas|n[’']\w+|sans|manque\w*|échou\w*|erreur|sin|falta\w*|falla\w*)(\W|$)";
 
 /// Whether a sentence of a text names a failed step, and speaks of a failure: "the test in tide.py
 /// still fails", but not "Both charts are in out/tide.pdf".
 pub(super) fn reports_failure_of(step: &CommandStep, text: &str) -> bool {
+    let mut sentences = text.lines().flat_map(str::unicode_sentences);
+    sentences.any(|sentence| step.is_named_in(sentence) && speaks_of_failure(sentence))
+}
+
+/// Whether a sentence of a text has a word of the output of a failed run, and speaks of a failure:
+/// "the key is not valid".
+pub(super) fn explains_failure_of(run: &ToolRun, text: &str) -> bool {
+    let mut sentences = text.lines().flat_map(str::unicode_sentences);
+    sentences.any(|sentence| speaks_of_failure(sentence) && shares_word(&run.output, sentence))
+}
+
+fn speaks_of_failure(sentence: &str) -> bool {
     static FAILURE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SPEAKS_OF_FAILURE));
-    text.lines()
-        .flat_map(str::unicode_sentences)
-        .any(|sentence| step.is_named_in(sentence) && FAILURE.is_match(sentence))
+    FAILURE.is_match(sentence) || has_other_letters(sentence)
+}
+
+/// Whether a sentence has letters of a script whose words are not in the list.
+fn has_other_letters(sentence: &str) -> bool {
+    const LAST_LATIN_LETTER: char = '\u{24f}';
+    sentence
+        .chars()
+        .any(|c| c > LAST_LATIN_LETTER && c.is_alphabetic())
 }
 
 /// The number of answered turns without a word on a failure after which it is most likely over.

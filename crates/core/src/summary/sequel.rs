@@ -3,7 +3,7 @@
 
 use super::command_step::CommandStep;
 use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
-use super::reactions::is_about;
+use super::reactions::{may_be_about, reports_failure_of};
 use super::tool_calls::{ToolHistory, collect_removals};
 use super::tool_run::ToolRun;
 
@@ -21,6 +21,14 @@ pub(super) struct Sequel {
 }
 
 impl Sequel {
+    /// Returns an empty sequel. Unless the cut splits a turn, a request has begun the next one.
+    pub fn after_cut(is_split: bool) -> Sequel {
+        Sequel {
+            has_request: !is_split,
+            ..Sequel::default()
+        }
+    }
+
     /// Adds the next of the kept messages.
     pub fn add(&mut self, message: &SummaryMessage) {
         match message {
@@ -61,8 +69,11 @@ impl Sequel {
     }
 
     /// Whether the rest of the turn that the cut splits was answered without a word on a failure in
-    /// it: the work was done in another way.
+    /// it: the work was done in another way. What was missing may be named for the reason.
     pub fn passes_over(&self, run: &ToolRun, step: &CommandStep) -> bool {
-        self.is_turn_answered && !step.is_named_in(&self.answer) && !is_about(run, &self.answer)
+        if run.has_missing_module() {
+            return self.is_turn_answered && !reports_failure_of(step, &self.answer);
+        }
+        self.is_turn_answered && !step.is_named_in(&self.answer) && !may_be_about(run, &self.answer)
     }
 }

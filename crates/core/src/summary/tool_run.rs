@@ -117,6 +117,12 @@ impl ToolRun {
         self.outcome.exit_code() == Some("127")
     }
 
+    /// Whether the shell did not find a program, or an interpreter a module.
+    pub fn has_missing_module(&self) -> bool {
+        const REPORTS: [&str; 3] = ["No module named", "Cannot find module", "command not found"];
+        self.has_missing_program() || REPORTS.iter().any(|report| self.output.contains(report))
+    }
+
     /// Whether the call ran a step again. A call that was stopped may not have reached the step.
     pub fn repeats_step(&self, step: &CommandStep) -> bool {
         let mut own_steps = self.command.steps.iter();
