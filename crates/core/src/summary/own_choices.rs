@@ -202,7 +202,8 @@ impl OwnChoice {
         let withdraws = WITHDRAWAL.is_match(sentence);
         let settles = withdraws || SETTLE.is_match(sentence);
         let has_reason = REASON.is_match(sentence);
-        if !settles && !(has_reason && DO.is_match(sentence)) {
+        let does_for_reason = has_reason && DO.is_match(sentence);
+        if !settles && !does_for_reason {
             return None;
         }
         let names_value = sentence.contains(|c: char| c == '`' || c.is_ascii_digit());
