@@ -23,7 +23,7 @@ use super::resemblance::{
     alternates_classes, is_assigned_secret, is_generated_password, is_passphrase, is_random,
 };
 use aho_corasick::AhoCorasick;
-pub use keywords::{KEYWORDS, may_be_assigned};
+pub use keywords::{CAPITAL_KEYWORDS, KEYWORDS, may_be_assigned, may_be_assigned_after_capitals};
 use std::ops::Range;
 use std::sync::LazyLock;
 use syntax::{Operator, WrittenValue};
@@ -41,11 +41,9 @@ pub struct AssignedSecret {
 pub const KINDS: [&str; 3] = ["assigned-password", "assigned-secret", "url-parameter"];
 
 /// The words of which a name of a secret contains at least one.
-const STEMS: [&str; 11] = [
+const STEMS: [&str; 9] = [
     "pass",
-    "pwd",
-    "_pw",
-    "-pw",
+    "pw",
     "secret",
     "token",
     "key",

@@ -344,16 +344,43 @@ fn each_string_in_the_array_of_a_secret_is_one() {
 #[test]
 fn redact_finds_passwords_of_names_that_end_in_pw() {
     let password = made(16, WORD, 7);
-    for name in ["MAIL_PW=", "db_pw: ", "--mail-pw ", "export SMTP_PW="] {
+    for name in [
+        "MAIL_PW=",
+        "db_pw: ",
+        "--mail-pw ",
+        "export SMTP_PW=",
+        "MAIL-PW: ",
+        "X-Mail-Pw: ",
+        "Mail_Pw=",
+        "mailPw=",
+        "mailPw += ",
+        "--mailPw ",
+        "APIPw = ",
+        "mail.pw=",
+        "mailPwProd: ",
+        "SMTP_PW_OLD=",
+    ] {
         let text = format!("{name}{password}");
         let (copy, secrets) = redacted(&json(&text));
         assert_eq!(secrets.len(), 1, "{text}: {secrets:?}");
         assert!(!copy.contains(&password), "{copy}");
     }
+    let member = format!(r#"{{"smtpPW":"{password}"}}"#);
+    assert_eq!(redacted(&member).1.len(), 1);
+    assert_eq!(redacted(&json(&member)).1.len(), 1);
     let (_, secrets) = redacted(&json(
         "MAIL_PW='Murmeltier-1907!' python3 send_mail.py --test",
     ));
     assert_eq!(secrets.len(), 1, "{secrets:?}");
+}
+
+/// The two letters of `PW` are in each image in base64, which is not searched because of them.
+#[test]
+fn letters_of_a_keyword_in_base64_call_for_nothing() {
+    let digits = made(50_000, &format!("{WORD}+/"), 3);
+    assert!(digits.matches("PW").count() > 5);
+    let searches = prefilter::NeedlePrefilter::for_rules().needed_searches(digits.as_bytes());
+    assert!(!searches.intersects(SearchSet::ASSIGNMENTS));
 }
 
 /// The code of a colour before a password is neither the password nor a part of it, in whichever

@@ -8,7 +8,7 @@ use crate::redact::names::is_name_character;
 /// The keywords of assignments in the raw bytes of a line. For each, [`may_be_assigned`] checks the
 /// bytes that follow. Each name of a secret contains at least one. Some are only a part of a word,
 /// so that they match in several spellings.
-pub const KEYWORDS: [&str; 40] = [
+pub const KEYWORDS: [&str; 44] = [
     "?key",
     "&key",
     ";key",
@@ -26,7 +26,11 @@ pub const KEYWORDS: [&str; 40] = [
     "PWD",
     "_pw",
     "_PW",
+    "_Pw",
     "-pw",
+    "-PW",
+    "-Pw",
+    ".pw",
     "secret",
     "Secret",
     "SECRET",
@@ -51,6 +55,10 @@ pub const KEYWORDS: [&str; 40] = [
     "SESS",
 ];
 
+/// Keywords of names such as `mailPw` and `smtpPW`, before which is any letter. They are also in
+/// any long text in base64, so [`may_be_assigned_after_capitals`] checks the bytes that follow.
+pub const CAPITAL_KEYWORDS: [&str; 2] = ["PW", "Pw"];
+
 /// The number of bytes after a keyword that [`may_be_assigned`] checks.
 const BYTES_CHECKED: usize = 160;
 
@@ -62,6 +70,26 @@ const BYTES_CHECKED: usize = 160;
 /// for other text.
 pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
     !is_plain_prose(after_keyword) && has_likely_value(after_keyword)
+}
+
+/// Whether a value may be assigned to the name that contains one of the [`CAPITAL_KEYWORDS`],
+/// judged by the raw bytes after the keyword. In base64, the name would end before `/` or `+`.
+pub fn may_be_assigned_after_capitals(after_keyword: &[u8]) -> bool {
+    // `Pwd` and `PW2` are other words.
+    let continues_word = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    if after_keyword.first().is_some_and(continues_word) {
+        return false;
+    }
+    let near = &after_keyword[..after_keyword.len().min(BYTES_CHECKED)];
+    let name_end = near.iter().position(|&byte| !is_name_character(byte));
+    let Some(name_end) = name_end else {
+        return false;
+    };
+    match &near[name_end..] {
+        [b'+', b'=', ..] => may_be_assigned(after_keyword),
+        [b'+' | b'/', ..] => false,
+        _ => may_be_assigned(after_keyword),
+    }
 }
 
 /// Whether the first or second word after a keyword may be a value that is assigned. A keyword may

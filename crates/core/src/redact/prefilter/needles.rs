@@ -166,6 +166,11 @@ pub fn build_rule_needles() -> Vec<Needle> {
         ));
         add_base64_text_needles(keyword, assignments::may_be_assigned, &mut needles);
     }
+    let capitals = Continuation::Checked(assignments::may_be_assigned_after_capitals);
+    for keyword in assignments::CAPITAL_KEYWORDS {
+        let keyword = keyword.as_bytes();
+        needles.push(Needle::new(keyword, SearchSet::ASSIGNMENTS, capitals));
+    }
     let cookie = Continuation::Checked(cookies::may_follow);
     for keyword in cookies::KEYWORDS {
         let keyword = keyword.as_bytes();
