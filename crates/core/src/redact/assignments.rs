@@ -13,6 +13,7 @@
 
 mod keywords;
 mod syntax;
+mod validation;
 
 use super::expressions::{
     is_absolute_path, is_code, is_encoded_login, is_identifier, is_member_chain,
@@ -167,6 +168,7 @@ impl<'t> Assignment<'t> {
             return Vec::new();
         };
         let value_start = syntax::skip_type(text, operator.end);
+        let is_array = text.get(value_start) == Some(&b'[');
 
         let mut assignments = Vec::new();
         // An array may begin with a value without quotes.
@@ -182,9 +184,12 @@ impl<'t> Assignment<'t> {
                 is_option,
             });
         }
-        if text.get(value_start) == Some(&b'[') {
-            for value_range in syntax::strings_of_array(text, value_start + 1) {
-                if is_validation_rule(&text[value_range.clone()]) {
+        if is_array {
+            let strings = syntax::strings_of_array(text, value_start + 1);
+            let items: Vec<&[u8]> = strings.iter().map(|range| &text[range.clone()]).collect();
+            let are_rules = validation::include_rule_without_value(&items);
+            for value_range in strings {
+                if validation::is_rule(&text[value_range.clone()], are_rules) {
                     continue;
                 }
                 assignments.push(Assignment {
@@ -284,6 +289,7 @@ impl<'t> Assignment<'t> {
             && is_strong
             && is_passphrase(value)
             && !looks_like_path(value)
+            && !(self.is_quoted && validation::is_rule_list(value))
     }
 
     /// Whether the value of a name such as `api_key` is a generated key or token.
@@ -333,27 +339,6 @@ const SHORTEST_SESSION: usize = 20;
 
 /// The minimum length of the value of a browser session that contains a dash: longer than a UUID.
 const SHORTEST_DASHED_SESSION: usize = 40;
-
-/// Whether an item of an array is a rule that a value must meet: `min:8` in `'password' =>
-/// ['required', 'min:8']`.
-fn is_validation_rule(item: &[u8]) -> bool {
-    const RULES: [&[u8]; 12] = [
-        b"min",
-        b"max",
-        b"size",
-        b"between",
-        b"digits",
-        b"in",
-        b"same",
-        b"different",
-        b"regex",
-        b"not_regex",
-        b"required_if",
-        b"required_with",
-    ];
-    let colon = item.iter().position(|&byte| byte == b':');
-    colon.is_some_and(|colon| RULES.contains(&&item[..colon]))
-}
 
 /// Whether a value has a digit, or a character that is usual neither in words nor in paths.
 fn has_digit_or_sign(value: &[u8]) -> bool {

@@ -868,6 +868,18 @@ fn each_string_in_the_array_of_a_secret_in_text_is_one() {
         format!("api_key = [b\"a\", b'{secret}']"),
         format!("api_key = [\n  '{secret}' # of the harbour\n]"),
         format!("api_key = [{}\"{secret}\"]", "\"a\", ".repeat(50)),
+        format!("api_key = [\"{secret}\".to_string()]"),
+        format!("api_key = [\"a\".to_string(), \"{secret}\".to_string()]"),
+        format!("api_key = [\"{secret}\" if prod else \"b\"]"),
+        format!("api_key = [\"{secret}\" + suffix]"),
+        format!("api_key = [\"{secret}\" as const]"),
+        format!("api_key = ['{secret}' => true]"),
+        format!("api_key = [\"{secret}\"// live\n]"),
+        format!("api_key = [\"{secret}\"{}]", " ".repeat(70)),
+        format!("\"api_key\": [\"{secret}\"\u{2026}"),
+        format!("api_key{}= [\"{secret}\"]", " ".repeat(40)),
+        format!("  api_key\n    = [\"{secret}\"]"),
+        format!("  api_key\n    = \"{secret}\""),
         format!(
             "api_key: list[str] = [{}\"{secret}\"]",
             "\"a\", ".repeat(50)
@@ -891,7 +903,12 @@ fn each_string_in_the_array_of_a_secret_in_text_is_one() {
         r#"secret=['"]?(sk_live_[0-9a-zA-Z]{24})['"]?"#.to_owned(),
         r#"api_key: ["]?([A-Za-z0-9]{20,})["]?"#.to_owned(),
         r#"api_key => ['"`]([A-Za-z0-9]{20,})['"`]"#.to_owned(),
+        r#"token=["']([^"']{20,}[A-Z0-9]{4})[^"']"#.to_owned(),
         "'password' => ['required', 'min:12', 'max:255', 'regex:/[0-9]/']".to_owned(),
+        "'password' => ['required', 'digits_between:4,8', 'min_digits:4']".to_owned(),
+        "'password' => ['required_unless:role,admin2', 'nullable', 'unique:users,pw_2']".to_owned(),
+        "'password' => ['required|min:8|max:255']".to_owned(),
+        "'password' => 'required|string|min:8|confirmed'".to_owned(),
         format!("see token [1] and token [the \"{secret}\"]"),
         "tokens = ['Hello', 'x86_64', 'utf8mb4_general_ci', '##ing2', 'int32_t']".to_owned(),
         "token = ['LPAREN', 'STRING_2', 'IDENT']\nsecrets = ['OPENAI_API_KEY_2024']".to_owned(),
@@ -913,8 +930,10 @@ fn arrays_that_are_not_closed_are_read_fast() {
         r#""api_key":["\""#,
         r#"api_key=['",'"',"#,
         "api_key = [ {a = 1}, ",
+        "token>",
     ] {
         let text = part.repeat(100_000);
+        prefilter::NeedlePrefilter::for_rules().needed_searches(text.as_bytes());
         assignments::each_assignment(text.as_bytes(), |_| {});
     }
 }

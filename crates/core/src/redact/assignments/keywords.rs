@@ -141,7 +141,10 @@ fn begins_array(after_name: &[u8]) -> bool {
     if after_separator.starts_with(b"[") {
         return true;
     }
-    let word_end = after_separator.iter().position(|&byte| !is_in_type(byte));
+    // A longer word is not a type. Words without an end, such as `token>` repeated, would otherwise
+    // take quadratic time.
+    let near = &after_separator[..after_separator.len().min(LONGEST_TYPE + 1)];
+    let word_end = near.iter().position(|&byte| !is_in_type(byte));
     match word_end {
         Some(word_end) if (1..=LONGEST_TYPE).contains(&word_end) => {
             let after_word = &after_separator[word_end..];

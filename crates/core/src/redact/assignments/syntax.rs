@@ -25,7 +25,7 @@ impl Operator {
         // `"name"`, `name)` and `["name"]` are closed before the operator.
         let closed_end = skip_characters(text, name.end, b"\"'`)]", MOST_CLOSING);
         let is_closed = closed_end > name.end;
-        let start = skip_characters(text, closed_end, b" \t", MOST_SPACES);
+        let start = skip_space_before_operator(text, closed_end);
         let is_element = text[..name.start].ends_with(b"<");
         match &text[start..] {
             // Comparisons, and the `::` of a path, assign nothing.
@@ -106,6 +106,18 @@ impl Operator {
     }
 }
 
+/// Returns the offset of the operator after a name that ends at `name_end`. Settings are often
+/// aligned, and a formatter breaks a long line before its `=`, so `=` may be further away than
+/// other operators, or on the next line.
+fn skip_space_before_operator(text: &[u8], name_end: usize) -> usize {
+    let distant = skip_space(text, name_end);
+    if text.get(distant) == Some(&b'=') {
+        distant
+    } else {
+        skip_characters(text, name_end, b" \t", MOST_SPACES)
+    }
+}
+
 /// Reads the operator in a pair of members where the name of the secret is itself a value: `name:
 /// TOKEN, value: …` or `<add key="token" value="…"/>`. It is the `:` or `=` after the word `value`,
 /// which must follow at `offset` or after white space, perhaps in quotes. Otherwise `None`.
@@ -125,7 +137,7 @@ fn read_pair_operator(text: &[u8], offset: usize) -> Option<Operator> {
 /// with some reserve.
 const MOST_CLOSING: usize = 3;
 
-/// The maximum number of spaces between a name and its operator. Settings are often aligned.
+/// The maximum number of spaces between a name and an operator other than `=`.
 const MOST_SPACES: usize = 20;
 
 /// Whether the text before a name ends with a command that sets a variable, as in `ENV NAME value`
@@ -222,10 +234,9 @@ const MOST_NESTED: usize = 8;
 /// long ([`WrittenValue::read`]), are skipped, and so are other items. What an object contains is
 /// read for the keys of the object, if they name secrets.
 ///
-/// The reading ends at a string that is not closed, and at what is no part of an array: a comment,
-/// or an item right after another one, as in `[row["x9Qd"]]`. This is code or prose. It also ends
-/// at the string of a regular expression, which most often begins or ends with a bracket of its
-/// own: `['"](x9Qd)['"]`.
+/// The reading ends at a string that is not closed, and after an item that is not followed by a
+/// comma or the end, as in `["x9Qd" if live else "a"]` and `[row["x9Qd"]]`. What follows is code or
+/// prose. It also ends before the string of a regular expression ([`is_between_classes`]).
 pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
     let mut strings = Vec::new();
     let mut array_depth = 1;
@@ -243,7 +254,8 @@ pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
                 break;
             };
             if !is_in_object {
-                if !is_item(text, quote_at + 1..string_end) {
+                let content = &text[quote_at + 1..string_end - 1];
+                if is_between_classes(content) {
                     break;
                 }
                 if let Some(value) = WrittenValue::read(text, at) {
@@ -251,7 +263,7 @@ pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
                 }
             }
             is_item_due = false;
-            at = string_end;
+            at = skip_conversions(text, string_end);
             continue;
         }
 
@@ -283,6 +295,9 @@ pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
     strings
 }
 
+/// The maximum length of the name of a method, in bytes.
+const LONGEST_METHOD: usize = 40;
+
 /// Returns the offset of the quote of the string that begins at an offset, perhaps after a prefix:
 /// `"…"`, or `b"…"` in Python.
 fn opening_quote(text: &[u8], start: usize) -> Option<usize> {
@@ -293,18 +308,27 @@ fn opening_quote(text: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Whether a string is an item of an array, not a part of a regular expression. `content` ends
-/// after the closing quote. Another item, a comment or the end must follow. In `["]x9Qd["]`, the
-/// string begins with the bracket that closes a class of characters.
-fn is_item(text: &[u8], content: Range<usize>) -> bool {
-    let after_string = content.end;
-    let follower = skip_space(text, after_string);
-    let ends_item = match text.get(follower) {
-        None | Some(b',' | b']') => true,
-        Some(b'#' | b'/') => follower > after_string,
-        Some(_) => false,
-    };
-    ends_item && text[content.start] != b']'
+/// Skips the calls of methods without arguments after a string: the `.to_string()` of
+/// `"x9Qd".to_string()`.
+fn skip_conversions(text: &[u8], string_end: usize) -> usize {
+    let mut end = string_end;
+    while text.get(end) == Some(&b'.') {
+        let name = text[end + 1..].iter().take(LONGEST_METHOD);
+        let name_len = name.take_while(|&&byte| is_in_scalar(byte)).count();
+        let name_end = end + 1 + name_len;
+        if !text[name_end..].starts_with(b"()") {
+            break;
+        }
+        end = name_end + b"()".len();
+    }
+    end
+}
+
+/// Whether the content of a string is what is between two quotes of a regular expression, which are
+/// in classes of characters: the `](x9Qd)[` of `["](x9Qd)["]`, or the `"](x9Qd)[^` of
+/// `['"](x9Qd)[^'"]`.
+fn is_between_classes(content: &[u8]) -> bool {
+    content.starts_with(b"]") || content.ends_with(b"[") || content.ends_with(b"[^")
 }
 
 /// Whether a byte may be in a number or a word, such as `-1.5e3`, `null` and `False`.
