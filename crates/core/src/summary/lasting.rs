@@ -4,7 +4,7 @@ use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, POINT, REFERENT, WORDS};
 use super::choices::{CHOICES, CONSEQUENCES, find_choices};
 use super::deferrals::is_deferral;
-use super::prose::prose_of_user;
+use super::prose::{prose_of_user, split_at_full_stops};
 use super::questions::begins_as_answer;
 use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{follows_on, has_pointer, points_back, quote_referent, quote_referents};
@@ -45,11 +45,15 @@ impl SummaryBuilder {
     }
 
     fn add_wishes_and_choices_in(&mut self, message: &str) {
-        // "leave it, later" is listed as what was put off.
-        if is_deferral(message) && self.decisions.quotes(message) {
-            return;
+        let mut prose = prose_of_user(message);
+        // "leave it, later" is listed as what was put off. Another sentence may bind all the same.
+        let is_put_off = is_deferral(message) && self.decisions.quotes(message);
+        if is_put_off {
+            let sentences = prose.iter().flat_map(|line| split_at_full_stops(line));
+            prose = sentences
+                .filter(|sentence| binds_beside_deferral(sentence))
+                .collect();
         }
-        let prose = prose_of_user(message);
         let wishes = quote_binding_sentences(message, &prose);
         let turn_before = self.earlier_turns.last();
         let is_first = self.turn.number == 1;
@@ -57,8 +61,10 @@ impl SummaryBuilder {
         let reply = turn_before.map_or("", Turn::last_words);
         let open = format!("{reply}\n{}", self.decisions.refused_lately());
         for choice in find_choices(&prose, &open) {
-            // What is a constraint, or is quoted as the purpose, is no decision as well.
-            if wishes.contains(&quote_line(&choice, POINT)) || is_in_purpose(&choice) {
+            // What is a constraint, or is quoted as the purpose, or with what was put off, is no
+            // decision as well.
+            let is_wish = wishes.contains(&quote_line(&choice, POINT));
+            if is_put_off || is_wish || is_in_purpose(&choice) {
                 continue;
             }
             let referents = match turn_before {
@@ -200,6 +206,13 @@ fn question_answered_by(turn: &Turn, message: &str, wish: &str) -> Option<String
     let proposal = turn.proposal_before_answer()?;
     let is_answer = proposal.asks() && proposal.is_answered_by(message);
     is_answer.then(|| quote_line(proposal.sentence(), REFERENT))
+}
+
+/// Whether a sentence of a message that puts something off is neither that nor its start: "ach ne,
+/// lass erstmal. später".
+fn binds_beside_deferral(sentence: &str) -> bool {
+    let begins_deferral = begins_as_answer(sentence) && !binds_in_general(sentence);
+    !is_deferral(sentence) && !begins_deferral
 }
 
 /// Whether a wish is the start of a short message that begins as an answer, and does not name what

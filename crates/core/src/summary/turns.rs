@@ -196,9 +196,11 @@ impl Turn {
         }
     }
 
-    /// Whether the next message came before any reply. Only of an earlier turn.
+    /// Whether the next message came before any reply. Only of an earlier turn. What precedes the
+    /// first request is a turn, too, but requests nothing.
     pub fn is_passed_over(&self) -> bool {
-        self.reply_end == ReplyEnd::NoReply && self.call_count == 0
+        let is_unanswered = self.reply_end == ReplyEnd::NoReply && self.call_count == 0;
+        is_unanswered && !self.request.is_empty()
     }
 
     /// Whether the user cut the reply short.
