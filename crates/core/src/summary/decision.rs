@@ -149,12 +149,13 @@ impl Decision {
     }
 
     /// Returns the number of the last turn whose work may be for it: the one after the turn in
-    /// which it was made, if its message began that.
-    pub fn last_turn_for_it(&self) -> usize {
+    /// which it was made, if its message began that. `None` if it is of a previous summary, after
+    /// which all work came.
+    pub fn last_turn_for_it(&self) -> Option<usize> {
         if self.is_of_previous() {
-            return 0;
+            return None;
         }
-        self.made_in + 1
+        Some(self.made_in + 1)
     }
 
     pub fn is_taken_back(&self) -> bool {

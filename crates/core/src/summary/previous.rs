@@ -6,6 +6,7 @@
 use super::budget::{NEWEST, OLDEST, POINT, PURPOSE, WHOLE_DECISION};
 use super::one_line::one_line;
 use super::quote::{comparison_form, quote_line, sanitize, strip_marks, strip_quote_marks};
+use super::reply_lists::is_item;
 use super::sections::*;
 use std::iter::Peekable;
 use std::str::Lines;
@@ -54,8 +55,10 @@ impl Sections {
                         sections.items_mut(section).push(format!("{name}:"));
                     }
                 }
-            } else if let Some(name) = bold_line(text) {
-                // Not a section, but a heading all the same.
+            } else if let Some(name) = bold_line(text)
+                && (ends_in_colon(text) || begins_with_item(lines.clone()))
+            {
+                // Not a section, but a heading all the same. Any other bold line is a point.
                 sections.items_mut(section).push(format!("{name}:"));
             } else if let Some(tag) = text.strip_prefix('<') {
                 skip_element(tag, &mut lines);
@@ -228,7 +231,11 @@ fn heading_name(line: &str) -> Option<&str> {
         return Some(name.trim());
     }
     let name = bold_line(line)?;
-    // Any other bold line is the heading of a part of a section.
+    // "Decision: the map stays" is a point. Any other bold line is one, or the heading of a part of
+    // a section.
+    if name.contains(": ") {
+        return None;
+    }
     find_section(name)?;
     Some(name)
 }
@@ -240,6 +247,17 @@ fn bold_line(line: &str) -> Option<&str> {
     let text = line.strip_prefix("**")?.strip_suffix("**")?;
     let is_single = !text.is_empty() && !text.contains("**");
     is_single.then_some(text.trim_end_matches([':', '：']))
+}
+
+/// Whether a bold line ends in a colon: `**Names:**`, `**Names**:`.
+fn ends_in_colon(line: &str) -> bool {
+    line.trim_end_matches('*').ends_with([':', '：'])
+}
+
+/// Whether the next line that is not empty is an item of a list.
+fn begins_with_item(mut lines: Peekable<Lines>) -> bool {
+    let next_line = lines.find(|line| !line.trim().is_empty());
+    next_line.is_some_and(is_item)
 }
 
 /// Returns the section that a heading names, by the words of [`SECTIONS`]: a model may write

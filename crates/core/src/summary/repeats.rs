@@ -60,9 +60,22 @@ fn is_time_or_id(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
     // A timestamp has a time after its date: `2026-03-02T10:30:00Z`.
     let date = word.split('T').next().unwrap_or_default();
-    // Letters may follow a time: `10:30am`.
+    // Letters may follow a time, or a fraction of a second: `10:30am`, `10:30:00.250Z`.
     let time = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    has_form(date, "0000-00-00") || TIME_FORMS.iter().any(|form| has_form(time, form))
+    let time = match time.split_once('.') {
+        Some((seconds, _)) if seconds.contains(':') => seconds,
+        _ => time,
+    };
+    DATE_FORMS.iter().any(|form| has_form(date, form))
+        || TIME_FORMS.iter().any(|form| has_form(time, form))
+        || is_unix_time(word)
+}
+
+/// Whether a word is a time in seconds since 1970, or in milliseconds: it has at least as many
+/// digits as one of our days.
+fn is_unix_time(word: &str) -> bool {
+    const DIGITS_OF_SECONDS: usize = 10;
+    word.len() >= DIGITS_OF_SECONDS && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a word is `[cron:5f0c]`, or the start of `[cron:5f0c of the harbour]`: a kind, and an id
@@ -76,6 +89,9 @@ fn is_id_in_brackets(word: &str) -> bool {
         && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     is_id && !kind.is_empty() && kind.chars().all(char::is_alphanumeric)
 }
+
+/// The forms of a date. Each `0` is a digit.
+const DATE_FORMS: [&str; 4] = ["0000-00-00", "00.00.0000", "00/00/0000", "0000/00/00"];
 
 /// The forms of a time. Each `0` is a digit.
 const TIME_FORMS: [&str; 4] = ["0:00", "00:00", "0:00:00", "00:00:00"];

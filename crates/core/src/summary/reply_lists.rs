@@ -60,7 +60,8 @@ pub(super) fn item_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| is_item(line))
 }
 
-fn is_item(line: &str) -> bool {
+/// Whether a line is an item of a list.
+pub(super) fn is_item(line: &str) -> bool {
     static ITEM: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(r"^\s*([-*+•]|\**\(?\w{1,2}[.):])\s"));
     ITEM.is_match(line)

@@ -1367,6 +1367,12 @@ fn requests_that_differ_in_a_plain_number_are_not_one() {
         ("81ab02", "9:00am,"),
         ("990132", "2026-03-02"),
         ("990133", "2026-03-02T10:30:00Z"),
+        ("990134", "02.03.2026"),
+        ("990135", "03/02/2026"),
+        ("990139", "10:30:00.250"),
+        ("990136", "2026/03/02"),
+        ("990137", "1772447400"),
+        ("990138", "1772447400123."),
     ] {
         messages.push(user(&format!("[cron:{id}] Check the timetable at {time}")));
         messages.push(says("Nothing new."));
@@ -1411,4 +1417,64 @@ fn short_wishes_are_listed_and_lines_of_errors_are_not() {
         assert!(!constraints(pasted).contains("ou must"), "{pasted}");
         assert!(!constraints(pasted).contains("npm ERR"), "{pasted}");
     }
+}
+
+/// A wish binds, whatever is put off beside it, and the first request follows nothing that it could
+/// put off.
+#[test]
+fn a_wish_beside_a_deferral_is_a_constraint() {
+    let constraints_of =
+        |messages: &[Vec<String>]| section(messages, "## Constraints & Preferences");
+    let first = "Never use jquery. Add a button to read the article later.";
+    let mut messages = vec![user(first), says("Added."), user("Now the harbours.")];
+    assert_eq!(constraints_of(&messages), "- \"Never use jquery.\"");
+    assert!(!summary(None, &messages).contains("put off"));
+
+    messages = vec![
+        user("Draw the map of the islands."),
+        says("Drawn. Shall I draw the legend, too?"),
+        user("not now. never touch the charts."),
+        says("As you say."),
+        user("Now the harbours."),
+    ];
+    assert_eq!(constraints_of(&messages), "- \"never touch the charts.\"");
+}
+
+/// Of a line that is bold as a whole, only one above a list or with a colon is a heading.
+#[test]
+fn bold_lines_of_a_models_summary_are_kept() {
+    let previous = "## Goal\nMaps\n\n## Constraints & Preferences\n**Never push to main**\n\n**Colours**\n\n- red piers\n\n**Names:**\nThe piers have names.\n\n## Critical Context\n**Decision: the depths stay in feet**\n\n**Key Decisions**\n- blue harbours";
+    let text = summary(Some(previous), [user("Go on with the maps.")]);
+    assert_eq!(
+        below(&text, "## Constraints & Preferences"),
+        [
+            "- Earlier: **Never push to main**",
+            "- Earlier: red piers",
+            "- Earlier: The piers have names."
+        ]
+    );
+    assert!(
+        text.contains("Earlier: **Decision: the depths stay in feet**"),
+        "{text}"
+    );
+    assert_eq!(
+        below(&text, "## Key Decisions"),
+        ["- Earlier: blue harbours"]
+    );
+}
+
+/// The request of a previous summary has no number, and its own work may remove the path.
+#[test]
+fn a_decision_of_a_previous_summary_ends_with_its_path_while_its_request_goes_on() {
+    let messages = [
+        user("Draw the ferry lines of the islands, all of them, with their harbours."),
+        edit("maps/old.svg"),
+    ];
+    let first = summary(None, messages).replace(
+        "## Key Decisions\n- (none)",
+        "## Key Decisions\n- Asked \"Shall I keep maps/old.svg?\", the user answered \"yes\"",
+    );
+    assert!(first.contains("keep maps/old.svg"), "{first}");
+    let goes_on = summary(Some(&first), [bash("git rm -q maps/old.svg && make", None)]);
+    assert!(!goes_on.contains("keep maps/old.svg"), "{goes_on}");
 }
