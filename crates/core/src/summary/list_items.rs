@@ -16,7 +16,9 @@ pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str>
     let is_short = is_narrower(answer, REMARK);
     let mut items = NamedItems::default();
     let mut lines_of_items = None;
-    for name in answer.split(|c: char| !c.is_alphanumeric()) {
+    // "c'est" does not name c.
+    let words = answer.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(&c));
+    for name in words.map(|word| word.trim_matches(APOSTROPHES)) {
         if items.found.len() == MOST_NAMED_ITEMS {
             break;
         }
@@ -38,6 +40,9 @@ pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str>
     }
     items.found
 }
+
+/// The marks of elisions, which are also quotation marks.
+const APOSTROPHES: [char; 2] = ['\'', '’'];
 
 /// Returns the items that the sentences and lines of an answer name by their first words. If there
 /// is a single one, it must be set off: "2, …" names an item, and "2 days" counts.
@@ -101,7 +106,8 @@ pub(super) fn begins_with_item(reply: &str, message: &str) -> bool {
     let words = message.trim_start_matches("the ");
     let name = first_word(words);
     // Few messages begin so, and to find the list takes longer.
-    if !is_set_off(words, name) && !is_bare_letter(name) {
+    let is_letter = is_bare_letter(name) && words[name.len()..].starts_with(' ');
+    if !is_set_off(words, name) && !is_letter {
         return false;
     }
     let items = LastList::find(reply).items;

@@ -74,7 +74,7 @@ pub(super) enum OutOfDate {
 }
 
 /// Finds what earlier values a sentence of a reply calls out of date: "The table before is void.",
-/// "The earlier tables are too high."
+/// "The earlier tables are too high." If one sentence calls a table so, others do not matter.
 pub(super) fn find_out_of_date(reply: &str) -> Option<OutOfDate> {
     static VOIDING: LazyLock<Regex> = LazyLock::new(|| {
         let words = OUT_OF_DATE.join("|").replace(' ', r"\ ");
@@ -86,6 +86,7 @@ pub(super) fn find_out_of_date(reply: &str) -> Option<OutOfDate> {
     if !OUT_OF_DATE.iter().any(|words| reply.contains(words)) {
         return None;
     }
+    let mut found = None;
     for voiding in VOIDING.captures_iter(reply) {
         let start = voiding.get_match().start();
         let before = reply[..start].rsplit(['.', ',', ';', ':', '\n']).next();
@@ -95,13 +96,12 @@ pub(super) fn find_out_of_date(reply: &str) -> Option<OutOfDate> {
             continue;
         }
         let is_table = voiding["values"].to_lowercase().contains("tab");
-        return Some(if is_table {
-            OutOfDate::Table
-        } else {
-            OutOfDate::Values
-        });
+        if is_table {
+            return Some(OutOfDate::Table);
+        }
+        found = Some(OutOfDate::Values);
     }
-    None
+    found
 }
 
 /// Whether the words before values, in their clause, make what follows a condition: "if the old
@@ -220,6 +220,10 @@ mod tests {
                 Some(OutOfDate::Table),
             ),
             ("The earlier tables stay. The new limit is too high.", None),
+            (
+                "The old values are wrong. The table above is void.",
+                Some(OutOfDate::Table),
+            ),
             ("The new table is wrong.", None),
             ("The log agrees: the earlier numbers are not wrong.", None),
             (

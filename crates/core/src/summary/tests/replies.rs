@@ -1301,3 +1301,25 @@ fn a_table_that_a_later_reply_voids_is_not_quoted() {
         "{text}"
     );
 }
+
+/// Words with an apostrophe are no names of options: "c'est", "I'd".
+#[test]
+fn an_elision_names_no_option() {
+    let list = "Three ways:\n\na) solid lines\nb) dashed lines\nc) dots\n\nWhich one?";
+    for (answer, is_chosen) in [
+        ("c", true),
+        ("c for now", true),
+        ("'c'", true),
+        ("c'est trop lent chez moi", false),
+        ("c’est trop lent chez moi", false),
+        ("b'reshit, said the captain", false),
+    ] {
+        let messages = vec![user("Draw the ferry lines."), says(list), user(answer)];
+        let decisions = decisions(messages);
+        let has_option = decisions.contains("; \"dots")
+            || decisions.contains("; \"c) dots")
+            || decisions.contains("; \"b) dashed")
+            || decisions.contains("; \"dashed");
+        assert_eq!(has_option, is_chosen, "{answer}: {decisions}");
+    }
+}
