@@ -41,6 +41,7 @@ mod call;
 mod choices;
 mod clauses;
 mod command_step;
+mod commits;
 mod counts;
 mod cut;
 mod decision;

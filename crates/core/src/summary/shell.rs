@@ -17,7 +17,7 @@ const READ_ONLY_PROGRAMS: &str = "awk basename cat cd command date df diff dirna
                        npm-view pkg-config dpkg-query read fetch web_search glob search webfetch websearch";
 
 /// The characters that end a step of a command line.
-const OPERATORS: [char; 4] = ['\n', ';', '|', '&'];
+pub(super) const OPERATORS: [char; 4] = ['\n', ';', '|', '&'];
 
 /// What is known of a command line.
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 
 use super::budget::*;
 use super::call::SummaryCall;
+use super::commits::find_commit_messages;
 use super::failed_output::pick_informative_lines;
 use super::one_line::one_line;
 use super::quote::{code_span, quote_line, strip_digits};
@@ -16,9 +17,6 @@ use foldhash::HashSet;
 use regex::Regex;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
-
-/// Matches `git commit` with the first line of its message, which may be a here-document.
-const COMMIT: &str = r#"git commit[^"']*["'](?:\$\(cat <<\W*\w+\W*\n)?([^"'\n]+)"#;
 
 /// The tool calls of a session, and the todo list that they keep.
 #[derive(Default)]
@@ -116,7 +114,6 @@ impl ToolHistory {
     /// Quotes the first line of each commit's message, newest first. A message that is not in the
     /// command line, but in a file or an editor, is not known.
     pub fn commit_messages(&self) -> Vec<String> {
-        static MESSAGE: LazyLock<Regex> = LazyLock::new(|| compile_expression(COMMIT));
         let mut messages = Vec::new();
         for run in self.runs.iter().rev() {
             if !run.is_commit() {
@@ -124,8 +121,8 @@ impl ToolHistory {
             }
             let mut messages_of_run = Vec::new();
             // A command line may commit several times.
-            for found in MESSAGE.captures_iter(&run.call.command) {
-                messages_of_run.push(quote_line(&found[1], COMMAND));
+            for message in find_commit_messages(&run.call.command) {
+                messages_of_run.push(quote_line(message, COMMAND));
             }
             messages.extend(messages_of_run.into_iter().rev());
         }
@@ -172,12 +169,15 @@ impl ToolHistory {
 
     /// Returns the paths that were removed and not written or read since.
     pub fn removals(&self) -> Removals {
-        collect_removals(self.runs.iter())
+        self.removals_after(None)
     }
 
-    /// Returns the paths that were removed after a turn, and not written or read since.
-    pub fn removals_after(&self, turn_number: usize) -> Removals {
-        let later_runs = self.runs.iter().filter(|run| run.turn_number > turn_number);
+    /// Returns the paths that were removed after a turn, and not written or read since; with
+    /// `None`, those of all turns.
+    pub fn removals_after(&self, turn_number: Option<usize>) -> Removals {
+        // `None` is less than the number of any turn.
+        let runs = self.runs.iter();
+        let later_runs = runs.filter(|run| Some(run.turn_number) > turn_number);
         collect_removals(later_runs)
     }
 

@@ -1047,3 +1047,44 @@ fn what_the_kept_messages_settle_is_not_blocked() {
     let blocked = blocked_before(kept, failed("make chart.pdf"));
     assert!(blocked.contains("make chart.pdf"), "{blocked}");
 }
+
+/// What a message quotes, a here-document writes or a later step prints is no message of a commit.
+#[test]
+fn only_the_message_of_a_commit_is_listed() {
+    let commits_of = |command: &str| {
+        let messages = [user("Draw the pier."), bash(command, None), says("Done.")];
+        section(messages, "### Done")
+    };
+    for (command, message) in [
+        (
+            "git commit -m \"fix: lamps\" -m \"so that git commit\" && git push origin main",
+            "fix: lamps",
+        ),
+        (
+            "git commit -q -m \"lamps\"; git commit --amend --no-edit; echo \"amended\"",
+            "lamps",
+        ),
+        (
+            "git commit -aqm 'notes' && cat > notes.md <<'EOF'\ndon't git commit -m \"this\"\ngit commit -m \"nor this\"\nEOF\necho ok",
+            "notes",
+        ),
+        (
+            "git commit --author=\"Ada <ada@harbour.example>\" -m \"don't move it\"",
+            "don't move it",
+        ),
+        (
+            "git add . && git commit -m \"$(cat <<'EOF'\ndraw the \"long\" pier\n\ngit commit -m \"no\"\nEOF\n)\" && git push",
+            "draw the 'long' pier",
+        ),
+        (
+            "GIT_AUTHOR_DATE=\"2026-03-02\" git commit --message=\"dated\" # it's so",
+            "dated",
+        ),
+    ] {
+        let done = commits_of(command);
+        let mut lines = done.lines();
+        let commits = lines.find(|line| line.contains("Commits, newest first"));
+        let expected = format!("- Commits, newest first: \"{message}\"");
+        assert_eq!(commits, Some(&*expected), "{command}");
+    }
+}
