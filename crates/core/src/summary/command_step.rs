@@ -115,8 +115,9 @@ impl CommandStep {
         contains_word(list, &self.words[0]) || contains_word(list, &with_subcommand.join("-"))
     }
 
+    /// Whether a text names the program in a word of its own: `go` is not in "good".
     pub fn is_program_named_in(&self, text: &str) -> bool {
-        text.to_lowercase().contains(&self.words[0].to_lowercase())
+        contains_whole(&text.to_lowercase(), &self.words[0].to_lowercase())
     }
 
     /// Whether a text names the program, and that is no word of other sentences, as `make` and `sh`

@@ -9,6 +9,7 @@ use super::reactions::{
     Reaction, explains_failure_of, is_about, is_passed_over, reports_failure_of,
     reports_replacement_of, reports_success,
 };
+use super::reported_failures::reports_open_failure;
 use super::sequel::Sequel;
 use super::tool_calls::{ToolHistory, collect_removals, describe_call};
 use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
@@ -52,7 +53,7 @@ impl ToolHistory {
     /// Left out are:
     ///
     /// - a step of an answered turn that was run again with a hidden exit code, if the output then
-    ///   ended without a word of failure
+    ///   ended without a word of failure, and the reply does not say that it still fails
     /// - a step that names a path which was removed since: it cannot be run again
     /// - the failures of a turn that the user answered with giving up ("never mind"), or by saying
     ///   that it works
@@ -91,7 +92,9 @@ impl ToolHistory {
             }
             let turn = turns.clone().find(|turn| turn.number == run.turn_number);
             let is_answered = turn.is_some_and(Turn::is_answered);
-            if is_answered && seems_to_have_passed(step, later_runs.clone()) {
+            let still_fails =
+                turn.is_some_and(|turn| reports_open_failure(turn.last_words(), step));
+            if is_answered && !still_fails && seems_to_have_passed(step, later_runs.clone()) {
                 continue;
             }
             let later_turns = turns.clone().filter(|turn| turn.number > run.turn_number);
@@ -221,7 +224,8 @@ impl ToolHistory {
 }
 
 /// Whether one of the `later_runs` in the turn of `run` passed with all arguments of `step`. This
-/// is the step of `run` whose program is missing, so another program most likely did its work.
+/// is the step of `run` whose program is missing, so another program most likely did its work. To
+/// look at a file, or to add it to a commit, does not.
 fn is_replaced_in_turn(
     run: &ToolRun,
     step: &CommandStep,
@@ -231,7 +235,8 @@ fn is_replaced_in_turn(
         let mut steps = later.command.steps.iter();
         later.turn_number == run.turn_number
             && later.is_passed()
-            && steps.any(|own| own.replaces(step))
+            && !later.command.is_read_only
+            && steps.any(|own| own.words[0] != "git" && own.replaces(step))
     })
 }
 

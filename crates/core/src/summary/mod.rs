@@ -81,6 +81,7 @@ mod referents;
 mod removals;
 mod repeats;
 mod reply_lists;
+mod reported_failures;
 mod revisions;
 mod secrets;
 mod sections;

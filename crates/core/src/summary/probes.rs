@@ -8,9 +8,14 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// The options that make a program print its version or its help, and do nothing else.
-const INFORMING_OPTIONS: [&str; 4] = ["--version", "-version", "-V", "--help"];
+const INFORMING_OPTIONS: [&str; 3] = ["--version", "-version", "--help"];
+
+/// The programs that work on after they print their version for `-V`, or for which it means
+/// `--verbose`.
+const PROGRAMS_THAT_GO_ON: [&str; 5] = ["ctest", "gradle", "gradlew", "mvn", "mvnw"];
 
 /// The programs whose `-v` prints the version. For others, such as `pytest`, it means `--verbose`.
+/// It must be the only argument: `node test.js -v` runs the file.
 const PROGRAMS_WITH_SHORT_OPTION: [&str; 8] =
     ["node", "npm", "ruby", "perl", "php", "lua", "bun", "nginx"];
 
@@ -22,12 +27,13 @@ const PROGRAMS_WITH_SUBCOMMAND: [&str; 6] =
 const MOST_WORDS: usize = 3;
 
 /// Matches a script that only loads modules, and perhaps prints their version, as an argument of an
-/// interpreter: `python3 -c "import shap"`, `node -e "require('x')"`, `perl -MDBI -e 1`.
+/// interpreter: `python3 -c "import shap"`, `node -e "require('x')"`, `perl -MDBI -e 1`. A path is
+/// no module, but a file with a script of its own.
 const LOADING_SCRIPTS: &str = r#"(?x)
     (?-u:\b)python[0-9.]*\ -c\ ?("(IMPORTS)"|'(IMPORTS)')
-    | (?-u:\b)node\ (-e|-p)\ ?("(console\.log\()?require\('[^'"]+'\)[.A-Za-z0-9_)]*;?"|'(console\.log\()?require\("[^'"]+"\)[.A-Za-z0-9_)]*;?')
+    | (?-u:\b)node\ (-e|-p)\ ?("(console\.log\()?require\('[^'"./][^'"]*'\)[.A-Za-z0-9_)]*;?"|'(console\.log\()?require\("[^'"./][^'"]*"\)[.A-Za-z0-9_)]*;?')
     | (?-u:\b)perl(\ -M[A-Za-z0-9_:]+)+\ -e\ ?("(print[^";]*)?1?;?"|'(print[^';]*)?1?;?'|1(?-u:\b))
-    | (?-u:\b)ruby(\ -r\ ?[a-z0-9_/-]+)+\ -e\ ?("(puts[^";]*)?1?;?"|'(puts[^';]*)?1?;?'|1(?-u:\b))"#;
+    | (?-u:\b)ruby(\ -r\ ?[a-z0-9_][a-z0-9_/-]*)+\ -e\ ?("(puts[^";]*)?1?;?"|'(puts[^';]*)?1?;?'|1(?-u:\b))"#;
 
 /// The statements of Python in such a script.
 const IMPORTS: &str =
@@ -49,15 +55,28 @@ pub(super) fn replace_loading_scripts(line: &str) -> Cow<'_, str> {
 pub(super) fn only_informs(part: &str) -> bool {
     let words: Vec<&str> = part.split_whitespace().collect();
     let mut own_words = skip_prefixes(&words).to_vec();
-    // `2>&1` is `2_` here.
-    own_words.retain(|word| !word.contains(['_', '>']) && *word != "/dev/null");
+    while own_words.pop_if(|word| is_redirection(word)).is_some() {}
     let [program, .., option] = own_words[..] else {
         return false;
     };
     if own_words.len() > MOST_WORDS {
         return false;
     }
+    let name = program.rsplit('/').next().unwrap_or_default();
+    if own_words.len() == 2 && option == "-V" {
+        return !PROGRAMS_THAT_GO_ON.contains(&name);
+    }
+    if own_words.len() == 2 && option == "-v" {
+        return PROGRAMS_WITH_SHORT_OPTION.contains(&name);
+    }
     INFORMING_OPTIONS.contains(&option)
-        || option == "-v" && PROGRAMS_WITH_SHORT_OPTION.contains(&program)
-        || option == "version" && PROGRAMS_WITH_SUBCOMMAND.contains(&program)
+        || option == "version" && PROGRAMS_WITH_SUBCOMMAND.contains(&name)
+}
+
+/// Whether a word at the end of a command redirects a stream. `2>&1` is `2_` here.
+fn is_redirection(word: &&str) -> bool {
+    let is_merge = word
+        .strip_suffix('_')
+        .is_some_and(|stream| stream.bytes().all(|byte| byte.is_ascii_digit()));
+    is_merge || word.contains('>') || *word == "/dev/null"
 }

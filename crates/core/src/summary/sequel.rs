@@ -4,6 +4,7 @@
 use super::command_step::CommandStep;
 use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
 use super::reactions::{may_be_about, reports_failure_of};
+use super::reported_failures::reports_open_failure;
 use super::tool_calls::{ToolHistory, collect_removals};
 use super::tool_run::ToolRun;
 
@@ -62,7 +63,8 @@ impl Sequel {
         let runs = self.history.runs.iter();
         let mut settling = runs.clone().rev();
         let last = settling.find(|run| run.settles_step(step) || run.repeats_step(step));
-        if last.is_some_and(|run| run.is_passed() || run.ends_well()) {
+        let still_fails = reports_open_failure(&self.answer, step);
+        if last.is_some_and(|run| run.is_passed() || run.ends_well() && !still_fails) {
             return true;
         }
         collect_removals(runs).are_named_in(&step.words.join(" "))

@@ -96,10 +96,13 @@ impl ToolRun {
         })
     }
 
-    /// Whether the call passed as far as is known, and its last line has no word of failure.
+    /// Whether the call passed as far as is known, and its last line has words, but none of
+    /// failure. A number alone may be an exit code.
     pub fn ends_well(&self) -> bool {
+        static STATUS: LazyLock<Regex> = LazyLock::new(|| compile_expression(EXIT_CODES));
         self.outcome == Outcome::Passed
-            && !self.output.is_empty()
+            && self.output.contains(char::is_alphabetic)
+            && !STATUS.is_match(&self.output)
             && (!reports_failure(&self.output) || reports_passed_tests(&self.output))
     }
 
@@ -136,7 +139,11 @@ impl ToolRun {
 }
 
 /// The words of an output that report a failure.
-const FAILS: &str = r"(?i-u)(error|fail|fatal|panic|exception|traceback|denied|refused|not found|cannot|can't|no such|undefined|missing|abort|killed|timed out|warning)";
+const FAILS: &str = r"(?i-u)(error|fail|fatal|panic|exception|traceback|denied|refused|not found|cannot|can't|no such|undefined|missing|abort|killed|timed out|warning|not ok)";
+
+/// Exit codes other than 0, as a command line may print them: `exit code 101`, `rc=2`. They are less
+/// than 200, unlike the codes of HTTP.
+const EXIT_CODES: &str = r"(?i-u)\b(exit(ed)?|exit_?code|status|code|rc|ret)([\s_:=]+(with|code|status|value|of|is|was))*[\s_:=(]*([1-9][0-9]?|1[0-9][0-9])\b";
 
 /// The words of an output that report that a server runs.
 const SERVES: &str = r"(?i)(^|\W)(listening|listener\ on|listens\ on|running\ (on|at)|serving|ready\ (in|on|at)|accepting\ connections|server\ (is\ )?(running|started|up)|started\ (server|on|in\ \d))(\W|$)|https?://(localhost|127\.0\.0\.1|0\.0\.0\.0)";

@@ -335,6 +335,8 @@ fn what_only_asks_for_a_version_or_a_module_is_a_probe() {
         "cd app && sudo docker compose version",
         "java -version 2>&1",
         "gcc-14 -V",
+        "ctest --version",
+        "node -e \"require('@harbour/map')\"",
         "cargo clippy --help",
         "python3 -c 'import osmium'",
         "python3 -c \"import shap; print(shap.__version__)\"; which osmium",
@@ -365,6 +367,15 @@ fn what_only_asks_for_a_version_or_a_module_is_a_probe() {
         "node --version && npm test",
         "make version",
         "perl -e 'die 1'",
+        "ruby test.rb -v",
+        "node build.js -v",
+        "node --test -v",
+        "ruby test_tide.rb -v",
+        "npm run build_all -v",
+        "ctest -V",
+        "mvn verify -V",
+        "node -e \"require('./build.js')\"",
+        "node -e \"require('/work/build.js')\"",
     ] {
         let messages = [
             user("Check the tides."),
@@ -470,7 +481,17 @@ fn a_rerun_in_a_pipe_that_ends_well_settles_a_failure_of_an_answered_request() {
         section(messages, "### Blocked")
     };
     assert_eq!(blocked("62 trips, 75 stops"), "- (none)");
-    for unsure in ["make: *** [feed] Error 1", "feed"] {
+    assert_eq!(blocked("62 trips, exit code 0"), "- (none)");
+    for unsure in [
+        "make: *** [feed] Error 1",
+        "feed",
+        "exit code 101",
+        "101",
+        "rc 2",
+        "rc=2",
+        "EXIT: 1",
+        "13 tests, 2 not ok",
+    ] {
         assert!(blocked(unsure).contains("make feed"), "{unsure}");
     }
 }
@@ -1087,4 +1108,66 @@ fn only_the_message_of_a_commit_is_listed() {
         let expected = format!("- Commits, newest first: \"{message}\"");
         assert_eq!(commits, Some(&*expected), "{command}");
     }
+}
+
+/// A reply that says that the step still fails is believed rather than the end of an output.
+#[test]
+fn a_rerun_that_the_reply_calls_a_failure_settles_nothing() {
+    let error = "make: *** [feed] Error 1\n\nCommand exited with code 2";
+    let messages = [
+        user("Build the feed of the ferries."),
+        bash("make feed", Some(error)),
+        called(
+            "",
+            "bash",
+            r#"{"command":"make feed 2>&1 | tail -3"}"#,
+            "62 trips, 75 stops",
+            false,
+        ),
+        says("make feed still fails: two stops are missing."),
+        user("Now the map of the piers, please, with their names."),
+        edit("map.svg"),
+    ];
+    let blocked = section(messages, "### Blocked");
+    assert!(blocked.contains("make feed"), "{blocked}");
+}
+
+/// Looking at a file, or adding it, does not do what a program that is missing was to do with it.
+#[test]
+fn a_look_replaces_no_missing_program() {
+    let missing = "sh: 1: pdflatex: not found\n\nCommand exited with code 127";
+    for look in ["cat report.tex", "ls report.tex", "git add report.tex"] {
+        let messages = [
+            user("Typeset the report."),
+            bash("pdflatex report.tex", Some(missing)),
+            bash(look, None),
+            says("pdflatex is missing, so report.tex is not typeset."),
+            user("Draw the pier, in blue."),
+            edit("pier.svg"),
+        ];
+        let blocked = section(messages, "### Blocked");
+        assert!(blocked.contains("pdflatex report.tex"), "{look}: {blocked}");
+    }
+}
+
+/// `go` is in "good", which names no program.
+#[test]
+fn a_program_is_named_by_a_whole_word() {
+    let missing = "sh: 1: go: not found\n\nCommand exited with code 127";
+    let blocked = |reply: &str| {
+        let messages = [
+            user("Build the tide tables."),
+            bash("go vet ./tides", Some(missing)),
+            edit("tides.md"),
+            says(reply),
+        ];
+        section(messages, "### Blocked")
+    };
+    assert!(!blocked("Go is missing here, so nothing is checked.").contains("may be over"));
+    assert!(!blocked("`go` is not installed.").contains("may be over"));
+    let settled = blocked("All good: a category for each harbour.");
+    assert!(
+        settled == "- (none)" || settled.contains("may be over"),
+        "{settled}"
+    );
 }
