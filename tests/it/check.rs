@@ -547,15 +547,15 @@ fn in_place_only_with_a_backup() {
 #[test]
 fn a_dry_run_changes_nothing() {
     let s = Sandbox::new();
-    s.put("s.jsonl", session(&[&user("a", "a"), "torn"]));
+    s.put("s.jsonl", session(&[&user("a", "a"), "{torn off"]));
     assert_snapshot!(s.unchanged("check --repair -n ./s.jsonl"), @"
     ./s.jsonl:2: to repair: the entry is its own parent (entry a)
         it becomes a root
     ./s.jsonl:3: to repair: the line is not JSON
         it is removed
-        the line has: torn
+        the line has: {torn
      size  repairs  removed  session
-    221 B        2      4 B  ./s.jsonl
+    226 B        2      9 B  ./s.jsonl
     2> pisess: 2 to repair, 0 left
     ");
 }
@@ -773,11 +773,51 @@ fn above_many_findings_the_path_is_printed_once() {
     );
 }
 
+/// Another place of the session shows that a text of a damaged line is a secret.
+#[test]
+fn a_damaged_line_is_quoted_without_the_secrets_of_the_session() {
+    let s = Sandbox::new();
+    let names = r#"{"type":"message","id":"u1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"DB_PASSWORD=kX8vQ2mWz7LrT4"}}"#;
+    let torn =
+        r#"{"type":"message","message":{"role":"user","content":"kX8vQ2mWz7LrT4 does not work"}"#;
+    s.put("s.jsonl", session(&[names, torn]));
+    let done = s.unchanged("check -q ./s.jsonl").text();
+    assert!(!done.contains("kX8v"), "{done}");
+    assert!(
+        done.contains("the line has: (not quoted, because it has a secret)\n"),
+        "{done}"
+    );
+    // Without that place, nothing shows it.
+    s.put("s.jsonl", session(&[&user("u1", ""), torn]));
+    let done = s.unchanged("check -q ./s.jsonl").text();
+    assert!(
+        done.contains("the line has: user: kX8vQ2mWz7LrT4 does not work\n"),
+        "{done}"
+    );
+}
+
+/// Equal findings share a line, which has the texts of the first.
+#[test]
+fn of_many_damaged_lines_the_first_are_quoted() {
+    let s = Sandbox::new();
+    let torn = |text: &str| format!(r#"{{"type":"message","message":{{"content":"{text}"}}"#);
+    let torn = ["one tide", "two tides", "", "three tides", "four tides"].map(torn);
+    s.put("s.jsonl", session(&torn.each_ref().map(String::as_str)));
+    assert_snapshot!(s.unchanged("check -q ./s.jsonl"), @"
+    ./s.jsonl:2: error: the line is not JSON (5 entries, lines 2-6) [repairable]
+        its content is lost to pi, and the session opens incomplete if it has children
+        line 2 has: one tide
+        line 3 has: two tides
+        line 5 has: three tides
+    exit 1
+    ");
+}
+
 /// A session with an error, a warning and a note, which a repair leaves.
 fn with_every_severity() -> String {
     let unknown =
         r#"{"type":"oddity","id":"u3","parentId":"u2","timestamp":"2026-01-01T00:00:05.000Z"}"#;
-    session(&[&user("u1", ""), "{torn", &user("u2", "gone"), unknown])
+    session(&[&user("u1", ""), "{torn off", &user("u2", "gone"), unknown])
 }
 
 #[test]

@@ -227,12 +227,12 @@ impl<'a> CheckReport<'a> {
                 message = truncate_end(&message, room, "…");
             }
             row += &format!("{message}{}\n", self.styles.dim.style(location));
-            if !parts.excerpt.is_empty() {
-                let room = self
-                    .style
-                    .width
-                    .map_or(usize::MAX, |width| width - indent.min(width));
-                let excerpt = truncate_end(&parts.excerpt, room, "…");
+            let room = self
+                .style
+                .width
+                .map_or(usize::MAX, |width| width - indent.min(width));
+            for excerpt in &parts.excerpts {
+                let excerpt = truncate_end(excerpt, room, "…");
                 row += &format!("{:indent$}{}\n", "", self.styles.dim.style(excerpt));
             }
             return row;
@@ -250,10 +250,8 @@ impl<'a> CheckReport<'a> {
         // The first line of the message continues the line with the severity, so it needs no
         // indentation.
         row += wrapped.trim_start();
-        for detail in [&parts.consequence_or_fix, &parts.excerpt] {
-            if !detail.is_empty() {
-                push_wrapped_line(&mut row, detail, indent, self.style.width, self.styles.dim);
-            }
+        for detail in parts.details() {
+            push_wrapped_line(&mut row, detail, indent, self.style.width, self.styles.dim);
         }
         row
     }
@@ -312,10 +310,8 @@ impl<'a> CheckReport<'a> {
             parts.location,
             parts.repairable,
         );
-        for detail in [&parts.consequence_or_fix, &parts.excerpt] {
-            if !detail.is_empty() {
-                text += &format!("{CONSEQUENCE_INDENT}{detail}\n");
-            }
+        for detail in parts.details() {
+            text += &format!("{CONSEQUENCE_INDENT}{detail}\n");
         }
         text
     }
@@ -356,7 +352,7 @@ impl<'a> CheckReport<'a> {
             location,
             repairable: if is_repairable { " [repairable]" } else { "" },
             consequence_or_fix: to_visible(consequence_or_fix),
-            excerpt: describe_excerpt(group),
+            excerpts: describe_excerpts(group),
         }
     }
 
@@ -427,15 +423,30 @@ impl<'a> CheckReport<'a> {
     }
 }
 
-/// Returns what can be read of a line that is no entry, after the words that say so. Empty for
-/// other findings, and for a group that has more lines than are described.
-fn describe_excerpt(group: &[&Finding]) -> String {
-    let excerpt = &group[0].excerpt;
-    if excerpt.is_empty() || describe_lines(group).is_some() {
-        return String::new();
+/// Returns what can be read of the first [`MAX_EXCERPTS`] lines of a group that are no entries, each
+/// after the words that say so. Empty for other findings.
+fn describe_excerpts(group: &[&Finding]) -> Vec<String> {
+    let is_one_line = describe_lines(group).is_none();
+    let mut excerpts = Vec::new();
+    for finding in group {
+        if excerpts.len() == MAX_EXCERPTS {
+            break;
+        }
+        if finding.excerpt.is_empty() {
+            continue;
+        }
+        let line = if is_one_line {
+            "the line".to_owned()
+        } else {
+            format!("line {}", finding.line.0)
+        };
+        excerpts.push(format!("{line} has: {}", to_visible(&finding.excerpt)));
     }
-    format!("the line has: {}", to_visible(excerpt))
+    excerpts
 }
+
+/// The maximum number of damaged lines of a group whose texts are printed.
+const MAX_EXCERPTS: usize = 3;
 
 /// Follows the severity of a finding that can be repaired.
 const REPAIRABLE_MARK: &str = "*";
@@ -450,8 +461,16 @@ struct GroupParts {
     location: String,
     repairable: &'static str,
     consequence_or_fix: String,
-    /// The readable text of a damaged line, which is no entry; empty for other findings.
-    excerpt: String,
+    /// The readable texts of damaged lines, which are no entries; empty for other findings.
+    excerpts: Vec<String>,
+}
+
+impl GroupParts {
+    /// Returns the texts of the indented lines below the message.
+    fn details(&self) -> impl Iterator<Item = &String> {
+        let consequence_or_fix = Some(&self.consequence_or_fix).filter(|text| !text.is_empty());
+        consequence_or_fix.into_iter().chain(&self.excerpts)
+    }
 }
 
 /// The maximum length of an id or message in a finding, in UTF-16 units.

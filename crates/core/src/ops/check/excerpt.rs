@@ -1,9 +1,15 @@
 //! Quotes the readable text of a damaged line, for people.
 
+use super::Finding;
 use crate::format::format_count;
-use crate::redact::SecretSearch;
+use crate::ops::redact::redact_session;
+use crate::redact::values::ValueSearch;
+use crate::redact::{Redactor, SecretSearch};
+use crate::session::entry::Role;
 use memchr::memmem;
 use pisess_json::text::Text;
+use pisess_store::ReadAt;
+use std::io;
 use std::sync::LazyLock;
 
 /// The maximum length of an excerpt, in UTF-16 units.
@@ -25,6 +31,10 @@ const TEXT_STARTS: [&[u8]; 5] = [
 /// What precedes the role of a message.
 const ROLE_START: &[u8] = b"\"role\":\"";
 
+/// What names a private key in its first or last line. The lines between them have no form of
+/// their own.
+const KEY_NAMES: [&str; 2] = ["PRIVATE KEY", "PuTTY-User-Key-File"];
+
 /// In place of a text that has a secret.
 const SECRET_NOTE: &str = "(not quoted, because it has a secret)";
 
@@ -33,80 +43,155 @@ static SECRET_RULES: LazyLock<SecretSearch> = LazyLock::new(SecretSearch::defaul
 
 /// Returns the beginning of what can be read of a broken line: the text of its message with the
 /// role, as in `user: And the tide`, as far as it was written. Of an entry that ends before its
-/// text, there is nothing to read. Any other line is quoted from its beginning; of NUL bytes alone,
-/// their number is returned.
+/// text, there is nothing to read. Any other line is quoted without what may belong to its
+/// neighbours; of NUL bytes alone, their number is returned.
 ///
 /// People paste findings into issues. So a text in which the rules of `redact` find a secret is not
-/// quoted, nor is the last word of a text that was cut off: it may be the first half of a secret.
+/// quoted, nor is a word at which a text was cut off: it may be half of a secret.
+/// [`hide_secrets_of_session`] completes this.
 pub(super) fn excerpt_of_line(line: &[u8]) -> String {
     let found = TEXT_STARTS
         .iter()
         .filter_map(|start| string_after(line, start))
         .find(|text| !text.trim().is_empty());
     let Some(text) = found else {
-        if line.starts_with(b"{\"") {
-            return String::new();
-        }
-        let content = line.trim_ascii();
-        if !content.is_empty() && content.iter().all(|&byte| byte == 0) {
-            return format!(
-                "{}, nothing else",
-                format_count(content.len(), "NUL byte", "NUL bytes")
-            );
-        }
-        let start = &line[..line.len().min(MAX_READ_BYTES)];
-        let mut text = String::from_utf8_lossy(start).into_owned();
-        if start.len() < line.len() {
-            drop_last_word(&mut text);
-        }
-        return quote_beginning(&text);
+        return excerpt_without_text(line);
     };
+
     let text = quote_beginning(&text);
-    match string_after(line, ROLE_START) {
-        Some(role) if !role.is_empty() => format!("{role}: {text}"),
-        _ => text,
+    let role = string_after(line, ROLE_START).unwrap_or_default();
+    // Any other role may be a secret, too.
+    match Role::named(role.as_bytes()).name() {
+        Some(role) => format!("{role}: {text}"),
+        None => text,
     }
+}
+
+/// Returns the beginning of a broken line that has no text of a message. It may begin and end in
+/// the middle of a string.
+fn excerpt_without_text(line: &[u8]) -> String {
+    if line.starts_with(b"{\"") {
+        return String::new();
+    }
+    let content = line.trim_ascii();
+    if !content.is_empty() && content.iter().all(|&byte| byte == 0) {
+        return format!(
+            "{}, nothing else",
+            format_count(content.len(), "NUL byte", "NUL bytes")
+        );
+    }
+    let start = &line[..line.len().min(MAX_READ_BYTES)];
+    let text = String::from_utf8_lossy(start);
+    let mut text = text.as_ref();
+    if !start.starts_with(b"{") {
+        text = without_first_word(text);
+    }
+    if !start.ends_with(b"}") {
+        text = without_last_word(text);
+    }
+    quote_beginning(text)
 }
 
 /// Returns the string after the first occurrence of `start`, up to its quote. Without one, the
-/// string was cut off, and is returned without its last word. White space and escapes other than
-/// those of quotes become spaces.
+/// string was cut off, and is returned without its last word.
 fn string_after(line: &[u8], start: &[u8]) -> Option<String> {
     let from = memmem::find(line, start)? + start.len();
+    let written = &line[from..];
+    let written = &written[..written.len().min(MAX_READ_BYTES)];
+
     let mut text = Vec::new();
     let mut is_closed = false;
-    let mut bytes = line[from..].iter().take(MAX_READ_BYTES);
-    while let Some(&byte) = bytes.next() {
-        match byte {
+    let mut offset = 0;
+    while offset < written.len() {
+        match written[offset] {
             b'"' => {
-                is_closed = true;
+                is_closed = ends_string(&written[offset + 1..]);
                 break;
             }
-            b'\\' => match bytes.next() {
-                Some(&escaped @ (b'"' | b'\\' | b'/')) => text.push(escaped),
-                _ => text.push(b' '),
-            },
-            _ => text.push(byte),
+            b'\\' => {
+                let escape = Escape::read(&written[offset..]);
+                let mut buffer = [0; 4];
+                text.extend_from_slice(escape.character.encode_utf8(&mut buffer).as_bytes());
+                offset += escape.len;
+            }
+            byte => {
+                text.push(byte);
+                offset += 1;
+            }
         }
     }
 
-    let mut text = String::from_utf8_lossy(&text).into_owned();
-    if !is_closed {
-        drop_last_word(&mut text);
-    }
-    Some(text)
+    let text = String::from_utf8_lossy(&text);
+    let text = if is_closed {
+        &text
+    } else {
+        without_last_word(&text)
+    };
+    Some(text.to_owned())
 }
 
-/// Removes the last word of a text, with the white space before it. A text of one word stays.
-fn drop_last_word(text: &mut String) {
-    if let Some(end) = text.trim_end().rfind(char::is_whitespace) {
-        text.truncate(end);
+/// Whether a quote ends a string, given what follows it. Where another line was written into a
+/// string, the quote is one of the other line.
+fn ends_string(after_quote: &[u8]) -> bool {
+    match after_quote.first() {
+        None => true,
+        Some(next) => matches!(next, b',' | b'}' | b']'),
     }
 }
 
-/// Returns the beginning of a text, on one line and without the NUL bytes that a crash leaves.
+/// An escape in a JSON string.
+struct Escape {
+    /// What it stands for; U+FFFD for half of a surrogate pair, and if the escape was cut off.
+    character: char,
+    /// Its length in bytes.
+    len: usize,
+}
+
+impl Escape {
+    /// Reads the escape at the start of `written`, which begins with its backslash.
+    fn read(written: &[u8]) -> Escape {
+        if written.get(1) == Some(&b'u') {
+            let digits = written.get(2..6).unwrap_or_default();
+            let digits = std::str::from_utf8(digits).unwrap_or_default();
+            let unit = u32::from_str_radix(digits, 16).ok();
+            return Escape {
+                character: unit.and_then(char::from_u32).unwrap_or('\u{fffd}'),
+                len: if unit.is_some() { 6 } else { 2 },
+            };
+        }
+        let character = match written.get(1) {
+            Some(&escaped @ (b'"' | b'\\' | b'/')) => char::from(escaped),
+            // PEM keys are recognized by their lines.
+            Some(b'n') => '\n',
+            Some(_) => ' ',
+            None => '\u{fffd}',
+        };
+        Escape { character, len: 2 }
+    }
+}
+
+/// Returns a text up to the last white space. A text of one word becomes empty.
+fn without_last_word(text: &str) -> &str {
+    match text.rfind(char::is_whitespace) {
+        Some(end) => &text[..end],
+        None => "",
+    }
+}
+
+/// Returns a text from the first white space on. A text of one word becomes empty.
+fn without_first_word(text: &str) -> &str {
+    match text.find(char::is_whitespace) {
+        Some(start) => &text[start..],
+        None => "",
+    }
+}
+
+/// Returns the beginning of a text, on one line and without the NUL bytes that a crash leaves. If
+/// there is more, the beginning ends with a whole word and `…`.
 fn quote_beginning(text: &str) -> String {
-    if SECRET_RULES.search_text(text).is_some() {
+    // Of a key that was cut off, the rules find only what is certainly part of it.
+    let has_key = KEY_NAMES.iter().any(|name| text.contains(name));
+    if has_key || SECRET_RULES.search_text(text).is_some() {
         return SECRET_NOTE.to_owned();
     }
     let words: Vec<&str> = text
@@ -115,12 +200,36 @@ fn quote_beginning(text: &str) -> String {
         .collect();
     let line = Text::from(words.join(" "));
     let head = line.head_whole(EXCERPT_UNITS);
-    let ellipsis = if head.utf16_len() < line.utf16_len() {
-        "…"
-    } else {
-        ""
-    };
-    format!("{head}{ellipsis}")
+    if head.utf16_len() == line.utf16_len() {
+        return line.to_string();
+    }
+    // The word that is cut may be a secret that only another line shows to be one.
+    format!("{}…", without_last_word(&head.to_string()))
+}
+
+/// Replaces each excerpt that has a secret which only another place of the session shows to be one,
+/// as `TOKEN=abc…` does. This searches the whole session, but damaged lines are rare.
+pub(super) fn hide_secrets_of_session(
+    findings: &mut [Finding],
+    source: &dyn ReadAt,
+    workers: usize,
+) -> io::Result<()> {
+    if findings.iter().all(|finding| finding.excerpt.is_empty()) {
+        return Ok(());
+    }
+    let mut redactor = Redactor::default();
+    redact_session(source, &mut redactor, workers, None)?;
+    let secrets = ValueSearch::new(redactor.found_values());
+    for finding in findings {
+        let mut has_secret = false;
+        secrets.each_occurrence(finding.excerpt.as_bytes(), &mut |_range, _value| {
+            has_secret = true;
+        });
+        if has_secret {
+            SECRET_NOTE.clone_into(&mut finding.excerpt);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -140,8 +249,34 @@ mod tests {
             ),
             (r#"{"type":"compaction","summary":"Goal: "#, "Goal:"),
             (
-                "client_loop: send  disconnect",
-                "client_loop: send disconnect",
+                "client_loop: send  disconnect: Broken pipe",
+                "send disconnect: Broken",
+            ),
+            // It begins, or ends, in the middle of a string.
+            (
+                r#"F292c6912E7 is the old one"}]}}"#,
+                r#"is the old one"}]}}"#,
+            ),
+            ("c6912E7\"}]}}", ""),
+            (
+                r#"{"type":"message","message":{"role":"user","content":"ghp_16C7e42F292c6912E7"#,
+                "",
+            ),
+            (
+                r#"{"type":"message","message":{"role":"user","content":"use ghp_16C7e{"type":"custom""#,
+                "user: use",
+            ),
+            (
+                r#"{"type":"message","message":{"role":"user","content":"\u0041nd \u20ac 5\u00e9 \ud83d\u0g"#,
+                "user: And € 5é",
+            ),
+            (
+                r#"{"type":"message","message":{"role":"ghp_16C7e42F292c6912E7","content":"Hello"}"#,
+                "Hello",
+            ),
+            (
+                r#"{"type":"message","message":{"role":"user","content":"it is\n-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIB"#,
+                "user: (not quoted, because it has a secret)",
             ),
             (r#"{"type":"message","id":"a0000004"#, ""),
             ("\0\0\0\n", "3 NUL bytes, nothing else"),
@@ -152,7 +287,8 @@ mod tests {
         ] {
             assert_eq!(excerpt_of_line(line.as_bytes()), expected);
         }
-        let long = excerpt_of_line("ab ".repeat(200).as_bytes());
-        assert_eq!(long.chars().count(), EXCERPT_UNITS + 1);
+        let long = excerpt_of_line("abcd ".repeat(200).as_bytes());
+        assert_eq!(long.chars().count(), EXCERPT_UNITS);
+        assert!(long.ends_with("abcd…"));
     }
 }

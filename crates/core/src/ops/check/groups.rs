@@ -9,7 +9,7 @@ const MIN_GROUP: usize = 3;
 /// The maximum number of line ranges that are listed before `…`.
 const MAX_RANGES: usize = 8;
 
-/// Groups equal findings: those that differ only in line, entry and fix text. Fewer than
+/// Groups equal findings: those that differ only in line, entry, excerpt and fix text. Fewer than
 /// `MIN_GROUP` equal findings are not worth a group, so each gets a group of its own. The groups
 /// are ordered by the line and kind of their first finding.
 pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {

@@ -105,6 +105,7 @@ pub fn check_session<'a>(
     for finding in &mut findings {
         finding.line = session.original_line(finding.line);
     }
+    excerpt::hide_secrets_of_session(&mut findings, source, options.workers)?;
     // The sort is stable: findings of one line and kind stay in this order.
     findings.sort_by_key(|finding| (finding.line, finding.kind));
     Ok(Checkup {
