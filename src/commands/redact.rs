@@ -88,7 +88,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --check prints a row for each secret of a session. Of several sessions, each that has secrets
 /// has a heading with its id, title and path. Each row below it is a kind of secret, with the
-/// number of the first line that has one, and how many there are. No row contains a secret.
+/// number of the first line that has one, and how many there are. No row or heading contains a
+/// secret.
 ///
 /// --check also reads sessions of other agents, and archives, among its arguments. With --all, it
 /// reads the stores of pi and oh-my-pi; with `--source all`, also those of the other agents; with

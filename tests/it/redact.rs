@@ -327,6 +327,25 @@ fn a_check_of_several_sessions_has_a_row_for_each_kind_and_name() {
     assert_eq!(rows.matches(r#""name":"API_KEY""#).count(), 3);
 }
 
+/// A short secret stays in other places, where it may be a word. The heading quotes none of them.
+#[test]
+fn the_heading_of_a_session_has_no_secret_that_a_copy_keeps() {
+    let s = Sandbox::new();
+    let title = user("aaaa0001", None, "please use Qx7zzP and go");
+    let assignment = user("aaaa0002", Some("aaaa0001"), "DB_PASSWORD=Qx7zzP");
+    s.put("in/a.jsonl", session(&[title, assignment]));
+    s.put(
+        "in/b.jsonl",
+        session(&[user("aaaa0001", None, "please go")]),
+    );
+    assert_snapshot!(s.unchanged("redact --check ./in"), @"
+    hazard  (title not shown, because it may have a secret)  ./in/a.jsonl
+         3  assigned-password DB_PASSWORD in message.content
+    2> pisess: 2 sessions searched: 1 secret in 1 session
+    exit 1
+    ");
+}
+
 /// Whoever gets the copy need not search it for a second place.
 #[test]
 fn the_places_of_a_secret_are_counted() {

@@ -6,18 +6,17 @@ use crate::cli::foreign::{
     find_project_sessions_of, find_sessions_of, find_sources, find_sources_of_projects,
 };
 use crate::cli::locate::{ArchiveScope, SessionStores, existing_store_roots};
-use crate::cli::named::{expand_arguments_to_read, find_sessions};
+use crate::cli::named::{expand_arguments_to_read, find_sessions, shown_title};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::rollouts::Rollouts;
 use crate::cli::sessions::NO_SESSIONS_HERE;
 use crate::cli::sources::Sources;
 use crate::format::format_count;
-use crate::ops::list::{ListedSession, read_single};
+use crate::ops::list::read_single;
 use crate::ops::prune::pruned_file;
-use crate::ops::redact::{RedactionReport, redact_session};
-use crate::redact::Redactor;
-use crate::redact::values::SecretValue;
+use crate::ops::redact::{RedactionPlan, RedactionReport, redact_session};
+use crate::redact::values::{SecretValue, ValueSearch};
 use crate::session::period::Period;
 use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile, Reach};
@@ -198,9 +197,15 @@ fn open_input(
 pub(super) struct SearchedSession {
     pub input: Input,
     pub report: RedactionReport,
-    /// The session as a list shows it, read from a copy without secrets: its title may contain one.
-    /// `None` if that was not asked for, or if the session has no secrets.
-    pub listed: Option<ListedSession>,
+    /// `None` if it was not asked for, or if the session has no secrets.
+    pub heading: Option<SessionHeading>,
+}
+
+/// What the heading of a session has besides its path.
+pub(super) struct SessionHeading {
+    pub id: Text<'static>,
+    /// The title on one line, without secrets.
+    pub title: String,
 }
 
 /// Searches a session for secrets and for the given values. With `-o`, also fails if the copy that
@@ -225,46 +230,51 @@ fn search_input(
     let mut redactor = args
         .redaction
         .new_redactor(&part.input, part.values.clone(), ui)?;
-    let redacted = redact_session(
-        part.input.source(),
-        &mut redactor,
-        ui.processor_count(),
-        None,
-    );
-    let mut report = part.input.map_read_error(redacted)?;
-    let mut listed = None;
-    if wants_title && !report.found.is_empty() {
-        let redactor = args
-            .redaction
-            .new_redactor(&part.input, part.values.clone(), ui)?;
-        listed = read_without_secrets(&part.input, redactor, ui);
+    let source = part.input.source();
+    let workers = ui.processor_count();
+    let mut heading = None;
+    let mut report;
+    if wants_title {
+        let plan = RedactionPlan::new(source, &mut redactor, workers);
+        let plan = part.input.map_read_error(plan)?;
+        if !plan.report.found.is_empty() {
+            heading = read_heading(&part.input, &plan, redactor.found_values());
+        }
+        report = plan.report;
+    } else {
+        let redacted = redact_session(source, &mut redactor, workers, None);
+        report = part.input.map_read_error(redacted)?;
     }
     part.restore_lines(&mut report);
     Ok(SearchedSession {
         input: part.input,
         report,
-        listed,
+        heading,
     })
 }
 
-/// Reads a session as a list shows it, from a copy without secrets. `None` if it cannot be read, or
-/// if there is no room for the copy: what was found is reported without a title, too.
-fn read_without_secrets(input: &Input, mut redactor: Redactor, ui: &Ui) -> Option<ListedSession> {
-    let workers = ui.processor_count();
-    let spooled = store::spool_written(&mut |out| {
-        redact_session(input.source(), &mut redactor, workers, Some(out)).map(drop)
-    });
-    let Ok(copy) = spooled else {
-        return None;
-    };
+/// Reads the id and the title of a session from its copy without `secrets`. `None` if it cannot be
+/// read, or if there is no room for the copy: what was found is reported without a title, too.
+fn read_heading(
+    input: &Input,
+    plan: &RedactionPlan,
+    secrets: Vec<SecretValue>,
+) -> Option<SessionHeading> {
+    let spooled = store::spool_written(&mut |out| plan.write_copy(input.source(), out));
+    let copy = spooled.ok()?;
     let path = input.path.as_deref().unwrap_or(Path::new("-"));
-    let Ok(mut listed) = read_single(path, &copy, 0, None) else {
-        return None;
-    };
-    if let Some(head) = &input.foreign {
-        listed.id = Text::from(head.id.clone());
+    let listed = read_single(path, &copy, 0, None).ok()?;
+
+    let mut title = shown_title(&listed);
+    // The copy keeps a secret where its text may be an ordinary word.
+    if ValueSearch::new(secrets).has_value_in(&title) {
+        "(title not shown, because it may have a secret)".clone_into(&mut title);
     }
-    Some(listed)
+    let id = match &input.foreign {
+        Some(head) => Text::from(head.id.clone()),
+        None => listed.id,
+    };
+    Some(SessionHeading { id, title })
 }
 
 /// Whether parts of a session were pruned, which are in a file beside it.

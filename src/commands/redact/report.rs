@@ -1,7 +1,6 @@
 //! Prints found secrets, as rows, as a table or as JSON.
 
-use super::check::SearchedSession;
-use crate::cli::named::shown_title;
+use super::check::{SearchedSession, SessionHeading};
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Column, Failure, Ui, apply_style, plain_cell, to_visible};
@@ -9,6 +8,7 @@ use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::redaction::{SecretsOutcome, describe_place, join_first_few, report_redaction};
 use crate::format::{ID_SUFFIX_LEN, format_count, id_suffix};
 use crate::ops::redact::FoundSecret;
+use foldhash::HashMap;
 use pisess_json::write::{Object, array};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -228,25 +228,25 @@ fn print_below_heading(
         return Ok(());
     }
     let mut heading = searched.input.name.clone();
-    if let Some(session) = &searched.listed {
-        let id = session.id.to_string_lossy();
+    if let Some(SessionHeading { id, title }) = &searched.heading {
+        let id = id.to_string_lossy();
         let id = to_visible(id_suffix(&id, ID_SUFFIX_LEN));
-        heading = format!("{id}  {}  {heading}", shown_title(session));
+        heading = format!("{id}  {title}  {heading}");
     }
     ui.print(&format!("{}\n", apply_style(&heading, ui.styles.bold)))?;
 
     // The secrets of each kind and name, in the order of the first.
     let mut groups: Vec<Vec<&FoundSecret>> = Vec::new();
+    let mut index_by_kind_and_name: HashMap<(&str, &str), usize> = HashMap::default();
     for places in secrets {
         let first_place = places[0];
-        let known = groups.iter_mut().find(|group| {
-            let secret = &group[0].secret;
-            secret.number.kind == first_place.secret.number.kind
-                && secret.name == first_place.secret.name
-        });
-        match known {
-            Some(group) => group.push(first_place),
-            None => groups.push(vec![first_place]),
+        let key = (first_place.secret.number.kind, &*first_place.secret.name);
+        match index_by_kind_and_name.get(&key) {
+            Some(&index) => groups[index].push(first_place),
+            None => {
+                index_by_kind_and_name.insert(key, groups.len());
+                groups.push(vec![first_place]);
+            }
         }
     }
     for group in groups {

@@ -92,13 +92,65 @@ pub fn redact_session(
     workers: usize,
     out: Option<&mut dyn Write>,
 ) -> io::Result<RedactionReport> {
+    let mut copy = out.map(|out| RedactedCopy::new(source, out));
+    let report = report_lines(source, redactor, workers, &mut |line| match &mut copy {
+        Some(copy) => copy.write_up_to_redacted(&line),
+        None => Ok(()),
+    })?;
+    if let Some(copy) = copy {
+        copy.finish()?;
+    }
+    Ok(report)
+}
+
+/// The secrets of a session, and what its copy without them needs.
+pub struct RedactionPlan {
+    /// The secrets, with their numbers.
+    pub report: RedactionReport,
+    /// The lines to change, in file order.
+    lines: Vec<SearchedLine>,
+}
+
+impl RedactionPlan {
+    /// Finds the secrets of a session, as [`redact_session`] does, and keeps the lines that have
+    /// them: the copy needs no further search.
+    pub fn new(
+        source: &dyn ReadAt,
+        redactor: &mut Redactor,
+        workers: usize,
+    ) -> io::Result<RedactionPlan> {
+        let mut lines = Vec::new();
+        let report = report_lines(source, redactor, workers, &mut |line| {
+            lines.push(line);
+            Ok(())
+        })?;
+        Ok(RedactionPlan { report, lines })
+    }
+
+    /// Writes the session without its secrets. `source` is the session that was searched.
+    pub fn write_copy(&self, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        let mut copy = RedactedCopy::new(source, out);
+        for line in &self.lines {
+            copy.write_up_to_redacted(line)?;
+        }
+        copy.finish()
+    }
+}
+
+/// Finds the secrets of a session, and calls `visit_changed` with each line from which something is
+/// removed, in file order, after its replacements are planned.
+fn report_lines(
+    source: &dyn ReadAt,
+    redactor: &mut Redactor,
+    workers: usize,
+    visit_changed: &mut dyn FnMut(SearchedLine) -> io::Result<()>,
+) -> io::Result<RedactionReport> {
     let searched = search_in_two_passes(source, redactor, workers)?;
     let mut report = RedactionReport {
         address_count: searched.addresses.len(),
         example_count: searched.examples.len(),
         ..RedactionReport::default()
     };
-    let mut copy = out.map(|out| RedactedCopy::new(source, out));
     for mut line in searched.lines {
         // Both steps give numbers to secrets, so their order matters. What they report is no longer
         // in the finds.
@@ -116,12 +168,7 @@ pub fn redact_session(
 
         report.opaque_count += line.finds.opaque_count;
         report.changed_lines += 1;
-        if let Some(copy) = &mut copy {
-            copy.write_up_to_redacted(line)?;
-        }
-    }
-    if let Some(copy) = copy {
-        copy.finish()?;
+        visit_changed(line)?;
     }
     Ok(report)
 }
@@ -145,7 +192,7 @@ impl<'c> RedactedCopy<'c> {
 
     /// Copies the bytes before the next line to redact, then writes this line without its secrets.
     /// Lines must be given in file order.
-    fn write_up_to_redacted(&mut self, line: SearchedLine) -> io::Result<()> {
+    fn write_up_to_redacted(&mut self, line: &SearchedLine) -> io::Result<()> {
         let span = line.span;
         copy_range(self.source, self.copied_end..span.start, self.out)?;
         line.write_redacted(self.source, self.out)?;
@@ -419,7 +466,7 @@ impl SearchedLine {
 
     /// Writes the line without its secrets. A title line is padded to its old length, because
     /// oh-my-pi overwrites it in place.
-    fn write_redacted(self, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+    fn write_redacted(&self, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let bytes = source.read_range(self.span.range())?;
         let is_title = self.number().0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
         let redacted = self.finds.apply_to(&bytes);

@@ -34,8 +34,8 @@ impl Finds {
 
     /// Returns the line after the planned replacements. Secrets that are still in `hits` are not
     /// replaced.
-    pub fn apply_to(self, line: &[u8]) -> Vec<u8> {
-        let mut splices = self.splices;
+    pub fn apply_to(&self, line: &[u8]) -> Vec<u8> {
+        let mut splices: Vec<&Splice> = self.splices.iter().collect();
         // No two of them have the same start.
         splices.sort_unstable_by_key(|splice| splice.range.start);
 
@@ -44,8 +44,8 @@ impl Finds {
         // Splices do not overlap, because the search keeps only one of several overlapping finds.
         for splice in splices {
             redacted.extend_from_slice(&line[copied_end..splice.range.start]);
-            match splice.replacement {
-                Replacement::Bytes(bytes) => redacted.extend_from_slice(&bytes),
+            match &splice.replacement {
+                Replacement::Bytes(bytes) => redacted.extend_from_slice(bytes),
                 Replacement::Placeholder(number) => {
                     redacted.extend_from_slice(number.to_string().as_bytes());
                 }

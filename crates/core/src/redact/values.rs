@@ -254,6 +254,13 @@ impl ValueSearch {
         }
     }
 
+    /// Whether a value occurs in a text, in any spelling.
+    pub fn has_value_in(&self, text: &str) -> bool {
+        let mut has_value = false;
+        self.each_occurrence(text.as_bytes(), &mut |_range, _value| has_value = true);
+        has_value
+    }
+
     /// Calls `visit` with the offset of the last byte of each window that occurs in some lines.
     pub fn each_window(&self, lines: &[u8], visit: &mut dyn FnMut(usize)) {
         self.windows

@@ -221,11 +221,7 @@ pub(super) fn hide_secrets_of_session(
     redact_session(source, &mut redactor, workers, None)?;
     let secrets = ValueSearch::new(redactor.found_values());
     for finding in findings {
-        let mut has_secret = false;
-        secrets.each_occurrence(finding.excerpt.as_bytes(), &mut |_range, _value| {
-            has_secret = true;
-        });
-        if has_secret {
+        if secrets.has_value_in(&finding.excerpt) {
             SECRET_NOTE.clone_into(&mut finding.excerpt);
         }
     }
