@@ -4,7 +4,7 @@
 use crate::agents::Agent;
 use crate::agents::row::{has_visible_text, is_silent_ending};
 use crate::session::Format;
-use crate::session::content::{blocks_of_type, member_is};
+use crate::session::content::blocks_of_type;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Flags, Kind, MOVE_MARK_TYPE, Role};
 use crate::session::read::record::{Content, Member, MessageFacts, ParsedEntry, Record};
@@ -52,11 +52,10 @@ pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
         flags.insert_if(Flags::FAILED, ending.is_failed && !ending.is_aborted);
     }
 
-    let entry = Raw::from_checked(record.bytes);
-    let is_skill_prompt =
-        kind == Kind::CustomMessage && member_is(entry, "customType", "skill-prompt");
+    let has_custom_type = |name| record.custom_type.is_some_and(|own| own.is(name));
+    let is_skill_prompt = kind == Kind::CustomMessage && has_custom_type("skill-prompt");
     flags.insert_if(Flags::SKILL_PROMPT, is_skill_prompt);
-    let is_move_mark = kind == Kind::Custom && member_is(entry, "customType", MOVE_MARK_TYPE);
+    let is_move_mark = kind == Kind::Custom && has_custom_type(MOVE_MARK_TYPE);
     flags.insert_if(Flags::MOVE_MARK, is_move_mark);
     flags.insert_if(Flags::HIDDEN, is_hidden(parsed));
     flags.insert_if(Flags::IMAGES, has_image(parsed));

@@ -172,9 +172,9 @@ fn choose_dialect(preamble: &Preamble, fragment: &Fragment) -> Dialect {
 const FIRST_GUESS_LEN: u64 = 1024;
 /// The number of bytes to search if the first did not suffice.
 const SECOND_GUESS_LEN: u64 = 64 * 1024;
-/// The same if no rows are made. Then little depends on the agent, and reading bytes twice is slow
-/// for many small files.
-const SECOND_GUESS_LEN_WITHOUT_ROWS: u64 = 4 * 1024;
+/// The same if reading bytes twice would be slow: for many small files, of which no rows are made,
+/// so that little depends on the agent; and for a source that is decompressed as it is read.
+const SHORT_SECOND_GUESS_LEN: u64 = 4 * 1024;
 
 /// Guesses the agent of a file from the first lines after the preamble; pi if they do not show it.
 ///
@@ -191,7 +191,7 @@ fn guess_dialect(
     let second_len = if options.rows.is_some() {
         SECOND_GUESS_LEN
     } else {
-        SECOND_GUESS_LEN_WITHOUT_ROWS
+        SHORT_SECOND_GUESS_LEN
     };
     for guess_len in [FIRST_GUESS_LEN, second_len] {
         let end = source.len().min(preamble.end + guess_len);

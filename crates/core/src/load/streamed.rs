@@ -3,7 +3,7 @@
 
 use super::fragment::{Fragment, ReadContext};
 use super::{
-    LoadError, LoadOptions, SECOND_GUESS_LEN_WITHOUT_ROWS, choose_dialect, find_dialect_evidence,
+    LoadError, LoadOptions, SHORT_SECOND_GUESS_LEN, choose_dialect, find_dialect_evidence,
     make_session,
 };
 use crate::session::Session;
@@ -180,9 +180,7 @@ impl SessionStart {
 /// show the agent. They are read twice, so they are few; a wrong guess only costs time.
 fn guess_lines<'l>(lines: &'l [u8], preamble: &Preamble) -> &'l [u8] {
     let start = preamble.end as usize;
-    let end = lines
-        .len()
-        .min(start + SECOND_GUESS_LEN_WITHOUT_ROWS as usize);
+    let end = lines.len().min(start + SHORT_SECOND_GUESS_LEN as usize);
     let first_lines = &lines[start..end];
     match memrchr(b'\n', first_lines) {
         Some(newline) => &first_lines[..=newline],

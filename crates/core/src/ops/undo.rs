@@ -171,9 +171,8 @@ pub fn undo(
     Ok(chain.change)
 }
 
-/// Returns the entries that `undo` has undone by moving the leaf, as its marks record them. Entries
-/// that are in use again are left out: those with a descendant that is neither undone nor
-/// bookkeeping, such as a label.
+/// Returns the entries that `undo` took back, as its marks name them. Entries that are in use again
+/// are left out: those with a descendant that is neither undone nor bookkeeping, such as a label.
 pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let mut undone = HashSet::default();
     for ix in session.entry_indexes() {

@@ -25,6 +25,7 @@ pub struct Record<'a> {
     /// Whether the object has an `id`, of whatever type.
     pub has_id: bool,
     pub timestamp: Option<RawString<'a>>,
+    pub custom_type: Option<RawString<'a>>,
     pub message: Option<MessageFacts<'a>>,
     pub(crate) values: [Option<Raw<'a>>; KEPT_MEMBERS],
 }
@@ -354,6 +355,7 @@ fn scan_member<'a>(
             record.id = scan_string(scanner, keys)?;
         }
         Member::Timestamp => record.timestamp = scan_string(scanner, keys)?,
+        Member::CustomType => record.custom_type = scan_string(scanner, keys)?,
         Member::Message => scan_message(scanner, keys, &mut record.message, blocks)?,
         other => match other.kept_index() {
             Some(index) => record.values[index] = Some(scan_value(scanner, keys)?),
