@@ -91,6 +91,8 @@ struct BranchList<'a> {
     context_estimates: HashMap<EntryIx, f64>,
     /// The tips that `switch` appended as marks: the text of a mark does not describe its branch.
     switch_marks: Vec<EntryIx>,
+    /// The entry that is shown for each branch point; empty for JSON.
+    shown_branch_points: HashMap<EntryIx, Option<EntryIx>>,
     /// For the entry of each skill prompt, what the user typed to invoke the skill. The entry
     /// itself contains the text of the skill.
     typed_skills: HashMap<EntryIx, Text<'static>>,
@@ -125,6 +127,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let typed_skills = open
         .input
         .map_read_error(read_typed_skills(&branches, &open))?;
+    let mut shown_branch_points = HashMap::default();
+    if !args.json {
+        shown_branch_points = find_shown_branch_points(&branches, &open.session);
+    }
 
     // Rows are loaded only for the entries that are shown.
     let mut shown_entries = Vec::new();
@@ -132,8 +138,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         shown_entries.push(branch.request.unwrap_or(branch.tip));
         shown_entries.extend(branch.first_request);
         shown_entries.extend(branch.outcome.map(|outcome| outcome.entry));
-        shown_entries.extend(shown_branch_point(branch, &open.session));
     }
+    shown_entries.extend(shown_branch_points.values().flatten());
     // Rows are added in file order. Several branches may have the same last user message.
     shown_entries.sort_unstable();
     shown_entries.dedup();
@@ -154,6 +160,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         context_sizes,
         context_estimates,
         switch_marks,
+        shown_branch_points,
         typed_skills,
     };
     if args.json {
@@ -219,6 +226,12 @@ impl BranchList<'_> {
     /// agent's count is plausible.
     fn context_estimate(&self, branch: &Branch) -> Option<f64> {
         self.context_estimates.get(&branch.tip).copied()
+    }
+
+    /// Returns the entry that is shown as the branch point; `None` if there is none.
+    fn shown_branch_point(&self, branch: &Branch) -> Option<EntryIx> {
+        let shown = self.shown_branch_points.get(&branch.branch_point?);
+        shown.copied().flatten()
     }
 
     fn branch_label(&self, branch: &Branch) -> Option<Text<'_>> {
@@ -346,8 +359,7 @@ impl BranchList<'_> {
                 cell(tokens, Style::new()),
             ];
             if has_branch_points {
-                let shown_branch_point = shown_branch_point(branch, self.drawing.session);
-                row.push(match shown_branch_point {
+                row.push(match self.shown_branch_point(branch) {
                     Some(ix) if is_narrow => ids.id_cell(ix),
                     Some(ix) => self.branch_point_cell(ix, &ids, &styles),
                     None => Cell::new(),
@@ -468,10 +480,33 @@ impl BranchList<'_> {
     }
 }
 
-/// Returns the entry that is shown as the branch point: the last one of the conversation that the
-/// branch shares. The branch point itself may be a label.
-fn shown_branch_point(branch: &Branch, session: &Session) -> Option<EntryIx> {
-    session.conversation_end(Some(branch.branch_point?))
+/// Returns the entry that is shown for each branch point: the last one of the conversation that the
+/// branches share. The branch point itself may be a label. `None` if only such entries are above.
+fn find_shown_branch_points(
+    branches: &[Branch],
+    session: &Session,
+) -> HashMap<EntryIx, Option<EntryIx>> {
+    let mut shown = HashMap::default();
+    for branch in branches {
+        let mut passed = Vec::new();
+        let mut end = None;
+        for ix in session.ancestors(branch.branch_point) {
+            if let Some(&known) = shown.get(&ix) {
+                end = known;
+                break;
+            }
+            passed.push(ix);
+            if session.is_conversation(ix) {
+                end = Some(ix);
+                break;
+            }
+        }
+        // All entries up to the one that is shown are added, so that none is passed twice.
+        for ix in passed {
+            shown.insert(ix, end);
+        }
+    }
+    shown
 }
 
 /// Returns the role of an entry as a part of a cell. If the row has a body, which is to follow, it

@@ -107,8 +107,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The modes of --filter are those of the agent's own tree, except for `failed` and `images`, which
 /// only pisess has. `failed` also prints why each call failed: the line of its output that reports
-/// a failed test or an error. `all` shows every entry. With --json, no rows are folded; rows have
-/// the order and `depth` that pi gives them.
+/// a failed test or an error, else the last line. `all` shows every entry. With --json, no rows are
+/// folded; rows have the order and `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -332,7 +332,8 @@ fn print_drawing(
         .renderers
         .render_rows(open, drawn_entries.iter().copied(), ui)?;
     let reader = open.entry_reader();
-    drawing.first_kept = open.input.map_read_error(find_first_kept(&reader))?;
+    let first_kept = find_first_kept(&reader, &drawn_entries);
+    drawing.first_kept = open.input.map_read_error(first_kept)?;
     if args.filter == Filter::Failed {
         drawing.failure_reasons = open
             .input

@@ -902,7 +902,7 @@ fn messages_that_the_agent_hides_are_marked() {
 fn failures_and_images_are_filters() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.unchanged("tree --filter failed ./tour.jsonl"), @r#"
-    15f9ad3c  bash: [failed] cargo test --quiet · running 14 tests
+    15f9ad3c  bash: [failed] cargo test --quiet · board::delayed_ferry_stays_on_board
     5c07d14b  assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
     2> pisess: 1 of 7 tool calls failed
     "#);

@@ -577,6 +577,10 @@ impl<'a> TreePainter<'a> {
         let drawing = &self.entry_painter.drawing;
         let session = drawing.session;
         let mut extent = self.subtree_extents[first_drawn.index()];
+        // Labels, marks and other notes are no part of the branch above them.
+        if extent.entry_count == 0 {
+            return extent;
+        }
         let parent = session.entry(first_drawn).parent;
         for above in session.ancestors(parent) {
             let extent_above = self.subtree_extents[above.index()];

@@ -2,20 +2,37 @@
 
 use crate::session::Session;
 use crate::session::content::join_text;
-use crate::session::entry::{EntryIx, Flags, Role};
+use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
+use crate::session::tree::Ancestry;
 use crate::summary::failure_reason;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
+use std::cell::LazyCell;
 use std::io;
 
-/// Returns the first entry of the conversation that each compaction keeps. A compaction that keeps
-/// nothing is left out, and so is one of oh-my-pi that names the last entry that it replaces, not
-/// the first one that it keeps.
-pub fn find_first_kept(reader: &EntryReader) -> io::Result<HashMap<EntryIx, EntryIx>> {
+/// Returns the first entry of the conversation that each compaction among `entries` keeps. A
+/// compaction that keeps nothing is left out, and so is one of oh-my-pi that names the last entry
+/// that it replaces, not the first one that it keeps.
+pub fn find_first_kept(
+    reader: &EntryReader,
+    entries: &[EntryIx],
+) -> io::Result<HashMap<EntryIx, EntryIx>> {
     let session = reader.session();
+    let mut compactions = HashSet::default();
+    for &ix in entries {
+        if session.entry(ix).kind == Kind::Compaction {
+            compactions.insert(ix);
+        }
+    }
+    // Computed at the first compaction, which most sessions do not have.
+    let ancestry = LazyCell::new(|| Ancestry::new(session));
+
     let mut first_kept = HashMap::default();
     for first_kept_id in &session.collected.first_kept_ids {
         let compaction = first_kept_id.entry;
+        if !compactions.contains(&compaction) {
+            continue;
+        }
         let id = session.text(first_kept_id.text);
         let named = if id.is_empty() {
             // The reader converts lines of older formats, so that they have an id.
@@ -23,8 +40,11 @@ pub fn find_first_kept(reader: &EntryReader) -> io::Result<HashMap<EntryIx, Entr
         } else {
             session.find_entry(&id)
         };
+        // A compaction that keeps nothing names itself.
         if let Some(named) = named
-            && let Some(kept) = first_kept_on_path(session, compaction, named)
+            && named != compaction
+            && ancestry.is_ancestor_or_self(named, compaction)
+            && let Some(kept) = first_kept_below(session, named, compaction)
         {
             first_kept.insert(compaction, kept);
         }
@@ -32,26 +52,23 @@ pub fn find_first_kept(reader: &EntryReader) -> io::Result<HashMap<EntryIx, Entr
     Ok(first_kept)
 }
 
-/// Returns the first entry of the conversation at or after `named` on the path to a compaction;
-/// `None` if `named` is not on that path. A label may be named, which no model sees.
-///
-/// A compaction that keeps nothing names itself. Neither it nor a later entry of the file is
-/// searched for, so that such compactions do not walk the whole path each.
-fn first_kept_on_path(session: &Session, compaction: EntryIx, named: EntryIx) -> Option<EntryIx> {
-    if named >= compaction {
-        return None;
+/// Returns the first entry of the conversation at or after `named` on the path to a compaction,
+/// which `named` is on. A label may be named, which no model sees.
+fn first_kept_below(session: &Session, named: EntryIx, compaction: EntryIx) -> Option<EntryIx> {
+    if session.is_conversation(named) {
+        return Some(named);
     }
     let mut kept = None;
     // From the compaction upwards, because it keeps few entries.
     for above in session.ancestors(session.entry(compaction).parent) {
+        if above == named {
+            break;
+        }
         if session.is_conversation(above) {
             kept = Some(above);
         }
-        if above == named {
-            return kept;
-        }
     }
-    None
+    kept
 }
 
 /// Returns why each failed tool call or command among `entries` failed, on one line. Entries whose

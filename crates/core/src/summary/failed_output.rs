@@ -58,8 +58,8 @@ pub(super) fn pick_informative_lines(status: &str, output: &str) -> String {
 
 /// Returns the line of the output of a failed call that most likely says why it failed: the first
 /// that a test runner writes for a failed test; else the first that reports an error, as programs
-/// write it; else the last of the form `what: why` that is not indented; else the first line. Empty
-/// if there is none.
+/// write it; else the last of the form `what: why` that is not indented; else the last line, which
+/// is usually a total. Empty if there is none.
 pub fn failure_reason(output: &str) -> String {
     let output = sanitize(output);
     let mut lines = Vec::new();
@@ -74,7 +74,7 @@ pub fn failure_reason(output: &str) -> String {
     let failed_test = lines.iter().find(|line| failed_test_name(line).is_some());
     let error = lines.iter().find(|line| reports_error(line));
     let reason = lines.iter().rfind(|line| has_reason(line));
-    match failed_test.or(error).or(reason).or(lines.first()) {
+    match failed_test.or(error).or(reason).or(lines.last()) {
         Some(line) => one_line(line.trim(), POINT),
         None => String::new(),
     }
@@ -169,7 +169,7 @@ mod tests {
                 "running 14 tests\n..F.\ntest result: FAILED. 13 passed",
                 "test result: FAILED. 13 passed",
             ),
-            ("oops\nsee above", "oops"),
+            ("running 14 tests\n..F.\n1 failed", "1 failed"),
             ("(no output)\n\nCommand exited with code 3", ""),
         ] {
             assert_eq!(failure_reason(output), expected, "{output}");
