@@ -457,9 +457,12 @@ impl<'a> PlannedMove<'a> {
         }
         let summary = self.extract_summary(SummaryExtent::Whole, reader)?;
         let text = concat_texts(&[preamble, &summary.text]);
-        let is_removed = |path: &str| summary.removals.contain(path);
-        let text = file_ops.append_short_file_list(text, session, is_removed);
-        file_ops.add_removals(session, is_removed);
+        let removals = &summary.removals;
+        file_ops.forget_removals(|path| removals.have_restored(path));
+        let text = file_ops.append_short_file_list(text, session, |path| removals.contain(path));
+        let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
+        let cwd = cwd.unwrap_or_default();
+        file_ops.add_removals(session, |path| removals.certainly_contain(path, &cwd));
         Ok(Summary {
             details: details(&file_ops.file_lists(session)),
             ..summary_from_text(text)

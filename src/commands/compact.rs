@@ -539,9 +539,14 @@ impl Compactor<'_> {
             return Ok(summary_from_text(file_ops.append_to_summary(text, session)));
         }
         let summary = self.summarize_without_model(preparation)?;
-        let is_removed = |path: &str| summary.removals.contain(path);
-        let text = file_ops.append_short_file_list(Text::from(summary.text), session, is_removed);
-        file_ops.add_removals(session, is_removed);
+        let removals = &summary.removals;
+        file_ops.forget_removals(|path| removals.have_restored(path));
+        let text = file_ops.append_short_file_list(Text::from(summary.text), session, |path| {
+            removals.contain(path)
+        });
+        let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
+        let cwd = cwd.unwrap_or_default();
+        file_ops.add_removals(session, |path| removals.certainly_contain(path, &cwd));
         Ok(Summary {
             details: details(&file_ops.file_lists(session)),
             ..summary_from_text(text)

@@ -168,17 +168,7 @@ fn removed_files_stay_away_from_later_summaries_until_they_are_used() {
     story.read("maps/old.svg");
     story.says(&"It is small. ".repeat(900));
     story.user("Thanks.");
-    let whole = story.file();
-    let later: Vec<&str> = whole.lines().skip(line_count).collect();
-    let first_later: Value = serde_json::from_str(later[0]).unwrap();
-    let parent = first_later["parentId"].to_string();
-    let later = later
-        .join("\n")
-        .replacen(&parent, &first["id"].to_string(), 1);
-    s.put(
-        "removed.jsonl",
-        format!("{}{later}\n", s.text("removed.jsonl")),
-    );
+    append_later_lines(&s, &story, line_count);
     s.run("compact -q ./removed.jsonl --keep-recent-tokens 20");
     let second = last_entry(&s, "removed.jsonl");
     let summary = second["summary"].as_str().unwrap();
@@ -189,6 +179,70 @@ fn removed_files_stay_away_from_later_summaries_until_they_are_used() {
     assert_eq!(listed, ["maps/new.svg", "maps/old.svg"]);
     assert_eq!(second["details"]["removedFiles"], json!(["maps/sea.svg"]));
     assert_eq!(read_count(&second), 3);
+}
+
+/// Appends the lines of a story after the first `line_count` to its file, below the last entry.
+fn append_later_lines(s: &Sandbox, story: &Story, line_count: usize) {
+    let name = format!("{}.jsonl", story.name);
+    let last = last_entry(s, &name);
+    let whole = story.file();
+    let later: Vec<&str> = whole.lines().skip(line_count).collect();
+    let first_later: Value = serde_json::from_str(later[0]).unwrap();
+    let parent = first_later["parentId"].to_string();
+    let later = later
+        .join("\n")
+        .replacen(&parent, &last["id"].to_string(), 1);
+    s.put(&name, format!("{}{later}\n", s.text(&name)));
+}
+
+/// Only what was certainly removed stays away from later summaries, and only until a command
+/// restores it or writes it again.
+#[test]
+fn removed_files_that_a_command_brings_back_are_listed_again() {
+    let s = Sandbox::new();
+    let mut story = Story::new("restored");
+    story.user("Read the maps, then tidy up.");
+    for name in ["old", "sea", "gone", "new", "docs/read"] {
+        story.read(&format!("maps/{name}.svg"));
+    }
+    story.bash("", "rm maps/old.svg maps/sea.svg maps/gone.svg", "");
+    story.bash("", "cd /tmp/t && rm read.svg", "");
+    story.says("maps/new.svg is left.");
+    story.user("Describe the islands at length.");
+    story.says(&"All of it. ".repeat(900));
+    s.put("restored.jsonl", story.file());
+
+    s.run("compact -q ./restored.jsonl --keep-recent-tokens 2000");
+    let first = last_entry(&s, "restored.jsonl");
+    assert_eq!(
+        first["details"]["removedFiles"],
+        json!(["maps/gone.svg", "maps/old.svg", "maps/sea.svg"])
+    );
+
+    let line_count = story.file().lines().count();
+    story.user("Take the old map back, and draw the sea again.");
+    story.bash("", "git checkout maps/old.svg", "");
+    story.bash("", "cat > maps/sea.svg <<'EOF'\n<svg/>\nEOF", "");
+    story.says(&"Both are there. ".repeat(900));
+    story.user("Thanks.");
+    append_later_lines(&s, &story, line_count);
+    s.run("compact -q ./restored.jsonl --keep-recent-tokens 20");
+    let second = last_entry(&s, "restored.jsonl");
+    assert_eq!(second["details"]["removedFiles"], json!(["maps/gone.svg"]));
+    let summary = second["summary"].as_str().unwrap();
+    let (_, list) = summary.split_once("<read-files>\n").unwrap();
+    let (list, _) = list.split_once("\n</read-files>").unwrap();
+    let mut listed: Vec<&str> = list.lines().collect();
+    listed.sort_unstable();
+    assert_eq!(
+        listed,
+        [
+            "maps/docs/read.svg",
+            "maps/new.svg",
+            "maps/old.svg",
+            "maps/sea.svg"
+        ]
+    );
 }
 
 #[test]

@@ -268,8 +268,19 @@ impl FileOps {
         }
     }
 
+    /// Forgets the removal of files that commands wrote or restored. Those that other tools use are
+    /// forgotten when their calls are added.
+    pub fn forget_removals(&mut self, is_restored: impl Fn(&str) -> bool) {
+        let removed = std::mem::take(&mut self.removed);
+        for path in removed.keys() {
+            if !is_restored(&path.to_string_lossy()) {
+                self.removed.insert(path.clone());
+            }
+        }
+    }
+
     /// Records which of the listed files were removed, so that the next summary leaves them out of
-    /// its text, too.
+    /// its text, too. All later summaries do, so `is_removed` must be certain.
     pub fn add_removals(&mut self, session: &Session, is_removed: impl Fn(&str) -> bool) {
         let lists = self.file_lists(session);
         for path in lists.read_files.into_iter().chain(lists.modified_files) {
@@ -277,6 +288,14 @@ impl FileOps {
                 self.removed.insert(path);
             }
         }
+    }
+
+    /// Takes over what depends on the order of the calls: which files were read last, and which are
+    /// still gone.
+    fn take_order_from(&mut self, in_order: FileOps) {
+        self.last_read = in_order.last_read;
+        self.unlisted = in_order.unlisted;
+        self.removed = in_order.removed;
     }
 
     /// Returns all files, including those that the agents do not list.
@@ -462,6 +481,8 @@ pub fn collect_branch_input(
     }
 
     let mut messages = Vec::new();
+    // The message whose files are listed although it does not fit.
+    let mut message_above = None;
     let mut total_tokens = 0;
     for &ix in branch.iter().rev() {
         let Some(message) = message_of(ix)? else {
@@ -490,13 +511,43 @@ pub fn collect_branch_input(
         if fits || (is_summary && has_tenth_left) {
             messages.push(message);
             total_tokens += tokens;
+        } else {
+            message_above = Some(message);
         }
         if !fits {
             break;
         }
     }
     messages.reverse();
+
+    if budget != BranchBudget::Unlimited {
+        let in_order =
+            collect_files_in_order(branch, message_above.iter().chain(&messages), reader)?;
+        file_ops.take_order_from(in_order);
+    }
     Ok((messages, file_ops))
+}
+
+/// Collects the files of a branch in the order of its entries: those that `messages`, oldest first,
+/// name, and those that branch summaries list. The agents collect them in another order, on which
+/// their lists do not depend.
+fn collect_files_in_order<'m>(
+    branch: &[EntryIx],
+    messages: impl Iterator<Item = &'m ContextMessage>,
+    reader: &EntryReader,
+) -> io::Result<FileOps> {
+    let session = reader.session();
+    let mut messages = messages.peekable();
+    let mut file_ops = FileOps::default();
+    for &ix in branch {
+        if session.entry(ix).kind == Kind::BranchSummary {
+            reader.with_entry(ix, |line| file_ops.add_summary_details(line, session))?;
+        }
+        if let Some(message) = messages.next_if(|message| message.entry == ix) {
+            file_ops.add_message(message, reader)?;
+        }
+    }
+    Ok(file_ops)
 }
 
 #[cfg(test)]
@@ -574,6 +625,29 @@ mod tests {
                 .file_calls(none.path()[0])
                 .is_some_and(<[_]>::is_empty)
         );
+    }
+
+    #[test]
+    fn a_call_before_the_summary_of_a_removal_does_not_undo_it() {
+        let call = |path: &str| {
+            says(
+                "assistant",
+                &format!(
+                    r#""content":[{{"type":"toolCall","name":"read","arguments":{{"path":"{path}"}}}}]"#
+                ),
+            )
+        };
+        let summary = r#""type":"branch_summary","fromId":"x","summary":"s","details":{"readFiles":["a","b"],"modifiedFiles":[],"removedFiles":["a","b"]}"#;
+        let sample = chain(&[call("a"), summary.to_owned(), call("b"), call("c")]);
+        let (messages, files) = crate::agents::pi::branch::prepare_branch_summary(
+            &sample.path(),
+            &sample.reader(),
+            BRANCH_BUDGET,
+        )
+        .unwrap();
+        assert_eq!(messages.len(), 4);
+        assert!(files.removed.keys().eq(["a"]));
+        assert!(files.last_read.keys().eq(["a", "b", "c"]));
     }
 
     #[test]

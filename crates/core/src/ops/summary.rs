@@ -134,8 +134,8 @@ pub fn append_branch_summary(
 }
 
 /// Returns the member `details` of a summary: the lists of files, as both agents store them. If
-/// some of the files were removed, `removedFiles` lists them, which the agents ignore. Without it,
-/// the text of the next summary would list them again.
+/// some of the files were certainly removed, `removedFiles` lists them, which the agents ignore.
+/// Without it, the text of the next summary would list them again.
 pub fn details(files: &FileLists) -> Vec<u8> {
     let lists = Object::new()
         .json("readFiles", &text_array(&files.read_files))

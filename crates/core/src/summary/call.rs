@@ -35,6 +35,8 @@ pub(super) struct SummaryCall {
     pub question: String,
     /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
     pub todo_list: String,
+    /// Whether the call names the directory in which its command runs.
+    pub has_folder: bool,
 }
 
 impl SummaryCall {
@@ -57,8 +59,16 @@ impl SummaryCall {
 pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> SummaryCall {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
     let name = block.name.and_then(Raw::text).unwrap_or_default();
-    let names = ["command", "cmd", "question", "questions", "todos"];
-    let [command, cmd, question, questions, todos] = find_members(arguments, names);
+    let names = [
+        "command",
+        "cmd",
+        "question",
+        "questions",
+        "todos",
+        "cwd",
+        "workdir",
+    ];
+    let [command, cmd, question, questions, todos, cwd, workdir] = find_members(arguments, names);
 
     let first_question = questions.and_then(|questions| questions.items().next());
     let question = match first_question {
@@ -89,6 +99,7 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         replacements,
         question: string_words(question),
         todo_list: todos.map(format_todo_list).unwrap_or_default(),
+        has_folder: cwd.or(workdir).is_some(),
     }
 }
 

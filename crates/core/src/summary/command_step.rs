@@ -9,7 +9,7 @@ const PREFIX_OPTIONS: [&str; 3] = ["-u", "-g", "-C"];
 
 /// The number of arguments by which a step is recognized.
 const MOST_ARGUMENTS: usize = 3;
-/// The number of arguments of a step that removes or moves paths.
+/// The number of arguments that are read, and that a step keeps if it removes or moves paths.
 const MOST_PATHS: usize = 50;
 
 /// A program of a command line, or another tool.
@@ -25,7 +25,8 @@ pub(super) struct CommandStep {
 impl CommandStep {
     /// Reads a part of a command line between two operators; `None` if it has no program. What
     /// differs between two runs of the same program is left out: `sudo -u ada /usr/bin/make -j4
-    /// test` becomes `make test`. The caller sets the directory of the step.
+    /// test` becomes `make test`. It has up to [`MOST_PATHS`] arguments; the caller calls
+    /// [`Self::shorten`], and sets the directory of the step.
     pub fn parse(part: &str) -> Option<Self> {
         let all_words: Vec<&str> = part.split_whitespace().collect();
         let own_words = skip_runner(skip_prefixes(&all_words));
@@ -41,15 +42,18 @@ impl CommandStep {
         let mut words = vec![program.to_owned()];
         let arguments = from_arguments.iter().filter(|word| is_argument(word));
         words.extend(arguments.take(MOST_PATHS).map(|word| (*word).to_owned()));
-        let mut step = CommandStep {
+        Some(CommandStep {
             words,
             folder: String::new(),
-        };
-        // A step that removes paths keeps all of them, because each is gone afterwards.
-        if step.removed_paths().is_empty() {
-            step.words.truncate(1 + MOST_ARGUMENTS);
+        })
+    }
+
+    /// Drops the arguments by which the step is not recognized. A step that removes paths keeps all
+    /// of them, because each is gone afterwards.
+    pub fn shorten(&mut self) {
+        if self.removed_paths().is_empty() {
+            self.words.truncate(1 + MOST_ARGUMENTS);
         }
-        Some(step)
     }
 
     /// Whether the step runs an `earlier` one again, so that its outcome decides whether that one

@@ -66,6 +66,7 @@ mod options;
 mod outcomes;
 mod own_choices;
 mod page;
+mod path_changes;
 mod previous;
 mod probes;
 mod progress;

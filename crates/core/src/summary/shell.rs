@@ -2,6 +2,7 @@
 //! tool is a command of one program.
 
 use super::command_step::CommandStep;
+use super::path_changes::{PathChange, changes_of_redirections, changes_of_step, runs_each_step};
 use super::probes::{only_informs, replace_loading_scripts};
 use super::words::compile_expression;
 use regex::Regex;
@@ -29,6 +30,10 @@ pub(super) struct CommandLine {
     /// Whether the exit code of a step is lost: in a pipe, before `||`, or because another step
     /// follows.
     pub hides_exit_code: bool,
+    /// What it removes, writes and restores, in order.
+    pub path_changes: Vec<PathChange>,
+    /// Whether it changes to a directory, in which a shell that lives on may stay.
+    pub changes_folder: bool,
     /// Whether that of the last of the `steps` is lost. The exit code of a pipe, and of steps in a
     /// row, is that of the last one.
     pub hides_last_exit_code: bool,
@@ -46,7 +51,7 @@ impl CommandLine {
         static QUOTED: LazyLock<Regex> =
             LazyLock::new(|| compile_expression(r#""[^"]*"|'[^']*'|>&[12]"#));
         // What follows `<<` may be the text of the here-document.
-        let before_document = line.split("<<").next().unwrap_or_default();
+        let (before_document, from_document) = line.split_once("<<").unwrap_or((line, ""));
         let without_scripts = replace_loading_scripts(before_document);
         let code = QUOTED.replace_all(&without_scripts, "_").replace("&>", ">");
 
@@ -54,6 +59,8 @@ impl CommandLine {
             is_read_only: true,
             ..CommandLine::default()
         };
+        let is_certain = runs_each_step(&code);
+        let mut path_changes = Vec::new();
         let mut folder = String::new();
         let parts = code
             .trim_end_matches([';', '\n', ' '])
@@ -63,9 +70,11 @@ impl CommandLine {
                 continue;
             };
             if step.words[0] == "cd" {
-                folder = step.words[1..].concat();
+                folder = enter_folder(&folder, &step.words[1..]);
                 continue;
             }
+            path_changes.append(&mut changes_of_step(&step, part, &folder, is_certain));
+            step.shorten();
 
             let is_step_read_only = !writes_file(part)
                 && (step.is_one_of(READ_ONLY_PROGRAMS)
@@ -85,6 +94,16 @@ impl CommandLine {
                 command.hides_exit_code = true;
             }
         }
+
+        // `cat <<'EOF' > map.c`: the rest of this line is not part of the document.
+        let rest_of_line = from_document.lines().next().unwrap_or_default();
+        path_changes.append(&mut changes_of_redirections(rest_of_line));
+        // In `code`, a quoted name is `_`.
+        if code.contains("> _") || code.contains(">_") {
+            path_changes.append(&mut changes_of_redirections(before_document));
+        }
+        command.path_changes = path_changes;
+        command.changes_folder = !folder.is_empty();
         command
     }
 
@@ -105,9 +124,19 @@ impl CommandLine {
         CommandLine {
             is_read_only: step.is_one_of(READ_ONLY_PROGRAMS),
             steps: vec![step],
-            hides_exit_code: false,
-            hides_last_exit_code: false,
+            ..CommandLine::default()
         }
+    }
+}
+
+/// Returns the directory after a `cd` with these arguments in `folder`, as far as it is known.
+fn enter_folder(folder: &str, arguments: &[String]) -> String {
+    let target = arguments.concat();
+    let is_from_cwd = folder.is_empty() || target.starts_with(['/', '~', '$']);
+    match &*target {
+        "" => "~".to_owned(),
+        _ if is_from_cwd => target,
+        _ => format!("{folder}/{target}"),
     }
 }
 

@@ -205,19 +205,21 @@ impl ToolHistory {
 /// wrote or read, so that they are still gone. `runs` are in order, oldest first.
 pub(super) fn collect_removals<'r>(runs: impl Iterator<Item = &'r ToolRun>) -> Removals {
     let mut removals = Removals::default();
+    // Whether the commands may run in another directory than that of the session: the shells of
+    // some agents stay where an earlier command went.
+    let mut is_folder_unknown = false;
     for run in runs {
-        if run.outcome != Outcome::Passed {
-            continue;
-        }
-        for step in &run.command.steps {
-            for path in step.removed_paths() {
-                removals.add(path);
+        if run.outcome == Outcome::Passed {
+            for change in &run.command.path_changes {
+                let is_certain = !is_folder_unknown && !run.call.has_folder;
+                removals.apply(change, is_certain);
+            }
+            // The tools that have a path and no command read or write a file, so it exists.
+            if run.call.command.is_empty() {
+                removals.restore(&run.call.target);
             }
         }
-        // The tools that have a path and no command read or write a file, so it exists.
-        if run.call.command.is_empty() {
-            removals.restore(&run.call.target);
-        }
+        is_folder_unknown |= run.command.changes_folder;
     }
     removals
 }

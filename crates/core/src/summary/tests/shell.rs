@@ -1,4 +1,5 @@
 use super::super::command_step::CommandStep;
+use super::super::path_changes::PathChange;
 use super::super::shell::*;
 
 /// Returns the steps: their words and directory.
@@ -115,6 +116,45 @@ fn a_step_names_the_paths_that_it_removes() {
     ] {
         let command = CommandLine::parse(line);
         assert_eq!(command.steps[0].removed_paths(), removed, "{line}");
+    }
+}
+
+/// Each path is preceded by `-` if it is gone, `?` if it may be, `+` if it is there, and `*` if that
+/// is also true of what is below it.
+#[test]
+fn a_command_line_changes_paths_in_order() {
+    for (line, expected) in [
+        ("rm a.rs && ls", "-a.rs"),
+        ("cd /tmp/t && cd u && rm a.rs", "-/tmp/t/u:a.rs"),
+        ("cd && rm a.rs", "-~:a.rs"),
+        ("test -f a.rs || rm a.rs", "?a.rs"),
+        ("(cd /tmp/t && rm a.rs b.rs)", "?a.rs ?b.rs)"),
+        ("rm a.rs && cat > a.rs <<'EOF'\nx > y\nEOF", "-a.rs +a.rs"),
+        ("cat <<'EOF' > a.rs\nx > y\nEOF", "+a.rs"),
+        ("make > \"a b\" 2>&1; rm log", "+_ -log +a b"),
+        ("mv a.rs b.rs src/", "-a.rs -b.rs +src/ +src/a.rs +src/b.rs"),
+        ("cp -r old/ new", "+new +new/old"),
+        ("touch a.rs && make | tee log", "+a.rs +log"),
+        ("git checkout HEAD -- a.rs docs", "*HEAD *a.rs *docs"),
+        (
+            "git restore . && git stash pop && git reset --hard",
+            "*. *. *.",
+        ),
+        ("git reset a.rs && ls", ""),
+    ] {
+        let mut changes = Vec::new();
+        for change in CommandLine::parse(line).path_changes {
+            changes.push(match change {
+                PathChange::Written(path) => format!("+{path}"),
+                PathChange::Restored(path) => format!("*{path}"),
+                PathChange::Removed(removed) => {
+                    let mark = if removed.is_certain { "-" } else { "?" };
+                    let colon = if removed.folder.is_empty() { "" } else { ":" };
+                    format!("{mark}{}{colon}{}", removed.folder, removed.path)
+                }
+            });
+        }
+        assert_eq!(changes.join(" "), expected, "{line}");
     }
 }
 

@@ -1,0 +1,103 @@
+//! The paths that a command line removes, and those that are there after it.
+
+use super::command_step::CommandStep;
+use super::removals::RemovedPath;
+use super::words::compile_expression;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// A change of the paths in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PathChange {
+    /// The path was removed, renamed or moved.
+    Removed(RemovedPath),
+    /// The path is there: it was written, or something was moved or copied to it.
+    Written(String),
+    /// The path is there, with what is below it. `.` is everything.
+    Restored(String),
+}
+
+/// Returns what a step changes, in order. `part` is its part of the command line, and `folder` the
+/// directory that the command line changed to before it. `is_certain` is whether the step runs in
+/// any case.
+pub(super) fn changes_of_step(
+    step: &CommandStep,
+    part: &str,
+    folder: &str,
+    is_certain: bool,
+) -> Vec<PathChange> {
+    let mut changes = Vec::new();
+    for path in step.removed_paths() {
+        changes.push(PathChange::Removed(RemovedPath {
+            path: path.to_owned(),
+            folder: folder.to_owned(),
+            is_certain,
+        }));
+    }
+    for path in written_paths(step) {
+        changes.push(PathChange::Written(path));
+    }
+    for path in restored_paths(step, part) {
+        changes.push(PathChange::Restored(path));
+    }
+    changes.extend(changes_of_redirections(part));
+    changes
+}
+
+/// Returns the files that are written by redirections in a part of a command line.
+pub(super) fn changes_of_redirections(part: &str) -> Vec<PathChange> {
+    static REDIRECTION: LazyLock<Regex> =
+        LazyLock::new(|| compile_expression(r#">>?\s*(?:"([^"]+)"|'([^']+)'|([^\s"'<>&|;()]+))"#));
+    let mut changes = Vec::new();
+    for found in REDIRECTION.captures_iter(part) {
+        let target = (1..=3).find_map(|group| found.get(group));
+        if let Some(target) = target {
+            changes.push(PathChange::Written(target.as_str().to_owned()));
+        }
+    }
+    changes
+}
+
+/// Returns the paths that a step writes, copies or moves to. What is copied or moved to a directory
+/// is there below its own name.
+fn written_paths(step: &CommandStep) -> Vec<String> {
+    let words: Vec<&str> = step.words.iter().map(String::as_str).collect();
+    let (sources, target) = match words[..] {
+        ["touch" | "tee", ref paths @ ..] => {
+            return paths.iter().map(|path| (*path).to_owned()).collect();
+        }
+        ["mv" | "cp" | "ln" | "install", ref sources @ .., target]
+        | ["git", "mv", ref sources @ .., target] => (sources, target),
+        _ => return Vec::new(),
+    };
+    let mut written = vec![target.to_owned()];
+    for source in sources {
+        let source = source.trim_end_matches('/');
+        let name = source.rsplit('/').next().unwrap_or(source);
+        written.push(format!("{}/{name}", target.trim_end_matches('/')));
+    }
+    written
+}
+
+/// Returns the paths that a step takes from git. A branch is taken for a path, too, which no file
+/// has.
+fn restored_paths(step: &CommandStep, part: &str) -> Vec<String> {
+    let words: Vec<&str> = step.words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["git", "checkout" | "restore", ref paths @ ..] => {
+            paths.iter().map(|path| (*path).to_owned()).collect()
+        }
+        ["git", "stash", "pop" | "apply", ..] => vec![".".to_owned()],
+        ["git", "reset", ..] if part.contains("--hard") => vec![".".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
+/// Whether each step of a command line runs, or else the command line fails: not if one is
+/// conditional, or repeated for some files, or in a subshell, which may change to a directory.
+/// Quoted text must have been removed from `code`.
+pub(super) fn runs_each_step(code: &str) -> bool {
+    let has_branch = code.contains("||") || code.contains('(');
+    let mut words = code.split_whitespace();
+    !has_branch && !words.any(|word| ["then", "do", "else", "{"].contains(&word))
+}
