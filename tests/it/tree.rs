@@ -942,3 +942,32 @@ fn failures_and_images_are_filters() {
     aaaa0004  • user: [2 images]   ← active
     ");
 }
+
+/// Notes below the last message of a hidden branch are no part of it: they have no size.
+#[test]
+fn a_row_of_notes_has_no_size_of_a_branch() {
+    let s = Sandbox::new();
+    let note = |id: &str| {
+        format!(
+            r#"{{"type":"custom","customType":"zebra","id":"{id}","parentId":"aaaa0003","timestamp":"2026-01-01T00:00:02.000Z","data":{{}}}}"#
+        )
+    };
+    s.put(
+        "s.jsonl",
+        session(&[
+            user("aaaa0001", None, "one"),
+            user("aaaa0002", Some("aaaa0001"), "two"),
+            user("aaaa0003", Some("aaaa0002"), "three"),
+            note("aaaa0004"),
+            note("aaaa0005"),
+            note("aaaa0006"),
+            user("aaaa0007", Some("aaaa0001"), "the zebra"),
+        ]),
+    );
+    assert_snapshot!(s.unchanged("tree --search zebra --filter all ./s.jsonl"), @"
+    aaaa0004  ├─ custom: zebra
+    aaaa0005  ├─ custom: zebra
+    aaaa0006  ├─ custom: zebra
+    aaaa0007  • user: the zebra  ← active
+    ");
+}
