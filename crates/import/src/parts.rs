@@ -73,12 +73,24 @@ pub fn custom_message_members(agent: &str, kind: &str, content: &[u8], is_shown:
 /// members of the entry.
 pub fn unconverted_members<'a>(object: impl Into<Outlined<'a>>, converted_keys: &[&str]) -> Object {
     let mut unconverted = Object::new();
-    for (key, value) in object.into().members() {
-        if !converted_keys.iter().any(|name| key.is(name)) {
-            unconverted = unconverted.stored_member(&key, value.raw());
+    for member in object.into().stored_members() {
+        if !converted_keys.iter().any(|name| member.key.is(name)) {
+            unconverted = unconverted.stored_member(&member);
         }
     }
     unconverted
+}
+
+/// The number of bytes of the short members of a message or block, at most.
+pub const SMALL_MEMBERS_LEN: usize = 256;
+
+/// Builds a text block of a stored string: the bytes between its quotes, which need not be decoded
+/// (see [`Object::stored_text`]).
+pub fn stored_text_block(text: &[u8]) -> Vec<u8> {
+    Object::with_capacity(text.len() + SMALL_MEMBERS_LEN)
+        .str("type", "text")
+        .stored_text("text", text)
+        .finish()
 }
 
 /// Builds a block of thinking.

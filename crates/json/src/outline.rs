@@ -52,6 +52,28 @@ struct Node {
     inner_count: u32,
 }
 
+impl Node {
+    /// Returns the key. `line` has the bytes in which the positions are.
+    #[inline]
+    fn key<'a>(&self, line: &'a [u8]) -> RawString<'a> {
+        RawString {
+            bytes: &line[self.key_start as usize..self.key_end as usize],
+            has_escape: self.key_has_escape,
+        }
+    }
+
+    /// Returns the member of which this is the node: see [`StoredMember::compact`].
+    #[inline]
+    fn compact_member<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
+        let has_space = self.start - self.key_end != "\":".len() as u32;
+        if has_space || self.key_has_escape {
+            return None;
+        }
+        // From the quote before the key.
+        Some(&line[self.key_start as usize - 1..self.end as usize])
+    }
+}
+
 /// The length of the longest line for which nodes are made. Longer lines are found by walking.
 const MAX_LINE_LEN: usize = u32::MAX as usize;
 
@@ -166,6 +188,17 @@ pub struct Outlined<'a> {
     inner: &'a [Node],
 }
 
+/// A member of an object, with the way in which it is stored.
+pub struct StoredMember<'a> {
+    /// The key.
+    pub key: RawString<'a>,
+    /// The value.
+    pub value: Outlined<'a>,
+    /// The bytes from the quote before the key to the end of the value. `None` if the key has an
+    /// escape, if white space is around the colon, or if the object is not outlined.
+    pub compact: Option<&'a [u8]>,
+}
+
 /// The value of a line, copied from where it was read.
 #[derive(Debug)]
 pub struct OutlinedCopy {
@@ -239,12 +272,7 @@ impl<'a> Outlined<'a> {
 
     /// Returns the value of the member `key`, as [`Raw::get`] does.
     pub fn get(self, key: &str) -> Option<Outlined<'a>> {
-        let mut found = None;
-        for (name, value) in self.members() {
-            if name.is(key) {
-                found = Some(value);
-            }
-        }
+        let [found] = self.get_all([key]);
         found
     }
 
@@ -256,9 +284,19 @@ impl<'a> Outlined<'a> {
     /// Returns the values of the members with these names. Of a repeated key, the last counts.
     pub fn get_all<const N: usize>(self, names: [&str; N]) -> [Option<Outlined<'a>>; N] {
         let mut found = [None; N];
-        for (key, value) in self.members() {
+        if self.inner.is_empty() {
+            for (key, value) in self.value.members() {
+                if let Some(index) = names.iter().position(|name| key.is(name)) {
+                    found[index] = Some(Outlined::from(value));
+                }
+            }
+            return found;
+        }
+
+        for (node, inner) in self.inner_nodes(self.value.is_object()) {
+            let key = node.key(self.line);
             if let Some(index) = names.iter().position(|name| key.is(name)) {
-                found[index] = Some(value);
+                found[index] = Some(self.outlined_value(node, inner));
             }
         }
         found
@@ -269,6 +307,23 @@ impl<'a> Outlined<'a> {
         let outlined = self.inner_values(self.value.is_object());
         let walked = self.not_outlined().members();
         outlined.chain(walked.map(|(key, value)| (key, Outlined::from(value))))
+    }
+
+    /// Iterates over the members in file order, each also as it is stored.
+    pub fn stored_members(self) -> impl Iterator<Item = StoredMember<'a>> {
+        let outlined = self
+            .inner_nodes(self.value.is_object())
+            .map(move |(node, inner)| StoredMember {
+                key: node.key(self.line),
+                value: self.outlined_value(node, inner),
+                compact: node.compact_member(self.line),
+            });
+        let walked = self.not_outlined().members();
+        outlined.chain(walked.map(|(key, value)| StoredMember {
+            key,
+            value: Outlined::from(value),
+            compact: None,
+        }))
     }
 
     /// Iterates over the items of an array, as [`Raw::items`] does.
@@ -290,31 +345,40 @@ impl<'a> Outlined<'a> {
         }
     }
 
-    /// Iterates over what the outline has of the value itself, without what is in that. Yields
-    /// nothing if `is_of_kind` is false.
+    /// Iterates over the keys and values that the outline has of the value itself, without what is
+    /// in these values. Yields nothing if `is_of_kind` is false.
     fn inner_values(self, is_of_kind: bool) -> impl Iterator<Item = (RawString<'a>, Outlined<'a>)> {
+        self.inner_nodes(is_of_kind)
+            .map(move |(node, inner)| (node.key(self.line), self.outlined_value(node, inner)))
+    }
+
+    /// Iterates over the nodes that the outline has of the value itself, each with the nodes of what
+    /// is in it. Yields nothing if `is_of_kind` is false.
+    fn inner_nodes(self, is_of_kind: bool) -> impl Iterator<Item = (&'a Node, &'a [Node])> {
         let mut rest = if is_of_kind { self.inner } else { &[] };
         std::iter::from_fn(move || {
             let (node, after) = rest.split_first()?;
             let (inner, next) = after.split_at(node.inner_count as usize);
             rest = next;
-            let key = RawString {
-                bytes: &self.line[node.key_start as usize..node.key_end as usize],
-                has_escape: node.key_has_escape,
-            };
-            let value = Outlined {
-                line: self.line,
-                value: Raw::from_checked(&self.line[node.start as usize..node.end as usize]),
-                inner,
-            };
-            Some((key, value))
+            Some((node, inner))
         })
+    }
+
+    /// Returns the value of a node of this value. `inner` are the nodes of what is in it.
+    #[inline]
+    fn outlined_value(self, node: &Node, inner: &'a [Node]) -> Outlined<'a> {
+        Outlined {
+            line: self.line,
+            value: Raw::from_checked(&self.line[node.start as usize..node.end as usize]),
+            inner,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::write::Object;
 
     const LINE: &[u8] =
         br#"  {"a":1,"m" : {"c":[{"t":"x","i":{"deep":[1,2]}},[],"s"]},"\u0061":"two","o":{}} "#;
@@ -352,6 +416,25 @@ mod tests {
         let block = content.unwrap().items().next().unwrap();
         let deep = block.get("i").unwrap().get("deep").unwrap();
         assert_eq!(deep.items().count(), 2);
+    }
+
+    #[test]
+    fn a_member_is_copied_as_it_is_stored_unless_an_agent_would_write_it_otherwise() {
+        let line = br#"{"a":1,"b": {"c":"d"} , "\u0065" :[ ],"f\u0067":5,"h":"\u0069","":6}"#;
+        let copied = br#"{"a":1,"b":{"c":"d"},"e":[ ],"fg":5,"h":"\u0069","":6}"#;
+        let mut outline = Outline::default();
+        let outlined_line = outline.add_line(line).unwrap();
+        let outlined = outline.value(&outlined_line, line);
+        let walked = Outlined::from(Raw::parse(line).unwrap());
+        for value in [outlined, walked] {
+            let mut copy = Object::new();
+            for member in value.stored_members() {
+                copy = copy.stored_member(&member);
+            }
+            assert_eq!(copy.finish(), copied);
+        }
+        let compact = outlined.stored_members().map(|member| member.compact);
+        assert_eq!(compact.flatten().count(), 3);
     }
 
     #[test]

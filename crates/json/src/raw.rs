@@ -129,13 +129,19 @@ impl<'a> Raw<'a> {
 
     /// Whether it is the string `text`.
     pub fn is(self, text: &str) -> bool {
-        self.raw_string().is_some_and(|raw| {
-            RawString {
-                bytes: raw,
-                has_escape: memchr::memchr(b'\\', raw).is_some(),
+        let Some(raw) = self.raw_string() else {
+            return false;
+        };
+        // The strings that are asked for are short names, and most others differ in the first byte.
+        for (&stored, &wanted) in raw.iter().zip(text.as_bytes()) {
+            if stored == b'\\' || !stored.is_ascii() {
+                return string::decode(raw).as_bytes() == text.as_bytes();
             }
-            .is(text)
-        })
+            if stored != wanted {
+                return false;
+            }
+        }
+        raw.len() == text.len()
     }
 
     /// Returns the value of the member `key` of an object; `None` if it has no such member. If the
@@ -239,6 +245,26 @@ mod tests {
         assert_eq!(value.get("o").unwrap().members().count(), 0);
         assert_eq!(Raw::parse(b"[[],[]]").unwrap().items().count(), 2);
         assert_eq!(value.get("b").unwrap().get("a"), None);
+    }
+
+    #[test]
+    fn a_string_is_compared_as_decoded() {
+        for (stored, text, is_same) in [
+            (&b"\"text\""[..], "text", true),
+            (b"\"text\"", "tex", false),
+            (b"\"text\"", "texts", false),
+            (b"\"te\\u0078t\"", "text", true),
+            (b"\"te\\u0078t\"", "te\\u0078t", false),
+            (b"\"na\xc3\xafve\"", "na\u{ef}ve", true),
+            (b"\"na\\u00efve\"", "na\u{ef}ve", true),
+            (b"\"a\xffb\"", "a\u{fffd}b", true),
+            (b"\"\"", "", true),
+            (b"\"\"", "a", false),
+            (b"text", "text", false),
+        ] {
+            let value = Raw::from_checked(stored);
+            assert_eq!(value.is(text), is_same, "{value:?} {text}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Decoding expects bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD, one for
 //! each maximal part of a sequence, as in the decoders of both agents.
 
-use super::lanes::{SpecialBytes, plain_len};
+use super::lanes::{SpecialBytes, is_plain, plain_len};
 use crate::text::{self, Text, join_surrogates, push_code_point, push_wtf8};
 use memchr::{memchr, memchr_iter};
 use std::borrow::Cow;
@@ -290,14 +290,12 @@ pub fn is_blank(raw: &[u8]) -> bool {
 /// characters and lone surrogates are escaped. Other characters outside ASCII are not.
 pub fn encode(text: &Text, out: &mut Vec<u8>) {
     let mut rest = text.as_bytes();
-    out.reserve(rest.len() + 2);
-    out.push(b'"');
     // Keys, ids and other names need no escape.
-    if rest.len() < SHORT && plain_len(rest) == rest.len() {
-        out.extend_from_slice(rest);
-        out.push(b'"');
+    if push_short_plain(rest, out) {
         return;
     }
+    out.reserve(rest.len() + 2);
+    out.push(b'"');
     while let Some(FoundSurrogate { start, unit }) = find_surrogate(rest) {
         push_utf8_encoded(&rest[..start], out);
         push_unit(unit, out);
@@ -307,11 +305,28 @@ pub fn encode(text: &Text, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Appends the bytes of a short string with quotes, if they need no escape. Returns whether they were
+/// appended.
+#[inline]
+fn push_short_plain(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    if bytes.len() >= SHORT || !is_plain(bytes) {
+        return false;
+    }
+    out.reserve(bytes.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(bytes);
+    out.push(b'"');
+    true
+}
+
 /// Appends a stored string as [`encode`] writes its text. `raw` has the bytes between its quotes.
 ///
 /// Most strings are stored as `encode` writes them, because agents write them in the same way. Then
 /// the bytes are copied. To decode and encode a text with many line breaks takes ten times as long.
 pub fn encode_stored(raw: &[u8], out: &mut Vec<u8>) {
+    if push_short_plain(raw, out) {
+        return;
+    }
     if is_stored_as_encoded(raw) {
         out.reserve(raw.len() + 2);
         out.push(b'"');

@@ -1,7 +1,7 @@
 //! Builds new values, member by member, in the order the agents write them.
 
+use super::outline::StoredMember;
 use super::raw::Raw;
-use super::scan::RawString;
 use super::{js, string};
 use crate::text::Text;
 use std::io::{self, Write};
@@ -109,12 +109,16 @@ impl Object {
         self
     }
 
-    /// Adds a member of an object of a session with its key and value.
-    pub fn stored_member(mut self, key: &RawString, value: Raw) -> Self {
+    /// Adds a member of an object of a session.
+    pub fn stored_member(mut self, member: &StoredMember) -> Self {
         self.begin();
-        string::encode_stored(key.bytes, &mut self.0);
+        if let Some(compact) = member.compact {
+            push_valid(&mut self.0, compact);
+            return self;
+        }
+        string::encode_stored(member.key.bytes, &mut self.0);
         self.0.push(b':');
-        push_valid(&mut self.0, value.bytes());
+        push_valid(&mut self.0, member.value.bytes());
         self
     }
 
@@ -179,13 +183,27 @@ impl Object {
         })
     }
 
+    /// Adds an array of values that are JSON already.
+    pub fn array<T: AsRef<[u8]>>(mut self, key: &str, items: &[T]) -> Self {
+        self.begin_member(&Text::from(key));
+        push_array(&mut self.0, items);
+        self
+    }
+
     /// Adds an array of values that are JSON already, unless it is empty.
     pub fn json_array<T: AsRef<[u8]>>(self, key: &str, items: &[T]) -> Self {
         if items.is_empty() {
             self
         } else {
-            self.json(key, &array(items))
+            self.array(key, items)
         }
+    }
+
+    /// Returns an object without members, whose bytes take the memory of a buffer.
+    pub fn in_buffer(mut buffer: Vec<u8>) -> Self {
+        buffer.clear();
+        buffer.push(b'{');
+        Object(buffer)
     }
 
     /// Returns the bytes of the whole object.
@@ -217,16 +235,24 @@ fn push_integer(out: &mut Vec<u8>, number: u64) {
 
 /// Returns an array of values that are JSON already.
 pub fn array<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
-    let mut out = vec![b'['];
+    let mut out = Vec::new();
+    push_array(&mut out, items);
+    out
+}
+
+/// Appends an array of values that are JSON already.
+fn push_array<T: AsRef<[u8]>>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>) {
+    let mut before_item = b'[';
     for item in items {
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        out.reserve(item.as_ref().len() + SPACE_AFTER);
-        push_valid(&mut out, item.as_ref());
+        out.reserve(1 + item.as_ref().len() + SPACE_AFTER);
+        out.push(before_item);
+        push_valid(out, item.as_ref());
+        before_item = b',';
+    }
+    if before_item == b'[' {
+        out.push(b'[');
     }
     out.push(b']');
-    out
 }
 
 /// Returns an array of strings.
@@ -286,7 +312,7 @@ mod tests {
             .number("n", 1e21)
             .raw("r", Raw::from_checked(b"1e5"))
             .with(None::<&str>, |object, value| object.str("absent", value))
-            .json("a", &array([b"1", b"2"]));
+            .array("a", &[b"1", b"2"]);
         let both = Object::new()
             .append(&object)
             .append(&Object::new().str("b", "c"));
@@ -301,6 +327,11 @@ mod tests {
         assert_eq!(outer.finish(), br#"{"o":{"s":"/\n"},"e":{}}"#);
         let empty = Object::new().append(&Object::new()).append(&Object::new());
         assert_eq!(empty.finish(), b"{}");
+        let arrays = Object::in_buffer(b"old".to_vec()).array::<&[u8]>("e", &[]);
+        let arrays = arrays
+            .json("f", &array([b"7"]))
+            .json_array::<&[u8]>("g", &[]);
+        assert_eq!(arrays.finish(), br#"{"e":[],"f":[7]}"#);
         assert_eq!(
             object.finish(),
             br#"{"type":"label","parentId":null,"n":1e+21,"r":1e5,"a":[1,2]}"#

@@ -1,6 +1,6 @@
 //! Converts blocks of Claude Code's messages to blocks of pi.
 
-use crate::parts::non_empty_text;
+use crate::parts::{SMALL_MEMBERS_LEN, non_empty_text, stored_text_block};
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
@@ -49,17 +49,6 @@ impl<'a> UserBlock<'a> {
                 .finish(),
         }
     }
-}
-
-/// The number of bytes of the short members of a message or block, at most.
-const SMALL_MEMBERS_LEN: usize = 256;
-
-/// Builds a text block of a stored string: the bytes between its quotes.
-fn stored_text_block(text: &[u8]) -> Vec<u8> {
-    Object::with_capacity(text.len() + SMALL_MEMBERS_LEN)
-        .str("type", "text")
-        .stored_text("text", text)
-        .finish()
 }
 
 /// Whether the value is a block of the type `kind`, such as `tool_result`.

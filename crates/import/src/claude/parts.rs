@@ -345,16 +345,16 @@ pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
 /// with the key `left_out`.
 fn differing_members(object: Outlined, other: Outlined, left_out: &str) -> Object {
     let mut differing = Object::new();
-    for (key, value) in object.members() {
-        if key.is(left_out) {
+    for member in object.stored_members() {
+        if member.key.is(left_out) {
             continue;
         }
         let is_same = |(other_key, other_value): (RawString, Outlined)| {
-            other_key == key && other_value.raw() == value.raw()
+            other_key == member.key && other_value.raw() == member.value.raw()
         };
         let is_in_other = other.members().any(is_same);
         if !is_in_other {
-            differing = differing.stored_member(&key, value.raw());
+            differing = differing.stored_member(&member);
         }
     }
     differing
