@@ -264,7 +264,7 @@ impl CodexReader<'_> {
     /// entry is a message of the user, it begins a turn.
     fn add_returned(&mut self, line: &CodexLine, entry: Outlined) -> io::Result<()> {
         // The entry was stored without its content if the item in the line has the same one.
-        let content = item_content(line.payload.raw());
+        let content = item_content(line.payload);
         let restored = restore_content(entry, content.as_deref());
 
         let message = entry.get("message").unwrap_or(Raw::NULL.into());

@@ -76,7 +76,7 @@ impl CodexReader<'_> {
         self.history.last_user_text = None;
         for item in replacements.items() {
             let content = item.get("content").unwrap_or(Raw::NULL);
-            let blocks = convert_content_blocks(content);
+            let blocks = convert_content_blocks(content.into());
             if blocks.is_empty() {
                 continue;
             }

@@ -1,11 +1,11 @@
 //! What the items of a Codex session say: their texts, thoughts and images.
 
-use crate::parts::{image_block, non_empty_text, type_and_text};
+use crate::parts::{image_block, non_empty_text, stored_text_block};
 use foldhash::fast::FixedState;
-use pisess_core::session::content::{find_members, text_block, text_content};
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
-use pisess_json::text::{Text, join_with};
+use pisess_json::string::decode;
+use pisess_json::text::Text;
 use pisess_json::write::array;
 use std::hash::BuildHasher;
 
@@ -28,7 +28,7 @@ pub fn item_fingerprints(item: Outlined) -> Vec<u64> {
     };
 
     if item_type == *"message" {
-        let text = join_texts(content.map_or(Raw::NULL, Outlined::raw));
+        let text = join_texts(content.unwrap_or(Raw::NULL.into()));
         if text.is_empty() {
             return Vec::new();
         }
@@ -78,20 +78,28 @@ pub fn find_item_type(item: Outlined<'_>) -> Option<Text<'_>> {
     Some(Text::from(implied_type))
 }
 
-/// Joins the texts of content without a separator. Content that is a string is one text.
-pub fn join_texts(content: Raw) -> Text<'static> {
+/// Joins the texts of content without a separator. Content that is a string is one text. A single
+/// text is borrowed if its bytes need not be decoded.
+pub fn join_texts<'a>(content: impl Into<Outlined<'a>>) -> Text<'a> {
+    let content = content.into();
     if let Some(text) = content.text() {
-        return text.into_owned();
+        return text;
     }
-    join_with(content.items().filter_map(block_text), "")
+    let mut texts = content.items().filter_map(stored_block_text).map(decode);
+    let mut joined = texts.next().unwrap_or_default();
+    for text in texts {
+        joined.push(&text);
+    }
+    joined
 }
 
-/// Returns the text of a block of content; `None` if the block is not a text.
-fn block_text<'a>(block: Raw<'a>) -> Option<Text<'a>> {
-    let (block_type, text) = type_and_text(block);
+/// Returns the text of a block of content as it is stored: the bytes between its quotes. `None` if
+/// the block is not a text.
+pub fn stored_block_text<'a>(block: Outlined<'a>) -> Option<&'a [u8]> {
+    let [block_type, text] = block.get_all(["type", "text"]);
     let block_type = block_type?;
     if block_type.is("input_text") || block_type.is("output_text") || block_type.is("text") {
-        text
+        text?.raw_string()
     } else {
         None
     }
@@ -112,18 +120,18 @@ pub fn list_reasoning_texts(item: Outlined) -> Vec<Text<'static>> {
 
 /// Converts content, which is a string or a list of blocks, to blocks of pi: its texts and images.
 /// Other blocks are left out.
-pub fn convert_content_blocks(content: Raw) -> Vec<Vec<u8>> {
-    if let Some(text) = content.text().filter(|text| !text.is_empty()) {
-        return vec![text_block(&text)];
+pub fn convert_content_blocks(content: Outlined) -> Vec<Vec<u8>> {
+    if let Some(text) = content.raw_string().filter(|text| !text.is_empty()) {
+        return vec![stored_text_block(text)];
     }
     let mut blocks = Vec::new();
     for block in content.items() {
-        if let Some(text) = block_text(block) {
-            blocks.push(text_block(&text));
+        if let Some(text) = stored_block_text(block) {
+            blocks.push(stored_text_block(text));
             continue;
         }
         let is_image = block.get("type").is_some_and(|kind| kind.is("input_image"));
-        if is_image && let Some(image) = image_from_url(block) {
+        if is_image && let Some(image) = image_from_url(block.raw()) {
             blocks.push(image);
         }
     }
@@ -132,14 +140,14 @@ pub fn convert_content_blocks(content: Raw) -> Vec<Vec<u8>> {
 
 /// Converts the content of an item: the parts of a message, or the output of a call. `None` for any
 /// other item.
-pub fn item_content(item: Raw) -> Option<Vec<u8>> {
-    let [item_type, content, output] = find_members(item, ["type", "content", "output"]);
+pub fn item_content<'a>(item: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
+    let [item_type, content, output] = item.into().get_all(["type", "content", "output"]);
     if item_type?.is("message") {
         return Some(array(convert_content_blocks(content?)));
     }
     let output = output?;
-    match output.text() {
-        Some(text) => Some(text_content(&text)),
+    match output.raw_string() {
+        Some(text) => Some(array([stored_text_block(text)])),
         None => Some(array(convert_content_blocks(output))),
     }
 }

@@ -87,7 +87,7 @@ impl History {
     pub fn add_user_text(&mut self, content: Raw) {
         let text = match content.text() {
             Some(text) => text.into_owned(),
-            None => join_texts(content),
+            None => join_texts(content).into_owned(),
         };
         if !text.is_empty() {
             self.push_user_text(text);

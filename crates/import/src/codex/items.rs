@@ -55,7 +55,7 @@ impl CodexReader<'_> {
                 let result = ToolResult {
                     id: &id,
                     name: &self.tool_name(&id, "unknown"),
-                    content: &convert_result(item.get_raw("output")),
+                    content: &convert_result(item.get("output")),
                     is_error: false,
                 };
                 self.add_tool_result(line, result, &["type", "call_id", "output"])?;
@@ -66,7 +66,7 @@ impl CodexReader<'_> {
                 let result = ToolResult {
                     id: &id,
                     name: &self.tool_name(&id, "tool_search"),
-                    content: &convert_result(item.get_raw("tools")),
+                    content: &convert_result(item.get("tools")),
                     is_error: status.is_some_and(|status| status.is("failed")),
                 };
                 self.add_tool_result(line, result, &["type", "call_id", "tools"])?;
@@ -82,6 +82,10 @@ impl CodexReader<'_> {
     /// The fingerprints of calls are not forgotten. Two items have the id of a call, the call and
     /// its result, and both repeat the event.
     fn forget_repeated_event(&mut self, item: Outlined, item_type: &str) -> bool {
+        // So it is unless the source has events without items.
+        if self.event_fingerprints.is_empty() {
+            return false;
+        }
         let fingerprints = item_fingerprints(item);
         if fingerprints.is_empty() {
             return false;
@@ -102,7 +106,8 @@ impl CodexReader<'_> {
 
     /// Adds a message item. It is not converted if nothing of its content has a counterpart.
     fn add_message_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
-        let blocks = convert_content_blocks(line.payload.get_raw("content").unwrap_or(Raw::NULL));
+        let blocks =
+            convert_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL.into()));
         if blocks.is_empty() {
             return Ok(Conversion::Unconverted);
         }

@@ -13,9 +13,8 @@ use crate::parts::usage_json;
 use crate::writer::EntryDraft;
 use foldhash::HashSet;
 use pisess_core::session::usage::Usage;
-use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
+use pisess_json::write::Object;
 use std::io;
 
 /// The message of a response, held back until the response has ended.
@@ -40,6 +39,8 @@ pub(super) struct HeldReply {
     /// Its lines as custom entries, if calls of the message before it have no result yet. If the
     /// import ends before the results, these entries are added in place of the reply.
     kept_lines: Vec<EntryDraft>,
+    /// Whether a call is among its blocks.
+    has_call: bool,
     /// The ids of the calls among its blocks whose result is not among `followers`.
     open_calls: HashSet<Box<[u8]>>,
     /// Whether it has ended, so that a further line begins another message: its tokens were read,
@@ -58,7 +59,8 @@ impl HeldReply {
             ended_ms: time_ms,
             model,
             response_id: None,
-            open_calls: list_call_ids(&part.blocks).collect(),
+            has_call: part.call_id.is_some(),
+            open_calls: part.call_id.into_iter().collect(),
             blocks: part.blocks,
             unconverted: part.unconverted,
             unconverted_parts: Vec::new(),
@@ -72,7 +74,8 @@ impl HeldReply {
     /// Adds the part from a later line.
     fn push_part(&mut self, part: ReplyPart, time_ms: i64) {
         self.ended_ms = time_ms;
-        self.open_calls.extend(list_call_ids(&part.blocks));
+        self.has_call |= part.call_id.is_some();
+        self.open_calls.extend(part.call_id);
         self.blocks.extend(part.blocks);
         self.unconverted_parts.push(part.unconverted.finish());
         self.kept_lines.extend(part.kept_line);
@@ -82,8 +85,7 @@ impl HeldReply {
     /// If the usage of its request was not reported, the reply gets a usage of 0 tokens, because pi
     /// reads the usage of each reply.
     fn draft(&self) -> EntryDraft {
-        let has_call = list_call_ids(&self.blocks).next().is_some();
-        let stop_reason = if has_call { "toolUse" } else { "stop" };
+        let stop_reason = if self.has_call { "toolUse" } else { "stop" };
         let usage = match &self.usage {
             Some(usage) => usage.clone(),
             None => usage_json(&Usage::default(), 0.0, None),
@@ -91,7 +93,7 @@ impl HeldReply {
 
         let mut message = Object::new()
             .str("role", "assistant")
-            .json("content", &array(&self.blocks))
+            .array("content", &self.blocks)
             .str("api", "openai-codex-responses")
             .str("provider", PROVIDER)
             .text("model", &self.model)
@@ -127,6 +129,8 @@ struct ReplyPart {
     offset: u64,
     /// Its blocks, as JSON.
     blocks: Vec<Vec<u8>>,
+    /// The id of the call, if its block is a call.
+    call_id: Option<Box<[u8]>>,
     /// Its members without a counterpart.
     unconverted: Object,
     /// The line as a custom entry, if calls before the reply have no result yet.
@@ -138,12 +142,34 @@ impl CodexReader<'_> {
     /// in later lines. If a reply is held and has not ended, the part is added to it. Otherwise the
     /// part begins a reply.
     ///
-    /// `blocks` are the blocks of the line as JSON, and `unconverted` are its members without a
-    /// counterpart.
+    /// `blocks` are the blocks of the line as JSON, none of which is a call, and `unconverted` are
+    /// its members without a counterpart.
     pub(super) fn hold_reply(
         &mut self,
         line: &CodexLine,
         blocks: Vec<Vec<u8>>,
+        unconverted: Object,
+    ) -> io::Result<()> {
+        self.hold_part(line, blocks, None, unconverted)
+    }
+
+    /// Holds back a call as [`hold_reply`](Self::hold_reply) does. `block` is the call as JSON, and
+    /// `id` its id.
+    pub(super) fn hold_call(
+        &mut self,
+        line: &CodexLine,
+        block: Vec<u8>,
+        id: &Text,
+        unconverted: Object,
+    ) -> io::Result<()> {
+        self.hold_part(line, vec![block], Some(id.as_bytes().into()), unconverted)
+    }
+
+    fn hold_part(
+        &mut self,
+        line: &CodexLine,
+        blocks: Vec<Vec<u8>>,
+        call_id: Option<Box<[u8]>>,
         unconverted: Object,
     ) -> io::Result<()> {
         // An earlier version may have imported this line as a reply of its own. It stays one.
@@ -161,6 +187,7 @@ impl CodexReader<'_> {
         let part = ReplyPart {
             offset: line.offset,
             blocks,
+            call_id,
             unconverted,
             kept_line,
         };
@@ -274,12 +301,4 @@ impl CodexReader<'_> {
         self.held_reply = Some(held);
         Ok(())
     }
-}
-
-/// Returns the ids of the calls among these blocks. No other block has an id.
-fn list_call_ids(blocks: &[Vec<u8>]) -> impl Iterator<Item = Box<[u8]>> {
-    blocks.iter().filter_map(|block| {
-        let id = Raw::from_checked(block).get_text("id")?;
-        Some(id.as_bytes().into())
-    })
 }

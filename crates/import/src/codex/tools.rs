@@ -1,11 +1,12 @@
 //! The calls of tools in Codex's items and events, and their results. Only the output of a command
 //! shows that it failed.
 
-use super::content::{convert_content_blocks, fingerprint, join_texts};
+use super::content::{convert_content_blocks, fingerprint, join_texts, stored_block_text};
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
 use crate::parts::non_empty_text;
 use pisess_core::session::content::text_content;
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};
@@ -67,7 +68,7 @@ impl CodexReader<'_> {
             block = block.text("customWireName", name);
         }
         let unconverted = line.unconverted_members(converted_keys);
-        self.hold_reply(line, vec![block.finish()], unconverted)
+        self.hold_call(line, block.finish(), id, unconverted)
     }
 
     /// Adds the result of a call, and remembers that the call has a result. If the output has an
@@ -87,8 +88,7 @@ impl CodexReader<'_> {
         } = result;
         self.answered_calls.insert(id.as_bytes().into());
 
-        let output = join_texts(Raw::from_checked(content));
-        let error_code = parse_exit_code(&output).filter(|code| *code != 0.0);
+        let error_code = find_exit_code(Raw::from_checked(content)).filter(|code| *code != 0.0);
         let message = Object::new()
             .str("role", "toolResult")
             .text("toolCallId", id)
@@ -166,7 +166,7 @@ impl CodexReader<'_> {
         let error = non_empty_text(event, "error");
         let content = match &error {
             Some(error) => text_content(error),
-            None => convert_result(event.get_raw("content_items")),
+            None => convert_result(event.get("content_items")),
         };
         let has_failed = event.get_raw("success").and_then(Raw::bool) == Some(false);
         let result = ToolResult {
@@ -299,6 +299,38 @@ pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     }
 }
 
+/// Returns the exit code of a command from the content of its result, as [`parse_exit_code`] does.
+/// Most outputs of other tools are not decoded, because their first bytes show that they have none.
+fn find_exit_code(content: Raw) -> Option<f64> {
+    let mut texts = Outlined::from(content)
+        .items()
+        .filter_map(stored_block_text);
+    let first_text = texts.find(|text| !text.is_empty())?;
+    // No byte of these prefixes is written as an escape. The first text may have only the start of a
+    // prefix, because the texts are joined.
+    let may_begin = |prefix: &str| {
+        let prefix = prefix.as_bytes();
+        first_text.starts_with(prefix) || prefix.starts_with(first_text)
+    };
+    if !OUTPUT_PREFIXES.into_iter().any(may_begin) {
+        return None;
+    }
+    parse_exit_code(&join_texts(content))
+}
+
+/// The first bytes of an output with an exit code, in either of its forms (see [`parse_exit_code`]).
+/// Those of the second form are the starts of lines that [`EXIT_CODE_LINE`] matches.
+const OUTPUT_PREFIXES: [&str; 8] = [
+    "{",
+    "Chunk ID: ",
+    "Wall time: ",
+    "Total output lines: ",
+    "Original token count: ",
+    "Process running with ",
+    "Exit code: ",
+    "Process exited with code ",
+];
+
 /// Returns the exit code of a command from one of the two forms of its output; `None` if it has
 /// none. The code is a float, because the JSON of the first form may contain any number:
 ///
@@ -324,10 +356,11 @@ fn parse_exit_code(output: &Text) -> Option<f64> {
 
 /// Converts a result to content, as JSON: its texts and images if it has any, or else its JSON as a
 /// text. A missing result becomes empty content.
-pub(super) fn convert_result(value: Option<Raw>) -> Vec<u8> {
+pub(super) fn convert_result<'a>(value: Option<impl Into<Outlined<'a>>>) -> Vec<u8> {
     let Some(value) = value else {
         return b"[]".to_vec();
     };
+    let value = value.into();
     let blocks = convert_content_blocks(value);
     if !blocks.is_empty() {
         return array(blocks);
@@ -335,13 +368,14 @@ pub(super) fn convert_result(value: Option<Raw>) -> Vec<u8> {
     match value.text() {
         // Only an empty string has no block.
         Some(text) => text_content(&text),
-        None => text_content(&js::stringify(value)),
+        None => text_content(&js::stringify(value.raw())),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pisess_core::session::content::text_block;
 
     #[test]
     fn an_exit_code_is_before_the_output_or_in_the_metadata() {
@@ -375,6 +409,15 @@ mod tests {
         ];
         for (output, expected) in cases {
             assert_eq!(parse_exit_code(&Text::from(output)), expected, "{output}");
+            let content = text_content(&Text::from(output));
+            let found = find_exit_code(Raw::from_checked(&content));
+            assert_eq!(found, expected, "{output}");
+            for cut in 0..output.len() {
+                let (start, end) = output.split_at(cut);
+                let blocks = [Text::from(start), Text::from(end)].map(|text| text_block(&text));
+                let found = find_exit_code(Raw::from_checked(&array(blocks)));
+                assert_eq!(found, expected, "{start}|{end}");
+            }
         }
     }
 }
