@@ -14,17 +14,9 @@ use pisess_json::write::Object;
 /// `cost.total` without checking that there is a cost. If a cost is recorded, only its total is
 /// known.
 pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) -> Vec<u8> {
-    let mut cost = Object::new();
-    for name in ["input", "output", "cacheRead", "cacheWrite"] {
-        cost = cost.number(name, 0.0);
-    }
-    cost = cost.number("total", usage.cost.unwrap_or(0.0));
-    if usage.cost.is_none() {
-        cost = cost.bool("unknown", true);
-    }
     let write_1h = (usage.cache_write_1h > 0.0).then_some(usage.cache_write_1h);
 
-    Object::new()
+    let members = Object::new()
         .number("input", usage.input)
         .number("output", usage.output)
         .number("cacheRead", usage.cache_read)
@@ -35,10 +27,24 @@ pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) ->
         })
         .with(reasoning, |usage, reasoning| {
             usage.number("reasoning", reasoning)
-        })
-        .object("cost", &cost)
-        .finish()
+        });
+    match usage.cost {
+        Some(total) => {
+            let cost = Object::new()
+                .number("input", 0.0)
+                .number("output", 0.0)
+                .number("cacheRead", 0.0)
+                .number("cacheWrite", 0.0)
+                .number("total", total);
+            members.object("cost", &cost).finish()
+        }
+        None => members.json("cost", UNKNOWN_COST).finish(),
+    }
 }
+
+/// The cost of a response for which the source records none.
+const UNKNOWN_COST: &[u8] =
+    br#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0,"unknown":true}"#;
 
 /// Returns the string at `key`; `None` if there is no string, or it is empty.
 pub fn non_empty_text<'a>(object: impl Into<Outlined<'a>>, key: &str) -> Option<Text<'a>> {

@@ -95,6 +95,8 @@ pub struct EntryWriter<'o> {
     /// The ids of those entries of `returned` whose id is not eight hexadecimal digits.
     other_ids: HashMap<NodeIx, Text<'static>>,
     last_line: LastLine,
+    /// The memory of the last line that was emitted, for the next one.
+    line_buffer: Vec<u8>,
     /// Where the lines go; `None` if entries are only laid out.
     output: Option<Output<'o>>,
     /// The number of messages, including messages that are in the session already.
@@ -141,8 +143,10 @@ impl<'o> EntryWriter<'o> {
         }
 
         if self.emits_entries() {
-            let line = self.entry_line(node, draft.kind, &draft.members);
+            let buffer = std::mem::take(&mut self.line_buffer);
+            let line = self.entry_line(node, draft.kind, &draft.members, buffer);
             self.emit_line(draft.offset, &line)?;
+            self.line_buffer = line;
         }
         Ok(node)
     }
@@ -395,13 +399,13 @@ impl<'o> EntryWriter<'o> {
     pub fn entry_id(&self, node: NodeIx) -> String {
         match self.other_ids.get(&node) {
             Some(id) => id.to_string(),
-            None => format!("{:08x}", self.node(node).id),
+            None => hex_id(self.node(node).id),
         }
     }
 
     /// Returns the id that the next entry of the line at `offset` will get.
     pub fn next_id(&self, offset: u64) -> String {
-        format!("{:08x}", self.find_free_id(offset).id)
+        hex_id(self.find_free_id(offset).id)
     }
 
     fn node(&self, node: NodeIx) -> &Node {
@@ -440,10 +444,17 @@ impl<'o> EntryWriter<'o> {
     }
 
     /// Returns the line of an entry. Like the agents, it puts the common members before the others;
-    /// in custom entries, after them.
-    fn entry_line(&self, node: NodeIx, kind: &str, members: &Object) -> Vec<u8> {
-        let capacity = members.byte_count() + COMMON_MEMBERS_LEN;
-        let mut line = Object::with_capacity(capacity).str("type", kind);
+    /// in custom entries, after them. The line takes the memory of `buffer`.
+    fn entry_line(
+        &self,
+        node: NodeIx,
+        kind: &str,
+        members: &Object,
+        mut buffer: Vec<u8>,
+    ) -> Vec<u8> {
+        buffer.clear();
+        buffer.reserve(members.byte_count() + COMMON_MEMBERS_LEN);
+        let mut line = Object::in_buffer(buffer).str("type", kind);
         if matches!(kind, "custom" | "custom_message") {
             line = line.append(members);
             line = self.append_common_members(line, node);
@@ -469,13 +480,24 @@ impl<'o> EntryWriter<'o> {
 /// The number of bytes of the members that every entry has, at most.
 const COMMON_MEMBERS_LEN: usize = 160;
 
+/// Returns a number as eight hexadecimal digits in lower case. `format!` takes several times as long,
+/// and every entry has two ids.
+fn hex_id(number: u32) -> String {
+    let mut id = String::with_capacity(8);
+    for shift in (0..32).step_by(4).rev() {
+        let digit = (number >> shift & 0xf) as usize;
+        id.push(char::from(b"0123456789abcdef"[digit]));
+    }
+    id
+}
+
 /// Parses an id of eight hexadecimal digits in lower case, as the agents write it. `None` for any
 /// other id.
 fn parse_hex_id(id: &Text) -> Option<u32> {
     let digits = std::str::from_utf8(id.as_bytes()).ok()?;
     let number = u32::from_str_radix(digits, 16).ok()?;
     // Other digits with the same number, such as capital letters, are another id.
-    if format!("{number:08x}") != digits {
+    if hex_id(number) != digits {
         return None;
     }
     Some(number)

@@ -103,7 +103,7 @@ impl ClaudeReader<'_> {
 
         if let HoldReason::LaterPart = reason {
             // The results of calls in this line come next, and have to be held as long as the line.
-            self.remember_calls(response, line.blocks(), CallPlace::HeldLine);
+            self.remember_held_calls(response, line);
         }
         self.set_provisional_node(line, response);
         self.held_lines.push(HeldLine {

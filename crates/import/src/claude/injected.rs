@@ -3,7 +3,7 @@
 //! In the source, these messages have the role `user`, and only their prefix shows what they are.
 //! They become custom messages, so that they are not listed or undone as messages of the user.
 
-use super::blocks::convert_user_block;
+use super::blocks::UserBlock;
 use crate::parts::type_and_text;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -83,7 +83,7 @@ pub fn classify_injected(content: Raw) -> Option<InjectedKind> {
     let mut first_kind = None;
     for block in content.items() {
         // Blocks that the model does not see decide nothing.
-        if convert_user_block(block).is_none() {
+        if UserBlock::read(block.into()).is_none() {
             continue;
         }
 

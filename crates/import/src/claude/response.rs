@@ -1,17 +1,17 @@
 //! Responses of the model, with their calls and tokens.
 
-use super::blocks::{ResponseBlock, convert_response_block, convert_stop_reason};
+use super::blocks::{ResponseBlock, convert_stop_reason};
 use super::line::ClaudeLine;
 use super::{ClaudeReader, LineNodes};
 use crate::parts::usage_json;
 use crate::writer::{EntryDraft, NodeIx};
-use pisess_core::session::content::{finite_or_zero, is_block, text_content};
+use pisess_core::session::content::{finite_or_zero, text_content};
 use pisess_core::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::decode;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
+use pisess_json::write::Object;
 use std::io;
 
 /// The number of bytes of a message without its content, at most.
@@ -144,10 +144,10 @@ impl ClaudeReader<'_> {
         let mut lines = vec![line];
         lines.extend(parts);
         let tokens = self.count_new_tokens(continued, &lines);
-        let content_json = array(&blocks.converted);
-        let converted = Object::with_capacity(content_json.len() + SMALL_MEMBERS_LEN)
+        let content_len: usize = blocks.converted.iter().map(|block| block.len() + 1).sum();
+        let converted = Object::with_capacity(content_len + SMALL_MEMBERS_LEN)
             .str("role", "assistant")
-            .json("content", &content_json)
+            .array("content", &blocks.converted)
             .str("api", "anthropic-messages")
             .str("provider", "anthropic")
             .text("model", &model)
@@ -167,12 +167,9 @@ impl ClaudeReader<'_> {
 
         // For the lines that follow: parts that come late, and results of the calls.
         let response = self.remember_response(continued, last, tokens.counted_tokens);
-        let part_blocks = parts.iter().flat_map(ClaudeLine::blocks);
-        self.remember_calls(
-            response,
-            content.items().chain(part_blocks),
-            CallPlace::Session,
-        );
+        for call in &blocks.calls {
+            self.remember_call(response, call, CallPlace::Session);
+        }
         if let Some(id) = &line.response_id {
             self.response_ids.insert(id.as_bytes().into(), response);
         }
@@ -235,36 +232,29 @@ impl ClaudeReader<'_> {
         }
     }
 
-    /// Records the calls among these blocks of a response, whose results come later. A block
-    /// without an id or a name has no counterpart, and is no call.
-    pub(super) fn remember_calls<'a>(
-        &mut self,
-        response: ResponseIx,
-        blocks: impl Iterator<Item = Outlined<'a>>,
-        place: CallPlace,
-    ) {
-        for block in blocks {
-            let Some(ResponseBlock::Call { id, name, .. }) = ResponseBlock::read(block) else {
-                continue;
-            };
-            let call = ToolCallState {
-                name: decode(name).into_owned(),
-                response,
-                place,
-                last_result: None,
-            };
-            self.remember_call(&decode(id), call);
+    /// Records the calls in a line that is held back, whose results come later.
+    pub(super) fn remember_held_calls(&mut self, response: ResponseIx, line: &ClaudeLine) {
+        for block in line.blocks() {
+            if let Some(call) = ResponseBlock::read(block).and_then(StoredCall::of_block) {
+                self.remember_call(response, &call, CallPlace::HeldLine);
+            }
         }
     }
 
-    /// Records a call under its id, in place of an earlier call with the same id.
+    /// Records a call of a response under its id, in place of an earlier call with the same id.
     ///
     /// Keeps the invariant that `open_call_count` of a response is the number of its open calls.
-    fn remember_call(&mut self, id: &Text, call: ToolCallState) {
-        if call.is_open() {
-            self.responses[call.response.0].open_call_count += 1;
+    fn remember_call(&mut self, response: ResponseIx, call: &StoredCall, place: CallPlace) {
+        let state = ToolCallState {
+            name: decode(call.name).into_owned(),
+            response,
+            place,
+            last_result: None,
+        };
+        if state.is_open() {
+            self.responses[response.0].open_call_count += 1;
         }
-        let replaced = self.calls.insert(id.as_bytes().into(), call);
+        let replaced = self.calls.insert(decode(call.id).as_bytes().into(), state);
         if let Some(replaced) = replaced
             && replaced.is_open()
         {
@@ -330,33 +320,55 @@ impl ClaudeReader<'_> {
 }
 
 /// The blocks of a response.
+#[derive(Default)]
 struct ResponseBlocks<'a> {
     /// The JSON of the blocks of all its lines, as pi has them.
     converted: Vec<Vec<u8>>,
+    /// The calls among them.
+    calls: Vec<StoredCall<'a>>,
     /// The blocks of the first line that have no counterpart.
     unconverted: Vec<Raw<'a>>,
+}
+
+/// A call in a block. The strings are the bytes between their quotes.
+struct StoredCall<'a> {
+    id: &'a [u8],
+    name: &'a [u8],
+}
+
+impl<'a> StoredCall<'a> {
+    /// Returns the call in a block. `None` if the block is not a call.
+    fn of_block(block: ResponseBlock<'a>) -> Option<StoredCall<'a>> {
+        match block {
+            ResponseBlock::Call { id, name, .. } => Some(StoredCall { id, name }),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> ResponseBlocks<'a> {
     /// Converts the blocks of a response: those of its first line, which are `content`, and those
     /// of its other lines, `parts`. Unconverted blocks of `parts` are not collected, because
     /// [`part_members`](super::parts::part_members) keeps them.
-    fn convert(content: Outlined<'a>, parts: &[ClaudeLine]) -> ResponseBlocks<'a> {
-        let mut converted = Vec::new();
-        let mut unconverted = Vec::new();
+    fn convert(content: Outlined<'a>, parts: &[ClaudeLine<'a>]) -> ResponseBlocks<'a> {
+        let mut blocks = ResponseBlocks::default();
         for block in content.items() {
-            match convert_response_block(block) {
-                Some(block) => converted.push(block),
-                None => unconverted.push(block.raw()),
+            match ResponseBlock::read(block) {
+                Some(block) => blocks.push_converted(block),
+                None => blocks.unconverted.push(block.raw()),
             }
         }
         for part in parts {
-            converted.extend(part.blocks().filter_map(convert_response_block));
+            for block in part.blocks().filter_map(ResponseBlock::read) {
+                blocks.push_converted(block);
+            }
         }
-        ResponseBlocks {
-            converted,
-            unconverted,
-        }
+        blocks
+    }
+
+    fn push_converted(&mut self, block: ResponseBlock<'a>) {
+        self.converted.push(block.to_json());
+        self.calls.extend(StoredCall::of_block(block));
     }
 
     /// Returns why the response ended, as pi names it. `lines` are all its lines, and `api_error`
@@ -365,16 +377,11 @@ impl<'a> ResponseBlocks<'a> {
     fn find_stop_reason(&self, api_error: &ApiError, lines: &[&ClaudeLine]) -> &'static str {
         let mut reasons = lines.iter().rev().filter_map(|line| line.stop_reason);
         let reason = reasons.find(|reason| !reason.is_null()).map(Outlined::raw);
-        if reason.is_none() && self.has_call() {
+        if reason.is_none() && !self.calls.is_empty() {
             // The response was cut off while its calls ran: they are what it stopped for.
             return "toolUse";
         }
         convert_stop_reason(reason, api_error.is_flagged)
-    }
-
-    fn has_call(&self) -> bool {
-        let mut blocks = self.converted.iter();
-        blocks.any(|block| is_block(Raw::from_checked(block), "toolCall"))
     }
 }
 

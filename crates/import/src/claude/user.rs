@@ -1,7 +1,9 @@
 //! What the user, a tool or Claude Code itself sends to the model.
 
 use super::attachments::read_attachment;
-use super::blocks::{answered_call_id, build_result_message, convert_user_block, is_of_type};
+use super::blocks::{
+    UserBlock, answered_call_id, build_result_message, convert_user_block, is_of_type,
+};
 use super::injected::META_MESSAGE;
 use super::line::ClaudeLine;
 use super::response::ResponseIx;
@@ -60,7 +62,7 @@ impl ClaudeReader<'_> {
         for block in content.items() {
             if answered_call_id(block).is_some() {
                 result_count += 1;
-            } else if convert_user_block(block).is_none() {
+            } else if UserBlock::read(block).is_none() {
                 unconverted.push(block.raw());
             }
         }
