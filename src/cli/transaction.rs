@@ -316,7 +316,12 @@ impl OpenSession {
             fill(&mut *ui.verbatim_stdout()).map_err(|error| copy_failure(&self.input, error))?;
             return ui.flush();
         }
-        ui.report_commit_warnings(&store::create(path, self.input.file(), force, fill)?);
+        ui.report_commit_warnings(&store::create(
+            path,
+            self.input.protected_file(),
+            force,
+            fill,
+        )?);
         Ok(())
     }
 }
@@ -395,7 +400,7 @@ pub fn refuse_in_dry_run(
 /// Fails, for `-n`, if a new file would be refused. `-` is standard output, which is never refused.
 pub fn refuse_output_in_dry_run(path: &Path, input: &Input, force: bool) -> Result<(), Failure> {
     if path != Path::new("-") {
-        store::check_create(path, input.file(), force)?;
+        store::check_create(path, input.protected_file(), force)?;
     }
     Ok(())
 }

@@ -202,6 +202,7 @@ fn write_joined(
     let joined = join(first_copy, second_copy).map_err(|refusal| join_failure(refusal, first))?;
     if change.dry_run {
         refuse_output_in_dry_run(output, &first.input, change.force)?;
+        refuse_output_in_dry_run(output, &second.input, change.force)?;
         print_planned_join(output, &joined, change.json, ui)?;
         return Ok(Exit::Done);
     }
@@ -213,7 +214,9 @@ fn write_joined(
     }
 
     let path = ui.resolve_path(output);
-    let committed = store::create(&path, first.input.file(), change.force, &mut write)?;
+    store::refuse_further_input(&path, second.input.protected_file())?;
+    let protected = first.input.protected_file();
+    let committed = store::create(&path, protected, change.force, &mut write)?;
     ui.report_commit_warnings(&committed);
     let shown = output.to_string_lossy();
     ui.print_after_write(&shown, |ui| print_result(&shown, &joined, change.json, ui))?;

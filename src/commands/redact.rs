@@ -306,7 +306,8 @@ fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Res
         refuse_leftovers(!left_secrets.is_empty())
     };
     let force = args.write.change.force;
-    let commit_result = store::create_checked(path, input.file(), force, &mut write, &mut check);
+    let protected = input.protected_file();
+    let commit_result = store::create_checked(path, protected, force, &mut write, &mut check);
     // If a secret is left, `commit_result` is an error, too, but does not name the place.
     refuse_left_over(&left_secrets, input)?;
     let committed = commit_result.map_err(copy_error)?;

@@ -342,13 +342,13 @@ fn the_path_as_markdown() {
 
     Make `departs_in` right across midnight.
 
-    #### Progress
+    ### Progress
 
-    ##### Done
+    #### Done
 
     - [x] Tried `rem_euclid(1440)`: one line, but ferries that just left come out as leaving tomorrow.
 
-    ##### Blocked
+    #### Blocked
 
     - `board::just_left_is_shown_as_left` and `board::delayed_ferry_stays_on_board` fail with it.
 
@@ -1813,4 +1813,43 @@ fn conversations_without_a_question_are_left_out() {
     assert!(named.text().contains("git status"), "{named}");
     s.put("e/b.jsonl", session(&[only_command]));
     assert_snapshot!(s.pisess("export --as messages -o ./out2.jsonl ./e").done().fails(1), @"./e: no conversation has a user message");
+}
+
+/// A session that is converted or decompressed to be read is not open as a file, but its path is
+/// known.
+#[test]
+fn no_output_replaces_a_converted_or_compressed_session() {
+    let s = Sandbox::with(&["opencode/plain.json", "claude/plain.jsonl"]);
+    let rollout = "rollout-2026-01-02T03-04-05-0199c0de-0000-7000-8000-0000000000a1.jsonl";
+    let level = ruzstd::encoding::CompressionLevel::Fastest;
+    let compressed = ruzstd::encoding::compress_to_vec(&fixture("codex/plain.jsonl")[..], level);
+    s.put(&format!("{rollout}.zst"), compressed);
+    for line in [
+        "export ./plain.json --as atif -o ./plain.json --force".to_owned(),
+        "export --as messages ./plain.jsonl -o ./plain.jsonl --force".to_owned(),
+        "export --as messages ./plain.json ./plain.jsonl -o ./plain.jsonl --force".to_owned(),
+        "fork ./plain.jsonl -o ./plain.jsonl --force".to_owned(),
+        "fork -n ./plain.jsonl -o ./plain.jsonl --force".to_owned(),
+        format!("export ./{rollout}.zst --as html -o ./{rollout}.zst --force"),
+    ] {
+        let failure = s.unchanged(&line).fails(2);
+        assert!(
+            failure.contains("it is the input itself"),
+            "{line}: {failure}"
+        );
+    }
+
+    // The derived name is never that of the session.
+    assert_snapshot!(s.run("export ./plain.json --as atif --force"), @"plain.export.json");
+    assert_eq!(s.bytes("plain.json"), fixture("opencode/plain.json"));
+    // It has no extension of the session.
+    let stem = rollout.trim_end_matches(".jsonl");
+    assert_eq!(
+        s.run(&format!("export ./{rollout}.zst")),
+        format!("{stem}.html\n")
+    );
+    assert_eq!(
+        s.run(&format!("export --as messages ./{rollout}.zst")),
+        format!("{stem}.messages.jsonl\n")
+    );
 }

@@ -243,8 +243,8 @@ struct MarkupWriter<'a, 'm> {
     column: usize,
     /// Whether the row is the head of its table.
     is_head_row: bool,
-    /// The level of the last heading, as it is written; 0 before the first.
-    heading_level: usize,
+    /// The levels of the last heading and of the headings above it, as they are in the text.
+    open_headings: Vec<HeadingLevel>,
     /// The number of open links and images. Within them, addresses in the text are not linked.
     open_links: usize,
     /// Whether a line of the current HTML block was written.
@@ -269,7 +269,7 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
             is_head_row: false,
             open_links: 0,
             html_has_line: false,
-            heading_level: 0,
+            open_headings: Vec::new(),
         }
     }
 
@@ -429,11 +429,15 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
         self.markup.open_with(tag, alignment);
     }
 
-    /// Opens a heading of level 1 to 3. A heading is at most one level below the one before it,
-    /// because screen readers show headings as an outline.
+    /// Opens a heading of level 1 to 3: one level below the nearest heading before it that is
+    /// higher in the text. So no level is left out, because screen readers show headings as an
+    /// outline; and headings that are equal in the text stay equal.
     fn open_heading(&mut self, level: HeadingLevel) {
-        self.heading_level = (level as usize).min(self.heading_level + 1).min(3);
-        let tag = match self.heading_level {
+        while self.open_headings.last().is_some_and(|last| *last >= level) {
+            self.open_headings.pop();
+        }
+        self.open_headings.push(level);
+        let tag = match self.open_headings.len() {
             1 => Tag::Heading1,
             2 => Tag::Heading2,
             _ => Tag::Heading3,
@@ -483,6 +487,13 @@ mod tests {
             .map(|(at, _)| &html[at + 1..at + 3])
             .collect();
         assert_eq!(opened, ["h3", "h4", "h3", "h4", "h5", "h5"]);
+
+        let html = html_of("## Goal\n\n### Part\n\n## Progress\n\n# Title\n\n## Next");
+        let opened: Vec<_> = html
+            .match_indices("<h")
+            .map(|(at, _)| &html[at + 1..at + 3])
+            .collect();
+        assert_eq!(opened, ["h3", "h4", "h3", "h3", "h4"]);
     }
 
     #[test]

@@ -18,33 +18,77 @@ use std::path::{Component, Path, PathBuf};
 
 /// Writes a new file: completely and synced, or not at all. It is written under a temporary name
 /// and then renamed, so that an error or a crash leaves what was at the path (rules 2 and 7). The
-/// file has the permissions of `source`, or mode 0600 if there is no source (rule 6).
+/// file has the permissions of `input` if that is open, else mode 0600 (rule 6).
 ///
-/// Without `force`, an existing path is refused. The source itself, and a file with several hard
+/// Without `force`, an existing path is refused. The input itself, and a file with several hard
 /// links, are refused in any case. FIFOs, devices and the process's own streams (`/dev/stdout`) are
 /// not replaced, but written to.
 pub fn create(
     path: &Path,
-    source: Option<&SessionFile>,
+    input: InputFile,
     force: bool,
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Committed, StoreError> {
     let new = NewFile {
         path,
-        source,
-        permissions: PermissionsOf::Source,
+        input,
+        permissions: PermissionsOf::Input,
         force,
     };
     let no_check = None;
     create_on(&DISK, &new, write, no_check)
 }
 
+/// What is read to write a new file. The new file must not replace it.
+#[derive(Clone, Copy, Debug)]
+pub enum InputFile<'a> {
+    /// A stream or nothing: there is no file to replace.
+    Stream,
+    /// An open session.
+    Open(&'a SessionFile),
+    /// The path of a file whose content was converted or decompressed, so that it is not open as a
+    /// session.
+    Converted(&'a Path),
+}
+
+impl<'a> InputFile<'a> {
+    /// Returns the open file, from which a new file gets its permissions.
+    fn open_file(self) -> Option<&'a File> {
+        match self {
+            InputFile::Open(session) => Some(&session.file),
+            InputFile::Stream | InputFile::Converted(_) => None,
+        }
+    }
+
+    /// Whether the input is the file with the state `stat`.
+    fn is_at(self, files: &dyn Files, stat: &Stat) -> io::Result<bool> {
+        match self {
+            InputFile::Stream => Ok(false),
+            InputFile::Open(session) => session.is_at(files, stat),
+            InputFile::Converted(path) => {
+                let input_stat = existing_at(files, path)?;
+                // A FIFO or a terminal may be the input and the output.
+                Ok(input_stat.is_some_and(|input| {
+                    input.kind == FileType::Regular && input.is_same_inode(stat)
+                }))
+            }
+        }
+    }
+}
+
+/// Fails if an output would replace a file that is read. The functions that create a file call this
+/// for one input; it is for the further inputs.
+pub fn refuse_further_input(output: &Path, input: InputFile) -> Result<(), StoreError> {
+    let existing = existing_at(&DISK, output)
+        .map_err(|error| StoreError::io(Action::Create, output, error))?;
+    match existing {
+        Some(stat) => refuse_input(&DISK, output, input, &stat),
+        None => Ok(()),
+    }
+}
+
 /// Fails if [`create`] would refuse this path, without writing anything.
-pub fn check_create(
-    path: &Path,
-    source: Option<&SessionFile>,
-    force: bool,
-) -> Result<(), StoreError> {
+pub fn check_create(path: &Path, input: InputFile, force: bool) -> Result<(), StoreError> {
     let failed = |error| StoreError::io(Action::Create, path, error);
     let Some(stat) = existing_at(&DISK, path).map_err(failed)? else {
         // Fails if the directory is missing, or if the path is that of a directory.
@@ -54,7 +98,7 @@ pub fn check_create(
     if is_stream {
         return Ok(());
     }
-    refuse_existing(&DISK, path, source, force, &stat)
+    refuse_existing(&DISK, path, input, force, &stat)
 }
 
 /// A callback that gets the content of a new file, and refuses it by returning an error.
@@ -64,33 +108,33 @@ pub type CheckContent<'a> = dyn FnMut(&dyn ReadAt) -> io::Result<()> + 'a;
 /// its name. If `check` returns an error, there is no new file.
 pub fn create_checked(
     path: &Path,
-    source: Option<&SessionFile>,
+    input: InputFile,
     force: bool,
     write: &mut Fill<'_>,
     check: &mut CheckContent<'_>,
 ) -> Result<Committed, StoreError> {
     let new = NewFile {
         path,
-        source,
-        permissions: PermissionsOf::Source,
+        input,
+        permissions: PermissionsOf::Input,
         force,
     };
     create_on(&DISK, &new, write, Some(check))
 }
 
 /// Creates an export, such as a page, as [`create_checked`] does. It has the permissions of the
-/// file that it replaces, or mode 0600 if there is none, and not those of `source`: the user
-/// decides who can read an export. `source` must not be replaced here, either.
+/// file that it replaces, or mode 0600 if there is none, and not those of `input`: the user decides
+/// who can read an export. `input` must not be replaced here, either.
 pub fn create_private(
     path: &Path,
-    source: Option<&SessionFile>,
+    input: InputFile,
     force: bool,
     write: &mut Fill<'_>,
     check: Option<&mut CheckContent<'_>>,
 ) -> Result<Committed, StoreError> {
     let new = NewFile {
         path,
-        source,
+        input,
         permissions: PermissionsOf::ReplacedFile,
         force,
     };
@@ -116,8 +160,8 @@ pub fn restore(
     let new = NewFile {
         path,
         // Until the attributes are set, the file has mode 0600.
-        source: None,
-        permissions: PermissionsOf::Source,
+        input: InputFile::Stream,
+        permissions: PermissionsOf::Input,
         force: false,
     };
     create_on(&DISK, &new, write, Some(&mut set_attributes))
@@ -126,8 +170,8 @@ pub fn restore(
 /// A file to create.
 pub(super) struct NewFile<'a> {
     pub path: &'a Path,
-    /// The session that is read, which must not be replaced.
-    pub source: Option<&'a SessionFile>,
+    /// What is read, which must not be replaced.
+    pub input: InputFile<'a>,
     /// The file whose permissions it gets. If there is no such file, it has mode 0600.
     pub permissions: PermissionsOf,
     /// Whether it may replace an existing file.
@@ -137,8 +181,8 @@ pub(super) struct NewFile<'a> {
 /// The file whose permissions a new file gets (rule 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PermissionsOf {
-    /// The session that is read: who can read it can read the new file.
-    Source,
+    /// The input: who can read it can read the new file.
+    Input,
     /// The file that is replaced: its user chose who can read it.
     ReplacedFile,
 }
@@ -153,7 +197,7 @@ pub(super) fn create_on(
 ) -> Result<Committed, StoreError> {
     let &NewFile {
         path,
-        source,
+        input,
         permissions,
         force,
     } = new;
@@ -162,18 +206,18 @@ pub(super) fn create_on(
     // A device or a FIFO is not replaced: the content is written into it.
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
         let stream = stream.map_err(failed)?;
-        write_to_stream(files, &stream, path, source, write, check)?;
+        write_to_stream(files, &stream, path, input, write, check)?;
         return Ok(Committed::new(path));
     }
     if let Some(stat) = &existing {
-        refuse_existing(files, path, source, force, stat)?;
+        refuse_existing(files, path, input, force, stat)?;
     }
 
     let target = resolve(path).map_err(failed)?;
     // Declared here, so that `permissions_from` can refer to it.
     let replaced_file;
     let permissions_from = match permissions {
-        PermissionsOf::Source => source.map(|source| &source.file),
+        PermissionsOf::Input => input.open_file(),
         PermissionsOf::ReplacedFile if existing.is_some() => {
             // If it cannot be read, its permissions are not known, and the new file is private.
             replaced_file = files.open_read(&target).ok();
@@ -288,7 +332,7 @@ pub enum IfExists {
     Refuse,
 }
 
-/// Writes a file that belongs to the session `source`: completely and synced, with the permissions
+/// Writes a file that belongs to the session `input`: completely and synced, with the permissions
 /// of the session. It is in place when this returns, so that it is on disk before the session that
 /// refers to it.
 ///
@@ -296,7 +340,7 @@ pub enum IfExists {
 /// removes the file again (rule 7).
 pub fn create_beside(
     path: &Path,
-    source: Option<&SessionFile>,
+    input: InputFile,
     if_exists: IfExists,
     write: &mut Fill<'_>,
 ) -> Result<CompanionFile, StoreError> {
@@ -306,9 +350,9 @@ pub fn create_beside(
     if let Some(stat) = &existing {
         // Whether an ordinary file is refused is decided below, when the content is known.
         let allows_ordinary_file = true;
-        refuse_existing(&DISK, path, source, allows_ordinary_file, stat)?;
+        refuse_existing(&DISK, path, input, allows_ordinary_file, stat)?;
     }
-    let permissions_from = source.map(|source| &source.file);
+    let permissions_from = input.open_file();
     let no_check = None;
     let mut new = stage(&DISK, path, &target, permissions_from, write, no_check)?;
     let mut companion = CompanionFile {
@@ -481,12 +525,12 @@ impl Write for Comparison<'_> {
 fn refuse_existing(
     files: &dyn Files,
     path: &Path,
-    source: Option<&SessionFile>,
+    input: InputFile,
     force: bool,
     stat: &Stat,
 ) -> Result<(), StoreError> {
     let refused = |kind: io::ErrorKind| Err(StoreError::io(Action::Create, path, kind.into()));
-    refuse_input(files, path, source, stat)?;
+    refuse_input(files, path, input, stat)?;
     if stat.kind == FileType::Folder {
         return refused(io::ErrorKind::IsADirectory);
     }
@@ -501,44 +545,41 @@ fn refuse_existing(
     Ok(())
 }
 
-/// Refuses an output that is the file `source`, which is still being read: writing would destroy
-/// what has not been read. `output_stat` identifies the output, whatever its path.
+/// Refuses an output that is the input: writing would destroy it. `output_stat` identifies the
+/// output, whatever its path.
 fn refuse_input(
     files: &dyn Files,
     output_path: &Path,
-    source: Option<&SessionFile>,
+    input: InputFile,
     output_stat: &Stat,
 ) -> Result<(), StoreError> {
-    let Some(source) = source else {
-        return Ok(());
-    };
-    match source.is_at(files, output_stat) {
+    match input.is_at(files, output_stat) {
         Ok(false) => Ok(()),
         Ok(true) => Err(StoreError::new(
             Action::Write,
             output_path,
             Cause::SameAsInput,
         )),
-        // The source could not be examined, so the two cannot be compared.
+        // The input could not be examined, so the two cannot be compared.
         Err(error) => Err(StoreError::io(Action::Read, output_path, error)),
     }
 }
 
 /// Writes to a stream, such as a terminal or a pipe. With `check`, the whole content is collected
 /// and checked before the first byte is written. `path` is the path of the stream, for errors. The
-/// stream is refused if it is the file `source`, as after `>> source`.
+/// stream is refused if it is the input, as after `>> input`.
 fn write_to_stream(
     files: &'static dyn Files,
     stream: &File,
     path: &Path,
-    source: Option<&SessionFile>,
+    input: InputFile,
     write: &mut Fill<'_>,
     check: Option<&mut CheckContent<'_>>,
 ) -> Result<(), StoreError> {
     let stat = files
         .stat(stream)
         .map_err(|error| StoreError::io(Action::Write, path, error))?;
-    refuse_input(files, path, source, &stat)?;
+    refuse_input(files, path, input, &stat)?;
     let out = Out {
         files,
         file: stream,

@@ -105,8 +105,9 @@ mod find;
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, begins_with};
 pub use create::{
-    CheckContent, CompanionFile, IfExists, NewFolder, check_create, create, create_beside,
-    create_checked, create_private, has_content, is_same, remove, rename_new, restore, same_file,
+    CheckContent, CompanionFile, IfExists, InputFile, NewFolder, check_create, create,
+    create_beside, create_checked, create_private, has_content, is_same, refuse_further_input,
+    remove, rename_new, restore, same_file,
 };
 pub use disk::{
     Disk, FileBelow, MAX_SMALL_FILE_LEN, files_below, is_free, own_file, own_files_below,

@@ -7,12 +7,13 @@ use crate::cli::foreign::{
 };
 use crate::cli::locate::find_archive_beside;
 use crate::cli::output::{Failure, Progress, Ui, to_visible};
+use crate::cli::process::command_line::quote_word;
 use crate::cli::rollouts::Rollouts;
 use crate::import::SourceHead;
 use crate::load::{LoadError, LoadOptions, WrongFile, has_header, load, read_header};
 use crate::session::prefilter::Prefilter;
 use crate::session::{Header, Session};
-use pisess_store::{self as store, Opened, ReadAt, SessionFile, Spooled};
+use pisess_store::{self as store, InputFile, Opened, ReadAt, SessionFile, Spooled};
 use std::fmt::Display;
 use std::fs::File;
 use std::io;
@@ -227,6 +228,16 @@ impl Input {
         }
     }
 
+    /// Returns the file that a new file must not replace: also one that was converted or
+    /// decompressed, for which [`Input::file`] is `None`.
+    pub fn protected_file(&self) -> InputFile<'_> {
+        match (self.file(), &self.path) {
+            (Some(file), _) => InputFile::Open(file),
+            (None, Some(path)) => InputFile::Converted(path),
+            (None, None) => InputFile::Stream,
+        }
+    }
+
     /// After a change, reports the path of a session that was found by its name.
     pub fn report_path(&self, ui: &mut Ui) {
         if self.is_found_by_name {
@@ -254,6 +265,14 @@ impl Input {
     /// Reads the header. Fails if the input is not a session.
     pub fn read_header(&self) -> Result<Header, Failure> {
         read_header(self.source()).map_err(|error| self.content_failure(error))
+    }
+
+    /// Returns the session as an argument of a suggested command, quoted for a shell.
+    pub fn as_argument(&self) -> String {
+        match &self.path {
+            Some(path) => quote_word(path.as_os_str()),
+            None => "SESSION".to_owned(),
+        }
     }
 
     /// Returns a failure about this session (exit 2).

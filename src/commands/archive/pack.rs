@@ -8,6 +8,7 @@ use crate::cli::locate::SessionStores;
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, to_visible};
+use crate::cli::process::command_line::quote_word;
 use crate::cli::status::Status;
 use crate::cli::transaction::{AttemptResult, attempt_under_lock, refuse_in_dry_run};
 use crate::format::format_age;
@@ -20,8 +21,8 @@ use crate::ops::plan::Action;
 use crate::ops::prune::pruned_file;
 use crate::session::dialect::Dialect;
 use pisess_store::{
-    self as store, Archive, Attempt, Cause, FoundFile, Glance, Locked, NewFolder, Reach, ReadAt,
-    RecentTurn, SessionFile, Source, StoreError, Unremoved, WriteOptions, write_archive,
+    self as store, Archive, Attempt, Cause, FoundFile, Glance, InputFile, Locked, NewFolder, Reach,
+    ReadAt, RecentTurn, SessionFile, Source, StoreError, Unremoved, WriteOptions, write_archive,
 };
 use std::fs::File;
 use std::io;
@@ -329,8 +330,9 @@ fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremov
 /// contains all of them.
 fn hidden_failure(error: StoreError, to: &Path) -> Failure {
     let name = to_visible(&to.to_string_lossy());
+    let argument = quote_word(to.as_os_str());
     Failure::from(error).after_writing(&name).with_hint(format!(
-        "`pisess archive --restore {name}` puts the session back"
+        "`pisess archive --restore {argument}` puts the session back"
     ))
 }
 
@@ -376,19 +378,20 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
         }
     };
     let mut write = |out: &mut dyn io::Write| write_archive(facts, sources, out);
-    let mut created = match store::create_checked(to, None, false, &mut write, &mut check) {
-        Ok(created) => created,
-        Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
-            if check(&Glance::open(to)?).is_err() {
-                return Err(exists_failure(to));
+    let mut created =
+        match store::create_checked(to, InputFile::Stream, false, &mut write, &mut check) {
+            Ok(created) => created,
+            Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
+                if check(&Glance::open(to)?).is_err() {
+                    return Err(exists_failure(to));
+                }
+                return Ok(PlacedArchive {
+                    bytes,
+                    is_new: false,
+                });
             }
-            return Ok(PlacedArchive {
-                bytes,
-                is_new: false,
-            });
-        }
-        Err(error) => return Err(error.into()),
-    };
+            Err(error) => return Err(error.into()),
+        };
 
     let archive = PlacedArchive {
         bytes,
@@ -406,8 +409,9 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
 fn exists_failure(to: &Path) -> Failure {
     let name = to_visible(&to.to_string_lossy());
     let failure = Failure::invalid(format_args!("{name} exists already, with other content"));
+    let argument = quote_word(to.as_os_str());
     failure.with_hint(format!(
-        "`pisess archive --restore {name}` puts back what the session lacks; then archive it again"
+        "`pisess archive --restore {argument}` puts back what the session lacks; then archive it again"
     ))
 }
 

@@ -237,7 +237,7 @@ impl Repairer<'_> {
     ) -> Result<(), Failure> {
         let force = self.report.write.change.force;
         let create = |fill: &mut Fill| {
-            let committed = store::create(output, input.file(), force, fill)?;
+            let committed = store::create(output, input.protected_file(), force, fill)?;
             Ok(Attempt::Done(committed))
         };
         let (session_attempt, rejected) = write_with_rejected(input, checkup, output, create)?;
@@ -467,8 +467,8 @@ fn write_rejected(
         };
         let rejected_path = with_suffix(output, &suffix);
         let mut write = |out: &mut dyn io::Write| checkup.write_rejected(out);
-        let created =
-            store::create_beside(&rejected_path, input.file(), IfExists::Refuse, &mut write);
+        let protected = input.protected_file();
+        let created = store::create_beside(&rejected_path, protected, IfExists::Refuse, &mut write);
         match created {
             Err(error) if is_taken(&error) && number < MAX_REJECTED_NUMBER => number += 1,
             _ => return created,

@@ -1,7 +1,7 @@
 //! `export --as messages`: writes conversations as examples for fine-tuning, each as a line of
 //! JSON.
 
-use super::output_path::place_output;
+use super::output_path::{place_output, session_stem};
 use super::session::load_options;
 use super::sub_agents::open_session;
 use super::{Args, WRITE_BUFFER};
@@ -21,7 +21,7 @@ use crate::session::range::EntryRange;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Action, Cause, Reach, Spooled, StoreError};
+use pisess_store::{self as store, InputFile, Reach, Spooled};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -188,8 +188,8 @@ impl ExampleWriter<'_> {
         out: &mut dyn Write,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        if let Some(file) = input.file() {
-            self.input_paths.push(file.resolved().to_owned());
+        if let Some(path) = &input.path {
+            self.input_paths.push(path.clone());
         }
         if self.args.redact {
             let (redacted, removed) = RemovedSecrets::remove_from(input, &self.args.redaction, ui)?;
@@ -325,12 +325,13 @@ fn write_result(
         return copy_all(lines, &mut ui.verbatim_stdout()).map_err(Failure::from_stdout_error);
     }
     let path = ui.resolve_path(&output);
-    refuse_input_as_output(&writer.input_paths, &path)?;
+    for input in &writer.input_paths {
+        store::refuse_further_input(&path, InputFile::Converted(input))?;
+    }
     let mut write = |out: &mut dyn Write| copy_all(lines, out);
-    // The sessions were compared with the output above, and the lines need no check.
-    let source = None;
+    // The lines need no check.
     let check = None;
-    let committed = store::create_private(&path, source, args.force, &mut write, check)?;
+    let committed = store::create_private(&path, InputFile::Stream, args.force, &mut write, check)?;
     ui.report_commit_warnings(&committed);
     let shown = output.to_string_lossy().into_owned();
     ui.print_after_write(&shown, |ui| {
@@ -342,20 +343,6 @@ fn write_result(
             .number("conversations", writer.count as f64);
         ui.print_json(&row.finish())
     })
-}
-
-/// Refuses to write to one of the sessions that were read, by whatever path it is named.
-fn refuse_input_as_output(input_paths: &[PathBuf], output: &Path) -> Result<(), StoreError> {
-    for input in input_paths {
-        if store::is_same(input, output) {
-            return Err(StoreError {
-                action: Action::Write,
-                path: output.to_owned(),
-                cause: Cause::SameAsInput,
-            });
-        }
-    }
-    Ok(())
 }
 
 /// Returns the path of the output: the file of `-o`, or a new name in the directory of `-o`, or in
@@ -370,7 +357,7 @@ fn output_path(args: &Args, ui: &Ui) -> PathBuf {
     let own_name = if args.session.is_dir() {
         args.session.file_name()
     } else {
-        args.session.file_stem()
+        session_stem(&args.session)
     };
     let stem = match own_name {
         Some(own_name) if !is_stream => Path::new(own_name),

@@ -170,8 +170,12 @@ impl Exporter<'_> {
             }
             Ok(())
         };
+        for agent in self.agents {
+            store::refuse_further_input(path, agent.input.protected_file())?;
+        }
+        let protected = session.protected_file();
         let create_result =
-            store::create_private(path, session.file(), force, &mut write, Some(&mut check));
+            store::create_private(path, protected, force, &mut write, Some(&mut check));
 
         if let Some(removed) = self.removed {
             // If a secret is left, `create_result` is a failure as well, but does not name the

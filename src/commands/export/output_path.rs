@@ -36,7 +36,7 @@ pub fn output_path(
     } else {
         input.file().map(SessionFile::path)
     };
-    let stem = path.and_then(Path::file_stem);
+    let stem = path.and_then(session_stem);
     let name = match stem {
         Some(stem) if is_from_directory && format != Rendition::Trajectory => {
             let stem = contents.file_name_of_title(&short_id(contents, stem));
@@ -45,7 +45,26 @@ pub fn output_path(
         Some(stem) => store::with_suffix(Path::new(stem), extension),
         None => PathBuf::from("-"),
     };
+    // A session of OpenCode, for example, is a `.json` file, too.
+    let is_name_of_session = path.and_then(Path::file_name) == Some(name.as_os_str());
+    let name = if is_name_of_session {
+        store::with_suffix(&name.with_extension(""), &format!(".export{extension}"))
+    } else {
+        name
+    };
     place_output(args, name, ui)
+}
+
+/// Returns the name of a session's file without its extension; of a compressed file, as Codex has
+/// them, also without `.zst`.
+pub fn session_stem(path: &Path) -> Option<&OsStr> {
+    let is_compressed = path.extension().is_some_and(|end| end == "zst");
+    let stem = path.file_stem()?;
+    if is_compressed {
+        Path::new(stem).file_stem()
+    } else {
+        Some(stem)
+    }
 }
 
 /// Returns where an export goes that is called `name` if `-o` gives no file: the file of `-o`, or

@@ -12,7 +12,7 @@ use crate::load::{LoadOptions, load};
 use crate::ops::plan::NewSession;
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::Text;
-use pisess_store::{self as store, Attempt, SessionFile, StoreError, WriteOptions};
+use pisess_store::{self as store, Attempt, InputFile, SessionFile, StoreError, WriteOptions};
 use std::path::{Path, PathBuf};
 
 /// A fork that is converted into a session of another agent.
@@ -157,7 +157,9 @@ impl NativeFork<'_> {
 /// If the file cannot be written, or if the agent creates it at the same time: it is not replaced.
 fn append_line(path: &Path, line: &[u8]) -> Result<(), StoreError> {
     if !path.exists() {
-        store::create(path, None, false, &mut |out| out.write_all(line))?;
+        store::create(path, InputFile::Stream, false, &mut |out| {
+            out.write_all(line)
+        })?;
         return Ok(());
     }
     let file = SessionFile::open(path)?;

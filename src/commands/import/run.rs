@@ -19,7 +19,7 @@ use crate::session::entry::Kind;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{
-    self as store, Committed, Fill, FnWriter, Locked, Member, NewFolder, SessionFile,
+    self as store, Committed, Fill, FnWriter, InputFile, Locked, Member, NewFolder, SessionFile,
 };
 use std::fs::File;
 use std::io::{self, Write};
@@ -251,7 +251,7 @@ impl<'a> Importer<'a> {
         // In a directory that does not exist yet, there is no file to refuse.
         if path.parent().is_some_and(Path::is_dir) {
             let source_file = SessionFile::open(&destination.source.head.path)?;
-            store::check_create(path, Some(&source_file), self.change.force)?;
+            store::check_create(path, InputFile::Open(&source_file), self.change.force)?;
         }
         let mut planned_bytes = 0;
         let mut counter = FnWriter(|piece: &[u8]| {
@@ -284,7 +284,12 @@ impl<'a> Importer<'a> {
     ) -> Result<Committed, Failure> {
         if self.change.force {
             let source_file = SessionFile::open(source)?;
-            return Ok(store::create(path, Some(&source_file), true, fill)?);
+            return Ok(store::create(
+                path,
+                InputFile::Open(&source_file),
+                true,
+                fill,
+            )?);
         }
         // The store can set the time of a new file only as that of a file in an archive. It does
         // not use the name and the size. A session may contain secrets, so only its owner may read

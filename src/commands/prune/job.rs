@@ -7,6 +7,7 @@ use crate::cli::ids::Ids;
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::session_own_path;
 use crate::cli::transaction::{AttemptResult, refuse_in_dry_run, refuse_output_in_dry_run};
 use crate::format::format_bytes;
@@ -55,8 +56,9 @@ impl OpenSession {
         let failure = self
             .input
             .failure(format_args!("what was pruned from it is in {name}"));
+        let argument = quote_word(archive_path.as_os_str());
         Err(failure.with_hint(format!(
-            "`pisess archive --restore {name}` puts it back beside the session"
+            "`pisess archive --restore {argument}` puts it back beside the session"
         )))
     }
 }
@@ -293,8 +295,8 @@ impl PruneJob<'_> {
         let mut write = |out: &mut dyn io::Write| {
             plan.write_pruned(&open.session, open.input.source(), old_records, out)
         };
-        let side_file =
-            store::create_beside(&self.side_file, open.input.file(), if_exists, &mut write)?;
+        let protected = open.input.protected_file();
+        let side_file = store::create_beside(&self.side_file, protected, if_exists, &mut write)?;
         Ok(side_file)
     }
 
@@ -309,7 +311,7 @@ impl PruneJob<'_> {
         let source = input.source();
         let pruned = plan.build_pruned_session(&self.open.session, source);
         let force = self.write.change.force;
-        let committed = store::create(&self.target, input.file(), force, &mut |out| {
+        let committed = store::create(&self.target, input.protected_file(), force, &mut |out| {
             copy_all(&pruned.with_source(source), out)
         })?;
         if let Some(new_side_file) = new_side_file {

@@ -93,7 +93,7 @@ impl PruneJob<'_> {
         let whole = restoration.restored_file(input.source());
         let mut write = |out: &mut dyn Write| copy_all(&whole, out);
         let force = self.write.change.force;
-        let committed = store::create(&self.target, input.file(), force, &mut write)?;
+        let committed = store::create(&self.target, input.protected_file(), force, &mut write)?;
         let exit = self.report_outcome(
             Some(committed),
             &PruneOutcome::from_restored(&restoration.restored_records),

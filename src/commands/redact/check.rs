@@ -223,7 +223,7 @@ fn search_input(
         && output != Path::new("-")
     {
         let force = args.write.change.force;
-        store::check_create(output, input.file(), force).map_err(copy_error)?;
+        store::check_create(output, input.protected_file(), force).map_err(copy_error)?;
     }
 
     let part = args.select_part(input, values, ui)?;

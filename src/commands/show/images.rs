@@ -116,7 +116,7 @@ fn read_blob(path: &Path) -> io::Result<Vec<u8>> {
 fn create_file(open: &OpenSession, path: &Path, bytes: &[u8], ui: &mut Ui) -> Result<(), Failure> {
     let path: PathBuf = ui.resolve_path(path);
     let mut write = |out: &mut dyn Write| out.write_all(bytes);
-    match store::create(&path, open.input.file(), false, &mut write) {
+    match store::create(&path, open.input.protected_file(), false, &mut write) {
         Ok(committed) => {
             ui.report_commit_warnings(&committed);
             Ok(())

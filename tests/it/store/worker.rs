@@ -2,7 +2,7 @@
 //! each commit.
 
 use pisess::store::{
-    Cause, Committed, ReadAt, SessionFile, StoreError, WriteOptions, create, lock,
+    Cause, Committed, InputFile, ReadAt, SessionFile, StoreError, WriteOptions, create, lock,
 };
 use std::collections::BTreeSet;
 use std::fs;
@@ -162,7 +162,12 @@ fn try_to_count(session: &Path) -> Result<Committed, StoreError> {
 fn write_to_stdout(session: &Path) {
     let source = SessionFile::open(session).unwrap();
     let write = &mut |out: &mut dyn Write| out.write_all(b"new content\n");
-    let created = create(Path::new("/dev/stdout"), Some(&source), false, write);
+    let created = create(
+        Path::new("/dev/stdout"),
+        InputFile::Open(&source),
+        false,
+        write,
+    );
     let outcome = created.map_or_else(|error| error.to_string(), |_| "written".to_owned());
     std::io::stderr().write_all(outcome.as_bytes()).unwrap();
 }
@@ -219,7 +224,7 @@ fn nothing_changes(session: &Path) {
         fresh()
             .rewrite(Some(&session.with_file_name("bak")), write)
             .unwrap_err(),
-        create(&new, None, false, write).unwrap_err(),
+        create(&new, InputFile::Stream, false, write).unwrap_err(),
     ] {
         assert!(
             matches!(error.cause, Cause::Io(_)) && error.hint().is_some(),

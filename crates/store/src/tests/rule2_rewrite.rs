@@ -311,8 +311,15 @@ fn a_read_only_file_and_a_read_only_folder_are_refused() {
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 
     let new = bench.at("new.jsonl");
-    let denied =
-        as_nobody(|| super::super::create(&new, None, false, &mut |_| Ok(()))).unwrap_err();
+    let denied = as_nobody(|| {
+        super::super::create(
+            &new,
+            super::super::InputFile::Stream,
+            false,
+            &mut |_| Ok(()),
+        )
+    })
+    .unwrap_err();
     assert!(denied.is_denied(), "{denied:?}");
 
     set(&bench.path, 0o600);

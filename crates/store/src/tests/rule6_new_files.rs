@@ -1,16 +1,14 @@
 //! Rule 6: new files and backups never overwrite, and nobody gains read access.
 
 use super::super::create::{NewFile, PermissionsOf, create_on, rename_new_on};
-use super::super::{create, create_checked, create_private, same_file};
+use super::super::{InputFile, create, create_checked, create_private, same_file};
 use super::seam::{EOPNOTSUPP, EPERM, Fault};
 use super::*;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 
-fn make(path: &Path, source: Option<&SessionFile>, force: bool) -> Result<Committed, StoreError> {
-    create(path, source, force, &mut |out| {
-        out.write_all(NEW.as_bytes())
-    })
+fn make(path: &Path, input: InputFile, force: bool) -> Result<Committed, StoreError> {
+    create(path, input, force, &mut |out| out.write_all(NEW.as_bytes()))
 }
 
 fn mode(path: &Path) -> u32 {
@@ -20,13 +18,13 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn a_new_file_is_private_or_as_its_source() {
     let bench = Bench::new(OLD);
-    make(&bench.at("new.jsonl"), None, false).unwrap();
+    make(&bench.at("new.jsonl"), InputFile::Stream, false).unwrap();
     assert_eq!(fs::read_to_string(bench.at("new.jsonl")).unwrap(), NEW);
     assert_eq!(mode(&bench.at("new.jsonl")), 0o600);
     for wanted in [0o600, 0o640, 0o664, 0o400] {
         fs::set_permissions(&bench.path, fs::Permissions::from_mode(wanted)).unwrap();
         let path = bench.at(&format!("{wanted:o}.jsonl"));
-        make(&path, Some(&bench.open()), false).unwrap();
+        make(&path, InputFile::Open(&bench.open()), false).unwrap();
         assert_eq!(mode(&path), wanted);
     }
 }
@@ -36,7 +34,14 @@ fn an_export_is_private_or_as_the_file_that_it_replaces() {
     let bench = Bench::new(OLD);
     let export = |path: &Path, force: bool| {
         let mut write = |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-        create_private(path, Some(&bench.open()), force, &mut write, None).map(drop)
+        create_private(
+            path,
+            InputFile::Open(&bench.open()),
+            force,
+            &mut write,
+            None,
+        )
+        .map(drop)
     };
     fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o644)).unwrap();
     let page = bench.at("page.html");
@@ -63,7 +68,12 @@ fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
     DISK.set_xattr(&file, "system.posix_acl_access".as_ref(), &acl)
         .expect("ACLs");
     assert_eq!(mode(&bench.path), 0o660);
-    make(&bench.at("with.jsonl"), Some(&bench.open()), false).unwrap();
+    make(
+        &bench.at("with.jsonl"),
+        InputFile::Open(&bench.open()),
+        false,
+    )
+    .unwrap();
     let kept = DISK
         .xattrs(&fs::File::open(bench.at("with.jsonl")).unwrap())
         .unwrap();
@@ -73,8 +83,8 @@ fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
     let source = bench.open();
     let new = NewFile {
         path: &bench.at("without.jsonl"),
-        source: Some(&source),
-        permissions: PermissionsOf::Source,
+        input: InputFile::Open(&source),
+        permissions: PermissionsOf::Input,
         force: false,
     };
     create_on(bench.seam, &new, &mut nothing, None).unwrap();
@@ -87,7 +97,7 @@ fn a_file_that_is_refused_after_it_was_written_does_not_appear() {
     let check = |accepts: bool, force: bool, path: &Path| {
         create_checked(
             path,
-            Some(&bench.open()),
+            InputFile::Open(&bench.open()),
             force,
             &mut |out| out.write_all(NEW.as_bytes()),
             &mut |written| {
@@ -135,13 +145,13 @@ fn an_existing_file_is_refused_without_force() {
     let bench = Bench::new(OLD);
     let other = bench.at("other.jsonl");
     fs::write(&other, "other\n").unwrap();
-    let error = make(&other, Some(&bench.open()), false).unwrap_err();
+    let error = make(&other, InputFile::Open(&bench.open()), false).unwrap_err();
     assert!(
         error.kind() == Some(ErrorKind::AlreadyExists) && !error.is_busy(),
         "{error:?}"
     );
     assert_eq!(fs::read_to_string(&other).unwrap(), "other\n");
-    make(&other, Some(&bench.open()), true).unwrap();
+    make(&other, InputFile::Open(&bench.open()), true).unwrap();
     assert_eq!(fs::read_to_string(&other).unwrap(), NEW);
     assert_eq!(bench.names(), ["other.jsonl", "s.jsonl"]);
 }
@@ -152,7 +162,7 @@ fn a_name_taken_meanwhile_is_refused() {
     let bench = Bench::new(OLD);
     let path = bench.at("new.jsonl");
     let theirs = path.clone();
-    let error = create(&path, None, false, &mut |out| {
+    let error = create(&path, InputFile::Stream, false, &mut |out| {
         fs::write(&theirs, "theirs\n")?;
         out.write_all(NEW.as_bytes())
     });
@@ -167,13 +177,20 @@ fn the_input_is_refused_by_any_name() {
     symlink("s.jsonl", bench.at("soft.jsonl")).unwrap();
     fs::hard_link(&bench.path, bench.at("hard.jsonl")).unwrap();
     for name in ["s.jsonl", "soft.jsonl", "hard.jsonl", "./s.jsonl"] {
-        let error = make(&bench.at(name), Some(&bench.open()), true).unwrap_err();
+        let error = make(&bench.at(name), InputFile::Open(&bench.open()), true).unwrap_err();
         assert!(
             matches!(error.cause, Cause::SameAsInput),
             "{name}: {error:?}"
         );
     }
     assert_eq!(bench.content(), OLD);
+    // A converted input is not open, but its path is known.
+    let converted = InputFile::Converted(&bench.path);
+    for name in ["s.jsonl", "soft.jsonl", "hard.jsonl"] {
+        let error = make(&bench.at(name), converted, true).unwrap_err();
+        assert!(matches!(error.cause, Cause::SameAsInput), "{name}");
+    }
+    make(&bench.at("other.jsonl"), converted, false).unwrap();
     let behind_redirection = fs::OpenOptions::new()
         .append(true)
         .open(&bench.path)
@@ -188,14 +205,19 @@ fn the_input_is_refused_by_any_name() {
 #[test]
 fn other_places_are_refused_or_followed() {
     let bench = Bench::new(OLD);
-    let refused = |path: &Path| make(path, None, true).unwrap_err().kind().unwrap();
+    let refused = |path: &Path| {
+        make(path, InputFile::Stream, true)
+            .unwrap_err()
+            .kind()
+            .unwrap()
+    };
     assert_eq!(refused(bench.folder.path()), ErrorKind::IsADirectory);
     assert_eq!(refused(&bench.at("no/new.jsonl")), ErrorKind::NotFound);
     assert_eq!(refused(&bench.at("new/")), ErrorKind::IsADirectory);
     assert_eq!(refused(&bench.at("s.jsonl/new")), ErrorKind::NotADirectory);
     fs::create_dir(bench.at("there")).unwrap();
     symlink("there/new.jsonl", bench.at("to.jsonl")).unwrap();
-    make(&bench.at("to.jsonl"), None, false).unwrap();
+    make(&bench.at("to.jsonl"), InputFile::Stream, false).unwrap();
     assert_eq!(
         fs::read_to_string(bench.at("there/new.jsonl")).unwrap(),
         NEW
@@ -206,11 +228,11 @@ fn other_places_are_refused_or_followed() {
             .is_symlink()
     );
     symlink("loop", bench.at("loop")).unwrap();
-    assert!(make(&bench.at("loop"), None, false).is_err());
+    assert!(make(&bench.at("loop"), InputFile::Stream, false).is_err());
     fs::write(bench.at("one"), "1").unwrap();
     fs::hard_link(bench.at("one"), bench.at("two")).unwrap();
     assert!(matches!(
-        make(&bench.at("two"), None, true),
+        make(&bench.at("two"), InputFile::Stream, true),
         Err(StoreError {
             cause: Cause::HardLinked(_),
             ..
@@ -228,11 +250,11 @@ fn make_writes_through_fifos_and_devices() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    make(&fifo, Some(&bench.open()), false).unwrap();
+    make(&fifo, InputFile::Open(&bench.open()), false).unwrap();
     assert_eq!(reader.wait_with_output().unwrap().stdout, NEW.as_bytes());
     assert!(!fs::metadata(&fifo).unwrap().is_file());
-    make(Path::new("/dev/null"), None, false).unwrap();
-    let error = make(Path::new("/dev/full"), None, true).unwrap_err();
+    make(Path::new("/dev/null"), InputFile::Stream, false).unwrap();
+    let error = make(Path::new("/dev/full"), InputFile::Stream, true).unwrap_err();
     assert!(
         error
             .to_string()

@@ -1,7 +1,7 @@
 //! Rule 7: every call needed for writing fails once, in every way, and the result on disk is
 //! checked.
 
-use super::super::create::{NewFile, PermissionsOf, create_on};
+use super::super::create::{InputFile, NewFile, PermissionsOf, create_on};
 use super::seam::Fault;
 use super::*;
 
@@ -162,8 +162,8 @@ fn a_new_file_is_whole_or_absent() {
                 let mut write = |out: &mut dyn Write| out.write_all(NEW.as_bytes());
                 let new = NewFile {
                     path: &bench.at("new"),
-                    source: Some(&source),
-                    permissions: PermissionsOf::Source,
+                    input: InputFile::Open(&source),
+                    permissions: PermissionsOf::Input,
                     force,
                 };
                 create_on(bench.seam, &new, &mut write, None)
