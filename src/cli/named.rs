@@ -15,6 +15,7 @@ use crate::load::{LoadError, read_header};
 use crate::ops::list::{ListedSession, display_title, read_single};
 use crate::session::paths::{abbreviate_home, is_windows_absolute};
 use crate::session::range::is_range_form;
+use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile, Glance, Reach, SearchProblem};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -583,6 +584,7 @@ pub fn name_failure(error: NameError, ui: &Ui) -> Failure {
     }
     match error {
         NameError::Unknown { name, similar } if similar.is_empty() && is_archived(&name, ui) => {
+            let name = quote_word(name.as_ref());
             failure.with_hint(format!(
                 "it is archived: `pisess archive --restore {name}` moves it back to its store"
             ))
@@ -621,7 +623,12 @@ pub fn read_for_list(path: &Path) -> Option<ListedSession> {
 
 /// Returns the title of a session on one line.
 pub fn shown_title(session: &ListedSession) -> String {
-    let title = display_title(&session.title(), session.message_count);
+    line_of_title(&session.title(), session.message_count)
+}
+
+/// Returns a title on one line, as a list shows it.
+pub fn line_of_title(title: &Text, message_count: u32) -> String {
+    let title = display_title(title, message_count);
     let words: Vec<&str> = title.split_whitespace().collect();
     to_visible(&words.join(" "))
 }

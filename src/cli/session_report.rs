@@ -4,7 +4,7 @@ use super::ids::Ids;
 use super::locate::SessionStores;
 use super::named::{read_for_list, shown_title};
 use super::output::{Failure, Ui, display_width, truncate_end};
-use super::process::command_line::quote_word;
+use super::process::command_line::{id_argument, quote_word};
 use crate::format::{ID_SUFFIX_LEN, format_age, id_suffix};
 use crate::ops::list::ListedSession;
 use pisess_store::{Disk, OnDisk};
@@ -43,9 +43,9 @@ pub fn report_new_session(how: &str, path: &Path, ui: &mut Ui) {
         return;
     };
     let id = session.id.to_string_lossy();
-    let id = id_suffix(&id, ID_SUFFIX_LEN);
-    print_row(&format!("{how} {id}: {}", shown_title(&session)), ui);
-    let argument = resume_argument(path, id, ui);
+    let shown_id = id_suffix(&id, ID_SUFFIX_LEN);
+    print_row(&format!("{how} {shown_id}: {}", shown_title(&session)), ui);
+    let argument = resume_argument(path, &id, ui);
     ui.print_status(&format!("`pisess resume {argument}` continues it"));
 }
 
@@ -62,12 +62,11 @@ fn print_row(report: &str, ui: &mut Ui) {
 /// Returns the argument of `pisess resume` for a session: its id if that identifies it, otherwise
 /// its path. The id does not identify a file that is in no store.
 fn resume_argument(path: &Path, id: &str, ui: &Ui) -> String {
-    let found = SessionStores::locate(ui).find_by_name(id);
+    let found = SessionStores::locate(ui).find_by_name(id_suffix(id, ID_SUFFIX_LEN));
     let names_it =
         found.is_ok_and(|found| OnDisk.resolve_links(&found) == OnDisk.resolve_links(path));
-    if names_it {
-        id.to_owned()
-    } else {
-        quote_word(path.as_os_str())
+    match id_argument(id) {
+        Some(argument) if names_it => argument,
+        _ => quote_word(path.as_os_str()),
     }
 }

@@ -8,7 +8,7 @@ use super::candidates::{describe_matches, include_copies};
 use super::locate::{Scope, SessionStores};
 use super::named::{read_for_list, shown_title};
 use super::output::{Failure, Ui, to_visible};
-use super::process::command_line::quote_word;
+use super::process::command_line::{id_argument, quote_word};
 use super::session_report::report_listed;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::ops::list::ListedSession;
@@ -75,11 +75,10 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
         [] => failure,
         [session] => {
             let id = session.id.to_string_lossy();
-            let id = id_suffix(&id, ID_SUFFIX_LEN);
             let title = shown_title(session);
-            failure.with_hint(match command_with_id(words, id, ui) {
+            failure.with_hint(match command_with_id(words, &id, ui) {
                 Some(command) => format!("`{command}`, if you mean: {title}"),
-                None => format!("did you mean {id}: {title}?"),
+                None => format!("did you mean {}: {title}?", id_suffix(&id, ID_SUFFIX_LEN)),
             })
         }
         _ => {
@@ -96,8 +95,8 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
 }
 
 /// Returns the command line of this run with an id in place of the words of a title, as a shell
-/// reads it. `None` if the words are not an argument of their own, as in `--from=WORDS`, or if
-/// several arguments are the same.
+/// reads it. `None` if the words are not an argument of their own, as in `--from=WORDS`, if several
+/// arguments are the same, or if the id is not fit for a command.
 fn command_with_id(words: &str, id: &str, ui: &Ui) -> Option<String> {
     // The first argument is the program.
     let given = ui.arguments.get(1..)?;
@@ -106,11 +105,12 @@ fn command_with_id(words: &str, id: &str, ui: &Ui) -> Option<String> {
     if places.next().is_some() {
         return None;
     }
+    let id = id_argument(id)?;
     let mut command = "pisess".to_owned();
     for (index, argument) in given.iter().enumerate() {
         command.push(' ');
         if index == place {
-            command += id;
+            command += &id;
         } else {
             command += &quote_word(argument);
         }

@@ -13,10 +13,10 @@ use crate::cli::named::{expand_arguments_to_read, search_arguments_to_read};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::process::command_line::id_argument;
 use crate::cli::redaction::join_first_few;
 use crate::cli::rollouts::Rollouts;
 use crate::cli::sources::SourceArgs;
-use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::ops::check::Finding;
 use checkup::check_input;
 use cwd::CwdSources;
@@ -149,19 +149,19 @@ fn warn_of_copies(paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: b
         if paths.len() < 2 || id.is_empty() {
             continue;
         }
-        let id = to_visible(&String::from_utf8_lossy(&id));
+        let id = String::from_utf8_lossy(&id);
         let names: Vec<String> = paths
             .iter()
             .map(|path| to_visible(&path.to_string_lossy()))
             .collect();
-        let join_command = if are_of_stores && paths.len() == 2 {
-            format!("pisess join {}", id_suffix(&id, ID_SUFFIX_LEN))
-        } else {
-            "pisess join".to_owned()
+        let join_command = match id_argument(&id) {
+            Some(id) if are_of_stores && paths.len() == 2 => format!("pisess join {id}"),
+            _ => "pisess join".to_owned(),
         };
         ui.warn(&format!(
-            "{} copies of the session {id}: {} (hint: `{join_command}` makes one session of two)",
+            "{} copies of the session {}: {} (hint: `{join_command}` makes one session of two)",
             paths.len(),
+            to_visible(&id),
             join_first_few(names)
         ));
     }

@@ -225,7 +225,10 @@ fn too_few_failure(open: &OpenSession, undone_count: usize, failure: Failure) ->
     }
     let operations = format_count(undone_count, "operation", "operations");
     let what = format!("only {operations} can be undone");
-    let hint = format!("`pisess undo --list {}` lists them", open.input.name);
+    let hint = format!(
+        "`pisess undo --list {}` lists them",
+        open.input.as_argument()
+    );
     open.input.negative_answer(what).with_hint(hint)
 }
 
@@ -338,7 +341,7 @@ fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
     let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last_entry_ms);
     let name = &open.input.name;
     if is_newer(&pruned_file(path)) {
-        let way_back = format!("`pisess prune --restore {name}`");
+        let way_back = format!("`pisess prune --restore {}`", open.input.as_argument());
         return Some(rewritten_failure(open, "prune", &way_back));
     }
     if is_newer(&with_suffix(path, ".rejected")) {

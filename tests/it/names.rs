@@ -422,6 +422,23 @@ fn a_command_that_rewrites_a_session_suggests_the_one_with_the_title() {
     }
     assert_eq!(d.s.text(&path), before);
 
+    // The id is text of a file: it is quoted, or left out where a command would misread it.
+    for (id, hint) in [
+        (
+            "0199-a(id>x);z",
+            "`pisess prune '(id>x);z'`, if you mean: The tide",
+        ),
+        ("0199a-bcdefgh", "did you mean -bcdefgh: The tide?"),
+        ("--all-ok", "did you mean --all-ok: The tide?"),
+        ("abc", "did you mean abc: The tide?"),
+    ] {
+        let file = format!("home/.pi/agent/sessions/{here}/hostile.jsonl");
+        d.put(&file, id, 3, &[name("The tide")]);
+        let failure = d.pisess("prune tide").done().fails(2);
+        assert!(failure.contains(hint), "{id}: {failure}");
+        std::fs::remove_file(d.s.path(&file)).unwrap();
+    }
+
     assert_eq!(d.pisess("archive 11111111").done().code, 0);
     // What cannot be undone needs the id.
     let failure = d

@@ -162,7 +162,7 @@ impl OpenSession {
         ))
         .with_path(name)
         .with_line(line)
-        .with_hint(format!("see `pisess check {name}`")))
+        .with_hint(format!("see `pisess check {}`", self.input.as_argument())))
     }
 
     /// Returns the failure for a reference that cannot be resolved. If it names a line without an

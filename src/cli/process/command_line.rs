@@ -1,7 +1,8 @@
 //! Command lines: parses those that the user sets in environment variables, for example for a
 //! pager, and quotes words of those that are printed for a shell.
 
-use crate::format::acts_on_terminal;
+use crate::format::{ID_SUFFIX_LEN, acts_on_terminal, id_suffix};
+use crate::load::names::MIN_ID_PART_LEN;
 use std::ffi::OsStr;
 use std::process::Command;
 
@@ -42,6 +43,18 @@ pub fn quote_word(word: &OsStr) -> String {
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
     }
+}
+
+/// Returns the suffix of a session's id as an argument of a suggested command, quoted for a shell.
+/// `None` if a command would not take it for the id, because it is too short, or looks like an
+/// option. The id may be any text: it is from a file.
+pub fn id_argument(id: &str) -> Option<String> {
+    let suffix = id_suffix(id, ID_SUFFIX_LEN);
+    let is_too_short = suffix.chars().count() < MIN_ID_PART_LEN;
+    if is_too_short || suffix.starts_with('-') {
+        return None;
+    }
+    Some(quote_word(suffix.as_ref()))
 }
 
 /// Returns a word in the form `$'…'`, with bytes that act on a terminal in octal.

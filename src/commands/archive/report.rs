@@ -4,6 +4,7 @@ use super::Args;
 use crate::cli::ids::Ids;
 use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, SESSIONS, size_with_companions};
+use crate::cli::process::command_line::id_argument;
 use crate::cli::status::Status;
 use crate::format::{ID_SUFFIX_LEN, format_age, format_bytes, format_count, id_suffix};
 use crate::ops::archive::ArchiveFacts;
@@ -318,11 +319,11 @@ fn restore_hint(results: &[ArchiveResult]) -> String {
     let mut ids = Vec::new();
     for result in results {
         if let (Status::Archived, Some(facts)) = (result.status, &result.facts) {
-            ids.push(id_suffix(&facts.id, ID_SUFFIX_LEN));
+            ids.push(id_argument(&facts.id));
         }
     }
     match &ids[..] {
-        [id] => format!("`pisess archive --restore {id}` moves it back"),
+        [Some(id)] => format!("`pisess archive --restore {id}` moves it back"),
         _ => "`pisess archive --restore ID` moves one back".to_owned(),
     }
 }

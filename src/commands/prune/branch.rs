@@ -209,7 +209,7 @@ fn list_tip_ids(session: &Session, choice: &PrunableBranch) -> String {
 
 /// Returns the failure for a session from which no entries can be removed.
 pub(super) fn damaged_failure(open: &OpenSession, error: PruneBlocker) -> Failure {
-    let name = &open.input.name;
+    let name = open.input.as_argument();
     let hint = match error {
         PruneBlocker::OldFormat => format!("`pisess migrate {name}` brings it to version 3"),
         _ => format!("see `pisess check {name}`; --repair may help"),

@@ -22,7 +22,7 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 /// The minimum number of characters of a part of an id that names a session.
-const MIN_ID_PART_LEN: usize = 4;
+pub const MIN_ID_PART_LEN: usize = 4;
 /// The minimum number of characters of the start of a name that names a session.
 const MIN_NAME_PART_LEN: usize = 2;
 /// The maximum number of sessions that an error lists if several match.
