@@ -551,7 +551,9 @@ fn tip_for_missing_session(subcommand: &clap::Command) -> String {
         } else {
             ""
         };
-        return format!("`pisess {name} {only_read}--all` reads the sessions of all projects");
+        return format!(
+            "`pisess {name} {only_read}--all` reads the sessions of all projects; --choose asks for one"
+        );
     }
 
     let mut example = format!("pisess {name} last");

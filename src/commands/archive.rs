@@ -171,7 +171,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if !has_filter && args.sessions.is_empty() {
         return Err(
             Failure::usage_error("neither a session nor a filter is given").with_hint(
-                "name sessions, or choose them with --older-than, --larger-than, --empty, --project or --all",
+                "name sessions, pick one with --choose, or choose them with --older-than, --larger-than, --empty, --project or --all",
             ),
         );
     }

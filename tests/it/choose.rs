@@ -684,13 +684,42 @@ fn commands_that_read_take_the_last_session() {
         assert!(code == 2 && seen.contains("required"), "{seen}");
         s.pisess(line).at_home().typed().real().fails(2);
     }
+    // So does a command in the form that only reads.
+    for line in ["check", "migrate --check"] {
+        let (seen, code) = answered(command(line, &s), &[]);
+        assert!(
+            code < 2 && seen.starts_with("pisess: last is 0000babe"),
+            "{line}: {seen}"
+        );
+    }
     // What lacks more than the session does not guess.
     let before = s.files();
-    for line in ["switch", "label --clear", "check"] {
+    for line in [
+        "grep",
+        "grep --choose",
+        "blame",
+        "blame --choose",
+        "edit",
+        "redact",
+        "check --repair",
+    ] {
         let (seen, code) = answered(command(line, &s), &[]);
         assert!(code == 2 && seen.contains("required"), "{line}: {seen}");
     }
     assert!(s.files() == before);
+}
+
+/// With an option such as `--role`, `grep` requires no pattern, so that a session can be chosen.
+#[test]
+fn a_search_without_a_pattern_may_choose_its_session() {
+    let s = with_store();
+    with_fzf(&s, &choosing("paper"));
+    let (seen, code) = on_terminal(command("grep --role user --choose", &s));
+    assert_eq!(code, 0, "{seen}");
+    assert!(
+        seen.contains("chose 0000babe") && seen.contains("Which paper"),
+        "{seen}"
+    );
 }
 
 #[test]
@@ -704,6 +733,13 @@ fn commands_that_write_ask_for_the_session() {
         "prune",
         "append --user hi",
         "pop",
+        "redact -o copy.jsonl",
+        // These are asked for the entry, too.
+        "switch",
+        "merge",
+        "pick",
+        "edit --omit",
+        "label --clear",
     ] {
         let mut asking = command(line, &s);
         asking.env("PISESS_CHOOSER", "");

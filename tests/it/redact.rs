@@ -617,7 +617,7 @@ fn a_check_takes_the_agents_whose_sessions_it_reads() {
     assert_snapshot!(format!("{:?}", found(&line)), @r#"("pisess: note: no sessions of Codex in these files and directories (hint: `pisess list --source codex --all` lists all projects)", 0)"#);
     assert_snapshot!(format!("{:?}", found("redact --check")), @r#"("pisess: note: no sessions of this directory (hint: --all reads all projects)", 0)"#);
     assert_snapshot!(run("redact -n --all --source all").fails(2), @"--source requires --check (hint: the sessions of other agents are only searched for secrets)");
-    assert_snapshot!(run("redact").fails(2), @"the following required arguments were not provided: <SESSION>... (hint: `pisess redact --check --all` reads the sessions of all projects; see `pisess redact --help`)");
+    assert_snapshot!(run("redact").fails(2), @"the following required arguments were not provided: <SESSION>... (hint: `pisess redact --check --all` reads the sessions of all projects; --choose asks for one; see `pisess redact --help`)");
 }
 
 /// A secret that was pruned is still in the file beside the session.

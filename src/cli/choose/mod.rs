@@ -2,7 +2,8 @@
 //!
 //! With `--choose`, the user is asked for the session; if the session is given, for the entry.
 //! Words of titles in place of the session limit the list. Without `--choose`, on a terminal, a
-//! command that only reads takes `last`, and a command that writes asks for the session.
+//! command that only reads takes `last`, and a command that writes asks for the session, and for
+//! the entry if it needs one.
 //!
 //! `--all` together with directories is removed: it means nothing more than the directories.
 //!
@@ -46,6 +47,23 @@ pub struct PartialLine {
     pub matches: ArgMatches,
 }
 
+impl PartialLine {
+    /// Whether the command changes files. Some commands that do also have a form that only reads.
+    fn writes(&self) -> bool {
+        let only_reads = match self.command.get_name() {
+            "check" => !self.has("repair"),
+            "migrate" | "redact" => self.has("check"),
+            _ => false,
+        };
+        writes_files(&self.command) && !only_reads
+    }
+
+    /// Whether an option of the command is given.
+    fn has(&self, option: &str) -> bool {
+        self.matches.value_source(option) == Some(ValueSource::CommandLine)
+    }
+}
+
 /// Completes a command line with the session or the entry that the user chooses, and returns it.
 ///
 /// # Errors
@@ -69,7 +87,11 @@ pub fn choose_missing(
     let program = args
         .first()
         .map_or(OsStr::new("pisess"), OsString::as_os_str);
-    let only_reads = partial.is_some_and(|partial| !writes_files(&partial.command));
+    if slots.lacks_word_before(args, parser) {
+        // Parsing the line again reports the word.
+        return Ok(args.to_vec());
+    }
+    let only_reads = partial.is_some_and(|partial| !partial.writes());
     let mut line = args.to_vec();
     // Words of a title stand for the session: they limit the list from which the user chooses it.
     let title_words = slots.words_of_titles(only_reads, ui);
@@ -139,10 +161,12 @@ pub fn take_last(
     let Some(slots) = Slots::find(&partial) else {
         return Ok(None);
     };
-    if slots.has_session() || writes_files(&partial.command) {
+    if slots.has_session() || partial.writes() || slots.lacks_word_before(args, parser) {
         return Ok(None);
     }
-    if !lacks_session_only(args, &slots, parser)? {
+    let completed = insert_word(args, slots.session_place, "last".into(), parser)?;
+    let lacks_session_only = (parser.check)(&completed).is_ok();
+    if !lacks_session_only {
         return Ok(None);
     }
 
@@ -152,7 +176,8 @@ pub fn take_last(
 }
 
 /// Whether to ask the user for the session of a command line. This is done on a terminal, if the
-/// command writes one session, and lacks nothing else.
+/// command writes one session, and lacks nothing else but the entry, for which the user is asked,
+/// too.
 pub fn must_ask_for_session(
     args: &[OsString],
     parser: &LineParser,
@@ -168,23 +193,24 @@ pub fn must_ask_for_session(
     let Some(slots) = Slots::find(&partial) else {
         return Ok(false);
     };
-    // `prune` accepts several sessions, but is usually given one.
-    let writes_one =
-        writes_files(&partial.command) && (!slots.takes_several || slots.command == "prune");
-    if slots.has_session() || !writes_one {
+    // `prune` accepts several sessions, but is usually given one, and `redact -o` takes only one.
+    let takes_one = match &*slots.command {
+        "prune" => true,
+        "redact" => partial.has("output"),
+        _ => !slots.takes_several,
+    };
+    let writes_one = takes_one && partial.writes();
+    if slots.has_session() || !writes_one || slots.lacks_word_before(args, parser) {
         return Ok(false);
     }
-    lacks_session_only(args, &slots, parser)
-}
 
-/// Whether a command line needs only a session to be complete.
-fn lacks_session_only(
-    args: &[OsString],
-    slots: &Slots,
-    parser: &LineParser,
-) -> Result<bool, Failure> {
-    let trial = insert_word(args, slots.session_place, "last".into(), parser)?;
-    Ok((parser.check)(&trial).is_ok())
+    let mut trial = insert_word(args, slots.session_place, "last".into(), parser)?;
+    let mut checked = (parser.check)(&trial);
+    if slots.takes_entry && lacks_argument(&checked) {
+        trial = slots.entry_places()?.fill(&trial, "@", parser)?;
+        checked = (parser.check)(&trial);
+    }
+    Ok(checked.is_ok())
 }
 
 /// Whether checking a command line has found a missing required argument.
@@ -206,7 +232,9 @@ struct Slots {
     takes_several: bool,
     /// Whether SESSION names an archived session.
     takes_archives: bool,
-    /// The number of words that precede the session.
+    /// The number of words that precede the session if all of them are given.
+    words_before: usize,
+    /// The number of given words that precede the session.
     session_place: usize,
     /// The session; `None` if it is missing.
     session: Option<OsString>,
@@ -247,7 +275,7 @@ impl Slots {
             command,
             takes_archives,
             takes_entry: arguments.iter().any(|arg| is_named(arg, "REF")),
-            // If words before the session are missing, too, it follows those that are given.
+            words_before,
             session_place: words_before.min(words.len()),
             session,
             word_count: words.len(),
@@ -256,6 +284,13 @@ impl Slots {
 
     fn has_session(&self) -> bool {
         self.session.is_some()
+    }
+
+    /// Whether a command line lacks a required word before the session, such as the pattern of
+    /// `grep`, so that an inserted session would be taken for it. With options such as `--role`,
+    /// the pattern is not required.
+    fn lacks_word_before(&self, args: &[OsString], parser: &LineParser) -> bool {
+        self.session_place < self.words_before && lacks_argument(&(parser.check)(args))
     }
 
     /// Returns the given SESSION as words of titles, if the user is to choose among the sessions
