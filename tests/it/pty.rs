@@ -388,6 +388,27 @@ fn notes_follow_the_answer() {
     }
 }
 
+/// Also the lines that a command prints on standard error before it ends.
+#[test]
+fn status_lines_follow_the_answer() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    for (line, start) in [
+        (
+            &["prune", "-n", "tour.jsonl"][..],
+            "pisess: more with other options",
+        ),
+        (
+            &["edit", "-n", "--omit", "tour.jsonl", "@"],
+            "pisess: 2f5dc03e reads: ",
+        ),
+    ] {
+        let (seen, code) = on_terminal(command(line, &s));
+        let last = seen.lines().next_back().unwrap();
+        assert_eq!(code, 0, "{line:?}: {seen}");
+        assert!(last.starts_with(start), "{line:?}: {seen}");
+    }
+}
+
 #[test]
 fn a_missing_pager_is_no_error() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

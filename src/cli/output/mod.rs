@@ -30,7 +30,7 @@ pub use rows::{
     truncate_end, truncate_path, truncate_start,
 };
 use shown::EscapingWriter;
-pub use table::{COLUMN_GAP, Cell, Column, Table, cell_text, cell_width, format_cell, plain_cell};
+pub use table::{COLUMN_GAP, Cell, Column, Table, cell_width, format_cell, plain_cell};
 pub use wrap::push_wrapped_line;
 
 use crate::cli::options::{ColorChoice, LinkChoice};
@@ -366,8 +366,11 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Prints a line on standard error, unless `-q` is given.
+    /// Prints a line on standard error, unless `-q` is given. It follows the output printed so far,
+    /// also where both streams are one terminal.
     pub fn print_status(&mut self, what: &str) {
+        // The output that an error leaves in the buffer is written, or fails, with the next one.
+        let _ = self.flush();
         self.print_notes();
         if !self.is_quiet {
             self.print_error(what);

@@ -320,7 +320,7 @@ pub fn cell_width(cell: &Cell) -> usize {
 }
 
 /// Returns the text of a cell without its styles.
-pub fn cell_text(cell: &Cell) -> String {
+fn cell_text(cell: &Cell) -> String {
     cell.iter().map(|(text, _)| text.as_str()).collect()
 }
 
