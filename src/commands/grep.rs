@@ -10,6 +10,7 @@ use crate::cli::named::take_range;
 use crate::cli::options::LastArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
+use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::row_options;
 use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
 use crate::format::{ID_SUFFIX_LEN, format_count};
@@ -552,5 +553,6 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         width: ui.row_width().unwrap_or(usize::MAX),
         styles: ui.styles,
         links: ui.links.clone(),
+        rollouts: Rollouts::default(),
     }
 }

@@ -1,7 +1,8 @@
 //! Formats the rows of a search.
 
 use crate::cli::foreign::read_any_for_list;
-use crate::cli::named::shown_title;
+use crate::cli::locate::read_archive_facts;
+use crate::cli::named::{line_of_title, shown_title};
 use crate::cli::output::{
     Cell, Clock, Links, Styles, Ui, apply_style, display_width, push_styled, push_wrapped_line,
     to_visible, to_visible_cow, to_visible_lines, truncate_end, truncate_start,
@@ -69,6 +70,8 @@ pub struct MatchPainter {
     pub width: usize,
     pub styles: Styles,
     pub links: Links,
+    /// The rollouts of Codex in the searched stores. Each store is searched once for all titles.
+    pub rollouts: Rollouts,
 }
 
 impl MatchPainter {
@@ -410,11 +413,10 @@ impl MatchPainter {
     fn push_title(&self, path: &Path, out: &mut Vec<u8>) {
         let mut name = visible_path(path);
         let mut title = String::new();
-        if let Some(session) = read_any_for_list(path, &Rollouts::default()) {
-            title = shown_title(&session);
+        if let Some(titled) = self.read_title(path) {
+            title = titled.title;
             if self.names_by_id {
-                let id = session.id.to_string_lossy();
-                name = to_visible(id_suffix(&id, ID_SUFFIX_LEN));
+                name = to_visible(id_suffix(&titled.id, ID_SUFFIX_LEN));
             }
         }
 
@@ -427,6 +429,21 @@ impl MatchPainter {
         let linked_name = self.links.link_path(&styled_name, path);
         out.extend_from_slice(format!("{linked_name}  {title}").trim_end().as_bytes());
         out.push(b'\n');
+    }
+
+    /// Reads the id and the title of a session, which may be archived. `None` if it cannot be read.
+    fn read_title(&self, path: &Path) -> Option<TitledSession> {
+        if let Some(facts) = read_archive_facts(path) {
+            return Some(TitledSession {
+                id: facts.header.id.to_string_lossy().into_owned(),
+                title: line_of_title(&facts.title, facts.message_count),
+            });
+        }
+        let session = read_any_for_list(path, &self.rollouts)?;
+        Some(TitledSession {
+            id: session.id.to_string_lossy().into_owned(),
+            title: shown_title(&session),
+        })
     }
 
     /// Appends the only row that a session has with `-c`, `-l` or `-L`. Without these options, the
@@ -467,6 +484,12 @@ impl MatchPainter {
         }
         out.extend_from_slice(format!("{count}\n").as_bytes());
     }
+}
+
+/// A session in a row with its title.
+struct TitledSession {
+    id: String,
+    title: String,
 }
 
 /// The session in which a match was found.
