@@ -26,7 +26,7 @@ use crate::ops::list::{
 };
 use crate::session::usage::built_in_prices_date;
 use files::{FilesToRead, find_files, retain_same_repository};
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use json::session_json;
 use owo_colors::Style;
 use pisess_store::{self as store, Glance, RecentTurn, SessionsBeingWritten};
@@ -324,10 +324,52 @@ fn print_rows(
     let new_titles = find_new_titles(list, rows);
     rows::print(list, rows, &new_titles, last, args.sort, ui)?;
     if rows.len() > 1 && ui.stdout_is_terminal() {
-        let counts_copies = !args.forks && has_fork_among(list, rows);
-        rows::print_total(list, rows, counts_copies, ui)?;
+        rows::print_total(list, rows, repeated_cost_note(list, rows, args), ui)?;
     }
     Ok(())
+}
+
+/// Returns the note on cost that the total counts repeatedly, because several rows have the same
+/// entries. With `--forks`, the rows leave out such entries themselves.
+fn repeated_cost_note(
+    list: &[ListedSession],
+    rows: &[ListRow],
+    args: &Args,
+) -> Option<&'static str> {
+    if args.forks {
+        return None;
+    }
+    if has_copies_among(list, rows) {
+        return Some("with the entries that copies share; `pisess stats` counts them once");
+    }
+    if has_fork_among(list, rows) {
+        return Some("with the entries that forks copied; --forks leaves them out");
+    }
+    None
+}
+
+/// Whether two of the printed rows are copies of one session, or a session of another agent and its
+/// import. An import has another id, but begins at the same time with the same message.
+fn has_copies_among(list: &[ListedSession], rows: &[ListRow]) -> bool {
+    let mut ids = HashSet::default();
+    let mut beginnings: HashMap<_, bool> = HashMap::default();
+    for row in rows {
+        let session = &list[row.index];
+        let is_copy = !ids.insert(&session.id);
+        if is_copy {
+            return true;
+        }
+        let Some(question) = &session.first_question else {
+            continue;
+        };
+        let is_of_other_agent = session.other_agent.is_some();
+        let earlier = beginnings.insert((session.created_ms, &question.text), is_of_other_agent);
+        let is_import = earlier.is_some_and(|earlier| earlier != is_of_other_agent);
+        if is_import {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether one of the printed rows is a fork of a session in the list.

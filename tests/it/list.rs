@@ -1270,3 +1270,23 @@ fn shown_ids_are_accepted() {
         }
     }
 }
+
+/// The total says that it counts the entries of copies repeatedly.
+#[test]
+fn the_total_notes_copies_and_imports() {
+    let s = Sandbox::with(&["claude/plain.jsonl"]);
+    s.put("copies/a.jsonl", fixture("tour.jsonl"));
+    s.put("copies/b.jsonl", fixture("tour.jsonl"));
+    let total = |line: &str| {
+        let listed = s.pisess(line).terminal(120).done().stdout;
+        let listed = String::from_utf8(listed).unwrap();
+        listed.lines().next_back().unwrap().to_owned()
+    };
+    let note = "(with the entries that copies share; `pisess stats` counts them once)";
+    assert!(total("list ./copies --color never").ends_with(note));
+    assert!(!total("list --forks ./copies --color never").contains("(with"));
+
+    s.put("both/plain.jsonl", fixture("claude/plain.jsonl"));
+    s.run("import -q ./plain.jsonl -o ./both/import.jsonl");
+    assert!(total("list --source all ./both --color never").ends_with(note));
+}

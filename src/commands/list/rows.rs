@@ -138,12 +138,12 @@ pub fn print(
     table.print(ui)
 }
 
-/// Prints how many sessions have rows, their size and their cost. `counts_copies` is whether forks
-/// add the cost of the entries that they copied, which nobody paid for twice.
+/// Prints how many sessions have rows, their size and their cost. `cost_note` follows the cost if
+/// that has the cost of entries which several sessions have, which nobody paid for twice.
 pub fn print_total(
     list: &[ListedSession],
     rows: &[ListRow],
-    counts_copies: bool,
+    cost_note: Option<&str>,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let mut bytes = 0;
@@ -160,8 +160,8 @@ pub fn print_total(
     );
     if let Some(cost) = display_cost(&usage) {
         total += &format!(", {cost}");
-        if counts_copies {
-            total += " (with the entries that forks copied; --forks leaves them out)";
+        if let Some(note) = cost_note {
+            total += &format!(" ({note})");
         }
     }
     ui.print(&format!("{}\n", apply_style(&total, ui.styles.dim)))
