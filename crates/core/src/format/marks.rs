@@ -1,5 +1,7 @@
 //! Recognizes marks of Markdown in a text that was joined to one line.
 
+use std::borrow::Cow;
+
 /// Whether a word is a mark of a block: a fence with its language, the `#` of a heading, or the
 /// rule below the head of a table. A rule must have more than three characters, because a shorter
 /// word may be a dash.
@@ -26,6 +28,80 @@ pub fn strip_emphasis(word: &str) -> String {
         }
     }
     word.to_owned()
+}
+
+/// Replaces the links and images in a line by their texts: `see [the docs](https://x.org)` becomes
+/// `see the docs`. A link whose end is cut off counts, too.
+///
+/// Brackets of code stay: those after a name, as in `a[i](x)`, and those before something that is no
+/// address.
+pub fn strip_links(line: &str) -> Cow<'_, str> {
+    if !line.contains("](") {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = String::new();
+    let mut rest = line;
+    while let Some(end_of_text) = rest.find("](") {
+        let before = &rest[..end_of_text];
+        let after = &rest[end_of_text + 2..];
+        if let Some(start_of_text) = find_link_text(before)
+            && let Some(address_len) = address_len(after)
+        {
+            let words_before = &before[..start_of_text];
+            // An image has a `!` before the bracket.
+            plain.push_str(words_before.strip_suffix('!').unwrap_or(words_before));
+            plain.push_str(&before[start_of_text + 1..]);
+            rest = &after[address_len..];
+        } else {
+            plain.push_str(&rest[..end_of_text + 2]);
+            rest = after;
+        }
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+/// Returns the offset of the `[` before the text of a link, which ends with `before`.
+fn find_link_text(before: &str) -> Option<usize> {
+    let start = before.rfind('[')?;
+    let text = &before[start + 1..];
+    if text.trim().is_empty() || text.contains(']') || before[..start].ends_with(is_in_name) {
+        return None;
+    }
+    Some(start)
+}
+
+fn is_in_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | ']' | ')')
+}
+
+/// Returns the length of the address with which `after` begins, and of the parenthesis that closes
+/// it. `None` if this is no address.
+fn address_len(after: &str) -> Option<usize> {
+    let mut depth = 0;
+    let mut end = None;
+    for (offset, c) in after.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth > 0 => depth -= 1,
+            ')' => {
+                end = Some(offset);
+                break;
+            }
+            // Stopping at a bracket keeps this linear: the next link begins with one.
+            '[' => return None,
+            c if c.is_whitespace() => return None,
+            _ => {}
+        }
+    }
+    let address = &after[..end.unwrap_or(after.len())];
+    if !address.contains(['/', '.', '#', ':']) {
+        return None;
+    }
+    match end {
+        Some(end) => Some(end + 1),
+        None => Some(after.len()),
+    }
 }
 
 /// Whether a character beside `**` shows that this `**` is not a part of a glob pattern.

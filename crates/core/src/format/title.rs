@@ -11,7 +11,7 @@
 //! Check the `importer` for **races**.   │
 //! ```
 
-use crate::format::{is_block_mark, strip_emphasis};
+use crate::format::{is_block_mark, strip_emphasis, strip_links};
 use crate::session::envelope;
 use crate::session::forwarded::{self, BLOCKS_MARK};
 
@@ -79,7 +79,8 @@ fn is_heading(text: &str) -> bool {
 }
 
 /// Returns the start of a text as one line, without marks of Markdown: those of headings, quotes,
-/// items, fences, strong emphasis and code. ``> **Fix** the `parser`.`` becomes `Fix the parser.`
+/// items, fences, links, strong emphasis and code. ``> **Fix** the `parser`.`` becomes `Fix the
+/// parser.`
 pub fn plain_words(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -101,7 +102,7 @@ pub fn plain_words(text: &str) -> String {
             break;
         }
     }
-    line
+    strip_links(&line).into_owned()
 }
 
 #[cfg(test)]
@@ -121,6 +122,15 @@ mod tests {
             ("- one\n- two", "one - two"),
             ("```rust\nfn main\n```\nwhy?", "fn main why?"),
             ("look at src/**/*.rs", "look at src/**/*.rs"),
+            (
+                "see [the docs](https://x.org/a_(b)), ![logo](x.png).",
+                "see the docs, logo.",
+            ),
+            (
+                "why a[i](x.y) and [](auto x)?",
+                "why a[i](x.y) and [](auto x)?",
+            ),
+            ("[x](y) [cut](https://x.o", "[x](y) cut"),
             (
                 "<skill name=\"s\" location=\"/s\">\n# Be\n</skill>\n\nthe login page",
                 "the login page",
