@@ -280,8 +280,8 @@ pub const TOPICS: [Section; 10] = [
              rewrite, move or remove a session (`prune`, `migrate`, `check --repair`, `relocate`, \
              `archive`, `join`) refuse them, and their error has the command with the id.",
             "On a terminal, a command that reads one session takes `last` if SESSION is missing, \
-             and reports which session that is. A command that changes one session requires \
-             SESSION.",
+             and reports which session that is. A command that changes one session asks for it, \
+             and for REF if it needs one.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \
              the entry. If a command needs both, and neither is given, pisess asks for both. Words \
              of titles in place of SESSION limit the list to sessions that have them. The command \
@@ -437,10 +437,12 @@ pub const TOPICS: [Section; 10] = [
              other way, nothing is written (exit 3).",
             "An operation that fails (exit code 2 or 3) changes nothing. Given several files, a \
              failure for one of them does not stop the others.",
-            "Without `--force`, pisess does not overwrite an existing output (except an earlier \
-             page of the same session, which `export` wrote), write to a file system without locks, or rewrite a file whose attributes cannot be kept. It also \
-             does not change a session that a running oh-my-pi has open. A file with several hard \
-             links is never rewritten, even with `--force`.",
+            "Without `--force`, pisess does not overwrite an existing output. (An earlier page of \
+             the same session, which `export` wrote, is the exception.) It also does not write to \
+             a file system without locks, rewrite a file whose attributes cannot be kept, or \
+             change a session that a running oh-my-pi has open. Even with `--force`, a file with \
+             several hard links is never rewritten, and the session that is read is never \
+             overwritten by an output.",
         ],
     )
     .with_options("Writing", "how files are changed, and what is refused"),

@@ -10,7 +10,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{resolve_user_folder, stores_for_recorded_project};
 use crate::cli::named::{find_project_cwd, report_project, resolve_name};
 use crate::cli::options::ChangeArgs;
-use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::output::{Cell, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, half_path_cell, session_moves_table, size_with_companions};
 use crate::cli::session_report::report_new_session;
 use crate::cli::status::Status;
@@ -365,10 +365,7 @@ impl RelocationReport<'_> {
         match outcome.status {
             Status::Failed => Ok(()),
             Status::Planned => {
-                let cells = vec![
-                    half_path_cell(&outcome.path, ui),
-                    half_path_cell(&outcome.to, ui),
-                ];
+                let cells = planned_cells(outcome, ui);
                 plan.add_row(size_with_companions(&outcome.path), cells, ui)
             }
             Status::Current => {
@@ -426,6 +423,25 @@ impl RelocationReport<'_> {
             }
         }
     }
+}
+
+/// Returns the cells of a planned move: the old and the new path. If the file stays where it is,
+/// only its header changes: then the cells have the name of the file, and its old and new working
+/// directory.
+fn planned_cells(outcome: &Relocation, ui: &Ui) -> Vec<Cell> {
+    if outcome.path != outcome.to {
+        return vec![
+            half_path_cell(&outcome.path, ui),
+            half_path_cell(&outcome.to, ui),
+        ];
+    }
+    let file_name = outcome.path.file_name().unwrap_or_default();
+    let mut from = plain_cell(format!("{}: ", to_visible(&file_name.to_string_lossy())));
+    match &outcome.old_cwd {
+        Some(cwd) => from.extend(half_path_cell(cwd, ui)),
+        None => from.extend(plain_cell("no directory".to_owned())),
+    }
+    vec![from, half_path_cell(&outcome.new_cwd, ui)]
 }
 
 /// Returns the result for a session as JSON. Its member `left` has the paths that stay behind.

@@ -608,6 +608,13 @@ fn archived_sessions_are_listed_and_read() {
         .map(|row| row.rsplit('/').next().unwrap())
         .collect();
     assert_eq!(found, ["2026_boat.jsonl.zst:1", "2026_pold.jsonl.zst:1"]);
+    let titled = h
+        .call("grep --all --archived -l old --color never")
+        .terminal(80);
+    assert_snapshot!(titled.done().text(), @"
+    boat  an old boat
+    pold  an old kite
+    ");
     for (line, messages) in [("stats --all", 1), ("stats --all --archived", 4)] {
         let sums = h.run(&format!("{line} --json")).text();
         assert!(

@@ -793,3 +793,14 @@ fn a_renamed_directory_is_given_by_its_name() {
         assert!(several.stderr.contains(path), "{several}");
     }
 }
+
+/// The file of a session in no store stays where it is: only its directory changes.
+#[test]
+fn a_plan_shows_the_directories_of_a_file_that_stays() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let planned = s.unchanged("relocate -n ./tour.jsonl /").quiet();
+    assert_snapshot!(planned, @"
+     size  from                      to
+    14 kB  tour.jsonl: ~/code/ferry  /
+    ");
+}

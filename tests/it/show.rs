@@ -1054,3 +1054,14 @@ fn a_patch_of_files_that_are_partly_known() {
     2> pisess: note: /tmp/other is outside of the session's directory: its path in the patch is absolute
     ");
 }
+
+/// The id of the parent is not separated from its name, and can be copied.
+#[test]
+fn facts_are_wrapped_before_the_parent() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let shown = s
+        .pisess("show ./tour.jsonl 42b8f65a --color never")
+        .terminal(70);
+    let shown = shown.done().text();
+    assert!(shown.contains("\n  · parent e19c4d07\n"), "{shown}");
+}

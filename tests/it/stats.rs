@@ -1,6 +1,6 @@
 //! `pisess stats`: tokens and cost of sessions.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -171,6 +171,21 @@ fn each_billed_entry_is_a_row() {
     entry     time                      role       input  output  cache r  cache w     cost  model
     c25f81e7  2026-03-14T09:27:46.589Z  assistant   2140      96        0        0  $0.0079  anthropic/claude-sonnet-4-5
     ");
+}
+
+#[test]
+fn one_is_not_plural() {
+    let s = Sandbox::new();
+    let call = r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"ls","arguments":{}}]}}"#;
+    let result = r#"{"type":"message","id":"c","parentId":"b","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"ls","content":[],"isError":false}}"#;
+    let lines = [user("a", None, "look"), call.to_owned(), result.to_owned()];
+    s.put("s.jsonl", session(&lines));
+    let sums = s.run("stats ./s.jsonl");
+    assert!(
+        sums.contains("3 (1 user, 1 assistant, 1 tool result)"),
+        "{sums}"
+    );
+    assert!(sums.contains("1 call, 0 failed"), "{sums}");
 }
 
 #[test]

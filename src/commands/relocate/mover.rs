@@ -52,6 +52,9 @@ struct AppliedPlan {
 pub struct Relocation {
     pub path: PathBuf,
     pub to: PathBuf,
+    /// The working directory in the header, before and after.
+    pub old_cwd: Option<PathBuf>,
+    pub new_cwd: PathBuf,
     pub status: Status,
     /// Whether the user named the session by name: then its path is reported.
     pub by_name: bool,
@@ -63,6 +66,8 @@ impl Relocation {
         Relocation {
             path: session.to_owned(),
             to: session.to_owned(),
+            old_cwd: None,
+            new_cwd: PathBuf::new(),
             status: Status::Failed,
             by_name: false,
         }
@@ -178,6 +183,8 @@ impl<'a> Mover<'a> {
         Ok(Relocation {
             path: plan.old,
             to: plan.to,
+            old_cwd: plan.old_cwd,
+            new_cwd: plan.cwd.to_owned(),
             status,
             by_name: open.input.is_found_by_name,
         })

@@ -3,8 +3,8 @@
 use crate::agents::pi::edits::ContextEdit;
 use crate::agents::readable::CallDescription;
 use crate::cli::output::{
-    Cell, Clock, Glyphs, Styles, apply_style, cell_text, cell_width, display_width, format_cell,
-    link_text, push_wrapped_line, to_visible, to_visible_lines, truncate_end, truncate_path,
+    Cell, Clock, Glyphs, Styles, apply_style, cell_width, display_width, format_cell, link_text,
+    push_wrapped_line, to_visible, to_visible_lines, truncate_end, truncate_path,
 };
 use crate::cli::rows::entry::{edit_mark, tone_style};
 use crate::cli::rows::ids::IdPainter;
@@ -170,31 +170,29 @@ impl ShownPainter<'_> {
             .address_of(text.get(subject.path.clone())?)
     }
 
-    /// Appends a line of facts: those of the entry, its line, and its parent. If the line has to be
-    /// wrapped, the prefix of the parent's id is not highlighted.
+    /// Appends a line of facts: those of the entry, its line, and its parent. If they are too long
+    /// for one line, the parent has a line of its own.
     fn push_facts(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
         let mut facts: Vec<String> = shown.facts.iter().map(|fact| to_visible(fact)).collect();
         facts.push(format!("line {}", self.session.shown_line(ix).0));
-        let parent = self.session.parent_id(ix);
-        facts.push(match &parent {
-            Some(_) => "parent ".to_owned(),
-            None => "no parent".to_owned(),
-        });
-        let line = facts.join(DOT);
-        let parent = match &parent {
-            Some(id) => self.ids.text_cell(id),
-            None => Cell::new(),
+        let mut line = facts.join(DOT);
+        let (parent_fact, parent_id) = match &self.session.parent_id(ix) {
+            Some(id) => ("parent ", self.ids.text_cell(id)),
+            None => ("no parent", Cell::new()),
         };
 
-        let whole_width = FACT_INDENT + display_width(&line) + cell_width(&parent);
+        let parent_width = display_width(DOT) + display_width(parent_fact) + cell_width(&parent_id);
+        let whole_width = FACT_INDENT + display_width(&line) + parent_width;
         if self.width.is_some_and(|width| whole_width > width) {
-            let plain_line = line + &cell_text(&parent);
-            push_wrapped_line(out, &plain_line, FACT_INDENT, self.width, self.styles.dim);
-            return;
+            push_wrapped_line(out, &line, FACT_INDENT, self.width, self.styles.dim);
+            line = DOT.trim_start().to_owned();
+        } else {
+            line += DOT;
         }
+        line += parent_fact;
         *out += &" ".repeat(FACT_INDENT);
         *out += &apply_style(&line, self.styles.dim);
-        *out += &format_cell(&parent);
+        *out += &format_cell(&parent_id);
         out.push('\n');
     }
 

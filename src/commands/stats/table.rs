@@ -35,19 +35,21 @@ fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failur
         &mut table,
         "messages",
         format!(
-            "{} ({} user, {} assistant, {} tool results)",
+            "{} ({} user, {} assistant, {} {})",
             group_digits(totals.messages as f64),
             group_digits(totals.user_messages as f64),
             group_digits(totals.assistant_messages as f64),
-            group_digits(totals.tool_results as f64)
+            group_digits(totals.tool_results as f64),
+            noun_for(totals.tool_results, "tool result", "tool results")
         ),
     );
     add_summary_row(
         &mut table,
         "tools",
         format!(
-            "{} calls, {} failed",
+            "{} {}, {} failed",
             group_digits(totals.tool_calls as f64),
+            noun_for(totals.tool_calls, "call", "calls"),
             group_digits(totals.tool_failures as f64)
         ),
     );
@@ -79,6 +81,10 @@ fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failur
     );
     table.print(ui)?;
     ui.print(notes)
+}
+
+fn noun_for(count: u64, singular: &'static str, plural: &'static str) -> &'static str {
+    if count == 1 { singular } else { plural }
 }
 
 /// Adds a row with the name of a sum and its value.
