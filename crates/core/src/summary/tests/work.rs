@@ -375,7 +375,7 @@ fn what_only_asks_for_a_version_or_a_module_is_a_probe() {
         "ctest -V",
         "mvn verify -V",
         "node -e \"require('./build.js')\"",
-        "node -e \"require('/work/build.js')\"",
+        "node -e \"require('/srv/build.js')\"",
     ] {
         let messages = [
             user("Check the tides."),
