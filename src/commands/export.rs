@@ -66,6 +66,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess export -o answer.html session.jsonl '@~3'",
     ),
     Example::new(
+        "Write a page with the current branch alone",
+        "pisess export -o branch.html session.jsonl @",
+    ),
+    Example::new(
         "Export only the last ten entries of the conversation",
         "pisess export --last 10 -o end.md session.jsonl",
     ),
