@@ -329,12 +329,17 @@ fn may_have_entries_in(path: &Path, period: Period) -> bool {
     period.overlaps(started_ms, facts.modified_ms)
 }
 
-/// Returns the existing archive of a session that also exists itself, in whatever store it is.
+/// Returns the path of a session's archive, if there is one. The session itself exists, too: it was
+/// restored, or an agent wrote it again.
+///
+/// The archive of `STORE/kites/s.jsonl` is `STORE.archive/kites/s.jsonl.zst`. Which of the
+/// directories above the session is the store is not known, so each is tried, the nearest first.
 /// `session` has to be a real path, without symbolic links.
 pub fn find_archive_beside(session: &Path) -> Option<PathBuf> {
-    for root in session.ancestors().skip(1) {
-        let below = session.strip_prefix(root).ok()?;
-        let archive = with_suffix(&with_suffix(root, ".archive").join(below), ARCHIVE_SUFFIX);
+    for store in session.ancestors().skip(1) {
+        let path_in_store = session.strip_prefix(store).ok()?;
+        let archive_folder = with_suffix(store, ".archive");
+        let archive = with_suffix(&archive_folder.join(path_in_store), ARCHIVE_SUFFIX);
         if store::modified(&archive).is_some() {
             return Some(archive);
         }

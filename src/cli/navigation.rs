@@ -210,19 +210,24 @@ impl<'a> PlannedMove<'a> {
             })
     }
 
-    /// Returns the summary at the leaf, if the abandoned branch contains nothing else.
+    /// Returns the summary of an earlier move, if the branch that this move leaves consists of it
+    /// alone: such a branch is not summarized again.
+    ///
+    /// The end of that branch is the old leaf, or the entry above it if the leaf is one of the
+    /// marks and labels that `switch` and `label` append.
     fn existing_summary(&self) -> Result<Option<EntryIx>, Failure> {
-        let summary_position = self.open.input.map_read_error(skip_marks_and_labels(
-            &self.open.entry_reader(),
-            self.navigation.old_leaf,
-        ))?;
-        let Position::Entry(ix) = summary_position else {
+        let reader = self.open.entry_reader();
+        let branch_end = skip_marks_and_labels(&reader, self.navigation.old_leaf);
+        let branch_end = self.open.input.map_read_error(branch_end)?;
+        let Position::Entry(ix) = branch_end else {
             return Ok(None);
         };
+
         let entry = self.open.session.entry(ix);
-        let is_summary =
-            entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf.entry();
-        Ok(is_summary.then_some(ix))
+        let is_summary = entry.kind == Kind::BranchSummary;
+        // Then nothing is between the summary and the place from which the session continues.
+        let is_alone = entry.parent == self.navigation.new_leaf.entry();
+        Ok((is_summary && is_alone).then_some(ix))
     }
 
     /// Appends no new summary, because `summary` exists already. If a label is given, labels

@@ -233,8 +233,10 @@ impl SessionsArgs {
 }
 
 impl SessionsToRead {
-    /// Returns sessions to read from files of other agents. They have no scope, because new ones
-    /// are not waited for. The words, if the command searches for any, are set by the caller.
+    /// Returns the sessions in files of other agents, such as Claude Code, to read in place.
+    ///
+    /// `scope` tells `--follow` where new sessions may appear; of other agents, none are waited
+    /// for. A command that searches for words sets `words` afterwards.
     fn from_files(files: Vec<FoundFile>) -> SessionsToRead {
         SessionsToRead {
             sub_agents: SubAgents::from_files(&files),

@@ -86,7 +86,8 @@ impl NewContent {
         Ok(lines)
     }
 
-    /// Returns the lines that a dry run reports.
+    /// Returns the lines of the new file that a dry run (`-n`) reports. Of a copy that is rewritten
+    /// as a whole, all lines count as changed, because they are not compared with the original.
     fn plan_lines(&self, open: &OpenSession) -> io::Result<PlannedLines> {
         match self {
             NewContent::Entries(new) => new.plan_lines(&open.session, open.input.source()),

@@ -7,6 +7,7 @@ use super::deferrals::is_deferral;
 use super::quote::is_narrower;
 use super::sections::Section;
 use super::tables::{OutOfDate, VOID_TABLE, find_out_of_date, find_value_table, lists_same};
+use super::turns::Turn;
 use super::weights::count_values;
 
 impl SummaryBuilder {
@@ -44,32 +45,41 @@ impl SummaryBuilder {
         }
     }
 
-    /// Replaces the tables in earlier replies that the last words of the current turn call out of
-    /// date: those that list the same as the new table or, without a new table, the last, if the
-    /// words name a table.
+    /// Replaces tables in earlier replies if the assistant's last reply says that earlier values
+    /// are out of date ("the old numbers are wrong", "the table above is void"), so that the
+    /// summary does not repeat them:
+    ///
+    /// - If that reply has a table, those tables that list the same things.
+    /// - If it has none, but speaks of a table, the last table. If it speaks only of values, it
+    ///   does not say which.
     pub(super) fn drop_void_tables(&mut self) {
-        let words = self.turn.last_words().to_owned();
-        let Some(out_of_date) = find_out_of_date(&words) else {
+        let reply = self.turn.last_words().to_owned();
+        let Some(out_of_date) = find_out_of_date(&reply) else {
             return;
         };
-        let new_table = find_value_table(&words).map(|range| &words[range]);
-        if new_table.is_none() && out_of_date == OutOfDate::Values {
-            return;
+        match find_value_table(&reply) {
+            Some(range) => self.replace_tables_like(&reply[range]),
+            None if out_of_date == OutOfDate::Table => self.replace_last_table(),
+            None => {}
         }
-        for turn in self.earlier_turns.iter_mut().rev() {
-            let Some(remark) = turn.remarks.last_mut() else {
-                continue;
-            };
-            let Some(range) = find_value_table(remark) else {
-                continue;
-            };
-            if new_table.is_some_and(|table| !lists_same(table, &remark[range.clone()])) {
-                continue;
+    }
+
+    /// Replaces each table in an earlier reply that lists the same things as the new one.
+    fn replace_tables_like(&mut self, new_table: &str) {
+        for turn in &mut self.earlier_turns {
+            if let Some((remark, range)) = turn.table_in_last_remark()
+                && lists_same(new_table, &remark[range.clone()])
+            {
+                remark.replace_range(range, VOID_TABLE);
             }
+        }
+    }
+
+    /// Replaces the newest table in an earlier reply.
+    fn replace_last_table(&mut self) {
+        let mut newest_first = self.earlier_turns.iter_mut().rev();
+        if let Some((remark, range)) = newest_first.find_map(Turn::table_in_last_remark) {
             remark.replace_range(range, VOID_TABLE);
-            if new_table.is_none() {
-                break;
-            }
         }
     }
 

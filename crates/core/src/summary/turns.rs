@@ -7,6 +7,8 @@ use super::nods::strip_nods;
 use super::proposals::Proposal;
 use super::quote::{count_utf16, first_chars, is_narrower, quote_line, strip_digits};
 use super::sections::{LAST_WORDS_LEAD, REMARK_LEAD, REPLIED_LEAD, REQUEST_LEAD, Sections};
+use super::tables::find_value_table;
+use std::ops::Range;
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
@@ -109,6 +111,14 @@ impl Turn {
         // The remark at index 0 is kept. The range is empty unless more than `MAX_HELD` follow it.
         let newest_start = self.remarks.len().saturating_sub(MAX_HELD).max(1);
         self.remarks.drain(1..newest_start);
+    }
+
+    /// Finds a table of values in the last remark. Returns the remark and the byte range of the
+    /// table's rows, to replace them.
+    pub fn table_in_last_remark(&mut self) -> Option<(&mut String, Range<usize>)> {
+        let remark = self.remarks.last_mut()?;
+        let rows = find_value_table(remark)?;
+        Some((remark, rows))
     }
 
     /// Returns the first message of the request, if another one was added while it was being worked

@@ -186,10 +186,11 @@ impl MarkdownWriter {
             self.write_line(words, in_link);
             let after_run = from_run.trim_start_matches(' ');
             let run_len = from_run.len() - after_run.len();
+            // False once words were written before the run.
             if self.is_at_line_start {
                 self.push(&NO_BREAK_SPACE.repeat(run_len));
             } else {
-                // Within a line, a run has at least two spaces.
+                // Within a line, `find_kept_spaces` finds only runs of two or more.
                 self.push(&NO_BREAK_SPACE.repeat(run_len - 1));
                 self.push(" ");
             }

@@ -93,17 +93,18 @@ fn continues_colour(rest: &[u8]) -> bool {
 /// least 16 characters, which few words of a language have, or at least six with both a letter and
 /// a digit.
 fn begins_with_random_word(rest: &[u8]) -> bool {
-    const SHORTEST: usize = 6;
-    const LONGEST_OF_LETTERS: usize = 15;
+    const SHORTEST_MIXED: usize = 6;
+    const SHORTEST_OF_LETTERS: usize = 16;
 
     let mut word_len = 0;
-    // The end of a longer word does not matter.
-    while word_len <= LONGEST_OF_LETTERS {
+    // How long a word is beyond that does not matter.
+    while word_len < SHORTEST_OF_LETTERS {
         match &rest[word_len..] {
             [byte, ..] if byte.is_ascii_alphanumeric() || b"!#*_-.^~$".contains(byte) => {
                 word_len += 1;
             }
-            // URL escapes of the signs `!#$*+^@`, which are usual in passwords.
+            // URL escapes of the signs `!#$*+^@`, which are usual in passwords. Each has three
+            // bytes, such as `%21`; its digits and letters count as those of the word.
             [b'%', b'2', b'1' | b'3' | b'4' | b'A' | b'B', ..]
             | [b'%', b'5', b'E', ..]
             | [b'%', b'4', b'0', ..] => word_len += b"%2A".len(),
@@ -112,7 +113,8 @@ fn begins_with_random_word(rest: &[u8]) -> bool {
     }
     let word = &rest[..word_len];
     let is_mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
-    word_len > LONGEST_OF_LETTERS || word_len >= SHORTEST && is_mixed
+    let is_long_mixed = is_mixed && word_len >= SHORTEST_MIXED;
+    is_long_mixed || word_len >= SHORTEST_OF_LETTERS
 }
 
 /// The maximum number of digits and separators in a colour code, with some reserve:
