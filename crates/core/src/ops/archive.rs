@@ -256,7 +256,7 @@ impl ArchiveFacts {
         source: &dyn ReadAt,
         header: &Header,
     ) -> io::Result<Vec<u8>> {
-        let mut facts = Object::new()
+        let mut encoded = Object::new()
             .str("agent", listed.agent.agent().constants().name)
             .text_or_null("name", listed.name.as_ref())
             .text("title", &listed.title())
@@ -264,13 +264,15 @@ impl ArchiveFacts {
             .number("messageCount", f64::from(listed.message_count))
             .bool("empty", listed.is_empty)
             .finish();
-        facts.push(b'\n');
+        encoded.push(b'\n');
+
         // The lines are copied unchanged, so that `decode` can read the header as in any session.
-        let lines_start = facts.len();
-        pisess_store::resize(&mut facts, lines_start + header.span.end() as usize)?;
-        source.read_exact_at(&mut facts[lines_start..], 0)?;
-        facts.push(b'\n');
-        Ok(facts)
+        let copy_start = encoded.len();
+        let copy_len = header.span.end() as usize;
+        pisess_store::resize(&mut encoded, copy_start + copy_len)?;
+        source.read_exact_at(&mut encoded[copy_start..], 0)?;
+        encoded.push(b'\n');
+        Ok(encoded)
     }
 
     /// Reads what [`ArchiveFacts::encode`] returned. A missing text is read as empty, and a missing
