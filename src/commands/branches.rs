@@ -56,8 +56,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the branch point: the last message or other entry of the conversation that the
 ///   branch shares with another one. A narrow terminal shows only its id. The column
 ///   is left out if no branch has one
-/// - its first user message after the branch point. The column is left out if this is the
-///   last one of every branch, and on a narrow terminal
+/// - its first user message after the branch point. The column is left out on a narrow
+///   terminal, and if in every branch this message is also the last user message
 /// - its last user message, with the label of that message
 /// - its outcome: the last answer or other entry that follows that message;
 ///   `(failed)` precedes it if this entry or the last tool call failed

@@ -82,8 +82,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// After an `edit` or a compaction, until the next reply, pi's size of the context covers the
 /// messages only. A note on standard error then gives the size with the system prompt and tools;
-/// the provider's last count tells how large these are. In the table, the last row of --by is then
-/// that of the system prompt and tools. The rows of --json have no such addition.
+/// the provider's last count tells how large these are. The last row of the table of
+/// --by is then for the system prompt and tools. --json prints no such row.
 ///
 /// With --window, the shares are of a context window of that size.
 ///

@@ -77,7 +77,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Entries with the same id and timestamp in several files, as after a fork, count once. So do
 /// responses with the same response id, as in two imports of a session. If a response id shows that
 /// a response is a copy, the entries between the previous response and this one count as copies,
-/// too. `--by entry` prints every copy, and also each tool result that reports the usage of
+/// too. `--by entry` also prints copies in other files, and each tool result that reports the usage of
 /// sub-agents. Messages copied by `pisess pick` cost nothing if the originals are in the same
 /// session.
 ///
