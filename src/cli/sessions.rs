@@ -16,7 +16,7 @@ use crate::session::prefilter::Prefilter;
 use crate::session::usage::SubAgents;
 use owo_colors::Style;
 use pisess_store::workers::in_order;
-use pisess_store::{FoundFile, modified_ms};
+use pisess_store::{FoundFile, FoundFiles, KnownFiles, find_sub_agents, modified_ms};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -267,6 +267,14 @@ impl SessionsToRead {
         self.is_single = self.files.len() == 1;
     }
 
+    /// Returns the sessions of sub-agents and advisors of the sessions that the user named, unless
+    /// they are read as well. Leaves out files last modified before the period.
+    pub fn find_unread_agents(&self, period: Period) -> Vec<FoundFile> {
+        let mut agents = find_agents_of_named(&self.files).files;
+        agents.retain(|agent| may_have_entries_since(&agent.path, period.from));
+        agents
+    }
+
     /// Adds files after those that were found before.
     fn add_files(&mut self, files: Vec<FoundFile>) {
         self.found_none &= files.is_empty();
@@ -356,6 +364,29 @@ impl SessionsToRead {
         warn_torn(&torn_paths, ui);
         Ok(worst_exit)
     }
+}
+
+/// Returns the sessions of sub-agents and advisors of the sessions that the user named, unless they
+/// are among `files` themselves. The problems are those of directories that cannot be searched.
+pub fn find_agents_of_named(files: &[FoundFile]) -> FoundFiles {
+    let mut known = KnownFiles::default();
+    for file in files {
+        known.insert(&file.path);
+    }
+    let mut all = FoundFiles::default();
+    for file in files {
+        if !file.is_given {
+            continue;
+        }
+        let found = find_sub_agents(&file.path);
+        all.problems.extend(found.problems);
+        for agent in found.files {
+            if known.insert(&agent.path) {
+                all.files.push(agent);
+            }
+        }
+    }
+    all
 }
 
 /// What a worker has read of a session.

@@ -86,7 +86,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the name, or else the first user message that is not just a command
 ///
 /// Sessions of sub-agents, and of oh-my-pi's advisors (models that comment on a
-/// running session), are listed below the session that started them.
+/// running session), are listed below the session that started them, also if
+/// SESSION names that session.
 ///
 /// --forks lists the forks of a session below it, indented, oldest first. A copy of
 /// the session's file, or any other session that begins with the same entries,

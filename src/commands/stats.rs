@@ -13,14 +13,16 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
+use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::stats::{CountedAgents, SessionStats, collect_stats, find_copies_and_add_keys};
 use crate::session::defect::FindingKind;
 use crate::session::period::Period;
-use crate::session::usage::{PriceTable, SubAgents, built_in_prices_date};
+use crate::session::usage::{PriceTable, SubAgents, built_in_prices_date, is_advisor, is_reported};
 use clap::ValueEnum;
 use foldhash::HashSet;
 use groups::{GroupKey, StatsGroups};
+use pisess_store::FoundFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -84,7 +86,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls. Gaps of over an hour are not counted. Days are local, and weeks begin on Monday. The
 /// usage of sub-agents comes from their sessions. If these sessions are not read, it comes from the
-/// tool results that report it.
+/// tool results that report it. If no result reports it, a note has the command that counts these
+/// sessions, too.
 ///
 /// The number of changed files includes files that `write` or `edit` changed, but not files that
 /// only commands changed. With `--by file`, calls that failed are counted apart, and not as reads,
@@ -192,6 +195,7 @@ fn print_sums(
     sessions.sort_agents_first();
     let options = load_options(args, sessions.is_single, prices, ui);
     let agents = std::mem::take(&mut sessions.sub_agents);
+    let mut uncounted_agents = sessions.find_unread_agents(period);
     let mut counted_keys = HashSet::default();
     let by = if args.lists_times() {
         vec![GroupKey::Session]
@@ -205,6 +209,9 @@ fn print_sums(
         |ui, path, read| {
             read.warn_of_damage(ui);
             let stats = &read.stats;
+            if args.counts_usage() {
+                remove_reported_agents(&mut uncounted_agents, path, stats);
+            }
             let is_copy = find_copies_and_add_keys(&mut counted_keys, stats);
             let counted_entries = stats
                 .entries
@@ -225,6 +232,7 @@ fn print_sums(
         let failed_calls = groups.total.tool_failures;
         groups.print(args.json, ui)?;
         note_scope(args, ui);
+        note_uncounted_agents(args, &uncounted_agents, ui);
         if failed_calls > 0 {
             args.note_failed_calls(ui);
         }
@@ -241,6 +249,74 @@ fn note_scope(args: &Args, ui: &mut Ui) {
     if is_of_directory && !args.json {
         ui.warn("only the sessions of this directory (hint: --all counts those of all projects)");
     }
+}
+
+/// Removes the sub-agents whose usage the tool results of a session report: that usage is counted.
+fn remove_reported_agents(agents: &mut Vec<FoundFile>, session: &Path, stats: &SessionStats) {
+    for entry in &stats.entries {
+        let Some(reported) = &entry.agents else {
+            continue;
+        };
+        agents.retain(|agent| {
+            agent.owner.as_deref() != Some(session) || !is_reported(session, reported, &agent.path)
+        });
+    }
+}
+
+/// Notes that the sub-agents and advisors of the named sessions are not counted, and which command
+/// counts them. The sums themselves do not show that.
+fn note_uncounted_agents(args: &Args, uncounted: &[FoundFile], ui: &mut Ui) {
+    if uncounted.is_empty() || args.json {
+        return;
+    }
+    let advisor_count = uncounted
+        .iter()
+        .filter(|agent| is_advisor(&agent.path))
+        .count();
+    let sub_agent_count = uncounted.len() - advisor_count;
+    let mut parts = Vec::new();
+    if sub_agent_count > 0 {
+        parts.push(format_count(sub_agent_count, "sub-agent", "sub-agents"));
+    }
+    if advisor_count > 0 {
+        parts.push(format_count(advisor_count, "advisor", "advisors"));
+    }
+
+    let uncounted_parts = parts.join(" and ");
+    if ui.stderr_is_terminal() {
+        // The command below has a path that hardly fits into a line.
+        let mut command = "pisess list".to_owned();
+        for path in &args.sessions.paths {
+            command.push(' ');
+            command += &quote_word(path.as_os_str());
+        }
+        ui.warn(&format!(
+            "{uncounted_parts} not counted (hint: `{command}` counts all)"
+        ));
+        return;
+    }
+
+    let mut owners: Vec<&Path> = Vec::new();
+    for agent in uncounted {
+        if let Some(owner) = agent.owner.as_deref()
+            && !owners.contains(&owner)
+        {
+            owners.push(owner);
+        }
+    }
+    let mut command = "pisess stats".to_owned();
+    command += &args.options_for_command();
+    for path in &args.sessions.paths {
+        command.push(' ');
+        command += &quote_word(path.as_os_str());
+    }
+    for owner in owners {
+        command.push(' ');
+        command += &quote_word(owner.with_extension("").as_os_str());
+    }
+    ui.warn(&format!(
+        "{uncounted_parts} not counted (hint: `{command}` counts them, too)"
+    ));
 }
 
 /// The statistics of one session.
@@ -326,6 +402,41 @@ impl Args {
         ui.warn(&format!(
             "some of these calls failed (hint: `{command}` prints those that name FILE)"
         ));
+    }
+
+    /// Returns the options that choose and group what is counted, each after a space, for a command
+    /// in a hint.
+    fn options_for_command(&self) -> String {
+        let mut options = String::new();
+        let mut keys = Vec::new();
+        for key in &self.by {
+            if let Some(value) = key.to_possible_value() {
+                keys.push(value.get_name().to_owned());
+            }
+        }
+        if !keys.is_empty() {
+            options += &format!(" --by {}", keys.join(","));
+        }
+        if let Some(since) = &self.period.since {
+            options += &format!(" --since {}", quote_word(since.as_ref()));
+        }
+        if let Some(until) = &self.period.until {
+            options += &format!(" --until {}", quote_word(until.as_ref()));
+        }
+        if let Some(prices) = &self.prices {
+            options += &format!(" --prices {}", quote_word(prices.as_os_str()));
+        }
+        for name in &self.sessions.source.names {
+            if let Some(value) = name.to_possible_value() {
+                options += &format!(" --source {}", value.get_name());
+            }
+        }
+        options
+    }
+
+    /// Whether the usage of requests is counted, and not only tool calls.
+    fn counts_usage(&self) -> bool {
+        !self.by.contains(&GroupKey::File) && !self.by.contains(&GroupKey::Tool)
     }
 
     /// Whether the rows of the output are for sessions.

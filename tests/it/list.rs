@@ -651,6 +651,29 @@ fn sub_agents_are_listed_below_their_session() {
     );
     // None of them is the newest session.
     assert_eq!(d.id("last"), "0199dddd-4444");
+    // So they are if only the session is named, by path or by a name.
+    let of_session = |line: &str| -> Vec<Value> {
+        let listed = rows(&d.pisess(line).done().quiet());
+        listed.iter().map(|row| row["id"].clone()).collect()
+    };
+    let family = [
+        "0199aaaa-1111",
+        "0199bbbb-2222",
+        "0199bbbb-3333",
+        "0199cccc-3333",
+    ];
+    assert_eq!(of_session(&format!("list --json ./{path}")), family);
+    assert_eq!(of_session("list --json 0199aaaa"), family);
+    assert_eq!(
+        of_session(&format!("list --json ./{path} ./{folder}/Scout.jsonl")),
+        family
+    );
+    let scout = format!("list --json ./{folder}/Scout.jsonl");
+    assert_eq!(of_session(&scout), ["0199bbbb-2222", "0199bbbb-3333"]);
+    // Together with the session, their directory is read as that of its sub-agents.
+    let both = format!("list --json ./{path} ./{folder}");
+    assert_eq!(of_session(&both), family);
+    assert_eq!(rows(&d.pisess(&both).done().quiet())[1]["depth"], 1);
     // If their directory is given, they have rows of their own.
     assert_eq!(
         rows(&d.pisess(&format!("list --json ./{folder}")).done().quiet()).len(),

@@ -387,6 +387,59 @@ fn counts_sub_agent_usage_once() {
     assert_eq!(cost("stats --json ./x"), json!(3.5));
 }
 
+#[test]
+fn notes_the_sub_agents_that_are_not_counted() {
+    let s = Sandbox::new();
+    let child = |id: &str, cost: u32| {
+        turn(
+            id,
+            "2026-05-01T10:00",
+            &format!(r#","cost":{{"total":{cost}}}"#),
+        )
+    };
+    let note = |line: &str| s.pisess(line).done().stderr;
+    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    s.put("x/s.jsonl", turn("a", "2026-05-01T10:00", PRICED));
+    assert_eq!(note("stats ./x/s.jsonl"), "");
+    s.put("x/s/Scout.jsonl", child("b", 1));
+    s.put("x/s/Scout/Inner.jsonl", child("c", 2));
+    s.put("x/s/__advisor.jsonl", child("d", 4));
+    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+    assert_snapshot!(note("stats --by model --since 2026-05 ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess stats --by model --since 2026-05 ./x/s.jsonl ./x/s` counts them, too)");
+    // On a terminal, the note is shortened to one line, so its command is short.
+    let on_terminal = s.pisess("stats ./x/s.jsonl").terminal(120).done();
+    assert_snapshot!(on_terminal.stderr, @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess list ./x/s.jsonl` counts all)");
+    // The command counts them, and `list` has the same costs.
+    assert_eq!(note("stats ./x/s.jsonl ./x/s"), "");
+    assert_eq!(cost("stats --json ./x/s.jsonl"), json!(0.25));
+    assert_eq!(cost("stats --json ./x/s.jsonl ./x/s"), json!(7.25));
+    let listed = rows(&s.run("list --json ./x/s.jsonl"));
+    let costs: Vec<_> = listed.iter().map(|row| row["cost"].clone()).collect();
+    assert_eq!(costs, [json!(0.25), json!(1), json!(2), json!(4)]);
+    for line in [
+        "stats -q ./x/s.jsonl",
+        "stats --json ./x/s.jsonl",
+        "stats ./x",
+        "stats ./x/s.jsonl ./x/s/Scout.jsonl ./x/s/Scout/Inner.jsonl ./x/s/__advisor.jsonl",
+    ] {
+        assert_eq!(note(line), "", "{line}");
+    }
+
+    // What a result reports is counted, and an advisor is in no result.
+    let usage = json!({"input": 5, "output": 5, "cost": {"total": 1.0}});
+    let named = json!({"results": [{"sessionFile": "/away/s/Scout.jsonl"}]});
+    s.put("x/s.jsonl", delegating(&[("r1", usage.clone(), named)]));
+    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 1 sub-agent and 1 advisor not counted (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+    s.put("x/s.jsonl", delegating(&[("r1", usage, json!({}))]));
+    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 1 advisor not counted (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+    assert_eq!(cost("stats --json ./x/s.jsonl"), json!(1.25));
+    assert_eq!(cost("stats --json ./x/s.jsonl ./x/s"), json!(7.25));
+    // Calls are in no result.
+    assert_snapshot!(note("stats --by tool ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess stats --by tool ./x/s.jsonl ./x/s` counts them, too)");
+    std::fs::remove_file(s.path("x/s/__advisor.jsonl")).unwrap();
+    assert_eq!(note("stats ./x/s.jsonl"), "");
+}
+
 /// Returns a session of pi that started sub-agents with the extension pi-subagents, each result
 /// with what it reports.
 fn delegating(results: &[(&str, Value, Value)]) -> String {

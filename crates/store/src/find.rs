@@ -118,6 +118,22 @@ pub fn find_with(paths: &[PathBuf], reach: Reach, is_document: fn(&OsStr) -> boo
     search.found
 }
 
+/// Finds the sessions of the sub-agents and advisors of a session: those in the directory beside it,
+/// with the same name without `.jsonl`. [`FoundFile::owner`] is the session, even if it is a
+/// sub-agent itself.
+pub fn find_sub_agents(session: &Path) -> FoundFiles {
+    let folder = session.with_extension("");
+    if session.extension() != Some(OsStr::new("jsonl")) || !folder.is_dir() {
+        return FoundFiles::default();
+    }
+    let mut found = find(&[folder], Reach::Whole);
+    let owner: Arc<Path> = Arc::from(session);
+    for file in &mut found.files {
+        file.owner = Some(Arc::clone(&owner));
+    }
+    found
+}
+
 /// Returns the modification time of a file. `None` if the path is not a regular file, or cannot be
 /// read.
 pub fn modified(path: &Path) -> Option<SystemTime> {
@@ -230,13 +246,20 @@ impl Search {
                 return;
             }
         };
-        let owner = find_owner(path);
+        let mut owner = find_owner(path);
         if stat.kind != FileType::Folder {
             let is_new = self.given_files.insert(path.to_owned());
             if is_new {
                 self.add_file(path.to_owned(), owner, true);
             }
             return;
+        }
+
+        // A directory that is given alone is an ordinary one. Together with the session, it has the
+        // sub-agents of that session.
+        let session = with_suffix(path, ".jsonl");
+        if owner.is_none() && self.given_files.contains(&session) {
+            owner = Some(Arc::from(session));
         }
 
         // Only the files found from here on are sorted: the paths given keep their order.

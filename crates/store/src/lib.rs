@@ -117,7 +117,7 @@ pub use error::{Action, Cause, FileChange, StoreError, plain};
 pub use files::{OnDisk, SessionsBeingWritten, find_agent_in, is_closed_pipe};
 pub use find::{
     DatedFile, FoundFile, FoundFiles, KnownFiles, Reach, SearchProblem, distinct_files, find,
-    find_with, modified, modified_ms, paths_in, session_files_in, with_suffix,
+    find_sub_agents, find_with, modified, modified_ms, paths_in, session_files_in, with_suffix,
 };
 pub use fn_writer::FnWriter;
 pub use live::{RecentTurn, find_recent_turn};

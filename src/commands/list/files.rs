@@ -8,6 +8,7 @@ use crate::cli::foreign::{
 use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::named::find_sessions;
 use crate::cli::output::{Failure, Ui};
+use crate::cli::sessions::find_agents_of_named;
 use crate::cli::sources::Sources;
 use crate::session::period::Period;
 use foldhash::HashMap;
@@ -46,6 +47,7 @@ pub(super) fn find_files(
         failures = found.failures;
         // `read_stdin_session` has read standard input already.
         files.retain(|file| file.path != Path::new("-"));
+        add_sub_agents(&mut files, ui);
     }
     if let Some(sources) = sources {
         if paths.is_empty() {
@@ -78,6 +80,16 @@ pub(super) fn find_files(
         files,
         has_failures: !failures.is_empty(),
     })
+}
+
+/// Adds the sessions of sub-agents and advisors of each session that the user named. A search finds
+/// them anyway.
+fn add_sub_agents(files: &mut Vec<FoundFile>, ui: &mut Ui) {
+    let found = find_agents_of_named(files);
+    for problem in found.problems {
+        ui.warn(&problem.text);
+    }
+    files.extend(found.files);
 }
 
 /// Keeps the files of sessions whose working directory is in the same git repository as the current

@@ -32,8 +32,7 @@ impl SubAgents {
     pub fn from_files(files: &[FoundFile]) -> SubAgents {
         let mut agents = SubAgents::default();
         for file in files {
-            let name = file.path.file_name().unwrap_or_default();
-            if name.as_encoded_bytes().starts_with(b"__advisor") {
+            if is_advisor(&file.path) {
                 continue;
             }
             agents
@@ -70,6 +69,33 @@ impl SubAgents {
         possible_session_ends(session, reported)
             .iter()
             .any(|end| self.session_ends.contains(end))
+    }
+}
+
+/// Whether a session is that of an advisor of oh-my-pi.
+pub fn is_advisor(session: &Path) -> bool {
+    let name = session.file_name().unwrap_or_default();
+    name.as_encoded_bytes().starts_with(b"__advisor")
+}
+
+/// Whether a tool result of `session` reports the usage of a sub-agent of this session. `reported`
+/// are the ends of the paths in that result. If it names none, it may report any sub-agent.
+pub fn is_reported(session: &Path, reported: &[String], sub_agent: &Path) -> bool {
+    if is_advisor(sub_agent) {
+        return false;
+    }
+    if reported.is_empty() {
+        return true;
+    }
+    let ends = possible_session_ends(session, reported);
+    if ends.contains(&session_end(&sub_agent.to_string_lossy())) {
+        return true;
+    }
+    // Claude Code's own file `agent-ID.jsonl`, for which the result has the ID.
+    let name = sub_agent.file_name().unwrap_or_default().to_string_lossy();
+    match name.strip_prefix("agent-") {
+        Some(name) => ends.contains(&format!("/{name}")),
+        None => false,
     }
 }
 

@@ -10,7 +10,9 @@
 mod agents;
 mod prices;
 
-pub use agents::{SubAgents, possible_session_ends, reported_session_ends, session_end};
+pub use agents::{
+    SubAgents, is_advisor, is_reported, possible_session_ends, reported_session_ends, session_end,
+};
 pub use prices::{CostEstimator, PriceTable, built_in_prices_date};
 
 use crate::session::collected::renumber;
