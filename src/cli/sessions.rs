@@ -106,7 +106,7 @@ impl SessionsArgs {
             return self.find_own_sessions(period, ui);
         };
         self.refuse_conflicts()?;
-        if !sources.includes_own {
+        if !sources.includes_own() {
             // This warns itself if there are none.
             let found = find_sources(&sources.origins, &self.paths, self.all, ui)?;
             let mut sessions = SessionsToRead::from_files(found.files);
@@ -117,6 +117,8 @@ impl SessionsArgs {
         // A session may have been imported from another agent, so that both have the same requests.
         // `stats` counts these for the session that it reads first, so the imports come first.
         let mut sessions = self.find_own_or_given(period, ui)?;
+        let found_any = !sessions.found_none;
+        sessions.retain_sources(&sources, ui)?;
         let of_others = if !self.paths.is_empty() {
             // The files among the paths were found above, whatever their agent.
             find_sources_of_projects(&sources.origins, &self.paths, &sessions.files, ui)
@@ -127,7 +129,10 @@ impl SessionsArgs {
             find_project_sessions_of(&sources.origins, &[here], ui)
         };
         sessions.add_files(of_others);
-        self.warn_of_none(&sessions, ui);
+        let is_none_reported = found_any && sources.origins.is_empty();
+        if !is_none_reported {
+            self.warn_of_none(&sessions, ui);
+        }
         Ok(sessions)
     }
 
@@ -265,6 +270,15 @@ impl SessionsToRead {
         }
         self.files.retain(|file| file.is_given);
         self.is_single = self.files.len() == 1;
+    }
+
+    /// Keeps only the sessions of these agents, and warns if none is left.
+    fn retain_sources(&mut self, sources: &Sources, ui: &mut Ui) -> Result<(), Failure> {
+        let is_single = self.is_single;
+        self.files = sources.retain_files(std::mem::take(&mut self.files), ui)?;
+        self.found_none = self.files.is_empty();
+        self.is_single = is_single && is_one_given_file(&self.files);
+        Ok(())
     }
 
     /// Returns the sessions of sub-agents and advisors of the sessions that the user named, unless

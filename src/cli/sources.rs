@@ -1,9 +1,15 @@
 //! `--source`: the agents whose sessions a command reads where it searches for sessions.
 
+use crate::cli::foreign::refuse_stdin;
 use crate::cli::output::{Failure, Ui};
+use crate::cli::rollouts::{detect_file, is_pipe};
 use crate::import::Origin;
+use crate::load::read_dialect;
+use crate::session::dialect::Dialect;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use pisess_store::{FoundFile, Glance};
+use std::path::Path;
 use std::sync::LazyLock;
 
 /// The environment variable with the names that apply without `--source`.
@@ -12,9 +18,9 @@ const VARIABLE: &str = "PISESS_SOURCES";
 /// The option for the agents whose sessions are read.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SourceArgs {
-    /// Read the sessions of other agents (claude: Claude Code; codex: Codex; opencode: OpenCode;
-    /// gemini: Gemini CLI; all: all of these, and pi and oh-my-pi; several with commas between;
-    /// default: $PISESS_SOURCES)
+    /// Read only the sessions of these agents (pi; omp: oh-my-pi; claude: Claude Code; codex: Codex;
+    /// opencode: OpenCode; gemini: Gemini CLI; all: all of these; several with commas between;
+    /// default: $PISESS_SOURCES, else pi,omp)
     #[arg(
         id = "source",
         long = "source",
@@ -31,8 +37,8 @@ impl SourceArgs {
         !self.names.is_empty()
     }
 
-    /// Returns the agents whose sessions are read. `None` if only those of pi and oh-my-pi are.
-    /// Without `--source`, the environment variable `PISESS_SOURCES` decides.
+    /// Returns the agents whose sessions are read. `None` if none are named: then those of pi and
+    /// oh-my-pi are read. Without `--source`, the environment variable `PISESS_SOURCES` decides.
     pub fn sources(&self, ui: &Ui) -> Result<Option<Sources>, Failure> {
         if self.is_given() {
             return Ok(Some(Sources::from_names(&self.names)));
@@ -45,8 +51,9 @@ impl SourceArgs {
                 continue;
             }
             let name = SourceName::from_str(word, false).map_err(|_| {
-                Failure::usage_error(format_args!("{VARIABLE}: {word} is not a source"))
-                    .with_hint("use claude, codex, opencode, gemini or all, with commas between")
+                Failure::usage_error(format_args!("{VARIABLE}: {word} is not a source")).with_hint(
+                    "use pi, omp, claude, codex, opencode, gemini or all, with commas between",
+                )
             })?;
             names.push(name);
         }
@@ -57,27 +64,101 @@ impl SourceArgs {
     }
 }
 
-/// The agents whose sessions are read, if not only those of pi and oh-my-pi.
+/// The agents whose sessions are read, if the user names any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sources {
-    /// The other agents.
+    /// The agents other than pi and oh-my-pi.
     pub origins: Vec<Origin>,
-    /// Whether the sessions of pi and oh-my-pi are read, too.
-    pub includes_own: bool,
+    /// Which of pi and oh-my-pi are among the agents.
+    pub own: Vec<Dialect>,
 }
 
 impl Sources {
     fn from_names(names: &[SourceName]) -> Sources {
+        let includes_all = names.contains(&SourceName::All);
         let mut origins = Vec::new();
-        let includes_own = names.contains(&SourceName::All);
         for &origin in Origin::all() {
-            if includes_own || names.contains(&SourceName::One(origin)) {
+            if includes_all || names.contains(&SourceName::Other(origin)) {
                 origins.push(origin);
             }
         }
-        Sources {
-            origins,
-            includes_own,
+        let mut own = Vec::new();
+        for dialect in Dialect::ALL {
+            if includes_all || names.contains(&SourceName::Own(dialect)) {
+                own.push(dialect);
+            }
+        }
+        Sources { origins, own }
+    }
+
+    /// Whether the sessions of pi or of oh-my-pi are read.
+    pub fn includes_own(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// Whether the sessions of all agents are read.
+    pub fn includes_all(&self) -> bool {
+        self.own.len() == Dialect::ALL.len() && self.origins.len() == Origin::all().len()
+    }
+
+    /// Keeps the files of these agents. A sub-agent belongs to the agent of its session. A file that
+    /// cannot be read, and a pipe, which can be read only once, are kept. If no file is left, and
+    /// only pi or oh-my-pi is searched for, warns of that.
+    ///
+    /// # Errors
+    /// If one of the files is standard input, unless all agents are read.
+    pub fn retain_files(
+        &self,
+        files: Vec<FoundFile>,
+        ui: &mut Ui,
+    ) -> Result<Vec<FoundFile>, Failure> {
+        if self.includes_all() {
+            return Ok(files);
+        }
+        for file in &files {
+            refuse_stdin(std::slice::from_ref(&file.path))?;
+        }
+
+        let had_files = !files.is_empty();
+        let choose = |file: FoundFile| {
+            let is_chosen = self.may_include(file.owner.as_deref().unwrap_or(&file.path));
+            (file, is_chosen)
+        };
+        let mut kept = Vec::new();
+        ui.map_in_parallel(files, choose, |_, (file, is_chosen)| {
+            if is_chosen {
+                kept.push(file);
+            }
+        });
+        if had_files && kept.is_empty() && self.origins.is_empty() {
+            let agents = match self.own[..] {
+                [Dialect::Pi] => "pi",
+                [Dialect::OhMyPi] => "oh-my-pi",
+                _ => "pi or oh-my-pi",
+            };
+            ui.warn(&format!(
+                "none of the sessions found is of {agents} (hint: --source all reads those of all agents)"
+            ));
+        }
+        Ok(kept)
+    }
+
+    /// Whether a file is of one of these agents, or its agent cannot be determined.
+    fn may_include(&self, path: &Path) -> bool {
+        if is_pipe(path) {
+            return true;
+        }
+        match detect_file(path) {
+            Ok(Some(origin)) => return self.origins.contains(&origin),
+            Ok(None) => {}
+            Err(_) => return true,
+        }
+        let Ok(file) = Glance::open(path) else {
+            return true;
+        };
+        match read_dialect(&file) {
+            Ok(dialect) => self.own.contains(&dialect),
+            Err(_) => true,
         }
     }
 }
@@ -85,9 +166,11 @@ impl Sources {
 /// A value of `--source`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceName {
+    /// pi or oh-my-pi.
+    Own(Dialect),
     /// One of the other agents.
-    One(Origin),
-    /// All other agents, and pi and oh-my-pi.
+    Other(Origin),
+    /// All agents.
     All,
 }
 
@@ -95,8 +178,11 @@ impl ValueEnum for SourceName {
     fn value_variants<'a>() -> &'a [SourceName] {
         static NAMES: LazyLock<Vec<SourceName>> = LazyLock::new(|| {
             let mut names = Vec::new();
+            for dialect in Dialect::ALL {
+                names.push(SourceName::Own(dialect));
+            }
             for &origin in Origin::all() {
-                names.push(SourceName::One(origin));
+                names.push(SourceName::Other(origin));
             }
             names.push(SourceName::All);
             names
@@ -106,7 +192,11 @@ impl ValueEnum for SourceName {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(match self {
-            SourceName::One(origin) => {
+            SourceName::Own(Dialect::Pi) => PossibleValue::new("pi").help("Those of pi"),
+            SourceName::Own(Dialect::OhMyPi) => PossibleValue::new("omp")
+                .alias("oh-my-pi")
+                .help("Those of oh-my-pi"),
+            SourceName::Other(origin) => {
                 let help = format!("Those of {}", origin.display_name());
                 PossibleValue::new(origin.name()).help(help)
             }

@@ -174,7 +174,7 @@ struct SessionsToCheck {
 }
 
 /// Finds the sessions to check: those at and below `arguments`, which are the stores with `--all`.
-/// `--source` chooses those of other agents instead; `--source all` adds them.
+/// `--source` chooses those of the agents that it names.
 fn find_sessions(
     args: &Args,
     arguments: &[PathBuf],
@@ -192,7 +192,7 @@ fn find_sessions(
             failures: found.failures,
         });
     };
-    if !sources.includes_own {
+    if !sources.includes_own() {
         let found = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
         return Ok(SessionsToCheck {
             files: found.files,
@@ -201,13 +201,16 @@ fn find_sessions(
     }
 
     let mut found = search_arguments_to_read(arguments, Reach::Whole, ui);
+    let found_any = !found.files.is_empty();
+    found.files = sources.retain_files(found.files, ui)?;
     let of_others = if args.all {
         find_sessions_of(&sources.origins, ui)
     } else {
         find_sources_of_projects(&sources.origins, arguments, &found.files, ui)
     };
     found.files.extend(of_others);
-    if found.files.is_empty() {
+    let is_none_reported = found_any && sources.origins.is_empty();
+    if found.files.is_empty() && !is_none_reported {
         found.warn_of_none(ui);
     }
     Ok(SessionsToCheck {

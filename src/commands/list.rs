@@ -108,7 +108,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// an agent wrote to it within the last minute.
 ///
 /// `--source claude` lists sessions of Claude Code, which `import` can convert;
-/// `--source all` adds those of all agents to the list.
+/// `--source all` lists those of all agents.
 ///
 /// --repo lists the sessions of the current repository, in all of its worktrees.
 /// With --all or SESSION, it groups sessions by repository. If the directory of a
@@ -174,18 +174,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     let sources = args.sources(ui)?;
     let mut list = Vec::new();
-    if sources.as_ref().is_none_or(|sources| sources.includes_own) {
+    if sources.as_ref().is_none_or(Sources::includes_all) {
         list.extend(read_stdin_session(args, period, ui)?);
     }
     let FilesToRead {
         mut files,
         mut has_failures,
+        is_none_reported,
     } = find_files(args, sources.as_ref(), period, &stores, ui)?;
     if args.repo && args.lists_cwd() {
         retain_same_repository(&mut files, &mut repositories, &stores, ui)?;
     }
+    let finds_only_own = sources
+        .as_ref()
+        .is_none_or(|sources| sources.origins.is_empty());
     if files.is_empty()
-        && sources.is_none()
+        && finds_only_own
+        && !is_none_reported
         && let Some(note) = args.none_found_note()
     {
         ui.warn(note);
@@ -469,7 +474,9 @@ impl Args {
     /// Warns that no file is a session that can be listed. `first_paths` are the paths of the first
     /// files, which are inspected to determine which agent wrote them.
     fn warn_of_no_sessions(&self, sources: Option<&Sources>, first_paths: &[PathBuf], ui: &mut Ui) {
-        if let Some(sources) = sources {
+        if let Some(sources) = sources
+            && !sources.origins.is_empty()
+        {
             for &origin in &sources.origins {
                 ui.warn(&foreign::none_found_note(origin, &self.foreign_place()));
             }

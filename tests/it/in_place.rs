@@ -336,6 +336,68 @@ fn export_names_the_files_of_another_agents_sessions() {
     ");
 }
 
+/// `pi` and `omp` are agents like the others.
+#[test]
+fn source_selects_pi_or_oh_my_pi() {
+    let s = with_two_agents();
+    let header = |id: &str| {
+        format!(
+            r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2026-01-31T10:00:00.000Z","cwd":"/home/u/kites"}}"#
+        )
+    };
+    let omp = format!(
+        "{}\n{}\n{}\n",
+        header("0199bbbb-22222222"),
+        r#"{"type":"model_change","id":"m1","parentId":null,"timestamp":"2026-01-31T10:00:00.000Z","model":"p/m"}"#,
+        r#"{"type":"message","id":"m2","parentId":"m1","timestamp":"2026-01-31T10:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"paper"}]}}"#
+    );
+    let name = "2026-01-31T10-00-00-000Z_0199bbbb-22222222";
+    let store = ".omp/agent/sessions/-home-u-kites";
+    s.put(&format!("{store}/{name}.jsonl"), omp);
+    // A sub-agent belongs to the agent of its session.
+    let sub_agent = format!("{}\n", header("0199cccc-33333333"));
+    s.put(&format!("{store}/{name}/Scout.jsonl"), sub_agent);
+
+    let run = |line: &str| s.pisess(line).at_home().done();
+    for (line, expected) in [
+        ("list --all -l", 3),
+        ("list --all -l --source pi", 1),
+        ("list --all -l --source omp", 2),
+        ("list --all -l --source oh-my-pi", 2),
+        ("list --all -l --source pi,omp", 3),
+        ("list --all -l --source pi,claude", 2),
+        ("list --all -l --source all", 4),
+        ("list -l --source omp .", 2),
+        ("list -l --source pi,claude .", 2),
+        ("list -l --source pi,omp .", 3),
+        ("list -l --source omp 0199bbbb", 2),
+        ("grep -l --all --source pi paper", 1),
+        ("grep -l --all --source omp paper", 1),
+        ("grep -l --source omp paper .", 1),
+        ("grep -l --source omp,claude paper .", 2),
+        ("stats --all --by session --json --source omp", 1),
+        ("stats --by session --json --source pi .", 1),
+    ] {
+        let done = run(line);
+        assert!(done.code <= 1, "{line}: {done}");
+        assert_eq!(done.text().lines().count(), expected, "{line}: {done}");
+    }
+    for command in ["check", "redact --check"] {
+        let done = run(&format!("{command} --all --source omp"));
+        assert!(done.code <= 1, "{command}: {done}");
+        assert!(!done.stderr.contains("none of"), "{command}: {done}");
+    }
+
+    // Without a session of the agent, there is one note.
+    for command in ["list", "grep paper", "stats", "check", "redact --check"] {
+        let done = run(&format!("{command} --source pi ./{store}"));
+        let note = "pisess: note: none of the sessions found is of pi (hint: --source all reads those of all agents)\n";
+        assert_eq!(done.stderr, note, "{command}");
+    }
+    let refused = s.pisess("stats --source pi -").at_home().done().fails(2);
+    assert_snapshot!(refused, @"standard input is not read with --source (hint: give the path of a file)");
+}
+
 #[test]
 fn the_environment_is_the_default_of_source() {
     let s = with_two_agents();
@@ -345,10 +407,12 @@ fn the_environment_is_the_default_of_source() {
     assert_eq!(count("list --all -l", "all"), 2);
     assert_eq!(count("list --all -l", "claude, codex"), 1);
     assert_eq!(count("list --all -l", ""), 1);
+    assert_eq!(count("list --all -l", "pi"), 1);
+    assert_eq!(count("list --all -l", "omp"), 0);
     assert_eq!(count("list --all -l --source codex", "all"), 0);
     // The option and a path decide before the environment.
     assert_eq!(count("list -l ./.pi", "claude"), 1);
-    assert_snapshot!(with_sources("list --all", "cline").fails(2), @"PISESS_SOURCES: cline is not a source (hint: use claude, codex, opencode, gemini or all, with commas between)");
+    assert_snapshot!(with_sources("list --all", "cline").fails(2), @"PISESS_SOURCES: cline is not a source (hint: use pi, omp, claude, codex, opencode, gemini or all, with commas between)");
 }
 
 #[test]

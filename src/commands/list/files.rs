@@ -20,11 +20,14 @@ pub(super) struct FilesToRead {
     pub files: Vec<FoundFile>,
     /// Whether a path could not be read, which was reported.
     pub has_failures: bool,
+    /// Whether a warning says that none of the sessions found is of the agents of `--source`.
+    pub is_none_reported: bool,
 }
 
-/// Finds the files to read: those of pi and oh-my-pi, and those of other `sources`. Reports paths
-/// that cannot be read. With `--archived`, adds archives. If archives are left out and a
-/// period is given, warns of archives that may have sessions of that period.
+/// Finds the files to read: those of pi and oh-my-pi, or those of `sources`. The sub-agents of named
+/// sessions are added to these. Reports paths that cannot be read. With `--archived`, adds archives.
+/// If archives are left out and a period is given, warns of archives that may have sessions of that
+/// period.
 pub(super) fn find_files(
     args: &Args,
     sources: Option<&Sources>,
@@ -35,11 +38,16 @@ pub(super) fn find_files(
     let paths = &args.sessions.paths;
     // The sessions of a repository may belong to several projects.
     let all = args.sessions.all || args.repo && args.lists_cwd();
+    if let Some(sources) = sources
+        && !sources.includes_all()
+    {
+        refuse_stdin(paths)?;
+    }
     let mut files = Vec::new();
     let mut failures = Vec::new();
     let mut none_found_note = None;
     // Any path may be given if the sessions of all agents are listed.
-    let finds_own = sources.is_none_or(|sources| sources.includes_own);
+    let finds_own = sources.is_none_or(Sources::includes_own);
     if finds_own {
         let found = find_sessions(stores, paths, all, ui);
         none_found_note = found.none_found_note;
@@ -49,6 +57,12 @@ pub(super) fn find_files(
         files.retain(|file| file.path != Path::new("-"));
         add_sub_agents(&mut files, ui);
     }
+    let mut is_none_reported = false;
+    if finds_own && let Some(sources) = sources {
+        let found_any = !files.is_empty();
+        files = sources.retain_files(files, ui)?;
+        is_none_reported = found_any && files.is_empty() && sources.origins.is_empty();
+    }
     if let Some(sources) = sources {
         if paths.is_empty() {
             files.extend(find_sessions_of(&sources.origins, ui));
@@ -56,7 +70,6 @@ pub(super) fn find_files(
             let of_others = find_sources_of_projects(&sources.origins, paths, &files, ui);
             files.extend(of_others);
         } else {
-            refuse_stdin(paths)?;
             SourceFiles { files, failures } = find_arguments(paths, ui);
         }
     }
@@ -79,6 +92,7 @@ pub(super) fn find_files(
     Ok(FilesToRead {
         files,
         has_failures: !failures.is_empty(),
+        is_none_reported,
     })
 }
 

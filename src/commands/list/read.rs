@@ -115,7 +115,7 @@ enum FileSource {
 fn detect_source(file: &FoundFile, sources: &Sources) -> Result<FileSource, Failure> {
     let source = match detect_file(&file.path)? {
         Some(origin) if sources.origins.contains(&origin) => FileSource::Other(origin),
-        None if sources.includes_own || is_pipe(&file.path) => FileSource::Own,
+        None if sources.includes_own() || is_pipe(&file.path) => FileSource::Own,
         _ => FileSource::NotListed,
     };
     Ok(source)

@@ -107,7 +107,7 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
     let Some(sources) = args.sources(ui)? else {
         return find_own_sessions(args, ui);
     };
-    if !sources.includes_own {
+    if !sources.includes_own() {
         // This warns itself if there are none.
         let found = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
         return Ok(SessionsToSearch {
@@ -117,6 +117,7 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
     }
 
     let mut sessions = find_own_sessions(args, ui)?;
+    sessions.files = sources.retain_files(sessions.files, ui)?;
     let of_others = if args.all {
         find_sessions_of(&sources.origins, ui)
     } else if args.sessions.is_empty() {

@@ -193,8 +193,35 @@ fn guess_dialect(
     } else {
         SHORT_SECOND_GUESS_LEN
     };
-    for guess_len in [FIRST_GUESS_LEN, second_len] {
-        let end = source.len().min(preamble.end + guess_len);
+    let found = search_dialect_evidence(source, preamble, &[FIRST_GUESS_LEN, second_len])?;
+    Ok(found.unwrap_or(Dialect::Pi))
+}
+
+/// Returns the agent to which a file belongs, as [`load`] determines it. Usually, only the start of
+/// the file is read.
+///
+/// # Errors
+/// If the source is not a session, or cannot be read.
+pub fn read_dialect(source: &dyn ReadAt) -> Result<Dialect, LoadError> {
+    let preamble = header::read_preamble(source)?;
+    if preamble.title_slot.is_some() {
+        return Ok(Dialect::OhMyPi);
+    }
+    // The evidence may be in any line.
+    let lengths = [FIRST_GUESS_LEN, SECOND_GUESS_LEN, source.len()];
+    let found = search_dialect_evidence(source, &preamble, &lengths)?;
+    Ok(found.unwrap_or(Dialect::Pi))
+}
+
+/// Returns the agent that the first lines after the preamble show, searching as many bytes as each
+/// of the lengths, one after the other. `None` if there is no evidence in any of these.
+fn search_dialect_evidence(
+    source: &dyn ReadAt,
+    preamble: &Preamble,
+    lengths: &[u64],
+) -> Result<Option<Dialect>, LoadError> {
+    for length in lengths {
+        let end = source.len().min(preamble.end + length);
         let mut bytes = source.read_range(preamble.end..end)?;
         let is_whole_file = end == source.len();
         if !is_whole_file {
@@ -203,13 +230,13 @@ fn guess_dialect(
             bytes.truncate(last_newline.map_or(0, |newline| newline + 1));
         }
         if let Some(dialect) = find_dialect_evidence(&bytes, preamble) {
-            return Ok(dialect);
+            return Ok(Some(dialect));
         }
         if is_whole_file {
             break;
         }
     }
-    Ok(Dialect::Pi)
+    Ok(None)
 }
 
 /// Returns the agent of the first of these lines that only one agent writes; `None` if there is no

@@ -185,6 +185,7 @@ fn content_that_is_made_loads_as_if_it_were_in_a_file() {
             assert_eq!(kinds(&made), kinds(&in_file));
             assert_eq!(made.leaf, in_file.leaf);
             assert_eq!(made.dialect, in_file.dialect);
+            assert_eq!(read_dialect(&content).unwrap(), in_file.dialect);
             assert_eq!(made.line_count, in_file.line_count);
             assert_eq!(made.ends_with_newline, in_file.ends_with_newline);
         }
