@@ -868,6 +868,8 @@ fn each_string_in_the_array_of_a_secret_in_text_is_one() {
         format!("api_key = [b\"a\", b'{secret}']"),
         format!("api_key = [\n  '{secret}' # of the harbour\n]"),
         format!("api_key = [{}\"{secret}\"]", "\"a\", ".repeat(50)),
+        format!("api_key = [\"k3[\", \"{secret}\"]"),
+        format!("api_key = [\"string\", \"live:{secret}\"]"),
         format!("api_key = [\"{secret}\".to_string()]"),
         format!("api_key = [\"a\".to_string(), \"{secret}\".to_string()]"),
         format!("api_key = [\"{secret}\" if prod else \"b\"]"),

@@ -170,8 +170,10 @@ impl Escape {
     }
 }
 
-/// Returns a text up to the last white space. A text of one word becomes empty.
+/// Returns a text up to the last white space. A text of one word becomes empty. The end of the line
+/// in the file is no end of a word.
 fn without_last_word(text: &str) -> &str {
+    let text = text.trim_end_matches(['\r', '\n']);
     match text.rfind(char::is_whitespace) {
         Some(end) => &text[..end],
         None => "",
@@ -273,6 +275,13 @@ mod tests {
             (
                 r#"{"type":"message","message":{"role":"user","content":"it is\n-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIB"#,
                 "user: (not quoted, because it has a secret)",
+            ),
+            (
+                concat!(
+                    r#"{"type":"message","message":{"role":"user","content":"the password is kX8vQ2mW"#,
+                    "\r"
+                ),
+                "user: the password is",
             ),
             (r#"{"type":"message","id":"a0000004"#, ""),
             ("\0\0\0\n", "3 NUL bytes, nothing else"),

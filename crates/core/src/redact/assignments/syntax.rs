@@ -326,9 +326,10 @@ fn skip_conversions(text: &[u8], string_end: usize) -> usize {
 
 /// Whether the content of a string is what is between two quotes of a regular expression, which are
 /// in classes of characters: the `](x9Qd)[` of `["](x9Qd)["]`, or the `"](x9Qd)[^` of
-/// `['"](x9Qd)[^'"]`.
+/// `['"](x9Qd)[^'"]`. The `]` closes the first class. A password may end in `[`, too.
 fn is_between_classes(content: &[u8]) -> bool {
-    content.starts_with(b"]") || content.ends_with(b"[") || content.ends_with(b"[^")
+    let ends_in_class = content.ends_with(b"[") || content.ends_with(b"[^");
+    content.starts_with(b"]") || content.contains(&b']') && ends_in_class
 }
 
 /// Whether a byte may be in a number or a word, such as `-1.5e3`, `null` and `False`.

@@ -9,8 +9,8 @@ pub fn include_rule_without_value(strings: &[&[u8]]) -> bool {
 
 /// Whether a string in an array consists of rules, such as `min:8` or `min:8|max:255`.
 ///
-/// `are_rules` is whether the array has rules. Then any word and a colon begin a rule, as in
-/// `digits_between:4,8`; otherwise only the names of the most usual rules.
+/// `are_rules` is whether the array has rules. Then any rule of Laravel counts, as in
+/// `digits_between:4,8`; otherwise only the most usual ones.
 pub fn is_rule(string: &[u8], are_rules: bool) -> bool {
     parts(string).all(|part| is_bare_rule(part) || is_rule_with_value(part, are_rules))
 }
@@ -47,26 +47,63 @@ fn is_bare_rule(part: &[u8]) -> bool {
 }
 
 /// Whether this is the name of a rule and its value, such as `min:8`.
-fn is_rule_with_value(part: &[u8], is_any_name_allowed: bool) -> bool {
-    const USUAL_RULES: [&[u8]; 12] = [
-        b"min",
-        b"max",
-        b"size",
-        b"between",
-        b"digits",
-        b"in",
-        b"same",
-        b"different",
-        b"regex",
-        b"not_regex",
-        b"required_if",
-        b"required_with",
-    ];
+fn is_rule_with_value(part: &[u8], are_rules: bool) -> bool {
     let Some(colon) = part.iter().position(|&byte| byte == b':') else {
         return false;
     };
     let name = &part[..colon];
-    let is_word = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_';
-    let is_name = !name.is_empty() && name.iter().all(is_word);
-    USUAL_RULES.contains(&name) || is_any_name_allowed && is_name
+    USUAL_RULES.contains(&name) || are_rules && OTHER_RULES.contains(&name)
 }
+
+const USUAL_RULES: [&[u8]; 12] = [
+    b"min",
+    b"max",
+    b"size",
+    b"between",
+    b"digits",
+    b"in",
+    b"same",
+    b"different",
+    b"regex",
+    b"not_regex",
+    b"required_if",
+    b"required_with",
+];
+
+/// Other names of rules with a value. A list, because after any other word and a colon there may be
+/// a password, as in `admin:x9Qd81Lm`.
+const OTHER_RULES: [&[u8]; 33] = [
+    b"accepted_if",
+    b"after",
+    b"before",
+    b"confirmed",
+    b"date_format",
+    b"decimal",
+    b"digits_between",
+    b"doesnt_end_with",
+    b"doesnt_start_with",
+    b"ends_with",
+    b"enum",
+    b"exclude_if",
+    b"exclude_unless",
+    b"exclude_with",
+    b"exclude_without",
+    b"exists",
+    b"gt",
+    b"gte",
+    b"lt",
+    b"lte",
+    b"max_digits",
+    b"min_digits",
+    b"multiple_of",
+    b"not_in",
+    b"prohibited_if",
+    b"prohibited_unless",
+    b"required_unless",
+    b"required_with_all",
+    b"required_without",
+    b"required_without_all",
+    b"starts_with",
+    b"uncompromised",
+    b"unique",
+];
