@@ -59,23 +59,24 @@ pub fn navigate_to(
     Ok(navigation)
 }
 
-/// Whether the move that a command makes with these options is reported on standard error. Nothing
-/// is reported if only a plan or a prompt is printed, with `--json`, or if the session is written
-/// to standard output.
+/// Whether the move that a command makes with these options is reported on standard error: as
+/// [`is_change_reported`] says, but not with `--prepare` and `--prompt`, which plan no move.
 pub fn is_move_reported(options: &MoveArgs, open: &OpenSession) -> bool {
     let MoveArgs { summary, write, .. } = options;
-    let prints_only = summary.prepare || summary.prompt || write.change.dry_run;
+    let prints_only = summary.prepare || summary.prompt;
     !prints_only && is_change_reported(write, open)
 }
 
-/// Whether a change of the leaf is reported on standard error: not with `-n` or `--json`, and not
-/// if the session is written to standard output. The new leaf is then known from there.
+/// Whether a change of the leaf is reported on standard error: not with `--json`, and not if the
+/// session is written to standard output. The new leaf is then known from there. With `-n`, the
+/// plan does not show it, so the planned change is reported.
 pub fn is_change_reported(write: &WriteArgs, open: &OpenSession) -> bool {
-    !write.change.dry_run && !write.change.json && !writes_to_stdout(write, open)
+    let shows_leaf = !write.change.dry_run && writes_to_stdout(write, open);
+    !write.change.json && !shows_leaf
 }
 
 /// Whether the changed session is written to standard output.
-pub fn writes_to_stdout(write: &WriteArgs, open: &OpenSession) -> bool {
+fn writes_to_stdout(write: &WriteArgs, open: &OpenSession) -> bool {
     match &write.output {
         Some(output) => output == Path::new("-"),
         None => open.input.file().is_none(),

@@ -169,7 +169,7 @@ fn add_in_place(
     if has_added {
         let continued = if continues_first { &mut first } else { second };
         let leaf = Position::from(continued.session.leaf);
-        report_destination(continued, leaf, ui);
+        report_destination(continued, leaf, &write.change, ui);
     }
     Ok(exit)
 }

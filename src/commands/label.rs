@@ -1,7 +1,7 @@
 //! `pisess label`: sets, clears and lists labels.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::writes_to_stdout;
+use crate::cli::navigation::is_change_reported;
 use crate::cli::open::{OpenSession, parse_label};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Clock, Column, Exit, Failure, Table, Ui, to_visible};
@@ -112,13 +112,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .into())
     })?;
     // Several entries may contain a text, so the one that was chosen is reported in any case.
-    let is_reported = reference.starts_with(TEXT_PREFIX)
-        || !args.write.change.json && !writes_to_stdout(&args.write, &open);
+    let is_reported = reference.starts_with(TEXT_PREFIX) || is_change_reported(&args.write, &open);
     if is_reported
         && let Some(id) = labelled_id
         && let Some(ix) = open.session.find_entry(&id)
     {
-        // The label is written, so a failure to describe the entry is not one of the command.
+        // The label is written or planned, so a failure to describe the entry is not one of the command.
         if let Ok(entry) = describe_entry_alone(&mut open, ix, ui) {
             ui.print_status(&format!("the entry is {entry}"));
         }

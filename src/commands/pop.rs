@@ -82,7 +82,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_reported = is_move_reported(&args.options, &open);
     let exit = PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)?;
     if exit == Exit::Done && is_reported {
-        report_destination(&mut open, new_leaf, ui);
+        report_destination(&mut open, new_leaf, &args.options.write.change, ui);
     }
     Ok(exit)
 }

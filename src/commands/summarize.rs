@@ -98,7 +98,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let new_leaf = step.navigation.new_leaf;
     let exit = step.move_with_summary(branch_end, ui)?;
     if exit == Exit::Done && is_move_reported(&args.options, &open) {
-        report_destination(&mut open, new_leaf, ui);
+        report_destination(&mut open, new_leaf, &args.options.write.change, ui);
     }
     Ok(exit)
 }

@@ -4,7 +4,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::{MoveArgs, PlannedMove, conversation_entry, is_move_reported};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::rows::entry::describe_entry;
+use crate::cli::rows::entry::{describe_entry, print_destination};
 use crate::load::LoadOptions;
 use crate::ops::navigate::{Navigation, navigate, navigate_back};
 use crate::ops::switch::skip_marks;
@@ -89,7 +89,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let exit = step.execute(ui)?;
     if exit == Exit::Done && is_reported {
-        ui.print_status(&format!("now at {destination}"));
+        print_destination(&destination, &args.options.write.change, ui);
     }
     Ok(exit)
 }

@@ -153,7 +153,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(new_leaf) = new_leaf
         && is_change_reported(&args.write, &open)
     {
-        report_destination(&mut open, new_leaf, ui);
+        report_destination(&mut open, new_leaf, &args.write.change, ui);
     }
     Ok(exit)
 }

@@ -56,14 +56,22 @@ fn reports_where_the_conversation_continues() {
     assert_snapshot!(s.pisess("pop ./tour.jsonl --back 9").done().fails(1), @"./tour.jsonl: only 4 user messages on the path to the leaf (hint: `--back 4` goes back before the first one)");
     // Of a tool result, the tool is named.
     assert_snapshot!(s.pisess("pop ./tour.jsonl 15f9ad3c").done().stderr, @"pisess: now at 15f9ad3c  result of bash");
-    // With a plan, or a session on standard output, nothing has moved.
+    // Of a plan, the planned position is reported, even if the session is not in a file.
+    let planned = s.unchanged("pop -n ./two-branches.jsonl").stderr;
+    assert_snapshot!(planned, @"pisess: would be at root");
+    let of_input = s.pisess("pop -n -").stdin(fixture(TWO)).done();
+    assert!(
+        of_input.stderr.contains("would be at 1a2b3c0"),
+        "{of_input}"
+    );
+    // JSON, or a session on standard output, shows it.
     for line in [
-        "pop -n ./tour.jsonl",
+        "pop -n --json ./tour.jsonl",
         "pop ./tour.jsonl -o -",
         "pop ./tour.jsonl --json",
     ] {
         let done = s.pisess(line).done();
-        assert!(!done.stderr.contains("now at"), "{done}");
+        assert!(!done.stderr.contains(" at "), "{done}");
     }
 }
 
@@ -283,6 +291,7 @@ fn dry_run_json_and_streams() {
     would append 1 line to ./two-branches.jsonl
      size  id        type            content
     200 B  226b1b5c  branch_summary  s
+    2> pisess: would be at 1a2b3c02  assistant: Tissue paper is light, washi is strong.
     ");
     let done = s.pisess("pop - --summary s").stdin(fixture(TWO)).done();
     assert_snapshot!(done.stderr, @"

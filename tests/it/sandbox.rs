@@ -466,6 +466,7 @@ impl Done {
         let is_outcome = |line: &&str| {
             let starts = [
                 "pisess: now at ",
+                "pisess: would be at ",
                 "pisess: the context had ",
                 "pisess: the context has ",
                 "pisess: replaced the label ",

@@ -518,6 +518,7 @@ fn dry_run_and_json() {
     would append 1 line to ./two-branches.jsonl
      size  id        type            content
     200 B  226b1b5c  branch_summary  s
+    2> pisess: would be at 1a2b3c02  assistant: Tissue paper is light, washi is strong.
     ");
     assert_snapshot!(s.unchanged("summarize -n --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":"Tissue paper then. How big?"}"#);
     assert_snapshot!(s.run("summarize --json ./two-branches.jsonl 1a2b3c04 --summary s"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c07","summary":"s","details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":"Tissue paper then. How big?"}"#);

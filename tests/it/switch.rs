@@ -146,7 +146,10 @@ fn where_one_stands_nothing_is_written() {
     2> pisess: nothing to do in ./two-branches.jsonl
     2> pisess: now at 1a2b3c07  assistant: A metre and more, with a bamboo spar.
     ");
-    assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl @"), @"nothing to do in ./two-branches.jsonl");
+    assert_snapshot!(s.unchanged("switch -n ./two-branches.jsonl @"), @"
+    nothing to do in ./two-branches.jsonl
+    2> pisess: would be at 1a2b3c07  assistant: A metre and more, with a bamboo spar.
+    ");
     assert_snapshot!(s.unchanged("switch --json ./two-branches.jsonl @"), @r#"{"path":"./two-branches.jsonl","action":"nothing","dryRun":false,"written":[],"editorText":null}"#);
     assert_eq!(
         s.unchanged("switch ./two-branches.jsonl @ -o -").stdout,
@@ -512,6 +515,7 @@ fn dry_run_and_json() {
     would append 1 line to ./two-branches.jsonl
      size  id        type    content
     167 B  226b1b5c  custom  pisess.switch
+    2> pisess: would be at 1a2b3c02  assistant: Tissue paper is light, washi is strong.
     ");
     assert_snapshot!(s.unchanged("switch -n --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":"Tissue paper then. How big?"}"#);
     assert_snapshot!(s.run("switch --json ./two-branches.jsonl 1a2b3c04"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"custom","customType":"pisess.switch","data":{"from":"1a2b3c07","to":"1a2b3c03"},"id":"226b1b5c","parentId":"1a2b3c03","timestamp":"2026-05-04T12:00:00.000Z"}],"editorText":"Tissue paper then. How big?"}"#);

@@ -216,7 +216,8 @@ fn a_label_and_a_move() {
     ");
     assert_eq!(
         planned.stderr,
-        "pisess: would undo the switch to 1a2b3c05; back to 226b1b5c\n"
+        "pisess: would undo the switch to 1a2b3c05; back to 226b1b5c\n\
+         pisess: would be at 1a2b3c07  assistant: A metre and more, with a bamboo spar.\n"
     );
     assert_eq!(desk.s.text(TWO), before);
     assert_eq!(
@@ -524,6 +525,7 @@ fn what_can_be_undone_is_listed() {
     387 B  total     2 lines
     2> pisess: would undo the switch to 1a2b3c05; back to b958585d
     2> pisess: would undo the custom 27aa2424, the user message b958585d; back to 226b1b5c
+    2> pisess: would be at 1a2b3c07  assistant: A metre and more, with a bamboo spar.
     ");
 
     // What was pruned cannot be undone by `undo`.

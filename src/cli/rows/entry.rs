@@ -4,6 +4,7 @@ use crate::agents::pi::edits::ContextEdit;
 use crate::agents::row::RowOptions;
 use crate::cli::navigation::conversation_entry;
 use crate::cli::open::OpenSession;
+use crate::cli::options::ChangeArgs;
 use crate::cli::output::{
     Cell, Clock, Failure, Glyphs, RowBuffer, Styles, Ui, display_width, fitting_bytes, to_visible,
     to_visible_lines, truncate_end, truncate_path,
@@ -128,16 +129,28 @@ pub fn describe_entry_alone(
     Ok(to_visible(&format!("{id}  result of {tool}")))
 }
 
-/// Reports where the conversation continues, after a change that moved the leaf to `leaf`. The
-/// change is written, so a failure to describe the entry is not one of the command.
-pub fn report_destination(open: &mut OpenSession, leaf: Position, ui: &mut Ui) {
+/// Reports where the conversation continues, after a change that moved the leaf to `leaf`, or with
+/// `-n` would move it. The change is written, so a failure to describe the entry is not one of the
+/// command.
+pub fn report_destination(
+    open: &mut OpenSession,
+    leaf: Position,
+    change: &ChangeArgs,
+    ui: &mut Ui,
+) {
     let described = match conversation_entry(&open.session, leaf) {
         Some(ix) => describe_entry_alone(open, ix, ui),
         None => Ok("root".to_owned()),
     };
     if let Ok(destination) = described {
-        ui.print_status(&format!("now at {destination}"));
+        print_destination(&destination, change, ui);
     }
+}
+
+/// Prints where the conversation continues, or with `-n` would continue.
+pub fn print_destination(destination: &str, change: &ChangeArgs, ui: &mut Ui) {
+    let verb = if change.dry_run { "would be" } else { "now" };
+    ui.print_status(&format!("{verb} at {destination}"));
 }
 
 /// Returns the mark of an entry that was edited or omitted.
