@@ -107,13 +107,15 @@ pub const GUIDE: Guide = Guide::new(&[
 /// accept the id and `:LINE` as REF. For a tool result, the tool and its command, path or pattern
 /// replace ROLE, as in `bash cargo test`.
 ///
-/// On a terminal, `(failed)` ends the row of a failed reply, tool call, or command that the user
-/// ran. `(other branch)` ends the row of an entry that is not on the path to the leaf: the
-/// conversation went on elsewhere. `--active` leaves such entries out.
+/// On a terminal and with `--full`, `(failed)` ends the row of a failed reply, tool result, or
+/// command that the user ran; with `--full`, also that of the call. On a terminal, `(other branch)`
+/// ends the row of an entry that is not on the path to the leaf: the conversation went on
+/// elsewhere. `--active` leaves such entries out.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role; with
-/// `--failed`, after the arguments of the call that failed. `-o` prints only the matches. `-l` prints the paths of sessions with a match, `-L` those without one; on a
-/// terminal, the title of each session replaces its path, or follows a given path.
+/// `--failed`, after the arguments of the call that failed. `-o` prints only the matches. `-l`
+/// prints the paths of sessions with a match, `-L` those without one; on a terminal, the title of
+/// each session replaces its path, or follows a given path.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
 /// later ones of the same branch below. Settings and bookkeeping (labels, names, marks of `switch`,
@@ -541,7 +543,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         puts_tools_last: is_for_people && !args.follow,
         follows: args.follow,
         // With --failed, every row would have this mark.
-        marks_failures: is_for_people && !args.failed,
+        marks_failures: (is_for_people || args.full) && !args.failed,
         marks_other_branches: args.marks_other_branches(ui),
         max_above: args.before_context.unwrap_or(default_context),
         max_below: args.after_context.unwrap_or(default_context),

@@ -254,6 +254,49 @@ fn what_failed_is_marked_on_a_terminal() {
     assert!(!only_failed.terminal(70).done().quiet().contains("(failed)"));
 }
 
+/// Above its whole text, a call says that it failed, in a pipe, too: the result, which records it,
+/// need not match.
+#[test]
+fn what_failed_is_marked_above_whole_texts() {
+    let s = Sandbox::with(&[TOUR]);
+    assert_snapshot!(s.run("grep --full --tool bash --role toolCall cargo ./tour.jsonl"), @"
+    72c0e8b6:assistant bash cargo test --quiet:  (failed)
+        bash
+        cargo test --quiet
+
+    c8a45f06:assistant bash cargo test --quiet:
+        bash
+        cargo test --quiet
+    ");
+    let results = s.run("grep --full --role toolResult tests/ ./tour.jsonl");
+    assert!(!results.contains("(failed)"), "{results}");
+    let results = s.run("grep --full --role toolResult 'code 101' ./tour.jsonl");
+    assert!(
+        results.starts_with("15f9ad3c:bash cargo test --quiet:  (failed)\n"),
+        "{results}"
+    );
+    // Every row of a search for failures would have the mark; JSON has a member for it.
+    for options in ["--failed", "--json"] {
+        let rows = s.run(&format!(
+            "grep --full --tool bash 'code 101' {options} ./tour.jsonl"
+        ));
+        assert!(!rows.contains("(failed)"), "{rows}");
+    }
+}
+
+/// The name of the tool matches every pattern that its text need not match.
+#[test]
+fn rows_of_one_tool_have_its_commands_and_output() {
+    let s = Sandbox::with(&[TOUR]);
+    assert_snapshot!(s.run("grep --tool bash '' ./tour.jsonl"), @"
+    72c0e8b6:assistant bash cargo test --quiet: cargo test --quiet
+    15f9ad3c:bash cargo test --quiet: running 14 tests ............FF failures: board::just_left_is_shown_as_left board::delayed_ferry_stays_on_board Command exited w…
+    c8a45f06:assistant bash cargo test --quiet: cargo test --quiet
+    fa39d058:bash cargo test --quiet: running 14 tests .............. test result: ok. 14 passed; 0 failed
+    ");
+    assert_eq!(s.run("grep -c --tool bash bash ./tour.jsonl"), "4\n");
+}
+
 /// On a terminal, a row says if its entry is not part of the conversation as it stands. Scripts
 /// that read rows from a pipe find nothing new there.
 #[test]
@@ -274,7 +317,7 @@ fn entries_of_other_branches_are_marked() {
     1a2b3c06-user- Washi then. How big?
     ");
     assert_snapshot!(terminal("grep --full 'How big|washi paper' ./two-branches.jsonl"), @r"
-    1a2b3c04:user:   (other branch)
+    1a2b3c04:user:  (other branch)
         Tissue paper then. How big?
 
     1a2b3c06:user:

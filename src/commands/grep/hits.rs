@@ -55,7 +55,8 @@ pub struct MatchPainter {
     pub puts_tools_last: bool,
     /// Whether the search continues with entries that are written later (`--follow`).
     pub follows: bool,
-    /// Whether rows show that their entry failed.
+    /// Whether rows show that their entry failed. Above a whole text, the row of a call also shows
+    /// that its result is a failure.
     pub marks_failures: bool,
     /// Whether rows show that their entry is not on the path to the leaf.
     pub marks_other_branches: bool,
@@ -189,7 +190,12 @@ impl MatchPainter {
             columns += display_width(&text);
             push_styled(&text, style, out);
         }
-        let role = format!("{separator}{}{separator} ", self.format_role(entry_match));
+        // A space separates the role from the snippet, which a whole text below replaces.
+        let space = if self.prints_whole_text { "" } else { " " };
+        let role = format!(
+            "{separator}{}{separator}{space}",
+            self.format_role(entry_match)
+        );
         columns += display_width(&role);
         push_styled(&role, styles.dim, out);
 

@@ -436,6 +436,16 @@ impl FileSearch<'_> {
 /// The path of the field with the name of a result's tool.
 const TOOL_NAME_PATH: &str = "message.toolName";
 
+/// Whether the field at a path is the name of a tool, in a result or in a call, as in
+/// `message.content[2].name`.
+fn is_tool_name(path: &str) -> bool {
+    let in_block = path
+        .strip_prefix("message.content[")
+        .and_then(|from_index| from_index.split_once(']'));
+    let is_name_in_call = in_block.is_some_and(|(_index, field)| field == ".name");
+    path == TOOL_NAME_PATH || is_name_in_call
+}
+
 /// The words by which a line that reports a failure is recognized, in lower case.
 const FAILURE_WORDS: [&str; 4] = ["error", "failed", "panicked", "fatal"];
 
@@ -503,11 +513,12 @@ impl FieldSearch<'_, '_> {
             return ControlFlow::Continue(());
         };
         self.found = Some(found);
-        // In a search for failures, a match in the text is preferred to one in the tool's name,
-        // which comes first. So the search goes on: a later match replaces this one.
-        let is_least_wanted =
-            self.search.query.entries.only_failed && field.path() == TOOL_NAME_PATH;
-        if is_least_wanted {
+        // In a search for failures or of certain tools, a match in the text is preferred to one in
+        // the tool's name, which comes first. So the search goes on: a later match replaces this
+        // one.
+        let entries = &self.search.query.entries;
+        let wants_text = entries.only_failed || !entries.tool_names.is_empty();
+        if wants_text && is_tool_name(&field.path()) {
             return ControlFlow::Continue(());
         }
         ControlFlow::Break(())

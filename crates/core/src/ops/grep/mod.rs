@@ -10,6 +10,7 @@
 mod active_path;
 mod around;
 mod entry_search;
+mod failed_calls;
 mod ids;
 mod pattern;
 mod query;
@@ -18,6 +19,7 @@ mod tool;
 mod trail;
 
 pub use around::{NearbyEntry, entries_around_matches};
+pub use failed_calls::FailedCalls;
 pub use ids::SessionIds;
 pub use pattern::{Pattern, PatternOptions};
 pub use query::{

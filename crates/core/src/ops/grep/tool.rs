@@ -26,6 +26,9 @@ pub struct ToolUse {
     pub subject: Text<'static>,
     /// Whether the match is in the call, not in the output of the tool.
     pub is_call: bool,
+    /// The id of the call that the match is in; empty if it is not in a call, or the call has no
+    /// id.
+    pub call_id: Text<'static>,
     /// The arguments of the call that the output answers, as text. Empty if they are not requested,
     /// or if the call is not found.
     pub arguments: Text<'static>,
@@ -64,8 +67,10 @@ impl ToolUse {
         }
         let name = block.name.and_then(Raw::text).unwrap_or_default();
         let arguments = block.arguments.unwrap_or(Raw::NULL);
+        let call_id = block.id.and_then(Raw::text).unwrap_or_default();
         Some(ToolUse {
             is_call: true,
+            call_id: call_id.into_owned(),
             ..ToolUse::new(name, arguments, folders)
         })
     }
