@@ -6,7 +6,7 @@ use crate::agents::stores::{
 use crate::cli::output::Ui;
 use crate::format::format_count;
 use crate::import::is_document_name;
-use crate::load::names::{self, NameError, is_in_project};
+use crate::load::names::{self, NameError, SearchRange, is_in_project};
 use crate::load::read_header;
 use crate::ops::archive::ArchiveFacts;
 use crate::session::Header;
@@ -97,6 +97,16 @@ impl SessionStores {
     /// Returns the session that a name identifies.
     pub fn find_by_name(&self, name: &str) -> Result<PathBuf, NameError> {
         names::find_session(name, &self.stores, self.here(), self.workers)
+    }
+
+    /// Returns the session in a range that has exactly this name; case is ignored if no name has the
+    /// same case. `None` if no session has it.
+    pub fn find_by_whole_name(
+        &self,
+        name: &str,
+        range: SearchRange,
+    ) -> Result<Option<PathBuf>, NameError> {
+        names::find_by_whole_name(name, range, &self.stores, self.here(), self.workers)
     }
 
     /// Returns all files with this session id, in the stores of all projects.

@@ -45,8 +45,7 @@ pub fn require_one_title(
     match sessions {
         [] => Err(failure),
         [session] => {
-            let how = format!("`{}` is in the title of", to_visible(words));
-            report_listed(&how, session, ui)?;
+            report_titled(words, session, ui)?;
             Ok(session.path.clone())
         }
         _ => {
@@ -65,6 +64,21 @@ pub fn require_one_title(
                 .with_details(describe_matches(sessions, ui)))
         }
     }
+}
+
+/// Returns the only session whose title or first message has the words, and reports the session.
+/// `None` if there are none or several.
+pub fn find_only_title(words: &str, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
+    let [session] = &find_by_title(words, ui)[..] else {
+        return Ok(None);
+    };
+    report_titled(words, session, ui)?;
+    Ok(Some(session.path.clone()))
+}
+
+fn report_titled(words: &str, session: &ListedSession, ui: &mut Ui) -> Result<(), Failure> {
+    let how = format!("`{}` is in the title of", to_visible(words));
+    report_listed(&how, session, ui)
 }
 
 /// Adds suggestions to the failure for an unknown name: sessions whose titles have the words of the

@@ -6,16 +6,19 @@ mod searcher;
 use crate::cli::foreign::find_sessions_of;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::SessionStores;
-use crate::cli::named::take_range;
+use crate::cli::named::{name_argument, name_failure, take_range};
 use crate::cli::options::LastArgs;
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::row_options;
+use crate::cli::session_report::report_session;
 use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
+use crate::cli::titled::find_only_title;
 use crate::format::{ID_SUFFIX_LEN, format_count};
 use crate::import::Origin;
 use crate::load::LoadOptions;
+use crate::load::names::SearchRange;
 use crate::ops::grep::{
     EntryFilter, MatchDetails, Pattern, PatternOptions, Query, TextOptions, ToolOptions,
     searchable_roles,
@@ -31,6 +34,7 @@ use pisess_json::text::Text;
 use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
 use searcher::Searcher;
+use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -89,8 +93,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a title line; a match there has the role `title`.
 ///
 /// With --role, --tool, --failed or --with-images, PATTERN may be left out: every selected entry
-/// matches. If only one argument is given with these options, it is SESSION if it is a file or the
-/// id of a session, else PATTERN.
+/// matches. If only one argument is given with these options, it is SESSION if it is a file, the id
+/// of a session, `last`, or the whole name of a session of the current directory; otherwise
+/// PATTERN. (To search for such a name, use `-e`.) If no entry matches PATTERN, the session that it
+/// names elsewhere is searched; without -c, -l, -o, --json and -q, also the only session that has
+/// its words in the title. Names ignore case; stderr reports the session.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
@@ -248,8 +255,28 @@ pub enum SortKey {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let args = args.separate_pattern_from_paths(ui)?;
     args.refuse_conflicts()?;
+    let exit = search(&args, ui)?;
+    if exit != Exit::Found || !args.takes_pattern_for_session() {
+        return Ok(exit);
+    }
+
+    // If the pattern is a session, the notes on the first search are not wanted.
+    let notes = ui.take_notes();
+    match args.with_session_of_pattern(ui)? {
+        Some(session_args) => search(&session_args, ui),
+        None => {
+            for note in notes {
+                ui.warn(&note);
+            }
+            Ok(exit)
+        }
+    }
+}
+
+/// Searches the sessions of `args`, in which pattern and sessions are in their places.
+fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.parse_period(ui)?;
-    let query = build_query(&args, period, ui)?;
+    let query = build_query(args, period, ui)?;
     let mut sessions = args.find_sessions(period, ui)?;
     let scope = sessions.scope.take();
     if args.follow && scope.is_none() {
@@ -266,7 +293,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let mut searcher = Searcher {
         query,
-        painter: new_painter(&args, &sessions, ui),
+        painter: new_painter(args, &sessions, ui),
         max_matches: args.max_count.unwrap_or(u64::MAX),
         searches_pruned: args.pruned,
         range: args.range.clone(),
@@ -319,12 +346,11 @@ impl Args {
     /// Returns these arguments with the pattern, the sessions and the range in their places: clap
     /// takes the first argument for the pattern, even if it is a session, and the range for a
     /// session.
-    fn separate_pattern_from_paths(&self, ui: &Ui) -> Result<Args, Failure> {
+    fn separate_pattern_from_paths(&self, ui: &mut Ui) -> Result<Args, Failure> {
         let mut args = self.clone();
-        if args.begins_with_session(ui)
-            && let Some(path) = args.pattern.take()
-        {
-            args.sessions.paths.insert(0, path.into());
+        if let Some(session) = args.find_first_session(ui)? {
+            args.pattern = None;
+            args.sessions.paths.insert(0, session);
         }
         if args.pattern.is_none() && args.regexp.is_empty() {
             args.pattern = Some(String::new());
@@ -357,22 +383,100 @@ impl Args {
         Ok(sessions)
     }
 
-    /// Whether the first argument is a session, and not the pattern. With `-e`, it always is. Other
-    /// options that select entries make the pattern optional: then a single argument is a session
-    /// if it is a file or the id of a session.
-    fn begins_with_session(&self, ui: &Ui) -> bool {
+    /// Returns the first argument if it is a session, and not the pattern. With `-e`, it always is.
+    /// Other options that select entries make the pattern optional: then a single argument is a
+    /// session if it is a file, or the id or the whole name of a session.
+    ///
+    /// A name is searched for only among the sessions that the search reads in any case: those of
+    /// the current directory. The files of all others would have to be read for it.
+    fn find_first_session(&self, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
         if !self.regexp.is_empty() {
-            return true;
+            return Ok(self.pattern.as_ref().map(PathBuf::from));
         }
+        let Some(argument) = self.optional_pattern() else {
+            return Ok(None);
+        };
+        if ui.current_folder().join(argument).is_file() || is_session_id(argument, ui) {
+            return Ok(Some(PathBuf::from(argument)));
+        }
+        if !self.may_name_session() {
+            return Ok(None);
+        }
+        let stores = SessionStores::locate(ui);
+        // If several sessions have the name, the argument is a pattern.
+        let Ok(Some(session)) = stores.find_by_whole_name(argument, SearchRange::Project) else {
+            return Ok(None);
+        };
+        report_named(argument, &session, ui)?;
+        Ok(Some(session))
+    }
+
+    /// Returns the only argument, if another option makes the pattern optional.
+    fn optional_pattern(&self) -> Option<&str> {
         let selects_entries =
             self.failed || self.with_images || !self.role.is_empty() || !self.tool.is_empty();
-        if !selects_entries || !self.sessions.paths.is_empty() {
+        if !selects_entries || !self.regexp.is_empty() || !self.sessions.paths.is_empty() {
+            return None;
+        }
+        self.pattern.as_deref()
+    }
+
+    /// Whether the only argument may be the name of a session of pi or oh-my-pi, or words of its
+    /// title. With these options, the sessions are selected already.
+    fn may_name_session(&self) -> bool {
+        let SessionsArgs {
+            all,
+            archived,
+            source,
+            ..
+        } = &self.sessions;
+        if *all || *archived || source.is_given() {
             return false;
         }
-        let Some(argument) = &self.pattern else {
-            return false;
+        let argument = self.optional_pattern().unwrap_or_default();
+        name_argument(Path::new(argument)).is_some()
+    }
+
+    /// Whether the pattern, which matches no entry, may be a session.
+    fn takes_pattern_for_session(&self) -> bool {
+        let searches_for_matches = !self.invert_match && !self.files_without_match && !self.follow;
+        searches_for_matches && self.may_name_session()
+    }
+
+    /// Whether words of a title are accepted in place of a name. The title may be another one than
+    /// the user meant, so only where the user sees its report and rows: not with `-q`, and not if a
+    /// script reads counts, paths or JSON.
+    fn accepts_title(&self, ui: &Ui) -> bool {
+        let prints_rows = !self.count && !self.only.is_set() && !self.only_matching && !self.json;
+        prints_rows && !ui.is_quiet()
+    }
+
+    /// Returns these arguments with the session that the pattern names, or whose title has its
+    /// words, in place of the pattern. `None` if there is no such session, or several.
+    fn with_session_of_pattern(&self, ui: &mut Ui) -> Result<Option<Args>, Failure> {
+        let Some(words) = self.optional_pattern() else {
+            return Ok(None);
         };
-        ui.current_folder().join(argument).is_file() || is_session_id(argument, ui)
+        let stores = SessionStores::locate(ui);
+        let session = match stores.find_by_whole_name(words, SearchRange::AllProjects) {
+            Ok(Some(session)) => {
+                report_named(words, &session, ui)?;
+                session
+            }
+            Ok(None) if self.accepts_title(ui) => match find_only_title(words, ui)? {
+                Some(session) => session,
+                None => return Ok(None),
+            },
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                ui.warn(&name_failure(error, ui).to_note());
+                return Ok(None);
+            }
+        };
+        let mut args = self.clone();
+        args.pattern = Some(String::new());
+        args.sessions.paths.push(session);
+        Ok(Some(args))
     }
 
     /// Whether a range or `--last` limits the search.
@@ -501,6 +605,12 @@ fn is_session_id(argument: &str, ui: &Ui) -> bool {
             .bytes()
             .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     may_be_id && SessionStores::locate(ui).find_by_name(argument).is_ok()
+}
+
+/// Reports the session that the only argument names.
+fn report_named(name: &str, session: &Path, ui: &mut Ui) -> Result<(), Failure> {
+    let how = format!("`{}` is", to_visible(name));
+    report_session(&how, session, ui)
 }
 
 /// Builds the pattern from the values of `-e`; without `-e`, from the first argument.

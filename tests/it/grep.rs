@@ -1,5 +1,6 @@
 //! `pisess grep`: full-text search over sessions.
 
+use crate::names::Desk;
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -998,4 +999,76 @@ fn a_selection_of_entries_needs_no_pattern() {
     );
     assert!(!with_id.text().is_empty());
     assert_eq!(at_home("grep --all --role user deadbeef").code, 1);
+}
+
+/// A session that is named alone is searched, although a pattern could be meant.
+#[test]
+fn a_name_or_title_alone_is_a_session() {
+    let desk = Desk::new();
+    let name = |name: &str| json!({"type": "session_info", "id": "bbbb0001", "parentId": "aaaa0001", "name": name});
+    let elsewhere = |id: &str| format!("home/.pi/agent/sessions/--p--/{id}.jsonl");
+    desk.put(&elsewhere("far1"), "far1", 1, &[name("Point motor 7")]);
+    desk.put(
+        &elsewhere("far2"),
+        "far2",
+        2,
+        &[name("Signals at the point")],
+    );
+    let run = |line: &str| desk.pisess(line).done();
+
+    // This directory has no session, which is not noted if another one is searched.
+    let named = run("grep --role user 'point MOTOR 7'");
+    assert_snapshot!(named, @"
+    aaaa0001:user: question of far1
+    2> pisess: `point MOTOR 7` is far1 (3mo): Point motor 7
+    ");
+    let titled = run("grep --role user motor");
+    assert_snapshot!(titled, @"
+    aaaa0001:user: question of far1
+    2> pisess: `motor` is in the title of far1 (3mo): Point motor 7
+    ");
+    let counted = run("grep --role user -c 'Point motor 7'");
+    assert_eq!(counted.text(), "1\n", "{counted}");
+    // Several titles have the word.
+    assert_eq!(run("grep --role user point").code, 1);
+    for pattern in [
+        "grep --role user -e 'Point motor 7'",
+        "grep --role user --all 'Point motor 7'",
+        "grep --role user -q motor",
+        "grep --role user -c motor",
+        "grep --role user -l motor",
+        "grep --role user --json motor",
+        "grep --role user -L 'Point motor 7'",
+        "grep --role user -v 'Point motor 7'",
+        "grep --role user --source claude 'Point motor 7'",
+        "grep 'Point motor 7'",
+    ] {
+        let done = run(pattern);
+        assert_eq!((done.code, done.text().as_str()), (1, ""), "{pattern}");
+    }
+
+    // In its own directory, a name is a session even if entries of others have the word.
+    desk.pi("near1", 3, &[name("question")]);
+    desk.pi("near2", 4, &[]);
+    assert_snapshot!(run("grep --role user QUESTION"), @"
+    aaaa0001:user: question of near1
+    2> pisess: `QUESTION` is near1 (3mo): question
+    ");
+    let with_word = run("grep --role user -e question").text();
+    assert_eq!(with_word.lines().count(), 2);
+    assert_snapshot!(run("grep --role user last"), @"
+    aaaa0001:user: question of near2
+    2> pisess: `last` is near2 (3mo): question of near2
+    ");
+    // A name that several sessions have is a pattern.
+    desk.pi("near3", 5, &[name("question")]);
+    assert_eq!(run("grep --role user question").text().lines().count(), 3);
+    // What an entry contains is a pattern, even if a session elsewhere has that name.
+    desk.put(&elsewhere("far3"), "far3", 6, &[name("of near2")]);
+    let found = run("grep --role user 'of near2'");
+    assert!(
+        found.text().ends_with("user: question of near2\n"),
+        "{found}"
+    );
+    assert_eq!(found.stderr, "");
 }

@@ -331,6 +331,11 @@ impl<'w> Ui<'w> {
         }
     }
 
+    /// Removes the pending notes, and returns them.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.pending_notes)
+    }
+
     /// Prints the pending notes, and every later note immediately. This is for commands that run
     /// until they are interrupted.
     pub fn print_notes_at_once(&mut self) {

@@ -270,6 +270,36 @@ pub fn find_session(
     choose_session(name, lists)
 }
 
+/// Returns the session in a range whose whole name is `name`. If no name is exactly that, case is
+/// ignored. Parts of names, and ids, are not compared. As in [`find_session`], `last` and `last~2`
+/// are names. `None` if no session has the name.
+///
+/// # Errors
+/// If several sessions have the name.
+pub fn find_by_whole_name(
+    name: &str,
+    range: SearchRange,
+    stores: &[Store],
+    here: BaseDirs,
+    workers: usize,
+) -> Result<Option<PathBuf>, NameError> {
+    if let Some(back) = parse_steps_back(name) {
+        return Ok(newest_sessions(stores, here).nth(back));
+    }
+    let files = list_files(range, stores, here);
+    let mut sessions = read_sessions(&files, workers);
+    let folded_name = name.to_lowercase();
+    sessions.retain(|session| {
+        let own_name = session.name.as_deref().unwrap_or_default();
+        own_name.to_lowercase() == folded_name
+    });
+    let exact = filter_sessions(&sessions, |session| session.name.as_deref() == Some(name));
+    match require_unique(name, exact)? {
+        Some(path) => Ok(Some(path)),
+        None => require_unique(name, sessions),
+    }
+}
+
 /// Returns the paths of all files in the stores of both agents that have exactly this id in their
 /// headers: usually one, and several if a session was copied. Each file has one path, even if links
 /// lead to it.
@@ -291,8 +321,8 @@ struct SearchStep {
 }
 
 /// Which sessions are in a list.
-#[derive(Clone, Copy)]
-enum SearchRange {
+#[derive(Clone, Copy, Debug)]
+pub enum SearchRange {
     /// Those of the current project.
     Project,
     /// All in the stores, including those of sub-agents.
@@ -329,13 +359,17 @@ fn list_candidates(
     here: BaseDirs,
     workers: usize,
 ) -> Vec<SessionCandidate> {
-    let files = match step.range {
-        SearchRange::Project => newest_sessions(stores, here).collect(),
-        SearchRange::AllProjects => all_session_files(stores),
-    };
+    let files = list_files(step.range, stores, here);
     match step.name_reading {
         NameReading::Skip => read_sessions_with_id(wanted, &files),
         NameReading::Read => read_sessions(&files, workers),
+    }
+}
+
+fn list_files(range: SearchRange, stores: &[Store], here: BaseDirs) -> Vec<PathBuf> {
+    match range {
+        SearchRange::Project => newest_sessions(stores, here).collect(),
+        SearchRange::AllProjects => all_session_files(stores),
     }
 }
 
