@@ -11,15 +11,20 @@ use super::output::{Failure, Ui, to_visible};
 use super::process::command_line::{id_argument, quote_word};
 use super::session_report::report_listed;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
-use crate::ops::list::ListedSession;
-use pisess_store::FoundFile;
+use crate::load::peek;
+use crate::ops::list::{ListedSession, read_single};
+use crate::session::list_stats::Opening;
 use pisess_store::workers::in_order;
+use pisess_store::{FoundFile, Glance, ReadAt};
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The minimum length of the longest word, in characters. Without it, a mistyped option or number
 /// could select a session.
 const MIN_LONGEST_WORD: usize = 3;
+
+/// The number of bytes at the start of a session that are read for its first message.
+const HEAD_BYTES: u64 = 64 * 1024;
 
 /// Returns the session whose title or first message has the words, and reports the session. Returns
 /// `failure` if there is none.
@@ -158,6 +163,9 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
         files,
         ui.processor_count(),
         |file| {
+            if is_other_title(&file.path, words) == Some(true) {
+                return None;
+            }
             let session = read_for_list(&file.path)?;
             words.describe(&session).then_some(session)
         },
@@ -167,6 +175,22 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
         },
     );
     matches
+}
+
+/// Whether a session certainly has other words in its title and first message. Only its name and
+/// its beginning are read. `None` if the session cannot be read.
+fn is_other_title(path: &Path, words: &TitleWords) -> Option<bool> {
+    let file = Glance::open(path).ok()?;
+    let head = peek::head(&file).ok()?;
+    let name = peek::read_name(&head, &file).ok()?.unwrap_or_default();
+    let beginning = file.read_range(0..file.len().min(HEAD_BYTES)).ok()?;
+    let start = read_single(path, &beginning, file.modified_ms(), None).ok()?;
+
+    // Without words of the user, a later message may make the title.
+    let has_title = matches!(start.opening, Some(Opening::Words(_)));
+    let question = start.first_question.as_ref()?;
+    let text = format!("{name} {} {}", start.title(), question.text);
+    Some(has_title && !words.are_in(&text))
 }
 
 /// The words by which a session is searched for, in lower case.
