@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 /// How a message begins that corrects what was done or said, after at most two words that only lead
 /// over: "no, …", "mutable? no. …".
 const CORRECTIONS: &str = r"^\W*((hm+|ah|ach|oh|ok|but|sorry|wait|aber|mais)\W+){0,2}(
-    (no|nope|nah|non)[,.!]\s | ([\w’'-]+\ ){0,2}[\w’'-]+\?\ (no|nope|nah|nein|non)[,.!]\s
+    (no|nope|nah|non)[,.!]\s | ((?-i:[\w’'-])+\ ){0,2}(?-i:[\w’'-])+\?\ (no|nope|nah|nein|non)[,.!]\s
     | no\ (put|make|use|do|move|show|leave|keep|take|wait|sorry|i\ (want|meant))\s | not\s | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
     | (actually|rather|instead),?\s | (nein|nee|нет)\W | (nicht|doch|eigentlich|lieber)\s
     | ich\ (meinte|sagte|hab\w*\ gesagt)\s | pas\s | en\ fait\W | plutôt\s | mejor\s | en\ realidad\W | invece\s

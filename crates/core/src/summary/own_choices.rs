@@ -30,11 +30,13 @@ const SETTLES: &str = r"(?ix)(^|\W)(i|we)([’']ll|\ will|[’']ve|\ have|[’']
       |switch(ed|ing)?\ (back\ )?to|decided|settled?\ (on|for)|drop(ped)?|prefer(red)?|opt(ed)?\ for|avoid(ed)?|t(ake|ook)\ (back|that|this|it)
       |revert(ed)?|replaced?)(\W|$)
     | (^|\W)(let[’']s|let\ me)\ (keep|leave|stick|stay|go\ with|switch\ to|drop|use)\W
-    | ^\W*(keep(ing)?|decided\ to|chose|choosing|going\ with|sticking\ (with|to)|staying\ with|switch(ing|ed)\ to|dropp(ing|ed))\W
-    | ^\W*(instead|so\ instead|new\ rule)\W
-    | (^|\W)ich\ (nehme|lasse|behalte|bleibe|wähle|entscheide|verzichte|verwerfe)\W | ^\W*stattdessen\W
+    | (^|\W)ich\ (nehme|lasse|behalte|bleibe|wähle|entscheide|verzichte|verwerfe)\W
     | (^|\W)(je\ (garde|laisse|reste|choisis|prends|renonce)|j[’']ai\ (choisi|gardé|laissé)|j[’']opte)\W
     | (^|\W)(elijo|mantengo|dejo|prefiero|opto|me\ quedo\ con)\W";
+
+/// The words with which a sentence begins that settles something without a subject.
+const BEGINS: &str = r"(?ix)(^|\W)(keep(ing)?|decided\ to|chose|choosing|going\ with|sticking\ (with|to)|staying\ with|switch(ing|ed)\ to|dropp(ing|ed)
+      |(so\ )?instead|new\ rule|stattdessen)\W";
 
 /// Verbs with which the assistant settles something if it gives the reason as well. Otherwise, they
 /// mostly describe its work.
@@ -154,18 +156,31 @@ impl OwnChoices {
     }
 }
 
+static SETTLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES));
+static BEGINNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(BEGINS));
+static WITHDRAWAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(WITHDRAWS));
+static DO: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES));
+
+/// Whether a text has a verb that settles or withdraws something.
+fn settles(text: &str) -> bool {
+    SETTLE.is_match(text) || WITHDRAWAL.is_match(text)
+}
+
+/// Whether a sentence begins with words that settle something.
+fn begins_as_choice(sentence: &str) -> bool {
+    let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
+    BEGINNING
+        .find(sentence)
+        .is_some_and(|words| !sentence[..words.start()].contains(is_in_word))
+}
+
 /// Finds the sentences of a remark in which the assistant settles something. One that is short or
 /// points back is quoted with the sentence before it.
 fn find_choices(remark: &str) -> Vec<OwnChoice> {
-    static MAY_SETTLE: LazyLock<Regex> = LazyLock::new(|| {
-        // A sentence may begin within the line.
-        let in_line = format!("({SETTLES})|({WITHDRAWS})|({DOES})").replace(r"^\W*", r"(^|\W)");
-        compile_expression(&in_line)
-    });
     let mut choices = Vec::new();
     for line in prose_lines(remark) {
         // Most lines settle nothing, and dividing them into sentences takes long.
-        if !MAY_SETTLE.is_match(line) {
+        if !settles(line) && !BEGINNING.is_match(line) && !DO.is_match(line) {
             continue;
         }
         let mut before = "";
@@ -186,26 +201,25 @@ impl OwnChoice {
     /// Reads the choice in a sentence, with the sentence before it if it needs that: it is short,
     /// points back, or gives no reason. `None` if it makes none.
     fn read(before: &str, sentence: &str) -> Option<OwnChoice> {
-        static SETTLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES));
-        static DO: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES));
         static REASON: LazyLock<Regex> = LazyLock::new(|| compile_expression(REASONS));
         static NOTHING: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES_NOTHING));
         static REPLACEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
-        static WITHDRAWAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(WITHDRAWS));
         /// The points for a verb that settles, and for a reason.
         const POINTS: usize = 2;
 
         let is_announcement = sentence.ends_with(':');
-        if is_announcement || is_asking(sentence) || NOTHING.is_match(sentence) {
+        if is_announcement || is_asking(sentence) {
+            return None;
+        }
+        let settles = settles(sentence) || begins_as_choice(sentence);
+        if !settles && !DO.is_match(sentence) {
+            return None;
+        }
+        let has_reason = REASON.is_match(sentence);
+        if !settles && !has_reason || NOTHING.is_match(sentence) {
             return None;
         }
         let withdraws = WITHDRAWAL.is_match(sentence);
-        let settles = withdraws || SETTLE.is_match(sentence);
-        let has_reason = REASON.is_match(sentence);
-        let does_for_reason = has_reason && DO.is_match(sentence);
-        if !settles && !does_for_reason {
-            return None;
-        }
         let names_value = sentence.contains(|c: char| c == '`' || c.is_ascii_digit());
         if !names_value && names_nothing(sentence) {
             return None;

@@ -154,8 +154,9 @@ fn paths_in(output: &str) -> impl Iterator<Item = &str> {
 const SHORTEST_PATH: usize = 6;
 
 /// The words with which a reply speaks of a failure, besides those of outputs.
-const SPEAKS_OF_FAILURE: &str = r"(?ix)(^|\W)(not|no|\w+n[’']t|cannot|without|still|missing|missed|blocked|refused|red|broken|wrong|open|fail\w*|error\w*|crash\w*|denied
-    |nicht|kein\w*|fehl\w*|rot|offen|noch|pas|n[’']\w+|sans|manque\w*|échou\w*|erreur|sin|falta\w*|falla\w*)(\W|$)";
+const SPEAKS_OF_FAILURE: &str = r"(?ix)(^|\W)((not|no|cannot|without|still|missing|missed|blocked|refused|red|broken|wrong|open|denied
+      |nicht|rot|offen|noch|pas|sans|erreur|sin)(\W|$)
+    |fail|error|crash|kein|fehl|n[’']\w|manque|échou|falta|falla) | \wn[’']t(\W|$)";
 
 /// Whether a sentence of a text names a failed step, and speaks of a failure: "the test in tide.py
 /// still fails", but not "Both charts are in out/tide.pdf".

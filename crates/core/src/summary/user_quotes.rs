@@ -15,9 +15,9 @@ use unicode_segmentation::UnicodeSegmentation;
 const BINDS: &str = r"(?ix)(^|\W)(
     not?|never|only|but|must|should|except|without|until|unless|instead|at\ (most|least)|nothing|none|always|keep|leave
     |don[’']?t|doesn[’']?t|isn[’']?t|can[’']?t|won[’']?t
-    |nicht|kein\w*|nie|nur|aber|muss|soll\w*|ohne|bis|außer|immer
+    |nicht|nie|nur|aber|muss|ohne|bis|außer|immer
     |pas|jamais|seulement|mais|sans|sauf|toujours|doit
-    |nunca|nada|s[oó]lo|pero|sin|siempre|debe|hasta)(\W|$)";
+    |nunca|nada|s[oó]lo|pero|sin|siempre|debe|hasta)(\W|$) | (^|\W)(kein|soll)";
 
 /// What is between two sentences: a space and, in place of others, an ellipsis.
 const GAP_SIZE: usize = 2;

@@ -32,7 +32,7 @@ const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (s
 
 /// `no` and a thing or a quoted word: "no console logs". A bare `no` answers, and says nothing of
 /// later work.
-const NO_THING: &str = r#"no\ ([\w-]{3,}|[a-z]{2}\ [a-z]{3,}|["“„«]\w)"#;
+const NO_THING: &str = r#"no\ ((?-i:[\w-]){3,}|[a-z]{2}\ [a-z]{3,}|["“„«]\w)"#;
 
 /// What the user wants in general, and what is to stay as it is.
 const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)

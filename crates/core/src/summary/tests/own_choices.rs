@@ -56,6 +56,17 @@ fn a_later_choice_replaces_the_one_about_the_same() {
     assert!(!decisions.contains("border"), "{decisions}");
 }
 
+/// What has no subject begins its sentence, anywhere in the line.
+#[test]
+fn a_choice_without_a_subject_begins_its_sentence() {
+    let decisions = chosen(&[
+        "The ink is too pale. **Keep the black one**, because the pilots read it at night.",
+        "The tables must keep the old order of the 12 harbours, because they are printed.",
+    ]);
+    assert!(decisions.contains("Keep the black one"), "{decisions}");
+    assert!(!decisions.contains("old order"), "{decisions}");
+}
+
 #[test]
 fn a_short_turn_and_a_later_request_leave_no_choice_of_the_assistant() {
     let short = [
