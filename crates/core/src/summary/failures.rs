@@ -6,7 +6,7 @@ use super::given_up::is_given_up;
 use super::put_off::{PutOffFailure, is_put_off};
 use super::quote::{code_span, quote_line};
 use super::reactions::{
-    Reaction, explains_failure_of, is_about, is_passed_over, reports_failure_of,
+    Reaction, explains_open_failure_of, is_about, is_got_round, is_passed_over, reports_failure_of,
     reports_replacement_of, reports_success,
 };
 use super::reported_failures::reports_open_failure;
@@ -42,6 +42,14 @@ struct OpenFailure {
     is_in_last_words: bool,
     /// Its description.
     point: String,
+}
+
+/// Who spoke of a failure.
+struct SpokenOf {
+    /// Whether the user did.
+    is_remarked_on: bool,
+    /// Whether the last reply that speaks of it explains it, and no later call did part of the same.
+    is_explained: bool,
 }
 
 impl ToolHistory {
@@ -116,7 +124,15 @@ impl ToolHistory {
                 continue;
             }
             let is_remarked_on = matches!(reaction, Some(Reaction::Remark(_)));
-            let mut failure = self.describe_failure(run, step, turn, is_remarked_on, later_runs);
+            let explaining_turn = find_speaking_turn(run, later_turns.clone()).or(turn);
+            let is_explained = explaining_turn
+                .is_some_and(|turn| explains_open_failure_of(run, turn.last_words()))
+                && !later_runs.clone().any(|later| later.did_part_of(run));
+            let spoken_of = SpokenOf {
+                is_remarked_on,
+                is_explained,
+            };
+            let mut failure = self.describe_failure(run, step, turn, spoken_of, later_runs);
             let is_forgotten =
                 run.output.is_empty() || is_passed_over(run, step, later_turns.clone());
             if failure.may_be_over && !failure.was_certain && is_forgotten {
@@ -163,17 +179,24 @@ impl ToolHistory {
         run: &ToolRun,
         step: &CommandStep,
         turn: Option<&Turn>,
-        is_remarked_on: bool,
+        spoken_of: SpokenOf,
         later_runs: vec_deque::Iter<ToolRun>,
     ) -> OpenFailure {
+        let SpokenOf {
+            is_remarked_on,
+            is_explained,
+        } = spoken_of;
         let is_of_current_turn = run.turn_number == self.turn_number;
         let is_answered = turn.is_some_and(Turn::is_answered);
         let is_mentioned = turn.is_some_and(|turn| {
             let words = turn.last_words();
             step.is_named_in(words) && (is_of_current_turn || reports_failure_of(step, words))
         });
-        let is_explained = turn.is_some_and(|turn| explains_failure_of(run, turn.last_words()));
-        let is_reported = is_explained || turn.is_some_and(|turn| is_about(run, turn.last_words()));
+        let is_reported = is_explained
+            || turn.is_some_and(|turn| {
+                let words = turn.last_words();
+                is_about(run, words) && !is_got_round(run, words)
+            });
         let is_turn_unanswered = is_of_current_turn && !is_answered;
         // Since then, the assistant only looked around or tried again.
         let is_last_work = later_runs
@@ -221,6 +244,16 @@ impl ToolHistory {
             point,
         }
     }
+}
+
+/// Returns the last of the `later_turns` whose answer is about the failure of a run.
+fn find_speaking_turn<'t>(
+    run: &ToolRun,
+    later_turns: impl Iterator<Item = &'t Turn>,
+) -> Option<&'t Turn> {
+    later_turns
+        .filter(|turn| turn.is_answered() && is_about(run, turn.last_words()))
+        .max_by_key(|turn| turn.number)
 }
 
 /// Whether one of the `later_runs` in the turn of `run` passed with all arguments of `step`. This

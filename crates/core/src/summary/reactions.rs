@@ -7,7 +7,7 @@ use super::referents::{follows_on, points_back, shares_word};
 use super::tool_calls::ToolHistory;
 use super::tool_run::ToolRun;
 use super::turns::Turn;
-use super::words::{compile_expression, content_words};
+use super::words::{compile_expression, content_words, naming_words};
 use foldhash::HashSet;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -165,11 +165,57 @@ pub(super) fn reports_failure_of(step: &CommandStep, text: &str) -> bool {
     sentences.any(|sentence| step.is_named_in(sentence) && speaks_of_failure(sentence))
 }
 
-/// Whether a sentence of a text has a word of the output of a failed run, and speaks of a failure:
-/// "the key is not valid".
-pub(super) fn explains_failure_of(run: &ToolRun, text: &str) -> bool {
-    let mut sentences = text.lines().flat_map(str::unicode_sentences);
-    sentences.any(|sentence| speaks_of_failure(sentence) && shares_word(&run.output, sentence))
+/// The words with which a reply says what the assistant did in another way, after what failed:
+/// "it doesn't work there; I copied the files over ssh".
+const DONE_OTHERWISE: &str = r"(?ix)[,;:.)–—]\ ((and|so|but)\ )?(i|we)([’']ve|\ have)?\ ((just|simply|now)\ )?
+    (copied|used|took|wrote|built|moved|installed|replaced|switched)\W";
+
+/// Words that most outputs of failures have, whatever failed.
+const WORDS_OF_OUTPUTS: [&str; 14] = [
+    "build",
+    "command",
+    "completed",
+    "error",
+    "errors",
+    "exited",
+    "failed",
+    "failure",
+    "failures",
+    "found",
+    "passed",
+    "tests",
+    "warning",
+    "warnings",
+];
+
+/// Whether a sentence of a text has a word of the output of a failed run that says what failed, and
+/// speaks of a failure that is open: "the key is not valid". It is not if the same line says what
+/// was done instead.
+pub(super) fn explains_open_failure_of(run: &ToolRun, text: &str) -> bool {
+    let lower_output = run.output.to_lowercase();
+    let reported: HashSet<&str> = naming_words(&lower_output)
+        .filter(|word| !WORDS_OF_OUTPUTS.contains(word))
+        .collect();
+    if reported.is_empty() {
+        return false;
+    }
+    let explains = |sentence: &str| {
+        let lower = sentence.to_lowercase();
+        naming_words(&lower).any(|word| reported.contains(word)) && speaks_of_failure(sentence)
+    };
+    text.lines()
+        .any(|line| line.unicode_sentences().any(explains) && !says_what_was_done(line))
+}
+
+/// Whether a line of a text is about a failed run, and says what was done instead.
+pub(super) fn is_got_round(run: &ToolRun, text: &str) -> bool {
+    text.lines()
+        .any(|line| says_what_was_done(line) && is_about(run, line))
+}
+
+fn says_what_was_done(line: &str) -> bool {
+    static OTHERWISE: LazyLock<Regex> = LazyLock::new(|| compile_expression(DONE_OTHERWISE));
+    OTHERWISE.is_match(line)
 }
 
 fn speaks_of_failure(sentence: &str) -> bool {

@@ -132,6 +132,15 @@ impl ToolRun {
         self.outcome != Outcome::Stopped && own_steps.any(|own| own.runs_again(step))
     }
 
+    /// Whether the call passed, and did part of what an earlier one that failed was to do. A part
+    /// of a commit, as `git add`, settles nothing.
+    pub fn did_part_of(&self, failed: &ToolRun) -> bool {
+        let mut parts = failed.command.steps.iter();
+        self.is_passed()
+            && !self.command.is_read_only
+            && parts.any(|part| part.words[0] != "git" && self.repeats_step(part))
+    }
+
     /// Whether the call passed only as far as its exit code says, which hides that of a step.
     fn hides_failure(&self) -> bool {
         self.outcome == Outcome::Passed && self.command.hides_exit_code

@@ -1014,6 +1014,58 @@ fn words_that_were_cut_are_dropped() {
     }
 }
 
+/// A reply that explains a failure without its name keeps it open, unless it says what was done
+/// instead, has only words that are in every output, or the work was done later. The last reply
+/// that speaks of the failure counts.
+#[test]
+fn an_explained_failure_is_open_until_it_is_got_round() {
+    let error = "sftp-server: not found on harbour\nConnection closed, 4 tests failed\n\n\
+                 Command exited with code 2";
+    let blocked_with = |reply: &str, later: Vec<Vec<String>>| {
+        let mut messages = vec![
+            user("Put the chart on the board."),
+            bash("make chart && scp chart.pdf kiosk:board.pdf", Some(error)),
+            edit("legend.txt"),
+            bash("date > stamp", None),
+            says(reply),
+        ];
+        messages.extend(later);
+        section(messages, "### Blocked")
+    };
+    let next = |command: &str, reply: &str| {
+        vec![
+            user("Now the legend."),
+            bash(command, None),
+            says(reply),
+            user("And the frame."),
+            edit("frame.svg"),
+        ]
+    };
+
+    let no_server = "The kiosk has no sftp server; ask the office for one.";
+    let blocked = blocked_with(no_server, next("ls > list", "It is drawn."));
+    assert!(blocked.contains("scp"), "{blocked}");
+
+    for reply in [
+        "The kiosk has no sftp server; I copied the chart over ssh.",
+        "The harbour has no sftp server, so I used ssh.",
+        "Nothing else is wrong, and 12 tests are red as before.",
+    ] {
+        let blocked = blocked_with(reply, next("ls > list", "It is drawn."));
+        assert_eq!(blocked, "- (none)", "{reply}");
+    }
+    let blocked = blocked_with(no_server, next("make chart", "It is drawn."));
+    assert_eq!(blocked, "- (none)");
+    let blocked = blocked_with(
+        no_server,
+        next(
+            "ls > list",
+            "The harbour has a new connection, and the chart is on it.",
+        ),
+    );
+    assert_eq!(blocked, "- (none)");
+}
+
 #[test]
 fn what_the_kept_messages_settle_is_not_blocked() {
     let failed = |command: &str| {
