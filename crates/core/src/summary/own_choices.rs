@@ -161,6 +161,61 @@ static BEGINNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(BEGINS))
 static WITHDRAWAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(WITHDRAWS));
 static DO: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES));
 
+/// Words of which each choice has one: its subject, its first word, or what follows "let me".
+/// Without them, as in most short remarks, the expressions are not even compiled.
+const LEAD_WORDS: [&str; 42] = [
+    "i",
+    "we",
+    "leave",
+    "stick",
+    "stay",
+    "go",
+    "switch",
+    "drop",
+    "use",
+    "ich",
+    "je",
+    "j",
+    "quedo",
+    "elijo",
+    "mantengo",
+    "dejo",
+    "prefiero",
+    "opto",
+    "uso",
+    "utilizo",
+    "pongo",
+    "cambio",
+    "keep",
+    "keeping",
+    "decided",
+    "chose",
+    "choosing",
+    "going",
+    "sticking",
+    "staying",
+    "switching",
+    "switched",
+    "dropping",
+    "dropped",
+    "instead",
+    "new",
+    "stattdessen",
+    "take",
+    "took",
+    "revert",
+    "reverted",
+    "undid",
+];
+
+fn has_lead_word(line: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric()).any(|word| {
+        LEAD_WORDS
+            .iter()
+            .any(|lead| word.eq_ignore_ascii_case(lead))
+    })
+}
+
 /// Whether a text has a verb that settles or withdraws something.
 fn settles(text: &str) -> bool {
     SETTLE.is_match(text) || WITHDRAWAL.is_match(text)
@@ -180,7 +235,8 @@ fn find_choices(remark: &str) -> Vec<OwnChoice> {
     let mut choices = Vec::new();
     for line in prose_lines(remark) {
         // Most lines settle nothing, and dividing them into sentences takes long.
-        if !settles(line) && !BEGINNING.is_match(line) && !DO.is_match(line) {
+        if !has_lead_word(line) || !settles(line) && !BEGINNING.is_match(line) && !DO.is_match(line)
+        {
             continue;
         }
         let mut before = "";
