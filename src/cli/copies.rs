@@ -67,7 +67,9 @@ fn find_copy_in_folder(
     access: CopyAccess,
     ui: &Ui,
 ) -> Result<PathBuf, Failure> {
-    let id = read_id(session, access, ui)?;
+    // Lists the files of a Codex directory once.
+    let rollouts = Rollouts::default();
+    let id = read_id(session, access, &rollouts, ui)?;
     let found = store::find(&[folder.to_owned()], Reach::Whole);
     let mut others = Vec::new();
     let mut copies = Vec::new();
@@ -76,7 +78,7 @@ fn find_copy_in_folder(
         if file.owner.is_some() || is_itself {
             continue;
         }
-        let Ok(other_id) = read_id(&file.path, access, ui) else {
+        let Ok(other_id) = read_id(&file.path, access, &rollouts, ui) else {
             continue;
         };
         if other_id == id {
@@ -188,7 +190,7 @@ fn find_copies(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<Sessi
 
 /// Returns the files with the id of the session in `path`, which is the first of them.
 fn copies_of_file(path: PathBuf, access: CopyAccess, ui: &Ui) -> Result<SessionCopies, Failure> {
-    let id = read_id(&path, access, ui)?;
+    let id = read_id(&path, access, &Rollouts::default(), ui)?;
     let mut paths = copies_newest_first(&id, &SessionStores::locate(ui));
     let own_path = ui.resolve_path(&path);
     paths.retain(|copy| !store::is_same(copy, &own_path));
@@ -219,7 +221,12 @@ fn copies_newest_first(id: &str, stores: &SessionStores) -> Vec<PathBuf> {
 
 /// Returns the id of the session in a file, which may be compressed. Refuses a stream, because the
 /// caller reads the session again.
-fn read_id(path: &Path, access: CopyAccess, ui: &Ui) -> Result<String, Failure> {
+fn read_id(
+    path: &Path,
+    access: CopyAccess,
+    rollouts: &Rollouts,
+    ui: &Ui,
+) -> Result<String, Failure> {
     // Fails for a stream.
     Glance::open(path)?;
     let is_stdout = ui.stdout_predicate();
@@ -227,7 +234,7 @@ fn read_id(path: &Path, access: CopyAccess, ui: &Ui) -> Result<String, Failure> 
         let header = Input::open_path(path, is_stdout)?.read_header()?;
         return Ok(header.id.to_string_lossy().into_owned());
     }
-    let input = Input::open_path_to_read(path, &Rollouts::default(), None, is_stdout)?;
+    let input = Input::open_path_to_read(path, rollouts, None, is_stdout)?;
     if let Some(head) = input.foreign {
         return Ok(head.id);
     }

@@ -161,8 +161,12 @@ impl ResolvedArguments {
                     resolved.project_files.extend(project.files);
                     continue;
                 }
-                Err(failure) => {
-                    resolved.failures.push(failure);
+                // Several projects have the name. It may also be that of one session.
+                Err(several_projects) => {
+                    match resolve_other_name(argument, failure, search, ui) {
+                        Ok(path) => resolved.paths.push(path),
+                        Err(_) => resolved.failures.push(several_projects),
+                    }
                     continue;
                 }
             }

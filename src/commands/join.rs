@@ -141,6 +141,7 @@ fn add_in_place(
     let first_name = first.input.name.clone();
     let mut counts = CopyCounts::default();
     let mut continues_first = true;
+    let mut first_leaf = Position::from(first.session.leaf);
     let exit = first.apply_change(&write, ui, |locked_first, id_source| {
         let first_reader = locked_first.entry_reader();
         let second_reader = second.entry_reader();
@@ -153,6 +154,7 @@ fn add_in_place(
             only_second: addition.only_second,
         };
         continues_first = addition.continues_first;
+        first_leaf = locked_first.session.leaf.into();
         // The new entries are not reported: their ids are known from the other copy.
         Ok(Decision {
             change: addition.change,
@@ -167,8 +169,12 @@ fn add_in_place(
         ui.print_status(&format!("{first_name} has the entries of both now"));
     }
     if has_added {
-        let continued = if continues_first { &mut first } else { second };
-        let leaf = Position::from(continued.session.leaf);
+        let second_leaf = Position::from(second.session.leaf);
+        let (continued, leaf) = if continues_first {
+            (&mut first, first_leaf)
+        } else {
+            (second, second_leaf)
+        };
         report_destination(continued, leaf, &write.change, ui);
     }
     Ok(exit)

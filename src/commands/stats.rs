@@ -389,6 +389,9 @@ impl Args {
         if self.sessions.all {
             command += " --all";
         }
+        if self.sessions.archived {
+            command += " --archived";
+        }
         for name in &self.sessions.source.names {
             if let Some(value) = name.to_possible_value() {
                 command += &format!(" --source {}", value.get_name());

@@ -573,6 +573,10 @@ fn archived_sessions_are_searched() {
     2> pisess: 2 sessions searched: 2 secrets in 2 sessions
     exit 1
     ");
+    // The environment, which chooses agents for other commands, narrows no search for secrets.
+    let call = s.pisess("redact --check --all --archived").at_home();
+    let with_sources = call.env("PISESS_SOURCES", "claude").done();
+    assert_eq!(with_sources.code, 1, "{}", with_sources.stderr);
     assert_snapshot!(run("redact --check --archived ./kites").fails(2), @"the argument '--archived' cannot be used with '[SESSION]...' (hint: omit --archived or SESSION; a name is looked up in all projects; see `pisess redact --help`)");
 }
 

@@ -132,12 +132,19 @@ pub fn describe_entry_alone(
 /// Reports where the conversation continues, after a change that moved the leaf to `leaf`, or with
 /// `-n` would move it. The change is written, so a failure to describe the entry is not one of the
 /// command.
+///
+/// `leaf` may be an entry that another program appended after `open` was read, while the command
+/// waited for the lock. Then nothing is reported.
 pub fn report_destination(
     open: &mut OpenSession,
     leaf: Position,
     change: &ChangeArgs,
     ui: &mut Ui,
 ) {
+    let entry_count = open.session.entry_indexes().len();
+    if leaf.entry().is_some_and(|ix| ix.index() >= entry_count) {
+        return;
+    }
     let described = match conversation_entry(&open.session, leaf) {
         Some(ix) => describe_entry_alone(open, ix, ui),
         None => Ok("root".to_owned()),

@@ -137,12 +137,18 @@ fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failu
     let stores = SessionStores::locate(ui);
     if args.sessions.is_empty() && !args.all {
         let found = find_sessions(&stores, &[], false, ui);
-        if found.files.is_empty() {
+        let mut files = found.files;
+        if args.archived {
+            files.extend(stores.find_archive_files(ArchiveScope::CurrentProject)?);
+        }
+        if files.is_empty() {
             ui.warn(NO_SESSIONS_HERE);
         }
-        stores.warn_archives_skipped(ArchiveScope::CurrentProject, Period::default(), ui);
+        if !args.archived {
+            stores.warn_archives_skipped(ArchiveScope::CurrentProject, Period::default(), ui);
+        }
         return Ok(SessionsToSearch {
-            files: found.files,
+            files,
             failures: found.failures,
         });
     }
@@ -166,12 +172,10 @@ fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failu
 }
 
 impl Args {
-    /// Returns the agents whose sessions are searched, as for other commands that read sessions:
-    /// the environment only decides where sessions are searched for. `None` if neither `--source`
-    /// nor the environment names agents.
+    /// Returns the agents whose sessions are searched; `None` without `--source`. The environment
+    /// does not count, unlike in other commands: it must not narrow a search for secrets.
     fn sources(&self, ui: &Ui) -> Result<Option<Sources>, Failure> {
-        let searches = self.check && self.sessions.is_empty() && !self.archived;
-        if searches || self.source.is_given() {
+        if self.source.is_given() {
             self.source.sources(ui)
         } else {
             Ok(None)
