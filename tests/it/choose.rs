@@ -390,10 +390,10 @@ fn a_command_that_needs_both_asks_twice() {
     assert_snapshot!(relative(&seen, &s), @"
     pisess: chose 0000babe (4mo): Which paper for a kite?
     pisess: chose id:1a2b3c01
-    pisess: would be at root
     would append 1 line to ./.pi/agent/sessions/--home-u-garden--/kites.jsonl
      size  id        type    content
     155 B  226b1b5c  custom  pisess.switch
+    pisess: would be at root
     ");
     // The list of labels needs no entry.
     let (seen, code) = on_terminal(command("label --choose", &s));
