@@ -45,6 +45,8 @@ pub(super) struct SummaryBuilder {
     pub sequel: Sequel,
     /// The paths that were removed, found when all messages are read.
     pub removals: Removals,
+    /// The directory of the session.
+    pub cwd: String,
     pub redactor: Redactor,
     pub subject: SummarySubject,
     pub extent: SummaryExtent,
@@ -115,12 +117,16 @@ impl SummaryBuilder {
         // The fold may have made an earlier turn the current one. The failures below are compared
         // with this number.
         self.tool_history.turn_number = self.turn.number;
-        self.removals = self.tool_history.removals();
+        self.removals = self.tool_history.removals(&self.cwd);
         if !self.removals.is_empty() {
-            self.decisions.judge_removed_paths(&self.tool_history);
+            self.decisions
+                .judge_removed_paths(&self.tool_history, &self.removals);
         }
         let turns = self.earlier_turns.iter().chain([&self.turn]);
-        self.failures = self.tool_history.describe_failures(turns, &self.sequel);
+        self.sequel.collect_removals(&self.cwd);
+        self.failures = self
+            .tool_history
+            .describe_failures(turns, &self.sequel, &self.removals);
         let mut text = match self.extent {
             SummaryExtent::Whole => self.write_page(),
             SummaryExtent::Facts => {

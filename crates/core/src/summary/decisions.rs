@@ -9,6 +9,7 @@ use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{
     ReferentQuotes, is_sequel, points_back, quote_corrected, quote_referents, quote_request_of,
 };
+use super::removals::Removals;
 use super::revisions::{LaterMessage, is_trial};
 use super::sections::PUT_OFF_LEAD;
 use super::tool_calls::ToolHistory;
@@ -193,11 +194,11 @@ impl Decisions {
 
     /// Drops the decisions of a previous summary that name a path which was removed since, and
     /// marks the others: their words still say what the user wants. The turn of a decision, and the
-    /// next, may remove the path because of it.
-    pub fn judge_removed_paths(&mut self, history: &ToolHistory) {
+    /// next, may remove the path because of it. `removals` are those of all calls.
+    pub fn judge_removed_paths(&mut self, history: &ToolHistory, removals: &Removals) {
         self.0.retain_mut(|decision| {
-            let removals = history.removals_after(decision.last_turn_for_it());
-            decision.has_path_removed = removals.are_named_in(&decision.text);
+            let first_run = history.first_run_after(decision.last_turn_for_it());
+            decision.has_path_removed = removals.are_named_since(&decision.text, first_run);
             !(decision.has_path_removed && decision.is_of_previous())
         });
     }

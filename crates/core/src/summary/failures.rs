@@ -9,9 +9,10 @@ use super::reactions::{
     Reaction, explains_open_failure_of, is_about, is_got_round, is_passed_over, reports_failure_of,
     reports_replacement_of, reports_success,
 };
+use super::removals::Removals;
 use super::reported_failures::reports_open_failure;
 use super::sequel::Sequel;
-use super::tool_calls::{ToolHistory, collect_removals, describe_call};
+use super::tool_calls::{ToolHistory, describe_call};
 use super::tool_run::{HIDDEN_EXIT_CODE, ToolRun};
 use super::turns::Turn;
 use crate::format::format_count;
@@ -72,11 +73,12 @@ impl ToolHistory {
     ///   a word on it
     /// - what the kept messages settle
     ///
-    /// What the user put off is listed apart.
+    /// What the user put off is listed apart. `removals` are those of all calls.
     pub fn describe_failures<'a>(
         &self,
         turns: impl Iterator<Item = &'a Turn> + Clone,
         sequel: &Sequel,
+        removals: &Removals,
     ) -> OpenFailures {
         let mut failures = Vec::new();
         let mut put_off = Vec::new();
@@ -90,8 +92,7 @@ impl ToolHistory {
             if later_runs.clone().any(is_settled) {
                 continue;
             }
-            let later_removals = collect_removals(later_runs.clone());
-            if later_removals.are_named_in(&step.words.join(" ")) {
+            if removals.are_named_since(&step.words.join(" "), index + 1) {
                 continue;
             }
             let is_of_current_turn = run.turn_number == self.turn_number;

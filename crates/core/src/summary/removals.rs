@@ -2,14 +2,19 @@
 
 use super::path_changes::PathChange;
 use crate::agents::stores::normalize_path;
+use foldhash::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The paths that are no longer there, and those that commands wrote or restored.
 #[derive(Clone, Debug, Default)]
 pub struct Removals {
-    removed: Vec<RemovedPath>,
+    /// The removals by the name of the file or directory. A path can only be at or below one whose
+    /// name is among its own names, so few of them are compared. See [`name_of`].
+    by_name: HashMap<String, Vec<Removal>>,
     /// The paths that are there again, each as a change.
     present: Vec<PathChange>,
+    /// The directory of the session; empty if it is not known.
+    cwd: PathBuf,
 }
 
 /// A path that was removed, renamed or moved.
@@ -23,63 +28,139 @@ pub(super) struct RemovedPath {
     pub is_certain: bool,
 }
 
-impl RemovedPath {
-    /// Returns the path from the root if it is known without the session's directory.
-    fn absolute(&self) -> Option<PathBuf> {
-        let path = Path::new(&self.folder).join(&self.path);
-        path.is_absolute().then(|| normalize_path(&path))
-    }
+/// The removal of a path, and when it was.
+#[derive(Clone, Debug)]
+struct Removal {
+    removed: RemovedPath,
+    /// The path from the root, if it is known.
+    absolute: Option<PathBuf>,
+    /// The index of the last call that removed it.
+    run_index: usize,
+}
 
+impl Removal {
     /// Whether a path is the removed one or below it, as far as is known: see [`is_below`].
     fn has_below(&self, path: &str) -> bool {
-        match self.absolute() {
-            Some(removed) if path.starts_with('/') => Path::new(path).starts_with(removed),
-            _ => is_below(path, bare_path(&self.path)),
+        match &self.absolute {
+            Some(removed) if path.starts_with('/') => {
+                normalize_path(Path::new(path)).starts_with(removed)
+            }
+            _ => is_below(path, &self.removed.path),
         }
     }
 }
 
 impl Removals {
-    /// Applies what a command changed. Without `is_certain`, it may have run in any directory.
-    pub(super) fn apply(&mut self, change: &PathChange, is_certain: bool) {
+    /// Returns no removals yet of a session in the directory `cwd`.
+    pub(super) fn in_folder(cwd: &str) -> Removals {
+        Removals {
+            cwd: PathBuf::from(cwd),
+            ..Removals::default()
+        }
+    }
+
+    /// Applies what the command of the call `run_index` changed. Without `is_certain`, it may have
+    /// run in any directory.
+    pub(super) fn apply(&mut self, change: &PathChange, is_certain: bool, run_index: usize) {
         match change {
-            PathChange::Removed(removed) => {
-                let mut removed = removed.clone();
-                removed.is_certain &= is_certain || removed.absolute().is_some();
-                self.removed.push(removed);
+            PathChange::Removed(removed) => self.add(removed.clone(), is_certain, run_index),
+            PathChange::Written(written) => {
+                self.restore(written);
+                self.present.push(change.clone());
             }
-            PathChange::Written(_) | PathChange::Restored(_) => {
-                self.removed
-                    .retain(|removed| !is_there_after(&removed.path, change));
+            PathChange::Restored(_) => {
+                for removals in self.by_name.values_mut() {
+                    removals.retain(|removal| !is_there_after(&removal.removed.path, change));
+                }
+                self.drop_empty_lists();
                 self.present.push(change.clone());
             }
         }
     }
 
+    /// Adds a removal. If the same path was removed before, as far as is known, both are one.
+    fn add(&mut self, mut removed: RemovedPath, is_certain: bool, run_index: usize) {
+        let mut path = Path::new(&removed.folder).join(&removed.path);
+        removed.is_certain &= is_certain || path.is_absolute();
+        // The shell would replace these.
+        let is_expanded = [&removed.folder, &removed.path]
+            .iter()
+            .any(|part| part.starts_with(['~', '$']));
+        if removed.is_certain && !is_expanded {
+            path = self.cwd.join(path);
+        }
+        let absolute = path.is_absolute().then(|| normalize_path(&path));
+
+        let name = name_of(&removed.path).to_owned();
+        let removals = self.by_name.entry(name).or_default();
+        for known in removals.iter_mut() {
+            let is_same = known.removed.path == removed.path
+                && known.removed.folder == removed.folder
+                && known.absolute == absolute;
+            if is_same {
+                known.removed.is_certain |= removed.is_certain;
+                known.run_index = run_index;
+                return;
+            }
+        }
+        removals.push(Removal {
+            removed,
+            absolute,
+            run_index,
+        });
+    }
+
     /// Forgets the removal of a path that is there again, and those of the directories above it:
     /// they are there again, too.
     pub(super) fn restore(&mut self, path: &str) {
-        self.removed
-            .retain(|removed| !is_below(path, bare_path(&removed.path)));
+        for name in names_of(path) {
+            let Some(removals) = self.by_name.get_mut(name) else {
+                continue;
+            };
+            removals.retain(|removal| !removal.has_below(path));
+            if removals.is_empty() {
+                self.by_name.remove(name);
+            }
+        }
+    }
+
+    fn drop_empty_lists(&mut self) {
+        self.by_name.retain(|_, removals| !removals.is_empty());
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.removed.is_empty()
+        self.by_name.is_empty()
     }
 
     /// Whether a path was most likely removed, or is below a directory that was.
     pub fn contain(&self, path: &str) -> bool {
-        self.removed.iter().any(|removed| removed.has_below(path))
+        self.contain_since(path, 0)
+    }
+
+    /// Whether one of the calls from `first_run` on most likely removed a path, or a directory
+    /// above it.
+    fn contain_since(&self, path: &str, first_run: usize) -> bool {
+        self.that_may_contain(path)
+            .any(|removal| removal.run_index >= first_run && removal.has_below(path))
     }
 
     /// Whether a path was certainly removed, or is below a directory that was. Relative paths are
     /// those from `cwd`, the directory of the session.
     pub fn certainly_contain(&self, path: &str, cwd: &str) -> bool {
         let path = normalize_path(&Path::new(cwd).join(path));
-        self.removed.iter().any(|removed| {
+        let path_text = path.to_string_lossy();
+        self.that_may_contain(&path_text).any(|removal| {
+            let removed = &removal.removed;
             let from_cwd = Path::new(cwd).join(&removed.folder).join(&removed.path);
             removed.is_certain && path.starts_with(normalize_path(&from_cwd))
         })
+    }
+
+    /// Returns the removals of the names in a path.
+    fn that_may_contain(&self, path: &str) -> impl Iterator<Item = &Removal> {
+        names_of(path)
+            .filter_map(|name| self.by_name.get(name))
+            .flatten()
     }
 
     /// Whether a command wrote or restored a path.
@@ -91,16 +172,41 @@ impl Removals {
 
     /// Whether a text names such a path.
     pub(super) fn are_named_in(&self, text: &str) -> bool {
-        if self.removed.is_empty() {
+        self.are_named_since(text, 0)
+    }
+
+    /// Whether a text names a path that one of the calls from `first_run` on removed.
+    ///
+    /// Whether a path is still gone depends only on the calls after its removal. So the removals of
+    /// all calls also answer for those of the last ones, and are collected once.
+    pub(super) fn are_named_since(&self, text: &str, first_run: usize) -> bool {
+        if self.is_empty() {
             return false;
         }
         let is_in_path = |c: char| c.is_alphanumeric() || "/._-@+~".contains(c);
         text.split(|c| !is_in_path(c)).any(|word| {
             let word = word.trim_end_matches('.');
             // A word without these may have another meaning than that of a path.
-            word.contains(['/', '.']) && self.contain(word)
+            word.contains(['/', '.']) && self.contain_since(word, first_run)
         })
     }
+}
+
+/// Returns the last name of a path. It is empty if the path does not end with a name, as `..` and
+/// `/`: any path may be below that one.
+fn name_of(path: &str) -> &str {
+    let name = bare_path(path).rsplit('/').next().unwrap_or_default();
+    if name == "." || name == ".." {
+        ""
+    } else {
+        name
+    }
+}
+
+/// Returns the names in a path, and the empty one: see [`name_of`].
+fn names_of(path: &str) -> impl Iterator<Item = &str> {
+    let names = path.split('/').filter(|name| !name.is_empty());
+    names.chain([""])
 }
 
 /// Whether a path is there after a change, if it is a file. A directory is there if something in it
@@ -108,33 +214,45 @@ impl Removals {
 fn is_there_after(path: &str, change: &PathChange) -> bool {
     match change {
         PathChange::Removed(_) => false,
-        PathChange::Written(written) => is_below(written, bare_path(path)),
+        PathChange::Written(written) => is_below(written, path),
         PathChange::Restored(restored) => {
             let restored = bare_path(restored);
-            restored == "." || is_below(restored, bare_path(path)) || is_below(path, restored)
+            restored == "." || is_below(restored, path) || is_below(path, restored)
         }
     }
 }
 
-/// Whether a path is a removed one or below it. `removed` is without `./` and a slash at its end.
+/// Whether a path is a removed one or below it.
 ///
 /// The directory to which a relative path belongs is not known here. So `src/old` also matches at
 /// any depth of an absolute path: `/home/ada/src/old/a.ts` is below it.
 fn is_below(path: &str, removed: &str) -> bool {
     let path = bare_path(path);
+    let removed = bare_path(removed);
     if removed.is_empty() || path.is_empty() {
         return false;
     }
 
-    // With a slash at the end of both, `src/older` is not below `src/old`.
-    let path_slash = format!("{path}/");
-    let removed_slash = format!("{removed}/");
     match (path.starts_with('/'), removed.starts_with('/')) {
-        (true, true) | (false, false) => path_slash.starts_with(&removed_slash),
-        (true, false) => path_slash.contains(&format!("/{removed_slash}")),
+        (true, true) | (false, false) => {
+            let rest = path.strip_prefix(removed);
+            rest.is_some_and(starts_with_name_end)
+        }
+        (true, false) => path.match_indices('/').any(|(slash, _)| {
+            let rest = path[slash + 1..].strip_prefix(removed);
+            rest.is_some_and(starts_with_name_end)
+        }),
         // Only the removed path itself can be recognized, not what is below it.
-        (false, true) => removed_slash.ends_with(&format!("/{path_slash}")),
+        (false, true) => {
+            let folder = removed.strip_suffix(path);
+            folder.is_some_and(|folder| folder.ends_with('/'))
+        }
     }
+}
+
+/// Whether the name before `rest` ends there: `src/older` is not below `src/old`.
+fn starts_with_name_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with('/')
 }
 
 /// Returns a path without `./` at its start and `/` at its end.
@@ -158,7 +276,7 @@ mod tests {
     fn a_removal_is_certain_only_where_its_directory_is_known() {
         let is_certain = |change: &PathChange, path: &str| {
             let mut removals = Removals::default();
-            removals.apply(change, true);
+            removals.apply(change, true, 0);
             removals.certainly_contain(path, "/src")
         };
         for (path, folder, file) in [
@@ -183,13 +301,58 @@ mod tests {
 
         // An earlier command may have changed to another directory.
         let mut removals = Removals::default();
-        removals.apply(&removed("a.rs", ""), false);
-        removals.apply(&removed("b.rs", "/src"), false);
+        removals.apply(&removed("a.rs", ""), false, 0);
+        removals.apply(&removed("b.rs", "/src"), false, 0);
         assert!(!removals.certainly_contain("a.rs", "/src"));
         assert!(removals.certainly_contain("b.rs", "/src"));
         // Another file of this name was removed.
-        removals.apply(&removed("README.md", "/tmp/t"), true);
+        removals.apply(&removed("README.md", "/tmp/t"), true, 0);
         assert!(!removals.contain("/src/docs/README.md"));
+    }
+
+    /// `mv notes.md /tmp/` writes another file of this name.
+    #[test]
+    fn an_absolute_path_is_compared_from_the_directory_of_the_session() {
+        for (folder, path, is_same) in [
+            ("", "/tmp/notes.md", false),
+            ("", "/src/notes.md", true),
+            ("", "/src/docs/../notes.md", true),
+            ("docs", "/src/docs/notes.md", true),
+            ("docs", "/src/notes.md", false),
+            ("~", "/home/ada/notes.md", true),
+        ] {
+            let mut removals = Removals::in_folder("/src");
+            removals.apply(&removed("notes.md", folder), true, 0);
+            assert_eq!(removals.contain(path), is_same, "{path}");
+            removals.restore(path);
+            assert_eq!(removals.is_empty(), is_same, "{path}");
+        }
+        // The command may have run in any directory.
+        let mut removals = Removals::in_folder("/src");
+        removals.apply(&removed("notes.md", ""), false, 0);
+        assert!(removals.contain("/tmp/notes.md"));
+    }
+
+    /// What is removed again later is one removal, of the last call.
+    #[test]
+    fn removals_are_found_from_a_call_on() {
+        let mut removals = Removals::default();
+        removals.apply(&removed("docs/a.md", ""), true, 2);
+        removals.apply(&removed("b.md", ""), true, 3);
+        removals.apply(&removed("docs/a.md", ""), true, 5);
+        assert!(removals.are_named_since("python docs/a.md", 5));
+        assert!(!removals.are_named_since("python docs/a.md", 6));
+        assert!(removals.are_named_since("python b.md", 3));
+        assert!(!removals.are_named_since("python b.md", 4));
+    }
+
+    #[test]
+    fn any_path_may_be_below_one_without_a_name() {
+        let mut removals = Removals::in_folder("/src/docs");
+        removals.apply(&removed("../docs/..", ""), true, 0);
+        assert!(removals.contain("/src/a.md"));
+        assert!(removals.certainly_contain("a.md", "/src/docs"));
+        assert!(!removals.contain("/lib/a.md"));
     }
 
     #[test]
@@ -206,8 +369,8 @@ mod tests {
             (restored("main"), "/src/docs/a.rs", false),
         ] {
             let mut removals = Removals::default();
-            removals.apply(&removed(path, ""), true);
-            removals.apply(&change, true);
+            removals.apply(&removed(path, ""), true, 0);
+            removals.apply(&change, true, 0);
             assert_eq!(removals.have_restored(path), is_there, "{change:?} {path}");
             assert_eq!(removals.contain(path), !is_there, "{change:?} {path}");
         }
@@ -217,7 +380,7 @@ mod tests {
     fn a_path_is_gone_with_its_directory_until_it_is_written_again() {
         let mut removals = Removals::default();
         for path in ["./src/old/", "/home/ada/ledger/notes.md"] {
-            removals.apply(&removed(path, ""), true);
+            removals.apply(&removed(path, ""), true, 0);
         }
         for path in [
             "src/old",
@@ -231,6 +394,9 @@ mod tests {
         for path in ["src/older.ts", "src", "lib/src/old", "my-notes.md"] {
             assert!(!removals.contain(path), "{path}");
         }
+        removals.apply(&removed("a/a", ""), true, 0);
+        assert!(removals.contain("/aa/a/a"));
+        assert!(!removals.contain("/aa/a"));
         assert!(removals.are_named_in("keep `src/old/a.ts`, it is used."));
         assert!(!removals.are_named_in("the old one is in src."));
 

@@ -4,8 +4,9 @@
 use super::command_step::CommandStep;
 use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
 use super::reactions::{may_be_about, reports_failure_of};
+use super::removals::Removals;
 use super::reported_failures::reports_open_failure;
-use super::tool_calls::{ToolHistory, collect_removals};
+use super::tool_calls::ToolHistory;
 use super::tool_run::ToolRun;
 
 /// The kept messages that were read.
@@ -13,6 +14,8 @@ use super::tool_run::ToolRun;
 pub(super) struct Sequel {
     /// Their calls.
     history: ToolHistory,
+    /// The paths that they removed, as far as [`Self::collect_removals`] has read them.
+    removals: Removals,
     /// The last words of the rest of the turn that the cut splits.
     answer: String,
     /// Whether the turn is answered in them.
@@ -57,17 +60,22 @@ impl Sequel {
         }
     }
 
+    /// Finds the paths that the calls removed, once all messages were added: they are compared with
+    /// each failure. `cwd` is the directory of the session.
+    pub fn collect_removals(&mut self, cwd: &str) {
+        self.removals = self.history.removals(cwd);
+    }
+
     /// Whether a failed step passed later, most likely passed with a hidden exit code, or names a
     /// path that was removed.
     pub fn settles(&self, step: &CommandStep) -> bool {
-        let runs = self.history.runs.iter();
-        let mut settling = runs.clone().rev();
+        let mut settling = self.history.runs.iter().rev();
         let last = settling.find(|run| run.settles_step(step) || run.repeats_step(step));
         let still_fails = reports_open_failure(&self.answer, step);
         if last.is_some_and(|run| run.is_passed() || run.ends_well() && !still_fails) {
             return true;
         }
-        collect_removals(runs).are_named_in(&step.words.join(" "))
+        self.removals.are_named_in(&step.words.join(" "))
     }
 
     /// Whether the rest of the turn that the cut splits was answered without a word on a failure in

@@ -167,18 +167,34 @@ impl ToolHistory {
         }
     }
 
-    /// Returns the paths that were removed and not written or read since.
-    pub fn removals(&self) -> Removals {
-        self.removals_after(None)
+    /// Returns the paths that the calls removed, such as with `rm`, and that no later one wrote or
+    /// read, so that they are still gone. `cwd` is the directory of the session.
+    pub fn removals(&self, cwd: &str) -> Removals {
+        let mut removals = Removals::in_folder(cwd);
+        // Whether the commands may run in another directory than that of the session: the shells of
+        // some agents stay where an earlier command went.
+        let mut is_folder_unknown = false;
+        for (index, run) in self.runs.iter().enumerate() {
+            if run.outcome == Outcome::Passed {
+                for change in &run.command.path_changes {
+                    let is_certain = !is_folder_unknown && !run.call.has_folder;
+                    removals.apply(change, is_certain, index);
+                }
+                // The tools that have a path and no command read or write a file, so it exists.
+                if run.call.command.is_empty() {
+                    removals.restore(&run.call.target);
+                }
+            }
+            is_folder_unknown |= run.command.changes_folder;
+        }
+        removals
     }
 
-    /// Returns the paths that were removed after a turn, and not written or read since; with
-    /// `None`, those of all turns.
-    pub fn removals_after(&self, turn_number: Option<usize>) -> Removals {
+    /// Returns the index of the first call after a turn; with `None`, that of the first call.
+    pub fn first_run_after(&self, turn_number: Option<usize>) -> usize {
         // `None` is less than the number of any turn.
-        let runs = self.runs.iter();
-        let later_runs = runs.filter(|run| Some(run.turn_number) > turn_number);
-        collect_removals(later_runs)
+        self.runs
+            .partition_point(|run| Some(run.turn_number) <= turn_number)
     }
 
     /// Whether a failure that a previous summary lists is over: its command ran again, or its file
@@ -199,29 +215,6 @@ impl ToolHistory {
         };
         self.runs.iter().any(|run| run.settles_step(step))
     }
-}
-
-/// Returns the paths that these runs removed, such as with `rm`, and that no later one of them
-/// wrote or read, so that they are still gone. `runs` are in order, oldest first.
-pub(super) fn collect_removals<'r>(runs: impl Iterator<Item = &'r ToolRun>) -> Removals {
-    let mut removals = Removals::default();
-    // Whether the commands may run in another directory than that of the session: the shells of
-    // some agents stay where an earlier command went.
-    let mut is_folder_unknown = false;
-    for run in runs {
-        if run.outcome == Outcome::Passed {
-            for change in &run.command.path_changes {
-                let is_certain = !is_folder_unknown && !run.call.has_folder;
-                removals.apply(change, is_certain);
-            }
-            // The tools that have a path and no command read or write a file, so it exists.
-            if run.call.command.is_empty() {
-                removals.restore(&run.call.target);
-            }
-        }
-        is_folder_unknown |= run.command.changes_folder;
-    }
-    removals
 }
 
 /// Describes a call on one line: `` `make test` ``, ``read `map.c` `` or `TodoWrite`. The text of a
