@@ -181,6 +181,27 @@ fn removed_files_stay_away_from_later_summaries_until_they_are_used() {
     assert_eq!(read_count(&second), 3);
 }
 
+/// The command writes a file of the same name in another directory.
+#[test]
+fn a_file_that_was_moved_to_another_directory_is_not_listed() {
+    let s = Sandbox::new();
+    for command in ["mv notes.md /tmp/", "rm notes.md && make > /tmp/notes.md"] {
+        let mut story = Story::new("moved");
+        story.user("Write the notes, and another file.");
+        for path in ["notes.md", "other.md"] {
+            story.edit("", path);
+        }
+        story.bash("", command, "");
+        story.says("The notes are in /tmp.");
+        story.user("Describe the islands at length.");
+        story.says(&"All of it. ".repeat(900));
+
+        let summary = summarize_story(&s, "moved", &story);
+        let (_, list) = summary.split_once("<modified-files>\n").unwrap();
+        assert_eq!(list, "other.md\n</modified-files>", "{command}");
+    }
+}
+
 /// Appends the lines of a story after the first `line_count` to its file, below the last entry.
 fn append_later_lines(s: &Sandbox, story: &Story, line_count: usize) {
     let name = format!("{}.jsonl", story.name);

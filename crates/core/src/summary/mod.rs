@@ -136,16 +136,17 @@ pub fn extract_summary<'b>(
     workers: usize,
     reader: impl Fn() -> EntryReader<'b> + Sync,
 ) -> io::Result<BuiltinSummary> {
-    let folders = Folders {
-        cwd: session.header.cwd.as_ref(),
-        home: None,
-    };
+    let cwd = session.header.cwd.as_ref();
+    let folders = Folders { cwd, home: None };
     let mut builder = SummaryBuilder {
         is_split: !input.turn_prefix.is_empty(),
         sequel: Sequel::after_cut(!input.turn_prefix.is_empty()),
         subject: input.subject,
         extent: input.extent,
         redactor,
+        cwd: cwd
+            .map(|cwd| cwd.to_string_lossy().into_owned())
+            .unwrap_or_default(),
         ..SummaryBuilder::default()
     };
     if let Some(summary) = input.previous_summary {

@@ -27,15 +27,17 @@ pub(super) fn changes_of_step(
     is_certain: bool,
 ) -> Vec<PathChange> {
     let mut changes = Vec::new();
+    // What `mv notes.md /tmp/` writes is not what it removes, although the directory of the removed
+    // path is not known, so that a later `/tmp/notes.md` may be the same.
+    for path in written_paths(step) {
+        changes.push(PathChange::Written(path));
+    }
     for path in step.removed_paths() {
         changes.push(PathChange::Removed(RemovedPath {
             path: path.to_owned(),
             folder: folder.to_owned(),
             is_certain,
         }));
-    }
-    for path in written_paths(step) {
-        changes.push(PathChange::Written(path));
     }
     for path in restored_paths(step, part) {
         changes.push(PathChange::Restored(path));

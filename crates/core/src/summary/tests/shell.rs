@@ -132,7 +132,7 @@ fn a_command_line_changes_paths_in_order() {
         ("rm a.rs && cat > a.rs <<'EOF'\nx > y\nEOF", "-a.rs +a.rs"),
         ("cat <<'EOF' > a.rs\nx > y\nEOF", "+a.rs"),
         ("make > \"a b\" 2>&1; rm log", "+_ -log +a b"),
-        ("mv a.rs b.rs src/", "-a.rs -b.rs +src/ +src/a.rs +src/b.rs"),
+        ("mv a.rs b.rs src/", "+src/ +src/a.rs +src/b.rs -a.rs -b.rs"),
         ("cp -r old/ new", "+new +new/old"),
         ("touch a.rs && make | tee log", "+a.rs +log"),
         ("git checkout HEAD -- a.rs docs", "*HEAD *a.rs *docs"),
