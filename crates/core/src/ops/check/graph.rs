@@ -8,9 +8,10 @@
 //!   child of the entry before it in the file, so that the conversation stays in one piece.
 //! - Children of an unreadable line become children of that line's parent or, if this is unknown,
 //!   of the entry before the line.
-//! - An entry whose parent is missing becomes a child of the entry before it in the file, if that
-//!   is the only entry without a child so far: no other parent fits.
-//! - Entries that name the same missing parent stay siblings.
+//! - An entry whose parent is missing becomes a child of the entry before it in the file, if the
+//!   conversation so far ends there and nowhere else: no other parent fits.
+//! - Entries that name the same missing parent stay siblings, even if the first of them has found no
+//!   parent.
 
 use super::ends::Ends;
 use super::finding::{Finding, FindingKind, finding_in_entry};
@@ -354,34 +355,35 @@ impl<'s> Graph<'s, '_> {
         }
     }
 
-    /// Reports the orphans, which are entries whose parent is missing, and gives each a parent if
-    /// one is certain. The candidates are:
+    /// Reports the orphans, which are entries whose parent is missing and has no replacement, and
+    /// plans a parent for each if one is certain. The candidates are:
     ///
     /// 1. the new parent of an earlier orphan whose missing parent has the same id: the two were
-    ///    siblings;
-    /// 2. the entry before the orphan in the file, if that is the only entry without a child so
-    ///    far.
+    ///    siblings. If that orphan stayed a root, this one does, too;
+    /// 2. the entry before the orphan in the file, if the conversation so far ends there and nowhere
+    ///    else: see [`Ends`].
     ///
-    /// An orphan stays a root if neither exists, or if both would close a cycle.
+    /// An orphan stays a root if no candidate is left that would not close a cycle.
     ///
-    /// Must be called when all other entries have their repaired parents. Otherwise, an entry would
-    /// count as one without a child that is none after the repair, and a second repair would attach
-    /// more orphans.
+    /// The parents of all other entries must be planned before. (Tool results, which move later, do
+    /// not count: see [`Ends`].) Otherwise, an entry might seem an end that gets a child later, and a
+    /// second repair would attach more orphans.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
-        let mut parent_by_missing_id: HashMap<Text, EntryIx> = HashMap::default();
+        let mut parent_by_missing_id: HashMap<Text, Option<EntryIx>> = HashMap::default();
         let mut ends_so_far = Ends::new(session, &self.links);
         for ix in session.entry_indexes() {
             if let Some(orphan) = orphans.remove(&ix) {
-                let parent_of_sibling = parent_by_missing_id.get(&orphan.missing_id).copied();
                 let only_end = ends_so_far.only_end_before(ix, &self.links);
-
-                // The sibling may itself be the only end, so its parent is tried first.
-                let new_parent = self.attach_to_first(ix, [parent_of_sibling, only_end]);
+                let candidates = match parent_by_missing_id.get(&orphan.missing_id) {
+                    None => [only_end, None],
+                    Some(None) => [None, None],
+                    // The sibling may itself be the only end, so its parent is tried first.
+                    Some(&parent_of_sibling) => [parent_of_sibling, only_end],
+                };
+                let new_parent = self.attach_to_first(ix, candidates);
                 self.report_orphan(orphan.finding, new_parent);
-                if let Some(parent) = new_parent {
-                    parent_by_missing_id.insert(orphan.missing_id, parent);
-                }
+                parent_by_missing_id.insert(orphan.missing_id, new_parent);
             }
             // Last, because only now the parent of an orphan is final.
             ends_so_far.add_entry(ix, self.links.repaired_parent(session, ix));

@@ -658,6 +658,9 @@ fn a_missing_parent_is_repaired_where_one_fits() {
     let bytes = messages(&[("a", "x"), ("b", "a")]);
     assert_eq!(said(&bytes), [r#"2 its parent "x" is not in the file"#]);
     assert_eq!(repaired_bytes(&bytes).0, bytes);
+    // Its sibling is a root, too, even if the conversation ends before the sibling.
+    let bytes = messages(&[("a", "x"), ("b", "a"), ("c", "x")]);
+    assert_eq!(repaired_bytes(&bytes).0, bytes);
     // Each gap is closed in turn.
     let bytes = messages(&[("a", ""), ("c", "x"), ("e", "y")]);
     assert_eq!(tree(&bytes), "a< c<a e<c");
