@@ -430,8 +430,8 @@ fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
     rows
 }
 
-/// Lays out visible entries around the trunk, which is the path to the leaf. In the tree, siblings
-/// are ordered by time.
+/// Lays out visible entries around the trunk, which is the path to the leaf. `tree` must have
+/// siblings oldest first. Roots are children of the top, so all but one are indented, too.
 ///
 /// At most one child of each node continues it (see [`find_continuing_nodes`]): that child is drawn
 /// last, at the level of its parent. All other children are drawn before it, oldest first, one
@@ -441,7 +441,7 @@ fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
 /// a
 /// ├─ c    the branch that was left
 /// │  d    continues c
-/// b       continues a
+/// b       continues a: the trunk
 /// ```
 fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
     let continues_parent = find_continuing_nodes(tree, is_active);
@@ -459,7 +459,7 @@ fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
         } else {
             block = parent_block.take_next_rows(row_count);
             row.has_connector = true;
-            // Not if a child continues the parent: the last rows are left for it.
+            // A child that continues the parent is the last instead: its rows still count as left.
             row.is_last = parent_block.rows_left == 0;
         }
         row.level = block.level;
@@ -479,7 +479,8 @@ struct RowBlock {
     level: u32,
     /// The first row that is not taken yet.
     next_row: u32,
-    /// The number of rows from `next_row` on.
+    /// The number of rows from `next_row` on, including those kept for a child that continues the
+    /// node.
     rows_left: u32,
 }
 
@@ -520,7 +521,8 @@ impl RowBlock {
     }
 
     /// Returns the last `count` rows, for the one child that continues the node at its level. The
-    /// other children never take these rows, because all subtrees together fill the block.
+    /// other children never take these rows, because all subtrees together fill the block. The rows
+    /// stay counted in `rows_left`, so that this child may come before or after the others.
     fn last_rows(&self, count: u32) -> RowBlock {
         let end_row = self.next_row + self.rows_left;
         RowBlock {

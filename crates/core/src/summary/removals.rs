@@ -11,8 +11,8 @@ pub struct Removals {
     /// The removals by the name of the file or directory. A path can only be at or below one whose
     /// name is among its own names, so few of them are compared. See [`name_of`].
     by_name: HashMap<String, Vec<Removal>>,
-    /// The paths that are there again, each as a change.
-    present: Vec<PathChange>,
+    /// All writes and restorations of paths, even of paths that were removed later.
+    shown_present: Vec<PathChange>,
     /// The directory of the session; empty if it is not known.
     cwd: PathBuf,
 }
@@ -24,7 +24,8 @@ pub(super) struct RemovedPath {
     pub path: String,
     /// The directory that the command line changed to before; empty if it did not.
     pub folder: String,
-    /// Whether the command was run, and in the session's directory unless `folder` is absolute.
+    /// Whether the command ran in any case. In a [`Removal`], also whether the directory in which it
+    /// ran is known: that of the session, unless the joined path is absolute.
     pub is_certain: bool,
 }
 
@@ -59,29 +60,29 @@ impl Removals {
         }
     }
 
-    /// Applies what the command of the call `run_index` changed. Without `is_certain`, it may have
-    /// run in any directory.
-    pub(super) fn apply(&mut self, change: &PathChange, is_certain: bool, run_index: usize) {
+    /// Applies what the command of the call `run_index` changed. Calls come in order. Without
+    /// `is_folder_known`, it may have run in any directory.
+    pub(super) fn apply(&mut self, change: &PathChange, is_folder_known: bool, run_index: usize) {
         match change {
-            PathChange::Removed(removed) => self.add(removed.clone(), is_certain, run_index),
+            PathChange::Removed(removed) => self.add(removed.clone(), is_folder_known, run_index),
             PathChange::Written(written) => {
                 self.restore(written);
-                self.present.push(change.clone());
+                self.shown_present.push(change.clone());
             }
             PathChange::Restored(_) => {
                 for removals in self.by_name.values_mut() {
                     removals.retain(|removal| !is_there_after(&removal.removed.path, change));
                 }
                 self.drop_empty_lists();
-                self.present.push(change.clone());
+                self.shown_present.push(change.clone());
             }
         }
     }
 
     /// Adds a removal. If the same path was removed before, as far as is known, both are one.
-    fn add(&mut self, mut removed: RemovedPath, is_certain: bool, run_index: usize) {
+    fn add(&mut self, mut removed: RemovedPath, is_folder_known: bool, run_index: usize) {
         let mut path = Path::new(&removed.folder).join(&removed.path);
-        removed.is_certain &= is_certain || path.is_absolute();
+        removed.is_certain &= is_folder_known || path.is_absolute();
         // The shell would replace these.
         let is_expanded = [&removed.folder, &removed.path]
             .iter()
@@ -140,7 +141,7 @@ impl Removals {
     /// Whether one of the calls from `first_run` on most likely removed a path, or a directory
     /// above it.
     fn contain_since(&self, path: &str, first_run: usize) -> bool {
-        self.that_may_contain(path)
+        self.candidates_for(path)
             .any(|removal| removal.run_index >= first_run && removal.has_below(path))
     }
 
@@ -149,7 +150,7 @@ impl Removals {
     pub fn certainly_contain(&self, path: &str, cwd: &str) -> bool {
         let path = normalize_path(&Path::new(cwd).join(path));
         let path_text = path.to_string_lossy();
-        self.that_may_contain(&path_text).any(|removal| {
+        self.candidates_for(&path_text).any(|removal| {
             let removed = &removal.removed;
             let from_cwd = Path::new(cwd).join(&removed.folder).join(&removed.path);
             removed.is_certain && path.starts_with(normalize_path(&from_cwd))
@@ -157,15 +158,15 @@ impl Removals {
     }
 
     /// Returns the removals of the names in a path.
-    fn that_may_contain(&self, path: &str) -> impl Iterator<Item = &Removal> {
+    fn candidates_for(&self, path: &str) -> impl Iterator<Item = &Removal> {
         names_of(path)
             .filter_map(|name| self.by_name.get(name))
             .flatten()
     }
 
-    /// Whether a command wrote or restored a path.
+    /// Whether a command ever wrote or restored a path, even if it was removed afterwards.
     pub fn have_restored(&self, path: &str) -> bool {
-        self.present
+        self.shown_present
             .iter()
             .any(|change| is_there_after(path, change))
     }
@@ -177,8 +178,8 @@ impl Removals {
 
     /// Whether a text names a path that one of the calls from `first_run` on removed.
     ///
-    /// Whether a path is still gone depends only on the calls after its removal. So the removals of
-    /// all calls also answer for those of the last ones, and are collected once.
+    /// Whether a path is still gone depends on the calls after its removal, not on those before
+    /// `first_run`. So one collection of the removals of all calls answers for any `first_run`.
     pub(super) fn are_named_since(&self, text: &str, first_run: usize) -> bool {
         if self.is_empty() {
             return false;

@@ -177,8 +177,8 @@ impl ToolHistory {
         for (index, run) in self.runs.iter().enumerate() {
             if run.outcome == Outcome::Passed {
                 for change in &run.command.path_changes {
-                    let is_certain = !is_folder_unknown && !run.call.has_folder;
-                    removals.apply(change, is_certain, index);
+                    let is_folder_known = !is_folder_unknown && !run.call.has_folder;
+                    removals.apply(change, is_folder_known, index);
                 }
                 // The tools that have a path and no command read or write a file, so it exists.
                 if run.call.command.is_empty() {

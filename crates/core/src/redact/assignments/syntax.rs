@@ -224,19 +224,21 @@ impl WrittenValue {
     }
 }
 
-/// The maximum depth of objects in an array, and of arrays; reading stops at a deeper one. The
-/// array of each key is read for itself, so without a limit, `"api_key":[{` or `"api_key",["a",`
-/// repeated would take quadratic time.
+/// The maximum depth of objects in an array, and of arrays, each counted apart; reading stops at a
+/// deeper one. The array of each key is read from its own start, so nested arrays are read again:
+/// without a limit, `"api_key":[{` or `"api_key",["a",` repeated would take quadratic time.
 const MOST_NESTED: usize = 8;
 
 /// Returns the ranges between the quotes of the strings in an array, and in the arrays in it, given
 /// the offset after its opening bracket. Strings with white space or an escape, or that are too
-/// long ([`WrittenValue::read`]), are skipped, and so are other items. What an object contains is
-/// read for the keys of the object, if they name secrets.
+/// long ([`WrittenValue::read`]), are skipped, and so are other items. The strings in an object are
+/// skipped, too: its keys are names of their own, with their own values.
 ///
-/// The reading ends at a string that is not closed, and after an item that is not followed by a
-/// comma or the end, as in `["x9Qd" if live else "a"]` and `[row["x9Qd"]]`. What follows is code or
-/// prose. It also ends before the string of a regular expression ([`is_between_classes`]).
+/// The reading ends at a string that is not closed, and after an item that neither a comma nor the
+/// end follows: the rest is code or prose. What was found before is returned. So
+/// `["x9Qd" if live else "k3"]` gives `x9Qd`, and `[row["x9Qd"]]` nothing, because its item is
+/// `row`. The reading also ends where the bracket opens a class of characters, as in
+/// `['"](x9Qd)['"]`: see [`is_between_classes`].
 pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
     let mut strings = Vec::new();
     let mut array_depth = 1;
@@ -263,7 +265,7 @@ pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
                 }
             }
             is_item_due = false;
-            at = skip_conversions(text, string_end);
+            at = skip_method_calls(text, string_end);
             continue;
         }
 
@@ -288,6 +290,7 @@ pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
                 next += more.count();
                 is_item_due = false;
             }
+            // Also a bracket that is too deep.
             _ => break,
         }
         at = next;
@@ -310,7 +313,7 @@ fn opening_quote(text: &[u8], start: usize) -> Option<usize> {
 
 /// Skips the calls of methods without arguments after a string: the `.to_string()` of
 /// `"x9Qd".to_string()`.
-fn skip_conversions(text: &[u8], string_end: usize) -> usize {
+fn skip_method_calls(text: &[u8], string_end: usize) -> usize {
     let mut end = string_end;
     while text.get(end) == Some(&b'.') {
         let name = text[end + 1..].iter().take(LONGEST_METHOD);
