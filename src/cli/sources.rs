@@ -20,7 +20,7 @@ const VARIABLE: &str = "PISESS_SOURCES";
 pub struct SourceArgs {
     /// Read only the sessions of these agents (pi; omp: oh-my-pi; claude: Claude Code; codex: Codex;
     /// opencode: OpenCode; gemini: Gemini CLI; all: all of these; several with commas between;
-    /// default: $PISESS_SOURCES, else pi,omp)
+    /// default where no path is given: $PISESS_SOURCES, else pi,omp)
     #[arg(
         id = "source",
         long = "source",
