@@ -2,13 +2,13 @@
 
 use super::commonmark::to_plain_line;
 use super::typed::Author;
-use pisess_core::format::{is_block_mark, strip_emphasis, strip_links};
+use pisess_core::format::{is_block_mark, strip_emphasis};
 use std::borrow::Cow;
 
 /// Returns the text of a row without marks of Markdown.
 ///
-/// What the user typed is not parsed as Markdown: only backticks, marks of blocks such as `#`, marks
-/// of emphasis around a word, and the addresses of links are removed from it.
+/// What the user typed is not parsed as Markdown: only backticks, marks of blocks such as `#`, and
+/// marks of emphasis around a word are removed from it.
 pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
     let has_marks = row.contains(['*', '`', '_', '#', '[', '~']) || row.starts_with(['-', '>']);
     if !has_marks && !row.contains("  ") {
@@ -32,5 +32,5 @@ pub fn readable_row(row: &str, author: Author) -> Cow<'_, str> {
             words.push(strip_emphasis(&word.replace('`', "")));
         }
     }
-    Cow::Owned(strip_links(&words.join(" ")).into_owned())
+    Cow::Owned(words.join(" "))
 }
