@@ -3,8 +3,10 @@
 use crate::names::Desk;
 use crate::sandbox::{Sandbox, fixture, user};
 use insta::assert_snapshot;
+use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// The session with these messages after its own, each under the one before.
 fn grown(messages: &[(&str, &str)]) -> Vec<u8> {
@@ -306,7 +308,11 @@ fn the_copies_of_a_named_session_are_found() {
         s.put(&path, bytes);
         path
     };
-    in_store("x", &grown(&[("aaaa0001", "at home")]));
+    let older = in_store("x", &grown(&[("aaaa0001", "at home")]));
+    // The newer copy comes first. Files that are written soon after each other may have one time.
+    let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    let file = File::options().write(true).open(s.path(&older)).unwrap();
+    file.set_modified(an_hour_ago).unwrap();
     let only = desk.pisess("join 0000babe").done().fails(1);
     assert!(
         only.contains("the stores have no other session with the id 019c0000-0000-7000-8000-00000000babe (hint: give the other copy as the second SESSION)"),
