@@ -1,16 +1,14 @@
 //! Reads which tool calls of a session failed, if the session is searched without being loaded.
 
 use crate::load::is_truthy;
-use crate::session::read::line_chunks::{LineChunk, read_chunks};
+use crate::session::read::line_chunks::for_each_line;
 use crate::session::read::record::{Member, scan_record};
 use foldhash::HashSet;
-use memchr::memchr;
 use memchr::memmem::Finder;
 use pisess_json::text::Text;
 use pisess_json::{Raw, Scanner};
-use pisess_store::{PageBuffer, ReadAt};
+use pisess_store::ReadAt;
 use std::io;
-use std::ops::ControlFlow;
 
 /// The ids of the calls whose results are failures. A call does not record whether it failed: its
 /// result does, further down in the file.
@@ -27,22 +25,12 @@ impl FailedCalls {
     pub fn read(source: &dyn ReadAt) -> io::Result<FailedCalls> {
         let mut calls = FailedCalls::default();
         let finder = Finder::new(b"\"isError\"");
-        let range = 0..source.len();
-        let mut buffer = PageBuffer::default();
-        let _: ControlFlow<()> =
-            read_chunks(&mut buffer, source, range, |LineChunk { bytes, .. }| {
-                let mut rest = bytes;
-                while !rest.is_empty() {
-                    let line_len = memchr(b'\n', rest).unwrap_or(rest.len());
-                    let line = &rest[..line_len];
-                    if may_be_failure(line, &finder) {
-                        calls.add_line(line);
-                    }
-                    // The last line of a file may have no newline to skip.
-                    rest = rest.get(line_len + 1..).unwrap_or_default();
-                }
-                ControlFlow::Continue(())
-            })?;
+        for_each_line(source, 0..source.len(), |line| {
+            if may_be_failure(line.bytes, &finder) {
+                calls.add_line(line.bytes);
+            }
+            io::Result::Ok(())
+        })?;
         Ok(calls)
     }
 

@@ -1,12 +1,11 @@
 //! Reads the ids of a session that is searched without being loaded.
 
-use crate::session::read::line_chunks::{LineChunk, read_chunks};
+use crate::session::read::line_chunks::for_each_line;
 use crate::session::read::record::scan_record;
 use memchr::{memchr, memrchr};
 use pisess_json::Scanner;
-use pisess_store::{PageBuffer, ReadAt};
+use pisess_store::ReadAt;
 use std::io;
-use std::ops::ControlFlow;
 
 /// The number of bytes at the start of a line that are searched for an id without parsing.
 const HEAD_LEN: usize = 96;
@@ -26,19 +25,10 @@ impl SessionIds {
     /// If reading fails.
     pub fn read(source: &dyn ReadAt) -> io::Result<SessionIds> {
         let mut ids = SessionIds::default();
-        let range = 0..source.len();
-        let mut buffer = PageBuffer::default();
-        let _: ControlFlow<()> =
-            read_chunks(&mut buffer, source, range, |LineChunk { bytes, .. }| {
-                let mut rest = bytes;
-                while !rest.is_empty() {
-                    let line_len = memchr(b'\n', rest).unwrap_or(rest.len());
-                    ids.add_line(&rest[..line_len]);
-                    // The last line of a file may have no newline to skip.
-                    rest = rest.get(line_len + 1..).unwrap_or_default();
-                }
-                ControlFlow::Continue(())
-            })?;
+        for_each_line(source, 0..source.len(), |line| {
+            ids.add_line(line.bytes);
+            io::Result::Ok(())
+        })?;
         Ok(ids)
     }
 
