@@ -381,7 +381,8 @@ impl SessionsToRead {
 }
 
 /// Returns the sessions of sub-agents and advisors of the sessions that the user named, unless they
-/// are among `files` themselves. The problems are those of directories that cannot be searched.
+/// are among `files` themselves. The result also has the directories that could not be searched, as
+/// problems.
 pub fn find_agents_of_named(files: &[FoundFile]) -> FoundFiles {
     let mut known = KnownFiles::default();
     for file in files {

@@ -108,8 +108,8 @@ fn link_address(sequence: &str) -> Option<&str> {
     Some(address)
 }
 
-/// Returns the kind of the words after codes such as `1;31`. `kind_before` is the kind of the words
-/// before them; `None` stands for words that are neither bold nor coloured.
+/// Returns how the words after codes such as `1;31` are drawn. `kind_before` is how the words
+/// before the codes are drawn. Plain words are `None`.
 ///
 /// A word is bold or has one of eight text colours, not both. A bright colour becomes the normal
 /// one. Backgrounds and unknown codes have no effect.

@@ -42,7 +42,7 @@ pub fn create(
 /// What is read to write a new file. The new file must not replace it.
 #[derive(Clone, Copy, Debug)]
 pub enum InputFile<'a> {
-    /// A stream or nothing: there is no file to replace.
+    /// No file: the input was a stream, or there was none.
     Stream,
     /// An open session.
     Open(&'a SessionFile),

@@ -54,7 +54,8 @@ impl ToolRun {
     }
 
     /// Returns the step that failed, unless the call only looks, as `test -f a && make` also does
-    /// if it finds nothing, or started a server that never ends by itself. Which of several steps failed is not known; most likely the last.
+    /// if it finds nothing, or started a server that never ends by itself. Which of several steps
+    /// failed is not known; most likely the last.
     pub fn failed_step(&self) -> Option<&CommandStep> {
         let has_failed = matches!(self.outcome, Outcome::Failed(_));
         let found_nothing = self.output.is_empty() && self.outcome.exit_code() == Some("1");
@@ -150,8 +151,8 @@ impl ToolRun {
 /// The words of an output that report a failure.
 const FAILS: &str = r"(?i-u)(error|fail|fatal|panic|exception|traceback|denied|refused|not found|cannot|can't|no such|undefined|missing|abort|killed|timed out|warning|not ok)";
 
-/// Exit codes other than 0, as a command line may print them: `exit code 101`, `rc=2`. They are less
-/// than 200, unlike the codes of HTTP.
+/// Exit codes other than 0, as a command line may print them: `exit code 101`, `rc=2`. They are
+/// less than 200, unlike the codes of HTTP.
 const EXIT_CODES: &str = r"(?i-u)\b(exit(ed)?|exit_?code|status|code|rc|ret)([\s_:=]+(with|code|status|value|of|is|was))*[\s_:=(]*([1-9][0-9]?|1[0-9][0-9])\b";
 
 /// The words of an output that report that a server runs.
@@ -163,8 +164,8 @@ fn reports_failure(output: &str) -> bool {
     FAILURE.is_match(output)
 }
 
-/// Whether a line reports tests that passed and none that failed, as `36 passed; 0 failed`, `12
-/// test cases: 12 succeeded` and `# fail 0`.
+/// Whether a line of output says that all tests passed. Examples are `36 passed; 0 failed`,
+/// `12 test cases: 12 succeeded` and `# fail 0`.
 fn reports_passed_tests(line: &str) -> bool {
     static PASSED: LazyLock<Regex> = LazyLock::new(|| {
         compile_expression(

@@ -306,8 +306,8 @@ fn find_exit_code(content: Raw) -> Option<f64> {
         .items()
         .filter_map(stored_block_text);
     let first_text = texts.find(|text| !text.is_empty())?;
-    // No byte of these prefixes is written as an escape. The first text may have only the start of a
-    // prefix, because the texts are joined.
+    // No byte of these prefixes is written as an escape. The first text may have only the start of
+    // a prefix, because the texts are joined.
     let may_begin = |prefix: &str| {
         let prefix = prefix.as_bytes();
         first_text.starts_with(prefix) || prefix.starts_with(first_text)
@@ -318,8 +318,8 @@ fn find_exit_code(content: Raw) -> Option<f64> {
     parse_exit_code(&join_texts(content))
 }
 
-/// The first bytes of an output with an exit code, in either of its forms (see [`parse_exit_code`]).
-/// Those of the second form are the starts of lines that [`EXIT_CODE_LINE`] matches.
+/// The first bytes of an output with an exit code. An output is JSON, which begins with `{`, or
+/// text, whose first line is one of those that [`EXIT_CODE_LINE`] matches (see [`parse_exit_code`]).
 const OUTPUT_PREFIXES: [&str; 8] = [
     "{",
     "Chunk ID: ",

@@ -24,7 +24,8 @@ pub struct Finding {
     pub consequence: &'static str,
     /// How a repair fixes it, if it can.
     pub fix: Option<String>,
-    /// The readable text of a damaged line, which is no entry; empty for other findings.
+    /// Of a damaged line, the beginning of the text that can still be read. Empty for a finding in
+    /// an entry, which `show` prints.
     pub excerpt: String,
     /// Whether the defect is where it does the most harm: on the active path, at the leaf or in a
     /// cycle.

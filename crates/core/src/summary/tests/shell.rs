@@ -119,8 +119,8 @@ fn a_step_names_the_paths_that_it_removes() {
     }
 }
 
-/// Each path is preceded by `-` if it is gone, `?` if it may be, `+` if it is there, and `*` if that
-/// is also true of what is below it.
+/// Each path is preceded by `-` if it is gone, `?` if it may be, `+` if it is there, and `*` if
+/// that is also true of what is below it.
 #[test]
 fn a_command_line_changes_paths_in_order() {
     for (line, expected) in [

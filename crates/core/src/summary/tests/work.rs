@@ -1121,7 +1121,8 @@ fn what_the_kept_messages_settle_is_not_blocked() {
     assert!(blocked.contains("make chart.pdf"), "{blocked}");
 }
 
-/// What a message quotes, a here-document writes or a later step prints is no message of a commit.
+/// Only `git commit` as a step of its own counts, not in a quoted message, a here-document or the
+/// text that a later step prints.
 #[test]
 fn only_the_message_of_a_commit_is_listed() {
     let commits_of = |command: &str| {
