@@ -99,8 +99,8 @@ impl SessionStores {
         names::find_session(name, &self.stores, self.here(), self.workers)
     }
 
-    /// Returns the session in a range that has exactly this name; case is ignored if no name has the
-    /// same case. `None` if no session has it.
+    /// Returns the session in a range that has exactly this name; case is ignored if no name has
+    /// the same case. `None` if no session has it.
     pub fn find_by_whole_name(
         &self,
         name: &str,

@@ -18,9 +18,9 @@ const VARIABLE: &str = "PISESS_SOURCES";
 /// The option for the agents whose sessions are read.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SourceArgs {
-    /// Read only the sessions of these agents (pi; omp: oh-my-pi; claude: Claude Code; codex: Codex;
-    /// opencode: OpenCode; gemini: Gemini CLI; all: all of these; several with commas between;
-    /// default where no path is given: $PISESS_SOURCES, else pi,omp)
+    /// Read only the sessions of these agents (pi; omp: oh-my-pi; claude: Claude Code; codex:
+    /// Codex; opencode: OpenCode; gemini: Gemini CLI; all: all of these; several with commas
+    /// between; default where no path is given: $PISESS_SOURCES, else pi,omp)
     #[arg(
         id = "source",
         long = "source",
@@ -101,9 +101,9 @@ impl Sources {
         self.own.len() == Dialect::ALL.len() && self.origins.len() == Origin::all().len()
     }
 
-    /// Keeps the files of these agents. A sub-agent belongs to the agent of its session. A file that
-    /// cannot be read, and a pipe, which can be read only once, are kept. If no file is left, and
-    /// only pi or oh-my-pi is searched for, warns of that.
+    /// Keeps the files of these agents. A sub-agent belongs to the agent of its session. A file
+    /// that cannot be read, and a pipe, which can be read only once, are kept. If no file is left,
+    /// and only pi or oh-my-pi is searched for, warns of that.
     ///
     /// # Errors
     /// If one of the files is standard input, unless all agents are read.

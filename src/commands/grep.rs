@@ -116,9 +116,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// replace ROLE, as in `bash cargo test`.
 ///
 /// On a terminal, and in a pipe with `--full`, `(failed)` ends the row of a failed reply, tool
-/// result, or command that the user ran; with `--full`, also that of the call. On a terminal, `(other branch)`
-/// ends the row of an entry that is not on the path to the leaf: the conversation went on
-/// elsewhere. `--active` leaves such entries out.
+/// result, or command that the user ran; with `--full`, also that of the call. On a terminal,
+/// `(other branch)` ends the row of an entry that is not on the path to the leaf: the conversation
+/// went on elsewhere. `--active` leaves such entries out.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role; with
 /// `--failed`, after the arguments of the call that failed. `-o` prints only the matches. `-l`

@@ -117,7 +117,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         && let Some(id) = labelled_id
         && let Some(ix) = open.session.find_entry(&id)
     {
-        // The label is written or planned, so a failure to describe the entry is not one of the command.
+        // The label is written or planned, so a failure to describe the entry is not one of the
+        // command.
         if let Ok(entry) = describe_entry_alone(&mut open, ix, ui) {
             ui.print_status(&format!("the entry is {entry}"));
         }

@@ -79,8 +79,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Entries with the same id and timestamp in several files, as after a fork, count once. So do
 /// responses with the same response id, as in two imports of a session. If a response id shows that
 /// a response is a copy, the entries between the previous response and this one count as copies,
-/// too. `--by entry` also prints copies in other files, and each tool result that reports the usage of
-/// sub-agents. Messages copied by `pisess pick` cost nothing if the originals are in the same
+/// too. `--by entry` also prints copies in other files, and each tool result that reports the usage
+/// of sub-agents. Messages copied by `pisess pick` cost nothing if the originals are in the same
 /// session.
 ///
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
@@ -93,11 +93,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// only commands changed. With `--by file`, calls that failed are counted apart, and not as reads,
 /// writes or edits.
 ///
-/// For each session, `--by time` divides the time from the first to the last entry that is a message
-/// or records a cost. AGENT is the time from a user message or a result to the next reply. TOOLS is the
-/// time from the entry before a result to the result. WORKED is the sum of AGENT and TOOLS. WAITING
-/// is the rest: the time from a reply to the user's next message, and gaps of over an hour. All
-/// times are differences between the timestamps of entries.
+/// For each session, `--by time` divides the time from the first to the last entry that is a
+/// message or records a cost. AGENT is the time from a user message or a result to the next reply.
+/// TOOLS is the time from the entry before a result to the result. WORKED is the sum of AGENT and
+/// TOOLS. WAITING is the rest: the time from a reply to the user's next message, and gaps of over
+/// an hour. All times are differences between the timestamps of entries.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
@@ -378,8 +378,8 @@ impl Args {
         self.by == [GroupKey::Entry]
     }
 
-    /// Notes which command prints the failed calls that `--by file` counts: the rows only have their
-    /// numbers.
+    /// Notes which command prints the failed calls that `--by file` counts: the rows only have
+    /// their numbers.
     fn note_failed_calls(&self, ui: &mut Ui) {
         let counts_files = self.by.contains(&GroupKey::File);
         if !counts_files || self.json {

@@ -480,8 +480,8 @@ impl<'o> EntryWriter<'o> {
 /// The number of bytes of the members that every entry has, at most.
 const COMMON_MEMBERS_LEN: usize = 160;
 
-/// Returns a number as eight hexadecimal digits in lower case. `format!` takes several times as long,
-/// and every entry has two ids.
+/// Returns a number as eight hexadecimal digits in lower case. `format!` takes several times as
+/// long, and every entry has two ids.
 fn hex_id(number: u32) -> String {
     let mut id = String::with_capacity(8);
     for shift in (0..32).step_by(4).rev() {

@@ -352,8 +352,8 @@ impl<'a> Outlined<'a> {
             .map(move |(node, inner)| (node.key(self.line), self.outlined_value(node, inner)))
     }
 
-    /// Iterates over the nodes that the outline has of the value itself, each with the nodes of what
-    /// is in it. Yields nothing if `is_of_kind` is false.
+    /// Iterates over the nodes that the outline has of the value itself, each with the nodes of
+    /// what is in it. Yields nothing if `is_of_kind` is false.
     fn inner_nodes(self, is_of_kind: bool) -> impl Iterator<Item = (&'a Node, &'a [Node])> {
         let mut rest = if is_of_kind { self.inner } else { &[] };
         std::iter::from_fn(move || {

@@ -305,8 +305,8 @@ pub fn encode(text: &Text, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends the bytes of a short string with quotes, if they need no escape. Returns whether they were
-/// appended.
+/// Appends the bytes of a short string with quotes, if they need no escape. Returns whether they
+/// were appended.
 #[inline]
 fn push_short_plain(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     if bytes.len() >= SHORT || !is_plain(bytes) {

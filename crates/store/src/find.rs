@@ -118,8 +118,8 @@ pub fn find_with(paths: &[PathBuf], reach: Reach, is_document: fn(&OsStr) -> boo
     search.found
 }
 
-/// Finds the sessions of the sub-agents and advisors of a session: those in the directory beside it,
-/// with the same name without `.jsonl`. [`FoundFile::owner`] is the session, even if it is a
+/// Finds the sessions of the sub-agents and advisors of a session: those in the directory beside
+/// it, with the same name without `.jsonl`. [`FoundFile::owner`] is the session, even if it is a
 /// sub-agent itself.
 pub fn find_sub_agents(session: &Path) -> FoundFiles {
     let folder = session.with_extension("");

@@ -32,9 +32,9 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
 /// - The path, id or name of a session is accepted, as everywhere.
 /// - The id of a session of another agent is accepted, too, so that the refusal names the session.
 ///   Not so the id of a session of OpenCode, which OpenCode would have to export for that.
-/// - Words of a title are accepted, and the session that they name is reported. If it is not the one
-///   that the user meant, nothing is lost: a copy leaves the session as it is, and `undo` takes back
-///   what was appended. With `-q`, nothing is reported, so words of a title are refused.
+/// - Words of a title are accepted, and the session that they name is reported. If it is not the
+///   one that the user meant, nothing is lost: a copy leaves the session as it is, and `undo` takes
+///   back what was appended. With `-q`, nothing is reported, so words of a title are refused.
 pub fn resolve_argument_unconverted(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
     if ui.is_quiet() {
         return resolve_argument_to_change(argument, ui);

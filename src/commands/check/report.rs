@@ -423,8 +423,8 @@ impl<'a> CheckReport<'a> {
     }
 }
 
-/// Returns what can be read of the first [`MAX_EXCERPTS`] lines of a group that are no entries, each
-/// after the words that say so. Empty for other findings.
+/// Returns what can be read of the first [`MAX_EXCERPTS`] lines of a group that are no entries,
+/// each after the words that say so. Empty for other findings.
 fn describe_excerpts(group: &[&Finding]) -> Vec<String> {
     let is_one_line = describe_lines(group).is_none();
     let mut excerpts = Vec::new();

@@ -24,10 +24,10 @@ pub(super) struct FilesToRead {
     pub is_none_reported: bool,
 }
 
-/// Finds the files to read: those of pi and oh-my-pi, or those of `sources`. The sub-agents of named
-/// sessions are added to these. Reports paths that cannot be read. With `--archived`, adds archives.
-/// If archives are left out and a period is given, warns of archives that may have sessions of that
-/// period.
+/// Finds the files to read: those of pi and oh-my-pi, or those of `sources`. The sub-agents of
+/// named sessions are added to these. Reports paths that cannot be read. With `--archived`, adds
+/// archives. If archives are left out and a period is given, warns of archives that may have
+/// sessions of that period.
 pub(super) fn find_files(
     args: &Args,
     sources: Option<&Sources>,

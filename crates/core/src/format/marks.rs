@@ -33,8 +33,8 @@ pub fn strip_emphasis(word: &str) -> String {
 /// Replaces the links and images in a line by their texts: `see [the docs](https://x.org)` becomes
 /// `see the docs`. A link whose end is cut off counts, too.
 ///
-/// Brackets of code stay: those after a name, as in `a[i](x)`, and those before something that is no
-/// address.
+/// Brackets of code stay: those after a name, as in `a[i](x)`, and those before something that is
+/// no address.
 pub fn strip_links(line: &str) -> Cow<'_, str> {
     if !line.contains("](") {
         return Cow::Borrowed(line);

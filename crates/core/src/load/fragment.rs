@@ -192,8 +192,8 @@ impl Fragment {
     /// Stores the location and the estimated tokens of an entry's message, if the options request
     /// them. `line` is the line of the entry.
     ///
-    /// Both tables have one element per entry, in file order. So this must be called once, and after
-    /// each entry that is added, even if the entry has no message.
+    /// Both tables have one element per entry, in file order. So this must be called once, and
+    /// after each entry that is added, even if the entry has no message.
     fn keep_message(
         &mut self,
         line: &[u8],

@@ -115,12 +115,14 @@ fn praises_or_goes_on(lower: &str) -> bool {
 
 /// The words with which people choose one thing over another, or say what something is to be.
 pub(super) const CHOICES: &str = r"(?ix) (^|\W)(
-    instead | after\ all | rather\ than | should\ (be|stay|only|not) | stays? | stick\ (with|to) | (go|going)\ with
+    instead | after\ all | rather\ than | should\ (be|stay|only|not) | stays? | stick\ (with|to)
+      | (go|going)\ with
     | (we|i)(\ will|[’']?ll)?\ (use|take|keep|drop) | (i|i[’']d|we[’']d)\ prefer
     | let[’']?s\ (use|take|keep|drop|leave|call|not)
     | make\ (it|them|that) | set\ (it|this|that|them|\S+\ to) | switch\ (back\ )?to
     | (remove|undo|revert|drop|kill|scrap)\ (it|that|this|them) | never\ ?mind
-    | is\ (enough|plenty) | no\ need | but\ (only|without|not) | only\ (if|when|for|from|in|on) | not\ (as|in|on|the|a)
+    | is\ (enough|plenty) | no\ need | but\ (only|without|not) | only\ (if|when|for|from|in|on)
+      | not\ (as|in|on|the|a)
     | becomes? | for\ now | erst\ ?mal | vorerst | pour\ l[’']instant | por\ ahora
     | statt | stattdessen | lieber | plutôt | au\ lieu | en\ vez | piuttosto | вместо
     )(\W|$)

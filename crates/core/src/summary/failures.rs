@@ -49,7 +49,8 @@ struct OpenFailure {
 struct SpokenOf {
     /// Whether the user did.
     is_remarked_on: bool,
-    /// Whether the last reply that speaks of it explains it, and no later call did part of the same.
+    /// Whether the last reply that speaks of it explains it, and no later call did part of the
+    /// same.
     is_explained: bool,
 }
 
@@ -69,8 +70,8 @@ impl ToolHistory {
     /// - a failure of an answered turn that nobody spoke of, if other work followed: the work was
     ///   done in another way
     /// - a missing program that was replaced, whoever spoke of it
-    /// - a failure that may be over, if nothing is known of it, or later turns were answered without
-    ///   a word on it
+    /// - a failure that may be over, if nothing is known of it, or later turns were answered
+    ///   without a word on it
     /// - what the kept messages settle
     ///
     /// What the user put off is listed apart. `removals` are those of all calls.

@@ -10,9 +10,11 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// The words with which a user gives up what failed.
-const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ up|never\ ?mind|no\ need
+const GIVES_UP: &str = r"(?ix)(^|\W)(drop|skip|forget|scrap|ditch|abandon|give\ up|never\ ?mind
+      |no\ need
     | (don[’']?t|do\ not)\ need | (leave|keep)\ (it|that|this|them)\ out | without\ (it|that|them)
-    | vergiss | weglassen | lassen?\ wir | brauchen\ wir\ nicht | laisse\ tomber | abandonne | olvida)(\W|$)";
+    | vergiss | weglassen | lassen?\ wir | brauchen\ wir\ nicht | laisse\ tomber | abandonne
+      | olvida)(\W|$)";
 
 /// The words with which a user has something done in another way.
 const REPLACES: &str = r"(?ix)(^|\W)(instead|stattdessen|à\ la\ place|en\ su\ lugar)(\W|$)";
@@ -20,8 +22,10 @@ const REPLACES: &str = r"(?ix)(^|\W)(instead|stattdessen|à\ la\ place|en\ su\ l
 /// The words with which a user has what failed repaired, or something not done: "fix it instead",
 /// "instead of only explaining it". In "plain lines instead of smooth ones", something else is
 /// done.
-const REPAIRS: &str = r"(?ix)(^|\W)(fix|fixes|fixing|repair|repairing|solve|solving|mend|mending|instead\ of\ ((only|just)\ )?[a-z]+ing
-    | reparier|repariere|repariert|reparieren|behebe|beheben|corrige|corriger|répare|réparer|arregla)(\W|$)";
+const REPAIRS: &str = r"(?ix)(^|\W)(fix|fixes|fixing|repair|repairing|solve|solving|mend|mending
+      |instead\ of\ ((only|just)\ )?[a-z]+ing
+    | reparier|repariere|repariert|reparieren|behebe|beheben|corrige|corriger|répare|réparer
+      |arregla)(\W|$)";
 
 /// Whether a message gives up what failed, or has it done in another way.
 fn gives_up(message: &str) -> bool {

@@ -52,8 +52,8 @@ fn find_next_item(item: &str) -> Option<usize> {
 }
 
 /// Shortens numbered questions to the options that an answer names: `(2) Which colour: a) red, b)
-/// blue, c) none?`, answered by `1 yes. 2 b`, becomes `(2) Which colour: b) blue`. Questions without
-/// such options stay as they are.
+/// blue, c) none?`, answered by `1 yes. 2 b`, becomes `(2) Which colour: b) blue`. Questions
+/// without such options stay as they are.
 pub(super) fn keep_chosen_options(questions: &[&str], answer: &str) -> Vec<String> {
     let answers = find_answers(answer);
     let mut shortened = Vec::new();

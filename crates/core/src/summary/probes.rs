@@ -31,9 +31,11 @@ const MOST_WORDS: usize = 3;
 /// no module, but a file with a script of its own.
 const LOADING_SCRIPTS: &str = r#"(?x)
     (?-u:\b)python[0-9.]*\ -c\ ?("(IMPORTS)"|'(IMPORTS)')
-    | (?-u:\b)node\ (-e|-p)\ ?("(console\.log\()?require\('[^'"./][^'"]*'\)[.A-Za-z0-9_)]*;?"|'(console\.log\()?require\("[^'"./][^'"]*"\)[.A-Za-z0-9_)]*;?')
+    | (?-u:\b)node\ (-e|-p)\ ?("(console\.log\()?require\('[^'"./][^'"]*'\)[.A-Za-z0-9_)]*;?"
+      |'(console\.log\()?require\("[^'"./][^'"]*"\)[.A-Za-z0-9_)]*;?')
     | (?-u:\b)perl(\ -M[A-Za-z0-9_:]+)+\ -e\ ?("(print[^";]*)?1?;?"|'(print[^';]*)?1?;?'|1(?-u:\b))
-    | (?-u:\b)ruby(\ -r\ ?[a-z0-9_][a-z0-9_/-]*)+\ -e\ ?("(puts[^";]*)?1?;?"|'(puts[^';]*)?1?;?'|1(?-u:\b))"#;
+    | (?-u:\b)ruby(\ -r\ ?[a-z0-9_][a-z0-9_/-]*)+\ -e\ ?("(puts[^";]*)?1?;?"|'(puts[^';]*)?1?;?'
+      |1(?-u:\b))"#;
 
 /// The statements of Python in such a script.
 const IMPORTS: &str =

@@ -64,15 +64,18 @@ fn starts_with_list_mark(line: &str) -> bool {
 /// How a line ends, or begins, that announces what somebody else wrote.
 const ANNOUNCES: &str = r"(?ix)
     \b(says?|said|writes?|wrote|reports?|reported|complains|complained|replie[sd]|answered
-    | schreibt|schrieb|sagt|sagte|meint|meldet|antwortet|dit|écrit|répond|dice|escribe|scrive|пишет)\W*$
+    | schreibt|schrieb|sagt|sagte|meint|meldet|antwortet|dit|écrit|répond|dice|escribe|scrive
+      |пишет)\W*$
     | ^from\ (the|our|my|a|an|\w+:) | ^(i\ )?(just\ )?(got|received)\ (this|that|it|a|an)\b
     | ^j['’]ai\ re[cç]u | ^(ich\ )?(habe?\ )?(das|dies\w*)\ (bekommen|erhalten) | ^(he\ )?recibido";
 
 /// How a mail begins and ends.
-const GREETING: &str = r"(?ix)^(dear|hi|hello|hallo|liebe[rs]?|sehr\ geehrte\w*|guten\ (tag|morgen)|bonjour
+const GREETING: &str = r"(?ix)^(dear|hi|hello|hallo|liebe[rs]?|sehr\ geehrte\w*|guten\ (tag|morgen)
+      |bonjour
     | ch(er|ère)s?|hola|estimad\w+|gentile|buongiorno)\b[^,.!?]{0,40}[,!]?$";
 const CLOSING: &str = r"(?ix)^((best|kind|warm)\ )?(regards|wishes|cheers|sincerely|thanks
-    | (viele|liebe|beste|freundliche|mit\ freundlichen)\ grü(ß|ss)e\w?|gru(ß|ss)|mfg|cordialement|saludos|un\ saludo
+    | (viele|liebe|beste|freundliche|mit\ freundlichen)\ grü(ß|ss)e\w?|gru(ß|ss)|mfg|cordialement
+      |saludos|un\ saludo
     | (cordiali\ )?saluti)\b.{0,40}$";
 
 /// The least number of lines below an announcement that are passed on. A single line may as well go

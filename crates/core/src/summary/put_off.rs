@@ -13,16 +13,19 @@ use std::sync::LazyLock;
 
 /// The words with which the user will do something, or has to think first.
 const PROMISES: &str = r"(?ix)(^|\W)(
-    i[’']?ll | i\ will | i[’']?m\ (going|off) | i\ (need|have|must|got)\ to | i\ (ask|sort|fix|check|do) | let\ me
+    i[’']?ll | i\ will | i[’']?m\ (going|off) | i\ (need|have|must|got)\ to
+      | i\ (ask|sort|fix|check|do) | let\ me
     | ich\ (mach|mache|frag|frage|muss|schau|schaue|kümmer|kümmere|werde|hole|bringe)
-    | (mach|frag|schau|hol)e?\ ich | je\ (vais|demande|dois|regarde) | voy\ a | tengo\ que | lo\ hago
+    | (mach|frag|schau|hol)e?\ ich | je\ (vais|demande|dois|regarde) | voy\ a | tengo\ que
+      | lo\ hago
     )(\W|$)
     | 我来 | 我去 | 我会 | 我先 | سأ";
 
 /// The words with which the assistant asks the user to do something.
 const PLEAS: &str = r"(?ix)(^|\W)(
     (can|could|would|will)\ you | you\ (can|could|would|need\ to|have\ to|must)
-    | (kannst|könntest|magst)\ du | (können|könnten|würden)\ sie | (peux|pourrais)-tu | (pouvez|pourriez)-vous
+    | (kannst|könntest|magst)\ du | (können|könnten|würden)\ sie | (peux|pourrais)-tu
+      | (pouvez|pourriez)-vous
     | puedes | podrías | puede\ usted | puoi | potresti | можешь | можете
     )(\W|$)
     | 请你 | 请您 | 你能 | 您能 | 你可以 | هل\ يمكنك";

@@ -13,8 +13,10 @@ const ANSWERS: &str = r"(?i)^\W*((hm+|oh|ah|ach|well|na)\W+)?((yes|yep|yeah|no|n
 
 /// The words with which a message asks, with or without a question mark.
 const QUESTION_WORDS: &str = r"(?ix)^\W*((so|and|but|ok|hm+|und|et),?\ )?(
-    what|what[’']?s|why|how|how[’']?s|which|who|(can|could|should|shall)(n?[’']?t)?\ (we|you|i)|is\ (it|there)|are\ there
-    |was|wie|warum|wieso|welche\w*|wer|kann(st)?\ (man|du|ich)|können\ wir|pourquoi|comment|combien|quel\w*|est-ce)(\W|$)";
+    what|what[’']?s|why|how|how[’']?s|which|who|(can|could|should|shall)(n?[’']?t)?\ (we|you|i)
+      |is\ (it|there)|are\ there
+    |was|wie|warum|wieso|welche\w*|wer|kann(st)?\ (man|du|ich)|können\ wir|pourquoi|comment|combien
+      |quel\w*|est-ce)(\W|$)";
 
 /// The words with which a sentence offers to do something, or names what could be done.
 const OFFERS: &str = r"(?ix)(^|\W)(

@@ -36,15 +36,20 @@ const WORKS: &str = r"(?ix)(^|\W)(
     works | work\ (now|again|fine|well) | (do|does|they|both|all)\ work
     | (i|we)\ ((just|now|already)\ )?fixed
     | läuft|geht|klappt|funktioniert|marche|fonctionne|funciona|funziona|работает)(\W|$)
-    | ((^|\W)(is|are|was|were|been|have|ve|s|re|now|all|everything)\ ((just|now|all|finally|already|again)\ )?|^\W*)
-      ( fixed(\W*$|\W+(it|that|this|them|the|those|my|our|all|both|now|again|too|by|in|here|already|for)(\W|$))
-      | working(\W*$|\W+(now|again|fine|well|too|here|locally|properly|correctly|as|for\ me)(\W|$)))";
+    | ((^|\W)(is|are|was|were|been|have|ve|s|re|now|all
+      |everything)\ ((just|now|all|finally|already|again)\ )?|^\W*)
+      ( fixed(\W*$|\W+(it|that|this|them|the|those|my|our|all|both|now|again|too|by|in|here|already
+      |for)(\W|$))
+      | working(\W*$|\W+(now|again|fine|well|too|here|locally|properly|correctly|as|for\ me)(\W
+      |$)))";
 
 /// The words with which such a report is denied, or with which it is a demand. "make" alone may be
 /// the program: "make test works now".
-const DENIES: &str = r"(?ix)(^|\W)(not?|never|nothing|don[’']?t|doesn[’']?t|isn[’']?t|won[’']?t|still|nicht|nie|kein|noch
+const DENIES: &str = r"(?ix)(^|\W)(not?|never|nothing|don[’']?t|doesn[’']?t|isn[’']?t|won[’']?t
+      |still|nicht|nie|kein|noch
     | pas|toujours|non|ancora|todavía|sigue|не|if|when|wenn|si|once
-    | please|should|must|shall|would|could|keep|get|want|wants|need|needs|ensure|until|whether|how|what|so\ that
+    | please|should|must|shall|would|could|keep|get|want|wants|need|needs|ensure|until|whether|how
+      |what|so\ that
     | make\ (it|sure|that|this|them|the|everything|all)
     | bitte|dass|damit|bis|soll|sollte|muss|wie|que|pour|comment|cómo|come|чтобы)(\W|$)|\?";
 
@@ -110,8 +115,9 @@ pub(super) fn may_be_about(run: &ToolRun, text: &str) -> bool {
     is_about(run, text) || shares_word(&run.output, text)
 }
 
-/// Whether a text names the step of a run that failed, or its program, or has [`SHARED_WORDS`] words of its output,
-/// or the only one, or a path of it. A single word such as "tests" or "error" is in most replies.
+/// Whether a text names the step of a run that failed, or its program, or has [`SHARED_WORDS`]
+/// words of its output, or the only one, or a path of it. A single word such as "tests" or "error"
+/// is in most replies.
 pub(super) fn is_about(run: &ToolRun, text: &str) -> bool {
     let is_named = run
         .failed_step()
@@ -120,10 +126,12 @@ pub(super) fn is_about(run: &ToolRun, text: &str) -> bool {
 }
 
 /// The words with which a reply says that something else was used in place of what is missing.
-const USED_INSTEAD: &str = r"(?ix)(^|\W)((so|therefore|hence|thus)\ (i|we)(\W|$)|instead|(daher|deshalb|darum|also)\ \w+\ (ich|wir)|stattdessen
+const USED_INSTEAD: &str = r"(?ix)(^|\W)((so|therefore|hence|thus)\ (i|we)(\W|$)|instead
+      |(daher|deshalb|darum|also)\ \w+\ (ich|wir)|stattdessen
     |(donc|alors)\ (je|j[’']|nous)|à\ la\ place|(así\ que|por\ eso)\ \w+|en\ su\ lugar)";
 
-/// Whether a sentence of a text names the missing program of a step, and what was used in its place.
+/// Whether a sentence of a text names the missing program of a step, and what was used in its
+/// place.
 pub(super) fn reports_replacement_of(step: &CommandStep, text: &str) -> bool {
     static REPLACEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(USED_INSTEAD));
     text.lines()
@@ -154,7 +162,8 @@ fn paths_in(output: &str) -> impl Iterator<Item = &str> {
 const SHORTEST_PATH: usize = 6;
 
 /// The words with which a reply speaks of a failure, besides those of outputs.
-const SPEAKS_OF_FAILURE: &str = r"(?ix)(^|\W)((not|no|cannot|without|still|missing|missed|blocked|refused|red|broken|wrong|open|denied
+const SPEAKS_OF_FAILURE: &str = r"(?ix)(^|\W)((not|no|cannot|without|still|missing|missed|blocked
+      |refused|red|broken|wrong|open|denied
       |nicht|rot|offen|noch|pas|sans|erreur|sin)(\W|$)
     |fail|error|crash|kein|fehl|n[’']\w|manque|échou|falta|falla) | \wn[’']t(\W|$)";
 
@@ -167,7 +176,8 @@ pub(super) fn reports_failure_of(step: &CommandStep, text: &str) -> bool {
 
 /// The words with which a reply says what the assistant did in another way, after what failed:
 /// "it doesn't work there; I copied the files over ssh".
-const DONE_OTHERWISE: &str = r"(?ix)[,;:.)–—]\ ((and|so|but)\ )?(i|we)([’']ve|\ have)?\ ((just|simply|now)\ )?
+const DONE_OTHERWISE: &str = r"(?ix)[,;:.)–—]\ ((and|so|but)\ )?(i|we)([’']ve
+      |\ have)?\ ((just|simply|now)\ )?
     (copied|used|took|wrote|built|moved|installed|replaced|switched)\W";
 
 /// Words that most outputs of failures have, whatever failed.

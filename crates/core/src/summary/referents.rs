@@ -12,10 +12,13 @@ use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Words that stand for something that was named before.
-const POINTERS: &str = r"(?ix)(^|(?-i:[^\w'’]))(it|its|that|this|these|those|them|they|their|theirs|ours|both
+const POINTERS: &str = r"(?ix)(^|(?-i:[^\w'’]))(it|its|that|this|these|those|them|they|their|theirs
+      |ours|both
     | the\ (first|second|third|last|other|others|former|latter|same)|another\ one
-    | sie|dies\w*|beide\w*|ihn|ihm|davon|damit|dazu|darin|dafür|den\ (ersten|zweiten)|die\ (erste|zweite|andere\w*)
-    | ça|cela|celui|celle|ceux|les\ deux|l[’']autre|eso|esto|esos?|esas?|los\ dos|questo|quello|entrambi|это|их
+    | sie|dies\w*|beide\w*|ihn|ihm|davon|damit|dazu|darin|dafür|den\ (ersten|zweiten)
+      |die\ (erste|zweite|andere\w*)
+    | ça|cela|celui|celle|ceux|les\ deux|l[’']autre|eso|esto|esos?|esas?|los\ dos|questo|quello
+      |entrambi|это|их
     )(\W|$) | 这 | 那 | 它 | これ | それ | あれ";
 
 /// Words with which a message goes on from what was said before.

@@ -24,8 +24,8 @@ pub(super) struct RemovedPath {
     pub path: String,
     /// The directory that the command line changed to before; empty if it did not.
     pub folder: String,
-    /// Whether the command ran in any case. In a [`Removal`], also whether the directory in which it
-    /// ran is known: that of the session, unless the joined path is absolute.
+    /// Whether the command ran in any case. In a [`Removal`], also whether the directory in which
+    /// it ran is known: that of the session, unless the joined path is absolute.
     pub is_certain: bool,
 }
 

@@ -5,8 +5,10 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// The words with which the line above a list offers its items: "Two ways:".
-const CHOICE_WORDS: &str = r"(?ix)(^|\W)(ways?|options?|choices?|alternatives?|variants?|could|would|either|which|whether
-    | möglichkeiten|optionen|varianten|wege|könnt\w*|entweder|welche\w*|façons|manières|pourr\w*|quel\w*
+const CHOICE_WORDS: &str = r"(?ix)(^|\W)(ways?|options?|choices?|alternatives?|variants?|could|would
+      |either|which|whether
+    | möglichkeiten|optionen|varianten|wege|könnt\w*|entweder|welche\w*|façons|manières|pourr\w*
+      |quel\w*
     | opciones|formas|maneras|podr\w*|cuál\w*|modi|opzioni|potre\w*|qual\w*)(\W|$)";
 
 /// The last list of a reply. Empty and indented lines belong to it.

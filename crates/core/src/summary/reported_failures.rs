@@ -12,11 +12,13 @@ const FAILS_STILL: &str = r"(?ix)(^|\W)(
     | (still|again)\ (not\ )?(fail|failing|broken|red|crash\w*|errors?|work\w*|pass\w*|build\w*)
     | (does|do|did)(\ not|n[’']?t)\ (pass|work|build|compile|run|succeed)
     | (schlägt|schlagen)\ .*fehl | (immer\ noch|weiterhin)\ (rot|kaputt|nicht)
-    | échoue | échouent | ne\ (passe|marche|fonctionne)\ (toujours\ )?pas | falla | fallan | sigue\ fallando
+    | échoue | échouent | ne\ (passe|marche|fonctionne)\ (toujours\ )?pas | falla | fallan
+      | sigue\ fallando
     )(\W|$) | 仍然失败 | 还是失败 | 依然失败";
 
 /// The words with which such a report is denied.
-const NO_LONGER: &str = r"(?ix)(^|\W)(no\ (longer|more)|any\ ?more|never|nothing|none|nicht\ mehr|n[’']échoue|plus|ya\ no)(\W|$)";
+const NO_LONGER: &str = r"(?ix)(^|\W)(no\ (longer|more)|any\ ?more|never|nothing|none|nicht\ mehr
+      |n[’']échoue|plus|ya\ no)(\W|$)";
 
 /// Whether a sentence of a reply that names a step reports that it still fails.
 pub(super) fn reports_open_failure(reply: &str, step: &CommandStep) -> bool {

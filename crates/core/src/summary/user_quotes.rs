@@ -13,7 +13,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// The words with which a user limits, forbids or demands something.
 const BINDS: &str = r"(?ix)(^|\W)(
-    not?|never|only|but|must|should|except|without|until|unless|instead|at\ (most|least)|nothing|none|always|keep|leave
+    not?|never|only|but|must|should|except|without|until|unless|instead|at\ (most|least)|nothing
+      |none|always|keep|leave
     |don[’']?t|doesn[’']?t|isn[’']?t|can[’']?t|won[’']?t
     |nicht|nie|nur|aber|muss|ohne|bis|außer|immer
     |pas|jamais|seulement|mais|sans|sauf|toujours|doit

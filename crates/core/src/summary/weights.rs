@@ -19,13 +19,17 @@ use std::sync::LazyLock;
 /// Matches a measured value: a number with a fraction or a unit, a tolerance, a change, a time, or
 /// a number of four digits or more. The boundaries of words are those of ASCII: with others,
 /// `regex` uses its slow matcher on text that is not ASCII.
-const MEASUREMENT: &str = r"(?x) [0-9][.,][0-9] | [0-9]\ ?(%|‰|°|±|→|->|€|\$) | (±|→)\ ?[0-9] | [0-9]:[0-9][0-9] | [0-9]{4}
-    | [0-9]\ ?(([kMGT]i?)?B | [nµm]?s | min | h | hours? | minutes? | seconds? | [nµmck]?[mgVAW] | [kMG]?Hz)(?-u:\b)
+const MEASUREMENT: &str = r"(?x) [0-9][.,][0-9] | [0-9]\ ?(%|‰|°|±|→|->|€|\$) | (±|→)\ ?[0-9]
+      | [0-9]:[0-9][0-9] | [0-9]{4}
+    | [0-9]\ ?(([kMGT]i?)?B | [nµm]?s | min | h | hours? | minutes? | seconds? | [nµmck]?[mgVAW]
+      | [kMG]?Hz)(?-u:\b)
     | [0-9]\ (of|von|sur|de|di)\ [0-9]";
 
 /// The words with which a reply gives the cause of something.
-const CAUSE: &str = r"(?ix) (^|\W)(because|due\ to|caused\ by|the\ (cause|reason|culprit)|turned\ out
-    | weil|wegen|liegt\ an|lag\ an|die\ ursache|der\ grund|parce\ que|à\ cause|porque|por\ culpa|perché)(\W|$)
+const CAUSE: &str = r"(?ix) (^|\W)(because|due\ to|caused\ by|the\ (cause|reason|culprit)
+      |turned\ out
+    | weil|wegen|liegt\ an|lag\ an|die\ ursache|der\ grund|parce\ que|à\ cause|porque|por\ culpa
+      |perché)(\W|$)
     | 因为 | 原因 | 原来 | が原因 | 때문";
 
 /// The greatest number of values, or of shared words, that count.

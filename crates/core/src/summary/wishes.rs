@@ -79,7 +79,9 @@ static BINDING: LazyLock<Regex> = LazyLock::new(|| {
 /// Matches a clause that binds later work by its first words, or says what alone is wanted.
 static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
     compile_expression(&format!(
-        r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING}|((they|it|we|you|those|these)\ (should|must|may|can)\ )?(never|always|nie|niemals|immer|jamais|toujours|nunca|siempre)\s)
+        r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING}
+      |((they|it|we|you|those|these)\ (should|must|may|can)\ )?(never|always|nie|niemals|immer
+      |jamais|toujours|nunca|siempre)\s)
             | {WANTS}"
     ))
 });
@@ -87,7 +89,8 @@ static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| {
 /// The first words that cannot go on with a statement, as `only` can: "it works but only on one".
 static UNMISTAKABLE: LazyLock<Regex> = LazyLock::new(|| {
     compile_expression(&format!(
-        r"(?ix) ^{LEAD_WORDS}(do\ not|don['’]?t|avoid|stop|quit|keep|leave|behalte?|vermeide|gardez?|laissez?|évitez?|arrêtez?)\s"
+        r"(?ix) ^{LEAD_WORDS}(do\ not|don['’]?t|avoid|stop|quit|keep|leave|behalte?|vermeide|gardez?
+      |laissez?|évitez?|arrêtez?)\s"
     ))
 });
 
@@ -112,7 +115,8 @@ static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| compile_expression(&may_bind
 /// than it keeps, and took half the time of a summary.
 pub(super) fn may_bind_expression() -> String {
     format!(
-        r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {APART_WORDS} | {ANY_WORDS} | {LAST_WORDS} | {RULES}"
+        r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {APART_WORDS} | {ANY_WORDS}
+      | {LAST_WORDS} | {RULES}"
     )
 }
 
@@ -160,7 +164,8 @@ fn is_diagnostic(sentence: &str) -> bool {
     // "You must" begins the warnings of programs.
     static USER_WARNING: LazyLock<Regex> = LazyLock::new(|| {
         compile_expression(&format!(
-            r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING}|(never|always|nie|niemals|immer|jamais|toujours|nunca|siempre)\s)"
+            r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING}
+      |(never|always|nie|niemals|immer|jamais|toujours|nunca|siempre)\s)"
         ))
     });
     static WARNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(r"(?i)^\W*warning\W+"));

@@ -10,8 +10,8 @@
 //!   of the entry before the line.
 //! - An entry whose parent is missing becomes a child of the entry before it in the file, if the
 //!   conversation so far ends there and nowhere else: no other parent fits.
-//! - Entries that name the same missing parent stay siblings, even if the first of them has found no
-//!   parent.
+//! - Entries that name the same missing parent stay siblings, even if the first of them has found
+//!   no parent.
 
 use super::ends::Ends;
 use super::finding::{Finding, FindingKind, finding_in_entry};
@@ -360,14 +360,14 @@ impl<'s> Graph<'s, '_> {
     ///
     /// 1. the new parent of an earlier orphan whose missing parent has the same id: the two were
     ///    siblings. If that orphan stayed a root, this one does, too;
-    /// 2. the entry before the orphan in the file, if the conversation so far ends there and nowhere
-    ///    else: see [`Ends`].
+    /// 2. the entry before the orphan in the file, if the conversation so far ends there and
+    ///    nowhere else: see [`Ends`].
     ///
     /// An orphan stays a root if no candidate is left that would not close a cycle.
     ///
     /// The parents of all other entries must be planned before. (Tool results, which move later, do
-    /// not count: see [`Ends`].) Otherwise, an entry might seem an end that gets a child later, and a
-    /// second repair would attach more orphans.
+    /// not count: see [`Ends`].) Otherwise, an entry might seem an end that gets a child later, and
+    /// a second repair would attach more orphans.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
         let mut parent_by_missing_id: HashMap<Text, Option<EntryIx>> = HashMap::default();

@@ -308,9 +308,9 @@ fn add_to_parts(parts: &mut Vec<KnownLines>, read_lines: KnownLines) {
     *parts = join_parts(std::mem::take(parts));
 }
 
-/// Returns the parts, of which those that overlap or touch are joined, such as lines 1 to 5 and 4 to 9. The parts must be in the
-/// order of their lines, and must not contradict each other: lines that two parts share are equal.
-/// Parts without line numbers are not joined.
+/// Returns the parts, of which those that overlap or touch are joined, such as lines 1 to 5 and 4
+/// to 9. The parts must be in the order of their lines, and must not contradict each other: lines
+/// that two parts share are equal. Parts without line numbers are not joined.
 fn join_parts(parts: Vec<KnownLines>) -> Vec<KnownLines> {
     let mut joined: Vec<KnownLines> = Vec::new();
     for part in parts {
