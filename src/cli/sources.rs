@@ -20,11 +20,11 @@ const VARIABLE: &str = "PISESS_SOURCES";
 pub struct SourceArgs {
     /// Read only the sessions of these agents (pi; omp: oh-my-pi; claude: Claude Code; codex:
     /// Codex; opencode: OpenCode; gemini: Gemini CLI; all: all of these; several with commas
-    /// between; default where no path is given: $PISESS_SOURCES, else pi,omp)
+    /// between; default where no path is given: $PISESS_SOURCES, except in `redact`, else pi,omp)
     #[arg(
         id = "source",
         long = "source",
-        value_name = "SOURCE",
+        value_name = "AGENT",
         value_delimiter = ',',
         hide_possible_values = true
     )]

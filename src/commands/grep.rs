@@ -95,10 +95,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With --role, --tool, --failed or --with-images, PATTERN may be left out: every selected entry
 /// matches. If only one argument is given with these options, it is SESSION if it is a file, the id
 /// of a session, `last`, or the whole name of a session of the current directory; otherwise
-/// PATTERN. (To search for such a name, use `-e`.) If no entry matches the argument as
-/// PATTERN, it is taken as the name of a session of another project. Without -c, -l, -o, --json and
-/// -q, it may also be words of a title that only one session has. Names ignore case; stderr reports
-/// the session.
+/// PATTERN. (To search for such a name, use `-e`.) If no entry matches the argument as PATTERN, it
+/// is taken as the name of a session of another project. Without -c, -l, -o, --json and -q, the
+/// only argument may also be words of a title that a single session has. Case does not matter in
+/// names; stderr names the session.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
@@ -115,15 +115,15 @@ pub const GUIDE: Guide = Guide::new(&[
 /// accept the id and `:LINE` as REF. For a tool result, the tool and its command, path or pattern
 /// replace ROLE, as in `bash cargo test`.
 ///
-/// On a terminal, and in a pipe with `--full`, `(failed)` ends the row of a failed reply, tool
-/// result, or command that the user ran; with `--full`, also that of the call. On a terminal,
-/// `(other branch)` ends the row of an entry that is not on the path to the leaf: the conversation
-/// went on elsewhere. `--active` leaves such entries out.
+/// Unless `--failed` is given, `(failed)` ends the row of a failed reply, tool result, or command
+/// that the user ran: on a terminal, and with `--full` in a pipe. With `--full`, it also ends the
+/// row of the failed call. On a terminal, `(other branch)` ends the row of an entry that is not on
+/// the path to the leaf: the conversation went on elsewhere. `--active` leaves such entries out.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role; with
-/// `--failed`, after the arguments of the call that failed. `-o` prints only the matches. `-l`
-/// prints the paths of sessions with a match, `-L` those without one; on a terminal, the title of
-/// each session replaces its path, or follows a given path.
+/// `--failed`, the arguments of the call that failed come first, unless the row shows them. `-o`
+/// prints only the matches. `-l` prints the paths of sessions with a match, `-L` those without one;
+/// on a terminal, the title of each session replaces its path, or follows a given path.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
 /// later ones of the same branch below. Settings and bookkeeping (labels, names, marks of `switch`,

@@ -93,7 +93,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// only commands changed. With `--by file`, calls that failed are counted apart, and not as reads,
 /// writes or edits.
 ///
-/// For each session, `--by time` divides the time from the first to the last entry that is a
+/// For each session, `--by time` divides WALL: the time from the first to the last entry that is a
 /// message or records a cost. AGENT is the time from a user message or a result to the next reply.
 /// TOOLS is the time from the entry before a result to the result. WORKED is the sum of AGENT and
 /// TOOLS. WAITING is the rest: the time from a reply to the user's next message, and gaps of over

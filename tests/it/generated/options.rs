@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The values of options, by the names that the help has for them.
 const VALUES: &[(&str, &str)] = &[
-    ("AGENT", "an agent; the help of the command lists all"),
+    (
+        "AGENT",
+        "an agent; the help of the command lists all. `--source` also takes several with commas between, and `all`",
+    ),
     (
         "CMD",
         "a shell command, which reads its data from standard input",
@@ -51,10 +54,6 @@ const VALUES: &[(&str, &str)] = &[
         "a number of bytes, such as `500000`, `64k` or `1.5M`",
     ),
     (
-        "SOURCE",
-        "an agent (`claude`, `codex`, `opencode`, `gemini`), several with commas between, or `all`; for `import`, a session of one of these agents (a file, an id, a name, or words of its title), or a directory",
-    ),
-    (
         "SUFFIX",
         "the end of the new name of a file, such as `.bak`",
     ),
@@ -74,6 +73,18 @@ const VALUES: &[(&str, &str)] = &[
     ),
     ("WHEN", "`auto`, `always` or `never`"),
     ("WORDS", "words to search for"),
+];
+
+/// Arguments that no option has as its value.
+const ARGUMENTS: &[(&str, &str)] = &[
+    (
+        "RANGE",
+        "entries: `REF..REF2` for those after one entry, up to another; `REF..` for those after it, up to the leaf of its branch",
+    ),
+    (
+        "SOURCE",
+        "a session of another agent (a file, an id, a name, or words of its title), or a directory",
+    ),
 ];
 
 /// Options that every command has.
@@ -263,9 +274,9 @@ pub fn page() -> String {
         );
     }
     page += "\n## Values\n\n| value | what it is |\n| --- | --- |\n";
-    VALUES
-        .iter()
-        .for_each(|(name, what)| page += &format!("| `{name}` | {what} |\n"));
+    for (name, what) in VALUES.iter().chain(ARGUMENTS) {
+        page += &format!("| `{name}` | {what} |\n");
+    }
     page
 }
 
