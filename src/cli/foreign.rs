@@ -299,21 +299,27 @@ fn missing_path_hint() -> String {
 
 /// Returns the files that arguments name, and the failures.
 ///
-/// An argument is a path, a directory, or a session's id, name or words of its title. A directory
-/// without sessions of other agents is taken for a project, whose sessions are in the stores. An
-/// argument fails if it names nothing, or if a directory in it cannot be read.
+/// An argument is a path, a directory, or a session's id, name or words of its title. A word that is
+/// also the name of a file, such as `Dockerfile`, means the file only if it is a session, or if no
+/// session has that word. A directory without sessions of other agents is taken for a project, whose
+/// sessions are in the stores. An argument fails if it names nothing, or if a directory in it cannot
+/// be read.
 pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
     let mut paths = Vec::new();
     let mut failures = Vec::new();
     for argument in arguments {
-        let Some(name) = name_argument(argument) else {
-            paths.push(argument.clone());
+        if let Some(name) = name_argument(argument) {
+            match find_by_name_or_title(name, ui) {
+                Ok(path) => paths.push(path),
+                Err(failure) => failures.push(failure),
+            }
             continue;
-        };
-        match find_by_name_or_title(name, ui) {
-            Ok(path) => paths.push(path),
-            Err(failure) => failures.push(failure),
         }
+        let session = match word_of_other_file(argument) {
+            Some(word) => find_by_name_or_title(word, ui).ok(),
+            None => None,
+        };
+        paths.push(session.unwrap_or_else(|| argument.clone()));
     }
     paths.extend(sub_agent_folders(&paths));
 
@@ -340,6 +346,14 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
         }
     }
     SourceFiles { files, failures }
+}
+
+/// Returns an argument that is a word and the name of an existing file, if the file is not a session
+/// of another agent. A user who types `import Dockerfile` means the session about it.
+fn word_of_other_file(argument: &Path) -> Option<&str> {
+    let word = named::plain_word(argument)?;
+    let is_other_file = argument.is_file() && matches!(detect_file(argument), Ok(None));
+    is_other_file.then_some(word)
 }
 
 /// Whether a directory contains one of the files, and that file is a session of another agent. A

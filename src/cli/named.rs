@@ -519,12 +519,20 @@ pub fn is_found_by_name(arguments: &[PathBuf], session: &Path) -> bool {
 
 /// Returns an argument that is a name. `None` if it is an existing path, or in the form of a path.
 pub fn name_argument(argument: &Path) -> Option<&str> {
-    let name = argument.to_str()?;
     let exists = argument.symlink_metadata().is_ok();
-    if exists || is_spelled_as_path(name) {
+    if exists {
         return None;
     }
-    Some(name)
+    plain_word(argument)
+}
+
+/// Returns an argument that is not in the form of a path, whether or not a file has that name.
+pub fn plain_word(argument: &Path) -> Option<&str> {
+    let word = argument.to_str()?;
+    if is_spelled_as_path(word) {
+        return None;
+    }
+    Some(word)
 }
 
 /// Removes the range from arguments such as `SESSION RANGE`, and returns it. `None` if the last

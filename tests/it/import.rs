@@ -2739,6 +2739,36 @@ fn a_source_is_named_by_its_title() {
     assert_snapshot!(h.run("import 'no such words'").fails(2), @"no such words: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude`, `--source codex`, `--source opencode` and `--source gemini` list the sessions)");
 }
 
+/// A word of a title names a source even if a file has that name, unless the file is a source.
+#[test]
+fn a_word_of_a_title_may_be_the_name_of_another_file() {
+    let h = Home::with(&[]);
+    let folder = store_folder("claude/tree.jsonl");
+    h.0.put(
+        &format!("{folder}/tree.jsonl"),
+        fixture("claude/tree.jsonl"),
+    );
+    h.0.put("washi", "FROM scratch\n");
+    h.0.put("other", "FROM scratch\n");
+    h.0.put("kite", fixture("claude/plain.jsonl"));
+    let plan = |word: &str| {
+        let mut command = Command::new(program());
+        command
+            .args(["import", "-n", "--json", word])
+            .current_dir(h.0.path(""))
+            .env("HOME", h.0.path(""));
+        let output = command.output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    assert!(plan("washi").contains("/tree.jsonl"), "{}", plan("washi"));
+    assert!(plan("kite").contains("\"kite\""), "{}", plan("kite"));
+    assert!(
+        plan("other").contains("other: not a session of Claude Code"),
+        "{}",
+        plan("other")
+    );
+}
+
 /// The responses of two imports of a source are the same, so that `list --forks` counts the source
 /// once.
 #[test]
