@@ -521,8 +521,9 @@ const LEAST_SNIPPET_COLUMNS: usize = 12;
 /// The indentation of the text of an entry.
 const TEXT_INDENT: usize = 4;
 
-/// The maximum width of a tool and its subject. On a narrow terminal, it is a third of the width.
-const MAX_TOOL_COLUMNS: usize = 40;
+/// The maximum width of a tool and its subject: most commands are shorter. On a terminal, it is at
+/// most a third of the width.
+const MAX_TOOL_COLUMNS: usize = 120;
 
 /// The reason why an entry has a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
