@@ -14,6 +14,7 @@ use pisess_json::edit::Edit;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use pisess_store::ReadAt;
+use std::collections::VecDeque;
 use std::io;
 
 /// The pruned content of a session, and its places in the session.
@@ -157,7 +158,7 @@ impl Restoration {
                     }
                     Fate::Lost => {
                         // A mark only sets the leaf, so no content is lost with it.
-                        if !matches!(record.kind, RecordKind::Mark) {
+                        if !record.is_mark() {
                             unplaced.push(UnplacedRecord {
                                 entry_id: record.id.to_string_lossy().into_owned(),
                                 field: record.field().unwrap_or("the entry").to_owned(),
@@ -325,12 +326,83 @@ enum Anchor {
 }
 
 /// A removed entry that is to be put back behind its anchor.
-struct WaitingEntry<'a> {
+struct RemovedEntry<'a> {
     record: &'a PrunedRecord,
     /// The index of the record in the operation.
     index: usize,
-    /// The number of lines from the anchor to the entry.
-    distance: u32,
+    /// The number of lines from the anchor to the entry before the prune.
+    distance: usize,
+}
+
+/// Merges the lines of a session with its removed entries. Each entry is put back at its distance
+/// behind its anchor: `x`, at the distance 2, becomes the second line after `a`.
+///
+/// ```text
+/// session      a, blank, b
+/// merged       a, blank, x, b
+/// ```
+///
+/// A prune removes only entries. So blank and malformed lines behind an anchor are still there, and
+/// count.
+struct LineMerger<'a> {
+    /// The merged lines so far. A new list, because each insertion into a long list would move the
+    /// rest of it.
+    lines: Vec<RestoredLine<'a>>,
+    /// The index of the last anchor in `lines`.
+    anchor_index: usize,
+    /// The entries behind that anchor that are not inserted yet, in file order.
+    pending: VecDeque<RemovedEntry<'a>>,
+    /// The indexes of the records of the inserted entries.
+    inserted: Vec<usize>,
+}
+
+impl<'a> LineMerger<'a> {
+    fn with_capacity(line_count: usize) -> LineMerger<'a> {
+        LineMerger {
+            lines: Vec::with_capacity(line_count),
+            anchor_index: 0,
+            pending: VecDeque::new(),
+            inserted: Vec::new(),
+        }
+    }
+
+    /// Adds the next line of the session, behind which these entries were `removed`.
+    fn push_anchor(&mut self, anchor: RestoredLine<'a>, removed: VecDeque<RemovedEntry<'a>>) {
+        // Those of the anchor before, whose distance exceeds the lines that are left of it.
+        self.insert_all_pending();
+        self.anchor_index = self.lines.len();
+        self.lines.push(anchor);
+        self.pending = removed;
+    }
+
+    /// Adds the next line of the session, which is not an anchor: entries that were before it are
+    /// inserted first.
+    fn push_other_line(&mut self, line: RestoredLine<'a>) {
+        while let Some(entry) = self.pending.front()
+            && self.anchor_index + entry.distance <= self.lines.len()
+        {
+            self.insert_next_pending();
+        }
+        self.lines.push(line);
+    }
+
+    /// Inserts the entries that are left behind the last anchor.
+    fn insert_all_pending(&mut self) {
+        while !self.pending.is_empty() {
+            self.insert_next_pending();
+        }
+    }
+
+    fn insert_next_pending(&mut self) {
+        let Some(entry) = self.pending.pop_front() else {
+            return;
+        };
+        // Its anchor precedes it, so there is a line before it.
+        let line_before = self.lines[self.lines.len() - 1];
+        self.lines
+            .push(RestoredLine::of_removed(entry.record, line_before));
+        self.inserted.push(entry.index);
+    }
 }
 
 /// The lines of the session, including those that were put back so far.
@@ -395,26 +467,29 @@ impl<'a> RestoredLines<'a> {
     }
 
     /// Undoes an operation, which is one run of `prune`, and returns the fate of each record: put
-    /// back, present already, or lost. First, the mark at the end of the file is removed. Then the
-    /// entries are put back, and last the values, which may be in these entries.
+    /// back, present already, or lost.
     ///
     /// Operations must be undone from the newest to the oldest.
     fn undo_operation(&mut self, records: &'a [PrunedRecord]) -> io::Result<Vec<Fate>> {
-        let mut fates = vec![Fate::Lost; records.len()];
-        let mark_index = records
-            .iter()
-            .position(|record| matches!(record.kind, RecordKind::Mark));
-        if let Some(index) = mark_index {
-            fates[index] = self.remove_mark(&records[index])?;
-        }
-        self.put_entries_back(records, &mut fates)?;
-        for (record, fate) in records.iter().zip(&mut fates) {
-            if let RecordKind::Value {
-                field, placeholder, ..
-            } = &record.kind
-            {
-                *fate = self.put_value_back(record, field, placeholder)?;
-            }
+        // The mark first, because it is recognized by its place: the end of the file.
+        let mark = records.iter().find(|record| record.is_mark());
+        let mark_fate = match mark {
+            Some(mark) => self.remove_mark(mark)?,
+            None => Fate::Lost,
+        };
+        // Entries before values, because a value may be in an entry that is put back.
+        let entry_fates = self.put_entries_back(records)?;
+
+        let mut fates = Vec::with_capacity(records.len());
+        for (index, record) in records.iter().enumerate() {
+            let fate = match &record.kind {
+                RecordKind::Mark => mark_fate,
+                RecordKind::Entry { .. } => entry_fates.get(&index).copied().unwrap_or(Fate::Lost),
+                RecordKind::Value {
+                    field, placeholder, ..
+                } => self.put_value_back(record, field, placeholder)?,
+            };
+            fates.push(fate);
         }
         Ok(fates)
     }
@@ -451,78 +526,66 @@ impl<'a> RestoredLines<'a> {
     }
 
     /// Puts back the removed entries of an operation, each behind its anchor: the last line before
-    /// it that stayed. Sets their fates. Entries that the session contains are not put back. If the
-    /// anchor of an entry is missing, its fate stays [`Fate::Lost`].
+    /// it that stayed. Entries that the session contains are not put back.
+    ///
+    /// Returns the fates of these entries by the indexes of their records. An entry whose anchor is
+    /// missing has none: it is lost.
     fn put_entries_back(
         &mut self,
         records: &'a [PrunedRecord],
-        fates: &mut [Fate],
-    ) -> io::Result<()> {
-        let mut waiting: HashMap<Anchor, Vec<WaitingEntry>> = HashMap::default();
+    ) -> io::Result<HashMap<usize, Fate>> {
+        let mut fates = HashMap::default();
+        let mut removed_behind: HashMap<Anchor, VecDeque<RemovedEntry>> = HashMap::default();
         for (index, record) in records.iter().enumerate() {
             let RecordKind::Entry { after, distance } = &record.kind else {
                 continue;
             };
             // The session may contain the entry already, if an earlier restore was killed.
             if self.session_contains(record)? {
-                fates[index] = Fate::Present;
+                fates.insert(index, Fate::Present);
                 continue;
             }
             let anchor = match after {
                 Some(id) => Anchor::Entry(id.clone()),
                 None => Anchor::Header,
             };
-            waiting.entry(anchor).or_default().push(WaitingEntry {
+            let entries = removed_behind.entry(anchor).or_default();
+            entries.push_back(RemovedEntry {
                 record,
                 index,
-                distance: *distance,
+                distance: *distance as usize,
             });
         }
-        if !waiting.is_empty() {
-            for index in self.insert_entries(waiting) {
-                fates[index] = Fate::Restored;
+
+        if !removed_behind.is_empty() {
+            for index in self.insert_entries(removed_behind) {
+                fates.insert(index, Fate::Restored);
             }
         }
-        Ok(())
+        Ok(fates)
     }
 
-    /// Inserts the lines of removed entries behind their anchors: the last lines before them that
-    /// stayed. `waiting` has the entries of each anchor, in file order. Entries whose anchor is
-    /// missing are not inserted.
+    /// Inserts the lines of removed entries behind their anchors. `removed_behind` has the entries
+    /// of each anchor, in file order. Entries whose anchor is missing are not inserted.
     ///
-    /// Returns the indexes of the records that were inserted.
+    /// Returns the indexes of the records of the inserted entries.
     fn insert_entries(
         &mut self,
-        mut waiting: HashMap<Anchor, Vec<WaitingEntry<'a>>>,
+        mut removed_behind: HashMap<Anchor, VecDeque<RemovedEntry<'a>>>,
     ) -> Vec<usize> {
-        let mut inserted = Vec::new();
-        // A new list is built, because each insertion into a long list would move the rest of it.
-        let mut lines = Vec::with_capacity(self.lines.len());
-        let mut old_lines = std::mem::take(&mut self.lines).into_iter().peekable();
-        while let Some(line) = old_lines.next() {
-            let anchor_index = lines.len();
-            lines.push(line);
-            let anchor = self.find_anchor(line);
-            let entries = anchor.and_then(|anchor| waiting.remove(&anchor));
-
-            for entry in entries.unwrap_or_default() {
-                // A prune removes only entries. So lines between the anchor and the entry that are
-                // none (blank or malformed lines) are still there, and come first.
-                let original_index = anchor_index + entry.distance as usize;
-                while lines.len() < original_index
-                    && let Some(line_between) =
-                        old_lines.next_if(|&next| self.find_anchor(next).is_none())
-                {
-                    lines.push(line_between);
+        let mut merger = LineMerger::with_capacity(self.lines.len());
+        for line in std::mem::take(&mut self.lines) {
+            match self.find_anchor(line) {
+                Some(anchor) => {
+                    let removed = removed_behind.remove(&anchor).unwrap_or_default();
+                    merger.push_anchor(line, removed);
                 }
-
-                let line_before = lines[lines.len() - 1];
-                lines.push(RestoredLine::of_removed(entry.record, line_before));
-                inserted.push(entry.index);
+                None => merger.push_other_line(line),
             }
         }
-        self.lines = lines;
-        inserted
+        merger.insert_all_pending();
+        self.lines = merger.lines;
+        merger.inserted
     }
 
     /// Returns the anchor that this line is for removed entries: the name by which their records
@@ -562,9 +625,11 @@ impl<'a> RestoredLines<'a> {
         Ok(stored == removed)
     }
 
-    /// Finds the placeholder of a record, and notes in `edits` that the value of the record takes
-    /// its place. Returns the fate of the record. The placeholder may be in a line of the session,
-    /// or in the line of a removed entry that was put back before. `placeholder` is JSON.
+    /// Puts the value of a record back in place of its placeholder, which is JSON, and returns the
+    /// fate of the record. The lines stay as they are: `edits` gets the replacement.
+    ///
+    /// The placeholder may be in a line of the session, or in the line of a removed entry that was
+    /// put back before.
     fn put_value_back(
         &mut self,
         record: &'a PrunedRecord,
@@ -572,7 +637,7 @@ impl<'a> RestoredLines<'a> {
         placeholder: &[u8],
     ) -> io::Result<Fate> {
         let placeholder = Raw::from_checked(placeholder);
-        let mut is_present = false;
+        let mut fate = Fate::Lost;
         for index in self.candidate_lines(record) {
             let line = self.lines[index];
             match self.compare_in_line(line, record, field, placeholder)? {
@@ -584,16 +649,12 @@ impl<'a> RestoredLines<'a> {
                     });
                     return Ok(Fate::Restored);
                 }
-                // The other candidate may still have the placeholder.
-                ComparedValue::Payload => is_present = true,
+                // The other candidate may still have the placeholder, so the search goes on.
+                ComparedValue::Payload => fate = Fate::Present,
                 ComparedValue::Other => {}
             }
         }
-        Ok(if is_present {
-            Fate::Present
-        } else {
-            Fate::Lost
-        })
+        Ok(fate)
     }
 
     /// Compares the value at the path `field` of a line with the placeholder of a record, and with
@@ -715,27 +776,33 @@ impl<'a> RestoredLines<'a> {
             });
             self.push_line(line, &mut restored)?;
 
-            // Only the last line may lack a newline.
+            // A line that lacked its newline at the end of the file needs one if another line now
+            // follows.
             let is_last = index + 1 == self.lines.len();
-            if !line.has_newline && is_last {
-                continue;
-            }
-            // The newline of a line of the session is the next byte of the session. The last line
-            // may lack it, and then needs one if another line now follows. The record of a removed
-            // line does not contain the newline.
-            if line.record.is_none() && line.span.end() < self.source.len() {
-                restored.push_source(Span {
-                    start: line.span.end(),
-                    len: 1,
-                });
-            } else {
-                restored.push_new_bytes(b"\n");
+            if line.has_newline || !is_last {
+                self.push_newline(line, &mut restored);
             }
         }
         Ok(RestoredSession {
             file: restored,
             session_lines,
         })
+    }
+
+    /// Adds the newline of a line: the next byte of the session, so that it extends the piece of
+    /// the line. A new byte is added for a removed line, whose record does not contain the newline,
+    /// and at the end of the session, which may lack one.
+    fn push_newline(&self, line: RestoredLine, restored: &mut PieceTable) {
+        let line_end = line.span.end();
+        let is_in_session = line.record.is_none() && line_end < self.source.len();
+        if is_in_session {
+            restored.push_source(Span {
+                start: line_end,
+                len: 1,
+            });
+        } else {
+            restored.push_new_bytes(b"\n");
+        }
     }
 
     /// Adds a line to the restored session, without its newline: the values that were pruned are

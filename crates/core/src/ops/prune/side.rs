@@ -353,6 +353,11 @@ impl PrunedRecord {
         }
     }
 
+    /// Whether the record is of the mark that a prune appended to keep the leaf.
+    pub(super) fn is_mark(&self) -> bool {
+        matches!(self.kind, RecordKind::Mark)
+    }
+
     /// Returns the path of the value; `None` for a whole line.
     pub fn field(&self) -> Option<&str> {
         match &self.kind {
