@@ -217,13 +217,19 @@ pub fn read_all_replacements(arguments: Raw) -> Option<Vec<TextReplacement>> {
     }
 }
 
-/// Returns the number of replacements of an edit, also counting replacements that cannot be read.
-/// Without a list, it is 1: the arguments themselves.
-pub fn count_replacements(arguments: Raw) -> usize {
-    match replacement_list(arguments) {
-        Some(edits) => edits.items().count(),
-        None => 1,
+/// Returns the replacements of an edit, as [`read_replacements`] does, but only if all of them can
+/// be read. `None` if one cannot, or if the call is not an edit: if it has neither a list of
+/// replacements nor the two texts of one.
+pub fn read_complete_edit(arguments: Raw) -> Option<Vec<TextReplacement>> {
+    let Some(list) = replacement_list(arguments) else {
+        let only_replacement = read_replacement(arguments)?;
+        return Some(vec![only_replacement]);
+    };
+    let mut replacements = Vec::new();
+    for item in list.items() {
+        replacements.push(read_replacement(item)?);
     }
+    Some(replacements)
 }
 
 /// Whether an argument of an edit is one of those that [`read_replacements`] reads.

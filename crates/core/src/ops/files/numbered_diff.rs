@@ -35,44 +35,86 @@ struct DiffLine<'a> {
 /// ascend. Also returns `None` if the diff shows the last line of a text that does not end with a
 /// line feed, because the diff does not show whether the new text does.
 pub fn apply_numbered_diff(text: &str, diff: &str) -> Option<String> {
-    let old_lines: Vec<&str> = text.split('\n').collect();
-    let mut new_lines: Vec<&str> = Vec::new();
-    // The number of old lines that were copied or removed so far.
-    let mut used_count = 0;
+    let mut patched = PatchedLines::new(text);
     for line in parse_hunks(diff)?.iter().flatten() {
-        // Before this line, the diff may leave out unchanged lines, which end in the old text at
-        // `hidden_end`. They are copied.
         let index = line.number - 1;
-        let hidden_end = match line.change {
-            // The number is one in the old text: the hidden lines end before that line.
-            LineChange::Kept | LineChange::Removed => index,
-            // The number is one in the new text, which has fewer lines so far: those that it lacks
-            // before this line are the hidden ones.
-            LineChange::Added => used_count + index.checked_sub(new_lines.len())?,
-        };
-        // `get` fails if the numbers do not ascend.
-        new_lines.extend(old_lines.get(used_count..hidden_end)?);
-        used_count = hidden_end;
-
-        if line.change != LineChange::Added {
-            if old_lines.get(index) != Some(&line.text) {
-                return None;
+        match line.change {
+            LineChange::Kept => {
+                patched.copy_lines_before(index)?;
+                let kept = patched.take_old_line(line.text)?;
+                patched.new_lines.push(kept);
             }
-            used_count += 1;
+            LineChange::Removed => {
+                patched.copy_lines_before(index)?;
+                patched.take_old_line(line.text)?;
+            }
+            LineChange::Added => {
+                patched.copy_lines_up_to_new(index)?;
+                patched.new_lines.push(line.text);
+            }
         }
-        if line.change != LineChange::Removed {
-            new_lines.push(line.text);
+    }
+    patched.finish()
+}
+
+/// The lines of a text while a diff is applied to it, from top to bottom.
+///
+/// A diff may leave out unchanged lines before a line that it shows. They are copied.
+struct PatchedLines<'a> {
+    /// The lines of the old text. If it ends with a line feed, the last one is empty.
+    old_lines: Vec<&'a str>,
+    /// The number of old lines that were copied or removed so far: the index of the next one.
+    next_old: usize,
+    /// The lines of the new text so far.
+    new_lines: Vec<&'a str>,
+}
+
+impl<'a> PatchedLines<'a> {
+    fn new(text: &'a str) -> PatchedLines<'a> {
+        PatchedLines {
+            old_lines: text.split('\n').collect(),
+            next_old: 0,
+            new_lines: Vec::new(),
         }
     }
 
-    // If the text ends with a line feed, `old_lines` ends with an empty line that no diff shows. So
-    // if no line is left here, the text ends without a line feed in a line that the diff shows.
-    let rest = old_lines.get(used_count..)?;
-    if rest.is_empty() {
-        return None;
+    /// Copies the old lines up to, but without, the one at `end`. `None` if that line was passed
+    /// before, or does not exist: then the numbers of the diff do not ascend.
+    fn copy_lines_before(&mut self, end: usize) -> Option<()> {
+        let copied = self.old_lines.get(self.next_old..end)?;
+        self.new_lines.extend(copied);
+        self.next_old = end;
+        Some(())
     }
-    new_lines.extend(rest);
-    Some(new_lines.join("\n"))
+
+    /// Copies old lines until the next line of the new text has this index. `None` if the new text
+    /// has more lines already, or the old one has too few.
+    fn copy_lines_up_to_new(&mut self, new_index: usize) -> Option<()> {
+        let missing_count = new_index.checked_sub(self.new_lines.len())?;
+        self.copy_lines_before(self.next_old + missing_count)
+    }
+
+    /// Moves past the next old line, and returns it. `None` if it is not `expected`.
+    fn take_old_line(&mut self, expected: &str) -> Option<&'a str> {
+        let line = *self.old_lines.get(self.next_old)?;
+        if line != expected {
+            return None;
+        }
+        self.next_old += 1;
+        Some(line)
+    }
+
+    /// Copies the rest of the old lines, and returns the new text. `None` if no old line is left.
+    fn finish(mut self) -> Option<String> {
+        // If the text ends with a line feed, its last line is empty, and no diff shows it. So if
+        // none is left, the diff shows the last line of a text without a line feed at its end.
+        let rest = &self.old_lines[self.next_old..];
+        if rest.is_empty() {
+            return None;
+        }
+        self.new_lines.extend(rest);
+        Some(self.new_lines.join("\n"))
+    }
 }
 
 /// Returns a replacement for each run of changed lines in a diff: of the removed lines by the added

@@ -9,9 +9,7 @@ use crate::format::changes::{DiffSign, classify_diff_line, push_comparison};
 use crate::format::{format_request_cost, format_tokens};
 use crate::session::content::find_members;
 use crate::session::entry::{Kind, Role};
-use crate::session::file_calls::{
-    TextReplacement, count_replacements, is_replacement_key, read_replacements,
-};
+use crate::session::file_calls::{TextReplacement, is_replacement_key, read_complete_edit};
 use crate::session::read::record::Respondent;
 use crate::session::usage::{CostEstimator, Usage};
 use pisess_json::Raw;
@@ -194,20 +192,20 @@ impl ShownEntry {
         }
     }
 
-    /// Appends a block that is not a tool call. `make_text` makes the part for the text of the
-    /// block.
+    /// Appends a block that is not a tool call. `make_text` makes the part for its text, if it has
+    /// one: [`ShownPart::Prose`] or [`ShownPart::Literal`]. JSON is always literal.
     fn push_other_block(&mut self, block: Raw, make_text: fn(Text<'static>) -> ShownPart) {
         let mut parts = Vec::new();
         push_block(block, &mut parts);
-        // A block of text is a single part, a body. Any other block has a title before its body,
-        // which may be JSON; below the title of thinking, the body is text, too.
+        // Of a text, `push_block` makes a body alone, and of thinking, a title and a body. The body
+        // of any other block is JSON.
         let is_thinking = block.get("type").is_some_and(|kind| kind.is("thinking"));
-        let is_text = parts.len() == 1 || is_thinking;
+        let has_text_as_body = parts.len() == 1 || is_thinking;
         for part in parts {
             match part {
-                EntryPart::Body(text) if text.is_blank() => {}
-                EntryPart::Body(text) if is_text => self.body.push(make_text(text)),
-                part => self.body.push(ShownPart::from(part)),
+                EntryPart::Body(body) if body.is_blank() => {}
+                EntryPart::Body(text) if has_text_as_body => self.body.push(make_text(text)),
+                other => self.body.push(ShownPart::from(other)),
             }
         }
     }
@@ -241,39 +239,31 @@ impl ShownEntry {
     /// old and the new text are shown as a diff. A path that the heading shows is left out.
     fn push_arguments(&mut self, call: Raw) {
         let arguments = call.get("arguments").unwrap_or(Raw::NULL);
-        let replacements = read_replacements(arguments);
-        // If this is not an edit, or one of its replacements cannot be read, no argument is shown
-        // as a diff. The numbers differ in both cases: without a list of replacements, one is
-        // counted, the arguments themselves.
-        if replacements.len() != count_replacements(arguments) {
-            let mut parts = Vec::new();
-            push_block(call, &mut parts);
-            // The first part, a title with the tool and the id of the call, is left out.
-            for part in parts.into_iter().skip(1) {
-                self.body.push(ShownPart::from(part));
-            }
+        if let Some(replacements) = read_complete_edit(arguments) {
+            self.push_edit(arguments, &replacements);
             return;
         }
-        self.push_edit(arguments, &replacements);
+        let mut parts = Vec::new();
+        push_block(call, &mut parts);
+        // The first part, a title with the tool and the id of the call, is left out.
+        for part in parts.into_iter().skip(1) {
+            self.body.push(ShownPart::from(part));
+        }
     }
 
     /// Appends the arguments of an edit of a file to the body: its `replacements` as a diff, the
     /// others by name. A path that the heading shows is left out.
     fn push_edit(&mut self, arguments: Raw, replacements: &[TextReplacement]) {
+        let has_path_in_heading = !self.subject.path.is_empty();
         for (key, value) in super::decoded_members(arguments) {
-            let key_text = key.to_string_lossy();
-            // The heading of a result shows the path.
-            let is_in_heading =
-                !self.subject.path.is_empty() && PATH_ARGUMENTS.contains(&&*key_text);
-            if !is_replacement_key(&key_text) && !is_in_heading {
+            let name = key.to_string_lossy();
+            let is_in_heading = has_path_in_heading && PATH_ARGUMENTS.contains(&&*name);
+            let is_in_diff = is_replacement_key(&name);
+            if !is_in_heading && !is_in_diff {
                 self.push_member(&key, value);
             }
         }
-        let mut lines = Vec::new();
-        for replacement in replacements {
-            push_comparison(&replacement.old, &replacement.new, &mut lines);
-        }
-        self.body.push(ShownPart::Diff(lines));
+        self.body.push(ShownPart::Diff(diff_of_edit(replacements)));
     }
 
     /// Whether a text equals the subject in the heading; white space at the end is ignored.
@@ -286,7 +276,7 @@ impl ShownEntry {
     /// Adds the facts of a request to a model: the model, the tokens and the cost, and the stop
     /// reason if it is unusual.
     fn add_request_facts(&mut self, message: Raw) {
-        let [model, usage, reason] = find_members(message, ["model", "usage", "stopReason"]);
+        let [model, usage, stop_reason] = find_members(message, ["model", "usage", "stopReason"]);
         if let Some(model) = model.and_then(Raw::text) {
             self.facts.push(model.to_string());
         }
@@ -297,10 +287,12 @@ impl ShownEntry {
             CostEstimator::default().set_missing_cost(&mut usage, respondent, own_prices);
             self.add_usage(&usage);
         }
-        if let Some(reason) = reason.and_then(Raw::text)
-            && !USUAL_STOP_REASONS.contains(&&*reason.to_string())
-        {
-            self.facts.push(format!("stopped: {reason}"));
+        if let Some(stop_reason) = stop_reason.and_then(Raw::text) {
+            let stop_reason = stop_reason.to_string();
+            let is_usual = USUAL_STOP_REASONS.contains(&stop_reason.as_str());
+            if !is_usual {
+                self.facts.push(format!("stopped: {stop_reason}"));
+            }
         }
     }
 
@@ -376,11 +368,9 @@ pub fn outline_arguments(arguments: Raw) -> Text<'static> {
     if !arguments.is_object() {
         return Text::from(String::from_utf8_lossy(arguments.bytes()).into_owned());
     }
-    let replacements = read_replacements(arguments);
-    // As in `push_arguments`: the numbers differ if this is not an edit, or cannot be read as one.
-    if replacements.len() != count_replacements(arguments) {
+    let Some(replacements) = read_complete_edit(arguments) else {
         return format_outline(&named_parts(arguments, &[]));
-    }
+    };
 
     let mut other_parts = Vec::new();
     for (key, value) in super::decoded_members(arguments) {
@@ -389,15 +379,21 @@ pub fn outline_arguments(arguments: Raw) -> Text<'static> {
         }
     }
     let mut outline = format_outline(&other_parts);
-    let mut lines = Vec::new();
-    for replacement in &replacements {
-        push_comparison(&replacement.old, &replacement.new, &mut lines);
-    }
-    for (_sign, line) in lines {
+    for (_sign, line) in diff_of_edit(&replacements) {
         outline.push_str(&line);
         outline.push_str("\n");
     }
     outline
+}
+
+/// Returns the lines of the replacements of an edit as a diff, one after the other. Each line
+/// begins with its sign: `-old`.
+fn diff_of_edit(replacements: &[TextReplacement]) -> Vec<(DiffSign, String)> {
+    let mut lines = Vec::new();
+    for replacement in replacements {
+        push_comparison(&replacement.old, &replacement.new, &mut lines);
+    }
+    lines
 }
 
 /// The stop reasons that are not shown as a fact. `stop` and `toolUse` are usual, and the heading
