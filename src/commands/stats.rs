@@ -15,12 +15,11 @@ use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
 use crate::format::format_count;
 use crate::load::LoadOptions;
-use crate::ops::stats::{CountedAgents, SessionStats, collect_stats, find_copies_and_add_keys};
+use crate::ops::stats::{CountedAgents, EarlierEntries, SessionStats, collect_stats};
 use crate::session::defect::FindingKind;
 use crate::session::period::Period;
 use crate::session::usage::{PriceTable, SubAgents, built_in_prices_date, is_advisor, is_reported};
 use clap::ValueEnum;
-use foldhash::HashSet;
 use groups::{GroupKey, StatsGroups};
 use pisess_store::FoundFile;
 use std::path::{Path, PathBuf};
@@ -196,7 +195,7 @@ fn print_sums(
     let options = load_options(args, sessions.is_single, prices, ui);
     let agents = std::mem::take(&mut sessions.sub_agents);
     let mut uncounted_agents = sessions.find_unread_agents(period);
-    let mut counted_keys = HashSet::default();
+    let mut earlier_entries = EarlierEntries::default();
     let by = if args.lists_times() {
         vec![GroupKey::Session]
     } else {
@@ -212,7 +211,8 @@ fn print_sums(
             if args.counts_usage() {
                 remove_reported_agents(&mut uncounted_agents, path, stats);
             }
-            let is_copy = find_copies_and_add_keys(&mut counted_keys, stats);
+            let is_copy = earlier_entries.find_copies(stats);
+            earlier_entries.add_session(stats);
             let counted_entries = stats
                 .entries
                 .iter()

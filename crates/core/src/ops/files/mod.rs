@@ -10,6 +10,7 @@
 mod content;
 mod difference;
 mod fuzzy_lines;
+mod known_parts;
 mod numbered_diff;
 mod operations;
 mod patch;

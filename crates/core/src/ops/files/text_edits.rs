@@ -106,32 +106,30 @@ fn replace_in_sequence(text: &str, replacements: &[TextReplacement]) -> Option<S
 }
 
 /// Returns the lines in which two texts differ, as replacements in `old`: one for each run of
-/// consecutive removed and added lines.
+/// consecutive removed and added lines. For `a b c` and `a x c`, on lines of their own: `b` is
+/// replaced by `x`.
 fn changed_lines(old: &str, new: &str) -> Vec<RangeReplacement> {
-    let mut changed = Vec::new();
-    // The run of changed lines that the line before belongs to, if it does to one.
-    let mut open_run: Option<RangeReplacement> = None;
-    // The offset of the next line of `old`.
-    let mut offset = 0;
-    for (sign, line) in diff_lines(old, new) {
-        if sign == DiffSign::Common {
-            changed.extend(open_run.take());
-            offset += line.len();
-            continue;
-        }
+    let signed_lines = diff_lines(old, new);
+    let is_common = |signed_line: &(DiffSign, &str)| signed_line.0 == DiffSign::Common;
 
-        let run = open_run.get_or_insert_with(|| RangeReplacement {
-            range: offset..offset,
-            new: String::new(),
-        });
-        if sign == DiffSign::Added {
-            run.new.push_str(line);
-        } else {
-            offset += line.len();
-            run.range.end = offset;
+    let mut changed = Vec::new();
+    // The offset in `old` of the next run of lines, which are all common or all changed.
+    let mut offset = 0;
+    for run in signed_lines.chunk_by(|one, next| is_common(one) == is_common(next)) {
+        let mut old_len = 0;
+        let mut added = String::new();
+        for (sign, line) in run {
+            match sign {
+                DiffSign::Added => added.push_str(line),
+                DiffSign::Common | DiffSign::Removed => old_len += line.len(),
+            }
+        }
+        let range = offset..offset + old_len;
+        offset = range.end;
+        if !is_common(&run[0]) {
+            changed.push(RangeReplacement { range, new: added });
         }
     }
-    changed.extend(open_run);
     changed
 }
 

@@ -160,15 +160,11 @@ fn copies_are_those_of_other_files() {
     let mut fork = Made::session("b").turn();
     let again = fork.lines.lines().last().unwrap().to_owned();
     fork.lines += &format!("{again}\n");
-    let mut seen = foldhash::HashSet::default();
-    assert_eq!(
-        find_copies_and_add_keys(&mut seen, &fork.collect()),
-        [false; 5]
-    );
-    assert_eq!(
-        find_copies_and_add_keys(&mut seen, &fork.collect()),
-        [true; 5]
-    );
+    let mut earlier = EarlierEntries::default();
+    let stats = fork.collect();
+    assert_eq!(earlier.find_copies(&stats), [false; 5]);
+    earlier.add_session(&stats);
+    assert_eq!(earlier.find_copies(&fork.collect()), [true; 5]);
 }
 
 #[test]
@@ -179,9 +175,13 @@ fn entries_without_an_id_are_known_by_session_line_and_time() {
         ),
         seconds: 0,
     };
-    let mut seen = foldhash::HashSet::default();
-    let is_copy =
-        ["a", "b", "a"].map(|id| find_copies_and_add_keys(&mut seen, &old(id).collect())[0]);
+    let mut earlier = EarlierEntries::default();
+    let is_copy = ["a", "b", "a"].map(|id| {
+        let stats = old(id).collect();
+        let is_copy = earlier.find_copies(&stats);
+        earlier.add_session(&stats);
+        is_copy[0]
+    });
     assert_eq!(is_copy, [false, false, true]);
 }
 

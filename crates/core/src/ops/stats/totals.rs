@@ -12,47 +12,55 @@ use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
-/// Returns, for each counted entry of a file, whether it is a copy of an entry in an earlier file.
-/// It is if an earlier file has its key, which identifies it across files, or its response, or if
-/// it was copied together with such a response. Then adds the keys of this file to `earlier_keys`,
-/// for the next files.
-///
-/// The keys are added only after all entries of the file were looked up, because an entry that is
-/// in one file twice counts twice, as in the agents. A session that was loaded without keys has no
-/// copies.
-pub fn find_copies_and_add_keys(
-    earlier_keys: &mut HashSet<u128>,
-    stats: &SessionStats,
-) -> Vec<bool> {
-    let copied_turns = find_copied_turns(earlier_keys, stats);
-    let mut is_copy = Vec::with_capacity(stats.entries.len());
-    let mut own_keys = Vec::with_capacity(stats.entries.len());
-    for entry in &stats.entries {
-        let key = entry_key(&stats.session, entry);
-        let has_known_key = key.is_some_and(|key| earlier_keys.contains(&key));
-        is_copy.push(has_known_key || copied_turns.contains(&entry.attribution.entry));
-        own_keys.extend(key);
-        // If the entry has no tokens, a later file may have the same response with its tokens,
-        // which must not be taken for a copy.
-        if entry.usage.is_some_and(|usage| usage.has_tokens()) {
-            own_keys.extend(response_key(&stats.session, entry));
-        }
-    }
-    earlier_keys.extend(own_keys);
-    is_copy
+/// The entries of the sessions that were counted so far, by keys that are the same in every copy.
+#[derive(Default)]
+pub struct EarlierEntries {
+    /// The keys of entries and of their responses.
+    keys: HashSet<u128>,
 }
 
-/// Returns the entries with a response that an earlier file has, too, and the entries that were
-/// copied together with them.
-fn find_copied_turns(earlier_keys: &HashSet<u128>, stats: &SessionStats) -> HashSet<EntryIx> {
-    let session = &stats.session;
-    let mut copied_responses = HashSet::default();
-    for entry in &stats.entries {
-        if response_key(session, entry).is_some_and(|key| earlier_keys.contains(&key)) {
-            copied_responses.insert(entry.attribution.entry);
+impl EarlierEntries {
+    /// Returns, for each counted entry of a file, whether it is a copy of an entry in an earlier
+    /// file. It is if an earlier file has its key or its response, or if it was copied together
+    /// with such a response.
+    ///
+    /// An entry that is in one file twice counts twice, as in the agents: [`Self::add_session`] is
+    /// called later. A session that was loaded without keys has no copies.
+    pub fn find_copies(&self, stats: &SessionStats) -> Vec<bool> {
+        let copied_turns = self.find_copied_turns(stats);
+        let mut is_copy = Vec::with_capacity(stats.entries.len());
+        for entry in &stats.entries {
+            let key = entry_key(&stats.session, entry);
+            let has_known_key = key.is_some_and(|key| self.keys.contains(&key));
+            is_copy.push(has_known_key || copied_turns.contains(&entry.attribution.entry));
+        }
+        is_copy
+    }
+
+    /// Returns the entries with a response that an earlier file has, too, and the entries that were
+    /// copied together with them.
+    fn find_copied_turns(&self, stats: &SessionStats) -> HashSet<EntryIx> {
+        let session = &stats.session;
+        let mut copied_responses = HashSet::default();
+        for entry in &stats.entries {
+            if response_key(session, entry).is_some_and(|key| self.keys.contains(&key)) {
+                copied_responses.insert(entry.attribution.entry);
+            }
+        }
+        with_copied_turns(copied_responses, session)
+    }
+
+    /// Adds the entries of a file, so that their copies in later files are found.
+    pub fn add_session(&mut self, stats: &SessionStats) {
+        for entry in &stats.entries {
+            self.keys.extend(entry_key(&stats.session, entry));
+            // If the entry has no tokens, a later file may have the same response with its tokens,
+            // which must not be taken for a copy.
+            if entry.usage.is_some_and(|usage| usage.has_tokens()) {
+                self.keys.extend(response_key(&stats.session, entry));
+            }
         }
     }
-    with_copied_turns(copied_responses, session)
 }
 
 impl ResponseTree for Session {
