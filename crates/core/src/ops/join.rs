@@ -16,6 +16,7 @@ use crate::ops::{IdSource, Refusal, parent_id};
 use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, Flags, LineNo};
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::reference::Position;
 use crate::session::{Format, Session};
 use foldhash::HashMap;
 use pisess_json::text::Text;
@@ -232,50 +233,63 @@ fn require_equal_common_entries(first: SessionCopy, second: SessionCopy) -> Resu
 /// line that precedes it in the second copy: `a b c` and `a x b y` give `a x b y c`. If parents
 /// precede their children in both copies, they do so in the result.
 fn interleave(first: &Session, second: &Session) -> Join {
+    let added_lines = place_added_lines(first, second);
     let mut join = Join {
         lines: Vec::with_capacity(first.entries.len()),
         only_first: 0,
         only_second: 0,
     };
-    // The lines that only the second copy has, by the entry of the first copy after which they are
-    // inserted; `None` is the header, which is before all entries.
-    let mut added_after: HashMap<Option<EntryIx>, Vec<EntryIx>> = HashMap::default();
-    // The entry after which the next such line is inserted. `max` keeps it from moving up, where
-    // common lines have another order, so that the added lines keep theirs. `None`, the header, is
-    // less than any entry.
-    let mut insert_after = None;
-    for ix in second.entry_indexes() {
-        match first.find_entry(&second.id(ix)) {
-            Some(common) => insert_after = insert_after.max(Some(common)),
-            None => {
-                // The parent may be further down in the first copy, where it must precede the
-                // child.
-                let parent = second
-                    .entry(ix)
-                    .parent
-                    .and_then(|parent| first.find_entry(&second.id(parent)));
-                insert_after = insert_after.max(parent);
-                added_after.entry(insert_after).or_default().push(ix);
-                join.only_second += 1;
-            }
-        }
-    }
-
-    join.push_added(added_after.remove(&None));
+    join.push_added(added_lines.get(&Position::Root));
     for ix in first.entry_indexes() {
         join.lines.push(JoinedLine::First(ix));
         if second.find_entry(&first.id(ix)).is_none() {
             join.only_first += 1;
         }
-        join.push_added(added_after.remove(&Some(ix)));
+        join.push_added(added_lines.get(&Position::Entry(ix)));
     }
     join
 }
 
+/// Returns the lines that only the second copy has, by the place in the first copy after which they
+/// are inserted: an entry, or the root for the header.
+fn place_added_lines(first: &Session, second: &Session) -> HashMap<Position, Vec<EntryIx>> {
+    let mut added_lines: HashMap<Position, Vec<EntryIx>> = HashMap::default();
+    // The place of the next such line. It never moves up, not even where common lines have another
+    // order in the first copy, so that the added lines keep theirs.
+    let mut place = Position::Root;
+    for ix in second.entry_indexes() {
+        if let Some(common) = first.find_entry(&second.id(ix)) {
+            place = lower_position(place, Position::Entry(common));
+            continue;
+        }
+        // The parent may be further down in the first copy, where it must precede the child.
+        if let Some(parent) = second.entry(ix).parent
+            && let Some(common_parent) = first.find_entry(&second.id(parent))
+        {
+            place = lower_position(place, Position::Entry(common_parent));
+        }
+        added_lines.entry(place).or_default().push(ix);
+    }
+    added_lines
+}
+
+/// Returns the one of two positions that is further down in the file. The root is above all
+/// entries.
+fn lower_position(one: Position, other: Position) -> Position {
+    match (one, other) {
+        (Position::Entry(one), Position::Entry(other)) => Position::Entry(one.max(other)),
+        (Position::Root, position) | (position, Position::Root) => position,
+    }
+}
+
 impl Join {
-    /// Appends lines that only the second copy has.
-    fn push_added(&mut self, added: Option<Vec<EntryIx>>) {
-        for ix in added.unwrap_or_default() {
+    /// Appends lines that only the second copy has, and counts them; nothing for `None`.
+    fn push_added(&mut self, added: Option<&Vec<EntryIx>>) {
+        let Some(added) = added else {
+            return;
+        };
+        self.only_second += added.len();
+        for &ix in added {
             self.lines.push(JoinedLine::Second(ix));
         }
     }

@@ -38,7 +38,7 @@ pub const TEXT_PREFIX: &str = ":/";
 pub const ANSWER_KIND: &str = "answer";
 
 /// A position in the tree, below which an entry can be appended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
     /// Before the first entry: `root`.
     Root,

@@ -59,46 +59,64 @@ pub fn measure_shared_starts(texts: &[&str]) -> Vec<SharedStart> {
     let mut starts = vec![SharedStart::default(); texts.len()];
     let first_word = 0;
     for group in group_by_word(&all_texts, first_word, &words) {
-        if group.len() >= least_size {
-            set_shared_starts(group, &words, &mut starts);
+        if group.len() < least_size {
+            continue;
+        }
+        for sharing in split_by_shared_words(group, &words) {
+            let are_common_to_all = sharing.common_to == texts.len();
+            for text in sharing.texts {
+                starts[text] =
+                    find_droppable_start(&words[text], sharing.word_count, are_common_to_all);
+            }
         }
     }
     starts
 }
 
-/// Sets the shared starts of a group of texts that have the same first word. The group has the
-/// indexes of the texts in `words`, in ascending order.
+/// Texts of a group that share as many of their first words as each other, and no more.
+struct SharingTexts {
+    /// The indexes of the texts.
+    texts: Vec<usize>,
+    /// The number of words that they share.
+    word_count: usize,
+    /// The number of all texts that begin with these words, including those that share more.
+    common_to: usize,
+}
+
+/// Splits a group of texts, whose first words are the same, by the number of words that they share.
+/// The group has the indexes of the texts in `words`, in ascending order.
 ///
 /// The texts are compared word by word. After each word, the texts with the most frequent next word
 /// continue, as long as they are more than half of the group and at least [`LEAST_TEXTS`]. Each
 /// other text shares only the words up to there. `go on`, `go on`, `go on now` and `go home` share
 /// `go on`, except the last, which shares `go`.
-fn set_shared_starts(group: Vec<usize>, words: &[Vec<Word>], starts: &mut [SharedStart]) {
+fn split_by_shared_words(group: Vec<usize>, words: &[Vec<Word>]) -> Vec<SharingTexts> {
     let majority = group.len() / 2 + 1;
     let least_size = LEAST_TEXTS.max(majority);
-    // The first `shared_word_count` words of these texts have the same shapes.
+    let mut split = Vec::new();
+    // The first `word_count` words of these texts have the same shapes.
     let mut sharing = group;
-    let mut shared_word_count = 1;
+    let mut word_count = 1;
     while !sharing.is_empty() {
         // Words are counted from 0, so this is the word after the shared ones.
-        let next_word = shared_word_count;
+        let next_word = word_count;
         let mut continuing = texts_with_commonest_word(&sharing, next_word, words);
         if continuing.len() < least_size {
             continuing.clear();
         }
 
-        let are_common_to_all = sharing.len() == words.len();
-        for &text in &sharing {
-            // The search is possible because the texts are in ascending order.
-            let continues = continuing.binary_search(&text).is_ok();
-            if !continues {
-                starts[text] =
-                    find_droppable_start(&words[text], shared_word_count, are_common_to_all);
-            }
-        }
+        let common_to = sharing.len();
+        // The search is possible because the texts are in ascending order.
+        sharing.retain(|text| continuing.binary_search(text).is_err());
+        split.push(SharingTexts {
+            texts: sharing,
+            word_count,
+            common_to,
+        });
         sharing = continuing;
-        shared_word_count += 1;
+        word_count += 1;
     }
+    split
 }
 
 /// Returns those of the `texts` whose word at `position` is the most frequent there, in the same
