@@ -57,6 +57,41 @@ impl Branch {
     }
 }
 
+impl Branch {
+    /// Returns a branch that begins with `first`, which is not counted yet: see
+    /// [`Self::push_entry`]. `above` is the branch that ends at the parent; `None` for a root.
+    fn beginning_at(session: &Session, first: EntryIx, above: Option<Branch>) -> Branch {
+        Branch {
+            tip: first,
+            branch_point: session.entry(first).parent,
+            entry_count: 0,
+            first_request: None,
+            // These two are of the whole path, not only of the branch.
+            request: above.and_then(|above| above.request),
+            outcome: above.and_then(|above| above.outcome),
+            labelled_entry: None,
+            active: false,
+        }
+    }
+
+    /// Adds the next entry of the branch, which becomes its tip.
+    fn push_entry(&mut self, session: &Session, ix: EntryIx) {
+        let entry = session.entry(ix);
+        self.tip = ix;
+        // Labels, marks and other bookkeeping are part of a branch, but not counted.
+        if !entry.kind.is_bookkeeping() {
+            self.entry_count += 1;
+        }
+        if entry.flags.contains(Flags::USER_REQUEST) {
+            self.first_request = self.first_request.or(Some(ix));
+            self.request = Some(ix);
+            self.outcome = None;
+        } else if session.is_conversation(ix) {
+            self.outcome = Some(Outcome::at_entry(ix, self.outcome, session));
+        }
+    }
+}
+
 /// What came out at the end of a branch.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
@@ -110,7 +145,11 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
         let is_labelled = labels.label_change(ix).is_some();
         if is_part[ix.index()] {
             let diverges = parent.is_some_and(|parent| continuations[parent.index()] > 1);
-            let mut branch = extend_branch(session, branch_above, ix, diverges);
+            let mut branch = match branch_above {
+                Some(above) if !diverges => above,
+                _ => Branch::beginning_at(session, ix, branch_above),
+            };
+            branch.push_entry(session, ix);
             if is_labelled {
                 branch.labelled_entry = Some(ix);
             }
@@ -147,47 +186,6 @@ pub fn find_branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     branches.reverse();
     branches.sort_by_key(|branch| std::cmp::Reverse(session.entry(branch.tip).time_ms));
     branches
-}
-
-/// Returns the branch that ends at an entry. `branch_above` is the branch that ends at its parent.
-///
-/// If `diverges` is set, a new branch begins with the entry. It has the request and the outcome of
-/// `branch_above`, because these are about the whole path; all else begins anew. `active` is left
-/// to the caller, and so is `labelled_entry` if the entry itself is labelled.
-fn extend_branch(
-    session: &Session,
-    branch_above: Option<Branch>,
-    ix: EntryIx,
-    diverges: bool,
-) -> Branch {
-    let entry = session.entry(ix);
-    let mut branch = match branch_above {
-        Some(above) if !diverges => Branch { tip: ix, ..above },
-        // Without a branch above, the entry is a root, so `branch_point` is `None`.
-        _ => Branch {
-            tip: ix,
-            branch_point: entry.parent,
-            entry_count: 0,
-            first_request: None,
-            request: branch_above.and_then(|above| above.request),
-            outcome: branch_above.and_then(|above| above.outcome),
-            labelled_entry: None,
-            active: false,
-        },
-    };
-
-    // Labels, marks and other bookkeeping are part of a branch, but not counted.
-    if !entry.kind.is_bookkeeping() {
-        branch.entry_count += 1;
-    }
-    if entry.flags.contains(Flags::USER_REQUEST) {
-        branch.first_request = branch.first_request.or(Some(ix));
-        branch.request = Some(ix);
-        branch.outcome = None;
-    } else if session.is_conversation(ix) {
-        branch.outcome = Some(Outcome::at_entry(ix, branch.outcome, session));
-    }
-    branch
 }
 
 /// Where a branch begins.

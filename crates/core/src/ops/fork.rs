@@ -9,7 +9,7 @@
 
 use super::chain::Chain;
 use super::switch::new_mark;
-use super::{IdSource, find_upwards, first_remaining_kept};
+use super::{IdSource, UpwardSearch, first_remaining_kept};
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
@@ -20,7 +20,7 @@ use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::Ancestry;
-use foldhash::{HashMap, HashSet};
+use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
@@ -214,18 +214,18 @@ fn copy_without_labels(
     let is_copied = |ix: EntryIx| is_wanted(ix) && !is_left_out(session.entry(ix).kind);
     // If nothing is left out above any entry, every first kept entry is copied, and no compaction
     // has to be read.
+    let has_copied_parent = |ix: EntryIx| session.entry(ix).parent.is_none_or(&is_wanted);
     let all_are_copied = entries
         .iter()
-        .all(|&ix| is_copied(ix) && session.entry(ix).parent.is_none_or(&is_wanted));
+        .all(|&ix| is_copied(ix) && has_copied_parent(ix));
 
     let mut copies = Vec::with_capacity(entries.len());
-    let mut known_parents = HashMap::default();
+    let mut copied_ancestors = UpwardSearch::new(session, is_copied);
     for &ix in entries {
         if !is_copied(ix) {
             continue;
         }
-        let old_parent = session.entry(ix).parent;
-        let new_parent = find_upwards(session, old_parent, &mut known_parents, is_copied);
+        let new_parent = copied_ancestors.find(session.entry(ix).parent);
         let new_first_kept = if all_are_copied {
             None
         } else {

@@ -154,34 +154,44 @@ pub fn parent_id(session: &Session, parent: Position) -> Option<Text<'_>> {
     parent.entry().map(|ix| session.id(ix))
 }
 
-/// Returns the nearest entry at or above `from` for which `is_wanted` is true.
-///
-/// `known` caches the results for entries that were visited, so that many calls together visit each
-/// entry about once. All calls with the same `known` must have the same predicate.
-fn find_upwards(
-    session: &Session,
-    from: Option<EntryIx>,
-    known: &mut HashMap<EntryIx, Option<EntryIx>>,
-    is_wanted: impl Fn(EntryIx) -> bool,
-) -> Option<EntryIx> {
-    let mut passed = Vec::new();
-    let mut found = None;
-    for ix in session.ancestors(from) {
-        if is_wanted(ix) {
-            found = Some(ix);
-            break;
-        }
-        passed.push(ix);
-        // An earlier call visited this entry, so the result is known.
-        if let Some(&cached) = known.get(&ix) {
-            found = cached;
-            break;
+/// Finds the nearest entry at or above another for which a predicate is true. The results for all
+/// entries that were visited are kept, so that many searches together visit each entry about once.
+struct UpwardSearch<'s, P> {
+    session: &'s Session,
+    is_wanted: P,
+    known: HashMap<EntryIx, Option<EntryIx>>,
+}
+
+impl<'s, P: Fn(EntryIx) -> bool> UpwardSearch<'s, P> {
+    fn new(session: &'s Session, is_wanted: P) -> UpwardSearch<'s, P> {
+        UpwardSearch {
+            session,
+            is_wanted,
+            known: HashMap::default(),
         }
     }
-    for ix in passed {
-        known.insert(ix, found);
+
+    /// Returns the nearest wanted entry at or above `from`.
+    fn find(&mut self, from: Option<EntryIx>) -> Option<EntryIx> {
+        let mut passed = Vec::new();
+        let mut nearest = None;
+        for ix in self.session.ancestors(from) {
+            if (self.is_wanted)(ix) {
+                nearest = Some(ix);
+                break;
+            }
+            // An earlier search visited this entry.
+            if let Some(&known) = self.known.get(&ix) {
+                nearest = known;
+                break;
+            }
+            passed.push(ix);
+        }
+        for ix in passed {
+            self.known.insert(ix, nearest);
+        }
+        nearest
     }
-    found
 }
 
 /// Returns the new first kept entry of a compaction if some entries are left out of a session. A

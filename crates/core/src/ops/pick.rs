@@ -14,7 +14,7 @@
 //! copied.
 
 use super::edit::call_ids;
-use super::{IdSource, Refusal, find_upwards, first_remaining_kept, parent_id};
+use super::{IdSource, Refusal, UpwardSearch, first_remaining_kept, parent_id};
 use crate::agents::oh_my_pi::native;
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
@@ -191,13 +191,12 @@ fn add_calls_and_results(
     let is_reply = |ix| session.is_message(ix, Role::Assistant);
     // A result can only answer a call of the nearest assistant message above it.
     let mut calling_messages = BTreeSet::new();
-    let mut nearest_replies = HashMap::default();
+    let mut nearest_replies = UpwardSearch::new(session, is_reply);
     for &ix in chosen {
         if is_reply(ix) {
             calling_messages.insert(ix);
         } else if session.is_message(ix, Role::ToolResult) {
-            let Some(reply) = find_upwards(session, Some(ix), &mut nearest_replies, is_reply)
-            else {
+            let Some(reply) = nearest_replies.find(Some(ix)) else {
                 return Err(refuse_lone_result(session, ix));
             };
             calling_messages.insert(reply);

@@ -18,7 +18,7 @@ use super::switch::{LeafMove, leaf_before, new_mark, read_move, skip_marks};
 use super::{IdSource, Refusal, parent_id};
 use crate::ops::plan::Change;
 use crate::session::Session;
-use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
+use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
@@ -183,33 +183,33 @@ pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSe
             undone.extend(session.find_entry(id));
         }
     }
-    if !undone.is_empty() {
-        remove_used_again(session, &mut undone);
+    if undone.is_empty() {
+        return Ok(undone);
     }
-    Ok(undone)
+    Ok(without_used_again(session, &undone))
 }
 
-/// Removes from `undone` the entries that are part of the conversation again, because they have a
-/// descendant in use: one that is not undone and not bookkeeping.
-fn remove_used_again(session: &Session, undone: &mut HashSet<EntryIx>) {
-    // By entry: whether a descendant is in use.
-    let mut has_use_below = vec![false; session.entries.len()];
-    // Children come before their parents, so that all descendants of an entry are visited before
-    // it.
+/// Returns those of the `undone` entries that are not part of the conversation again. Entries are
+/// if they have a descendant in use: one that is not undone and not bookkeeping.
+fn without_used_again(session: &Session, undone: &HashSet<EntryIx>) -> HashSet<EntryIx> {
+    // By entry: whether it or a descendant is in use.
+    let mut is_used: Vec<bool> = Vec::with_capacity(session.entries.len());
+    for ix in session.entry_indexes() {
+        let is_bookkeeping = session.entry(ix).kind.is_bookkeeping();
+        is_used.push(!is_bookkeeping && !undone.contains(&ix));
+    }
+    // Children come before their parents, so that the result for an entry is final before it is
+    // passed on to its parent.
     let parents_first: Vec<EntryIx> = Tree::new(session).walk_oldest_first().collect();
     for &ix in parents_first.iter().rev() {
-        let entry = session.entry(ix);
-        let is_used_again = has_use_below[ix.index()];
-        if is_used_again {
-            undone.remove(&ix);
-        }
-        let is_used_itself = !undone.contains(&ix) && !entry.kind.is_bookkeeping();
-        if (is_used_again || is_used_itself)
-            && let Some(parent) = entry.parent
+        if is_used[ix.index()]
+            && let Some(parent) = session.entry(ix).parent
         {
-            has_use_below[parent.index()] = true;
+            is_used[parent.index()] = true;
         }
     }
+    let not_used = undone.iter().filter(|ix| !is_used[ix.index()]);
+    not_used.copied().collect()
 }
 
 /// The first and the last entry of one write. The last one has an id.
@@ -422,84 +422,54 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 
 /// Restores the labels that the operation set or cleared: adds an entry for each label that differs
 /// from the one before the operation. `entries` are those of the operation, in file order.
-///
-/// Labels are cleared before others are set, so that no two entries have the same label at any
-/// time.
 fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
-    let mut history = LabelHistory::read(session, entries);
-    // `false` sorts first: entries that had no label before, whose label is cleared.
-    history
-        .targets
-        .sort_by_key(|&target| find_label(session, &history.labels_before, target).is_some());
+    let Some(&first) = entries.first() else {
+        return;
+    };
+    let labels_before = labels_after(session, |change| change < first);
+    let labels_now = labels_after(session, |_| true);
 
-    // The operation may have changed the label of an entry several times.
-    let mut restored_targets = HashSet::default();
-    for target in history.targets {
-        let is_new = restored_targets.insert(session.bytes(target));
-        if !is_new {
+    // The ids of the entries whose labels the operation changed, each once.
+    let mut changed_ids: Vec<&[u8]> = Vec::new();
+    for change in &session.collected.labels {
+        let id = session.bytes(change.target);
+        let is_of_operation = entries.binary_search(&change.entry).is_ok();
+        let has_changed = labels_before.get(id) != labels_now.get(id);
+        if is_of_operation && has_changed && !changed_ids.contains(&id) {
+            changed_ids.push(id);
+        }
+    }
+    // Labels are cleared before others are set, so that no two entries have the same label at any
+    // time: `false` sorts first.
+    changed_ids.sort_by_key(|id| labels_before.contains_key(id));
+    for id in changed_ids {
+        let current_time = None;
+        chain.add_label(&Text::from_wtf8(id), labels_before.get(id), current_time);
+    }
+}
+
+/// Returns the labels after some of the label changes of a session, by the id of the labelled
+/// entry. `is_applied` returns whether a change is one of these, by its own entry.
+fn labels_after(
+    session: &Session,
+    is_applied: impl Fn(EntryIx) -> bool,
+) -> HashMap<&[u8], Text<'_>> {
+    let mut labels = HashMap::default();
+    // In file order, so that a later change replaces an earlier one.
+    for change in &session.collected.labels {
+        if !is_applied(change.entry) {
             continue;
         }
-        let label_before = find_label(session, &history.labels_before, target);
-        let label_now = find_label(session, &history.labels_now, target);
-        if label_before != label_now {
-            let current_time = None;
-            chain.add_label(&session.text(target), label_before.as_ref(), current_time);
+        let id = session.bytes(change.target);
+        let is_cleared = change.name.is_empty();
+        if is_cleared {
+            labels.remove(id);
+        } else {
+            labels.insert(id, session.text(change.name));
         }
     }
-}
-
-/// The labels of a session before an operation and now. For [`find_label`].
-struct LabelHistory<'s> {
-    /// By the id of the labelled entry: its label before the operation.
-    labels_before: HashMap<&'s [u8], Slice>,
-    /// By the id of the labelled entry: its current label.
-    labels_now: HashMap<&'s [u8], Slice>,
-    /// The ids of the entries whose labels the operation changed.
-    targets: Vec<Slice>,
-}
-
-impl<'s> LabelHistory<'s> {
-    /// Reads the label changes of a session. `entries` are those of the operation, in file order.
-    fn read(session: &'s Session, entries: &[EntryIx]) -> LabelHistory<'s> {
-        let mut history = LabelHistory {
-            labels_before: HashMap::default(),
-            labels_now: HashMap::default(),
-            targets: Vec::new(),
-        };
-        // In file order, so that a later change replaces an earlier one.
-        for label_change in &session.collected.labels {
-            let target = session.bytes(label_change.target);
-            let is_before_operation = entries
-                .first()
-                .is_some_and(|&first| label_change.entry < first);
-            if is_before_operation {
-                history.labels_before.insert(target, label_change.name);
-            }
-            history.labels_now.insert(target, label_change.name);
-
-            let is_of_operation = entries.binary_search(&label_change.entry).is_ok();
-            if is_of_operation {
-                history.targets.push(label_change.target);
-            }
-        }
-        history
-    }
-}
-
-/// Returns the label of the entry with the id `entry_id`; `None` if it has none. `labels` has the
-/// label that the last label change of each entry sets, by the id of the entry; a change that
-/// clears the label has an empty one.
-fn find_label<'s>(
-    session: &'s Session,
-    labels: &HashMap<&[u8], Slice>,
-    entry_id: Slice,
-) -> Option<Text<'s>> {
-    let label = *labels.get(session.bytes(entry_id))?;
-    if label.is_empty() {
-        return None;
-    }
-    Some(session.text(label))
+    labels
 }
 
 /// Whether an entry is of the type in which the agent records the name of the session.
@@ -571,22 +541,12 @@ fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Te
 /// content. `entries` are those of the operation, in file order; there is at least one.
 fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
-    let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
+    let edits_before = edits_in_effect(reader, session.entry(entries[0]).parent)?;
 
-    // By target: the edit in effect before the operation, which is the nearest ancestor that edits
-    // it.
-    let mut edits_before: HashMap<EntryIx, EntryIx> = HashMap::default();
-    let above = session.ancestors(session.entry(entries[0]).parent);
-    for edit in above.filter(is_edit) {
-        if let Some(target) = find_edit_target(reader, edit)? {
-            // The walk goes upwards, so the first edit of a target is the nearest.
-            edits_before.entry(target).or_insert(edit);
-        }
-    }
-
+    // The operation may have edited an entry several times.
     let mut restored_targets = HashSet::default();
-    for undone_edit in entries.iter().copied().filter(is_edit) {
-        let Some(target) = find_edit_target(reader, undone_edit)? else {
+    for &ix in entries {
+        let Some(target) = edited_entry(reader, ix)? else {
             continue;
         };
         let is_new = restored_targets.insert(target);
@@ -602,7 +562,27 @@ fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -
     Ok(())
 }
 
-/// Returns the entry that a context edit changes; `None` if the session has no such entry.
-fn find_edit_target(reader: &EntryReader, edit: EntryIx) -> io::Result<Option<EntryIx>> {
-    resolve_member(reader, edit, "targetId")
+/// Returns the context edits in effect at an entry, by the entry that each of them edits: of the
+/// edits at and above the entry, the nearest.
+fn edits_in_effect(
+    reader: &EntryReader,
+    ix: Option<EntryIx>,
+) -> io::Result<HashMap<EntryIx, EntryIx>> {
+    let mut edits = HashMap::default();
+    for above in reader.session().ancestors(ix) {
+        if let Some(target) = edited_entry(reader, above)? {
+            // The walk goes upwards, so the first edit of a target is the nearest.
+            edits.entry(target).or_insert(above);
+        }
+    }
+    Ok(edits)
+}
+
+/// Returns the entry that a context edit changes. `None` if the session has no such entry, and for
+/// any entry that is not a context edit.
+fn edited_entry(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<EntryIx>> {
+    if reader.session().entry(ix).kind != Kind::ContextEdit {
+        return Ok(None);
+    }
+    resolve_member(reader, ix, "targetId")
 }

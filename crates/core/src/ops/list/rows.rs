@@ -40,110 +40,123 @@ pub struct ListRow {
 /// list is at the top level, too. Below a session, sub-agents precede forks, both in the order of
 /// their start times.
 pub fn build_rows(list: &[ListedSession], fork_rows: ForkRows) -> Vec<ListRow> {
-    let mut children_by_parent: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
-    let mut roots = Vec::new();
-    let parents = find_parents(list, fork_rows);
-    for (index, &parent) in parents.iter().enumerate() {
-        match parent {
-            Some(parent) => children_by_parent[parent].push(index),
-            None => roots.push(index),
-        }
+    let mut tree = SessionTree::new(list, &find_parents(list, fork_rows));
+    if fork_rows == ForkRows::NestedByTrunk {
+        tree.continue_in_newest_forks(list);
     }
-    for children in &mut children_by_parent {
-        children.sort_by_key(|&child| {
-            let is_fork = list[child].owner.is_none();
-            // `false` sorts first.
-            (is_fork, list[child].created_ms)
-        });
-    }
-
-    let continuations = if fork_rows == ForkRows::NestedByTrunk {
-        find_continuing_forks(list, &roots, &children_by_parent)
-    } else {
-        vec![None; list.len()]
-    };
-    // The fork that continues its source comes last: it is at the level of the source, so nothing
-    // else of the source can follow it.
-    for (children, &continuation) in children_by_parent.iter_mut().zip(&continuations) {
-        if let Some(continuation) = continuation {
-            children.retain(|&child| child != continuation);
-            children.push(continuation);
-        }
-    }
-    list_rows_top_down(&roots, &children_by_parent, &continuations)
+    tree.rows_top_down()
 }
 
-/// Returns, for each session, the fork in which its conversation goes on: the one with the newest
-/// message, in itself or in a fork below it. `None` if no fork has a newer message than the session
-/// itself.
-fn find_continuing_forks(
-    list: &[ListedSession],
-    roots: &[usize],
-    children_by_parent: &[Vec<usize>],
-) -> Vec<Option<usize>> {
-    // The sessions level by level, so that parents precede their children. The list grows while it
-    // is walked: each session appends its children.
-    let mut parents_first = roots.to_vec();
-    let mut visited_count = 0;
-    while let Some(&index) = parents_first.get(visited_count) {
-        parents_first.extend(&children_by_parent[index]);
-        visited_count += 1;
+/// The sessions of a list as a tree. Sessions are indexes in the list.
+struct SessionTree {
+    /// The sessions without a parent, in the order of the list.
+    roots: Vec<usize>,
+    /// For each session, its children in the order in which they are drawn.
+    children: Vec<Vec<usize>>,
+    /// For each session, the fork that continues it, which is the last of its children; `None` if
+    /// there is none.
+    continuations: Vec<Option<usize>>,
+}
+
+impl SessionTree {
+    /// Builds the tree from the parent of each session. No fork continues its source yet.
+    fn new(list: &[ListedSession], parents: &[Option<usize>]) -> SessionTree {
+        let mut roots = Vec::new();
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
+        for (index, &parent) in parents.iter().enumerate() {
+            match parent {
+                Some(parent) => children[parent].push(index),
+                None => roots.push(index),
+            }
+        }
+        for siblings in &mut children {
+            siblings.sort_by_key(|&child| {
+                let is_fork = list[child].owner.is_none();
+                // `false` sorts first.
+                (is_fork, list[child].created_ms)
+            });
+        }
+        SessionTree {
+            roots,
+            children,
+            continuations: vec![None; list.len()],
+        }
     }
 
-    // The time of the newest message in each session and in the forks below it, in milliseconds
-    // since 1970.
-    let mut newest_ms: Vec<i64> = list.iter().map(|session| session.modified_ms).collect();
-    let mut continuations = vec![None; list.len()];
-    // Backwards, so that the time of a fork is final before it is compared with that of its source.
-    for &index in parents_first.iter().rev() {
-        for &child in &children_by_parent[index] {
-            let is_fork = list[child].owner.is_none();
-            if is_fork && newest_ms[child] > newest_ms[index] {
-                newest_ms[index] = newest_ms[child];
-                continuations[index] = Some(child);
+    /// Lets each conversation go on in the fork with the newest message, in itself or in a fork
+    /// below it. If no fork has a newer message than the session itself, it goes on in none.
+    fn continue_in_newest_forks(&mut self, list: &[ListedSession]) {
+        // The time of the newest message in each session and in the forks below it, in milliseconds
+        // since 1970.
+        let mut newest_ms: Vec<i64> = list.iter().map(|session| session.modified_ms).collect();
+        // Backwards, so that the time of a fork is final before it is compared with that of its
+        // source.
+        for index in self.parents_first().into_iter().rev() {
+            for &child in &self.children[index] {
+                let is_fork = list[child].owner.is_none();
+                if is_fork && newest_ms[child] > newest_ms[index] {
+                    newest_ms[index] = newest_ms[child];
+                    self.continuations[index] = Some(child);
+                }
+            }
+        }
+
+        // A continuation comes last: it is at the level of its source, so nothing else of the
+        // source can follow it.
+        for (children, &continuation) in self.children.iter_mut().zip(&self.continuations) {
+            if let Some(continuation) = continuation {
+                children.retain(|&child| child != continuation);
+                children.push(continuation);
             }
         }
     }
-    continuations
-}
 
-/// Returns the rows of the roots and of all their descendants, from top to bottom: each session,
-/// then its children. A child that continues its parent is not indented, so it must be the last of
-/// the children.
-fn list_rows_top_down(
-    roots: &[usize],
-    children_by_parent: &[Vec<usize>],
-    continuations: &[Option<usize>],
-) -> Vec<ListRow> {
-    let mut rows = Vec::with_capacity(children_by_parent.len());
-    // A stack of the rows to come, the next one on top. So siblings are pushed in reverse.
-    let mut pending = Vec::new();
-    for &index in roots.iter().rev() {
-        pending.push(ListRow {
-            index,
-            depth: 0,
-            level: 0,
-            continues_source: false,
-            is_last: false,
-        });
+    /// Returns all sessions, level by level, so that parents precede their children.
+    fn parents_first(&self) -> Vec<usize> {
+        let mut sessions = Vec::with_capacity(self.children.len());
+        let mut level = self.roots.clone();
+        while !level.is_empty() {
+            let mut next_level = Vec::new();
+            for &index in &level {
+                next_level.extend(&self.children[index]);
+            }
+            sessions.append(&mut level);
+            level = next_level;
+        }
+        sessions
     }
 
-    while let Some(row) = pending.pop() {
-        rows.push(row);
-        let children = &children_by_parent[row.index];
-        let last_child = children.last().copied();
-        for &child in children.iter().rev() {
-            let continues_source = continuations[row.index] == Some(child);
+    /// Returns the rows of all sessions, from top to bottom: each session, then its children. A
+    /// child that continues its parent is not indented.
+    fn rows_top_down(&self) -> Vec<ListRow> {
+        let mut rows = Vec::with_capacity(self.children.len());
+        // A stack of the rows to come, the next one on top. So siblings are pushed in reverse.
+        let mut pending = Vec::new();
+        for &index in self.roots.iter().rev() {
             pending.push(ListRow {
-                index: child,
-                depth: row.depth + 1,
-                level: row.level + usize::from(!continues_source),
-                continues_source,
-                is_last: Some(child) == last_child,
+                index,
+                depth: 0,
+                level: 0,
+                continues_source: false,
+                is_last: false,
             });
         }
+        while let Some(row) = pending.pop() {
+            rows.push(row);
+            let children = &self.children[row.index];
+            for &child in children.iter().rev() {
+                let continues_source = self.continuations[row.index] == Some(child);
+                pending.push(ListRow {
+                    index: child,
+                    depth: row.depth + 1,
+                    level: row.level + usize::from(!continues_source),
+                    continues_source,
+                    is_last: children.last() == Some(&child),
+                });
+            }
+        }
+        rows
     }
-    rows
 }
 
 /// Sorts rows by repository, and sets the repository of each session. Repositories are in the order
@@ -151,27 +164,30 @@ fn list_rows_top_down(
 /// keep their order.
 ///
 /// Rows nested below a row at the top level get the repository of that row, so that they stay below
-/// it. `repository` is called only for rows at the top level.
+/// it. `find_repository` is called only for rows at the top level.
 pub fn group_by_repository(
     list: &mut [ListedSession],
     rows: &mut [ListRow],
-    mut repository: impl FnMut(&ListedSession) -> Option<PathBuf>,
+    mut find_repository: impl FnMut(&ListedSession) -> Option<PathBuf>,
 ) {
-    // The position of each repository in the order of the groups.
-    let mut ranks: HashMap<PathBuf, usize> = HashMap::default();
     // Nested rows follow their row at the top level, so its repository is still set when they come.
-    let mut root_repository: Option<PathBuf> = None;
+    let mut top_repository: Option<PathBuf> = None;
     for row in rows.iter() {
-        if row.depth == 0 {
-            root_repository = repository(&list[row.index]);
+        let is_at_top_level = row.depth == 0;
+        if is_at_top_level {
+            top_repository = find_repository(&list[row.index]);
         }
-        if let Some(repository) = &root_repository {
+        list[row.index].repository.clone_from(&top_repository);
+    }
+
+    // The place of each repository in the order of their first rows.
+    let mut ranks: HashMap<PathBuf, usize> = HashMap::default();
+    for row in rows.iter() {
+        if let Some(repository) = &list[row.index].repository {
             let next_rank = ranks.len();
             ranks.entry(repository.clone()).or_insert(next_rank);
         }
-        list[row.index].repository.clone_from(&root_repository);
     }
-
     // The sort is stable, so that rows of one repository keep their order.
     rows.sort_by_key(|row| match &list[row.index].repository {
         Some(repository) => ranks[repository],
