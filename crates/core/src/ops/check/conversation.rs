@@ -6,29 +6,29 @@ use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::Ancestry;
 use crate::session::{Format, Session};
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Adds a finding for each defect in the content of the entries. `reader` reads the file with its
-/// lines repaired. `is_active` has an element per entry: whether the entry is on the path to the
-/// leaf.
-pub(super) fn check_content(
-    reader: &EntryReader,
-    is_active: &[bool],
-    findings: &mut Vec<Finding>,
-) -> io::Result<()> {
+/// Returns a finding for each defect in the content of the entries. `reader` reads the file with
+/// its lines repaired. `is_active` has an element per entry: whether the entry is on the path to
+/// the leaf.
+pub(super) fn check_content(reader: &EntryReader, is_active: &[bool]) -> io::Result<Vec<Finding>> {
     let session = reader.session();
+    let mut findings = Vec::new();
     for ix in session.entry_indexes() {
-        check_entry(session, ix, is_active[ix.index()], findings);
+        let is_active = is_active[ix.index()];
+        findings.extend(check_message_content(session, ix, is_active));
+        findings.extend(check_type(session, ix, is_active));
+        findings.extend(check_time(session, ix, is_active));
     }
-    check_labels(session, findings);
-    check_summaries(reader, is_active, findings)?;
-    check_tool_calls(session, findings);
-    Ok(())
+    findings.append(&mut check_labels(session));
+    findings.append(&mut check_summaries(reader, is_active)?);
+    findings.append(&mut check_tool_calls(session));
+    Ok(findings)
 }
 
 /// Whether an entry is an assistant message without content. oh-my-pi cannot build a context with
@@ -46,55 +46,46 @@ pub(super) fn is_of_version_1(entry: &Entry) -> bool {
     entry.flags.contains(Flags::NO_ID_KEY) && entry.flags.contains(Flags::NO_PARENT_KEY)
 }
 
-/// Reports a message without content, an unknown type or role, and an invalid time. These facts
-/// were collected when the session was loaded, so no line is read. `is_active` is whether the entry
-/// is on the path to the leaf, where a defect does the most harm.
-fn check_entry(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
+/// Returns a finding if a message needs content, but has none. The flag was set when the session
+/// was loaded, so no line is read. `is_active` is whether the entry is on the path to the leaf,
+/// where a defect does the most harm.
+fn check_message_content(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding> {
     let entry = session.entry(ix);
     let lacks_content = entry.kind == Kind::Message
         && entry.flags.contains(Flags::NO_CONTENT)
         && needs_content(entry.role);
-    if lacks_content {
-        let mut finding = finding_in_entry(
-            session,
-            ix,
-            FindingKind::NoContent,
-            "the message has no content",
-        );
-        // For the other messages, there is no content that both agents would accept.
-        if stops_oh_my_pi(entry) {
-            finding = finding
-                .worst_case_if(is_active)
-                .with_fix("it gets an empty one, which is how pi reads it");
-        }
-        findings.push(finding);
+    if !lacks_content {
+        return None;
     }
-    findings.extend(check_type(session, ix, is_active));
-    check_time(session, ix, is_active, findings);
+    let message = "the message has no content";
+    let finding = finding_in_entry(session, ix, FindingKind::NoContent, message);
+    if !stops_oh_my_pi(entry) {
+        // There is no content that both agents would accept for such a message.
+        return Some(finding);
+    }
+    let fix = "it gets an empty one, which is how pi reads it";
+    Some(finding.worst_case_if(is_active).with_fix(fix))
 }
 
 /// Returns a finding if the entry is a leaf record, or has no known type, or is a message without a
 /// known role.
 fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding> {
-    let entry = session.entry(ix);
-    let kind;
-    let message;
-    match entry.kind {
+    let (kind, message) = match session.entry(ix).kind {
         Kind::Leaf => return check_leaf_record(session, ix),
-        Kind::Missing => {
-            kind = FindingKind::UnknownType;
-            message = "the entry has no type".to_owned();
-        }
+        Kind::Missing => (FindingKind::UnknownType, "the entry has no type".to_owned()),
         Kind::Other => {
-            kind = FindingKind::UnknownType;
-            message = format!("unknown type {:?}", session.kind_name(ix).to_string());
+            let type_name = session.kind_name(ix).to_string();
+            (
+                FindingKind::UnknownType,
+                format!("unknown type {type_name:?}"),
+            )
         }
-        Kind::Message => {
-            kind = FindingKind::UnknownRole;
-            message = describe_unknown_role(session, ix)?;
-        }
+        Kind::Message => (
+            FindingKind::UnknownRole,
+            describe_unknown_role(session, ix)?,
+        ),
         _ => return None,
-    }
+    };
     Some(finding_in_entry(session, ix, kind, message).worst_case_if(is_active))
 }
 
@@ -126,30 +117,31 @@ fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
     Some(finding.worst_case_if(is_last))
 }
 
-/// Reports an entry that has no valid time, or that is older than its parent. Some types of entries
-/// may be older, because an agent or a fork writes them with an earlier time.
-fn check_time(session: &Session, ix: EntryIx, is_active: bool, findings: &mut Vec<Finding>) {
+/// Returns a finding if an entry has no valid time, or is older than its parent. Some types of
+/// entries may be older, because an agent or a fork writes them with an earlier time.
+fn check_time(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding> {
     let entry = session.entry(ix);
     if entry.time_ms == Entry::NO_TIME {
         // Entries of the draft tree may lack a time.
-        if session.format != Format::Draft {
-            let message = "its timestamp is missing or invalid";
-            let finding = finding_in_entry(session, ix, FindingKind::BadTimestamp, message);
-            findings.push(finding.worst_case_if(is_active));
+        if session.format == Format::Draft {
+            return None;
         }
-        return;
+        let message = "its timestamp is missing or invalid";
+        let finding = finding_in_entry(session, ix, FindingKind::BadTimestamp, message);
+        return Some(finding.worst_case_if(is_active));
     }
 
     // A parent without a time counts as older than any entry: see [`Entry::NO_TIME`].
-    let parent_ms = entry.parent.map(|parent| session.entry(parent).time_ms);
-    let is_older = parent_ms.is_some_and(|parent_ms| entry.time_ms < parent_ms);
+    let parent_ms = session.entry(entry.parent?).time_ms;
+    let is_older = entry.time_ms < parent_ms;
     // A fork copies a label with the time of the original, below entries that may be newer.
     let may_be_older = entry.kind == Kind::Label || session.agent().may_predate_parent(entry.kind);
-    if is_older && !may_be_older {
-        let message = "it is older than its parent";
-        let finding = finding_in_entry(session, ix, FindingKind::TimeRunsBackwards, message);
-        findings.push(finding.worst_case_if(is_active));
+    if !is_older || may_be_older {
+        return None;
     }
+    let message = "it is older than its parent";
+    let finding = finding_in_entry(session, ix, FindingKind::TimeRunsBackwards, message);
+    Some(finding.worst_case_if(is_active))
 }
 
 /// Whether messages with this role have content.
@@ -160,34 +152,30 @@ fn needs_content(role: Role) -> bool {
     )
 }
 
-/// Reports labels of entries that are not in the file. A change with an empty name only clears a
-/// label, so it is not reported.
-fn check_labels(session: &Session, findings: &mut Vec<Finding>) {
+/// Returns a finding for each label of an entry that is not in the file. A change with an empty
+/// name only clears a label, so it is not reported.
+fn check_labels(session: &Session) -> Vec<Finding> {
+    let mut findings = Vec::new();
     for change in &session.collected.labels {
         let target = session.text(change.target);
-        if session.find_entry(&target).is_none() && !change.name.is_empty() {
-            let message = format!(
-                "the labelled entry {:?} is not in the file",
-                target.to_string()
-            );
-            findings.push(finding_in_entry(
-                session,
-                change.entry,
-                FindingKind::LabelOnNothing,
-                message,
-            ));
+        let is_target_missing = session.find_entry(&target).is_none();
+        let sets_label = !change.name.is_empty();
+        if is_target_missing && sets_label {
+            let target = target.to_string();
+            let message = format!("the labelled entry {target:?} is not in the file");
+            let kind = FindingKind::LabelOnNothing;
+            findings.push(finding_in_entry(session, change.entry, kind, message));
         }
     }
+    findings
 }
 
-/// Reports compactions and branch summaries without text, and compactions that name an entry which
-/// is not on their path as the first that they keep. Reads the lines of these entries.
-fn check_summaries(
-    reader: &EntryReader,
-    is_active: &[bool],
-    findings: &mut Vec<Finding>,
-) -> io::Result<()> {
+/// Returns findings for compactions and branch summaries without text, and for compactions that
+/// name an entry which is not on their path as the first that they keep. Reads the lines of these
+/// entries.
+fn check_summaries(reader: &EntryReader, is_active: &[bool]) -> io::Result<Vec<Finding>> {
     let session = reader.session();
+    let mut findings = Vec::new();
     // Computed only if a compaction is checked: it takes time in proportion to all entries.
     let ancestry = LazyCell::new(|| Ancestry::new(session));
     for ix in session.entry_indexes() {
@@ -203,23 +191,17 @@ fn check_summaries(
                 Kind::Compaction => "the compaction has no text",
                 _ => "the branch summary has no text",
             };
-            findings.push(
-                finding_in_entry(session, ix, FindingKind::EmptySummary, message)
-                    .worst_case_if(is_active[ix.index()]),
-            );
+            let finding = finding_in_entry(session, ix, FindingKind::EmptySummary, message);
+            findings.push(finding.worst_case_if(is_active[ix.index()]));
         }
         if kind == Kind::Compaction
             && let Some(message) = find_kept_entry_defect(session, ix, entry, &ancestry)
         {
-            findings.push(finding_in_entry(
-                session,
-                ix,
-                FindingKind::KeptEntryUnknown,
-                message,
-            ));
+            let kind = FindingKind::KeptEntryUnknown;
+            findings.push(finding_in_entry(session, ix, kind, message));
         }
     }
-    Ok(())
+    Ok(findings)
 }
 
 /// Whether a compaction or branch summary lacks its text. Two kinds of them need no text: a
@@ -303,31 +285,32 @@ fn messages_by_call(session: &Session) -> HashMap<Text<'_>, EntryIx> {
         .collect()
 }
 
-/// A tool call for which no result was found yet.
-struct OpenCall {
+/// A tool call on the active path.
+struct CallOnPath {
     /// The message with the call.
-    entry: EntryIx,
-    /// Whether the agents omit the message from the context, because it failed or was aborted.
-    is_omitted: bool,
+    message: EntryIx,
+    /// Whether a result has to follow, and has not done so yet.
+    needs_result: bool,
 }
 
-/// Reports tool results on the active path without a call above, and calls without a result below.
-/// Calls of failed and aborted messages need no result.
-fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
-    // The calls without a result so far, by id. A later call replaces one with the same id.
-    let mut open_calls: HashMap<Text, OpenCall> = HashMap::default();
-    // The ids of all calls so far.
-    let mut called_ids: HashSet<Text> = HashSet::default();
+/// Returns findings for tool results on the active path without a call above, and for calls without
+/// a result below. Calls of failed and aborted messages need no result.
+fn check_tool_calls(session: &Session) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    // The calls so far, by id. A later call replaces one with the same id.
+    let mut calls: HashMap<Text, CallOnPath> = HashMap::default();
     // The map covers the whole session, so it is computed only for a result without a call.
     let messages_by_call = LazyCell::new(|| messages_by_call(session));
     for ix in session.path(session.leaf) {
         if session.is_message(ix, Role::ToolResult) {
             let id = answered_call_id(session, ix);
-            open_calls.remove(&id);
-            // `called_ids` decides, and not `open_calls`, because a call may have several results.
-            if !called_ids.contains(&id) {
-                let caller = messages_by_call.get(&id).copied();
-                findings.push(result_without_call(session, ix, &id, caller));
+            match calls.get_mut(&id) {
+                // A call may have several results.
+                Some(call) => call.needs_result = false,
+                None => {
+                    let caller = messages_by_call.get(&id).copied();
+                    findings.push(result_without_call(session, ix, &id, caller));
+                }
             }
         }
 
@@ -336,16 +319,15 @@ fn check_tool_calls(session: &Session, findings: &mut Vec<Finding>) {
         let flags = session.entry(ix).flags;
         let is_omitted = flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED);
         for call in session.collected.tool_calls_of(ix) {
-            let id = session.text(call.id);
-            called_ids.insert(id.clone());
-            let open = OpenCall {
-                entry: ix,
-                is_omitted,
+            let call_on_path = CallOnPath {
+                message: ix,
+                needs_result: !is_omitted,
             };
-            open_calls.insert(id, open);
+            calls.insert(session.text(call.id), call_on_path);
         }
     }
-    report_unanswered_calls(session, open_calls, findings);
+    findings.append(&mut calls_without_result(session, &calls));
+    findings
 }
 
 /// Returns the finding for a tool result whose call is not on the path to it. `caller` is the
@@ -368,31 +350,23 @@ fn result_without_call(
     finding_in_entry(session, result, FindingKind::ResultWithoutCall, message)
 }
 
-/// Reports the calls that have no result. Calls in messages that the agents omit are not reported.
-fn report_unanswered_calls(
-    session: &Session,
-    open_calls: HashMap<Text, OpenCall>,
-    findings: &mut Vec<Finding>,
-) {
-    // By entry and id, so that the order of the findings is that of the file. A hash map has none.
+/// Returns a finding for each of these calls that needs a result, in the order of the file.
+fn calls_without_result(session: &Session, calls: &HashMap<Text, CallOnPath>) -> Vec<Finding> {
+    // Sorted by message and id, because a hash map has no order.
     let mut unanswered = BTreeSet::new();
-    for (id, call) in &open_calls {
-        if !call.is_omitted {
-            unanswered.insert((call.entry, id.as_bytes()));
+    for (id, call) in calls {
+        if call.needs_result {
+            unanswered.insert((call.message, id.as_bytes()));
         }
     }
-    for (entry, id) in unanswered {
-        let message = format!(
-            "the tool call {:?} has no result on the active path",
-            Text::from_wtf8(id).to_string()
-        );
-        findings.push(finding_in_entry(
-            session,
-            entry,
-            FindingKind::CallWithoutResult,
-            message,
-        ));
+    let mut findings = Vec::new();
+    for (message, id) in unanswered {
+        let id = Text::from_wtf8(id).to_string();
+        let text = format!("the tool call {id:?} has no result on the active path");
+        let kind = FindingKind::CallWithoutResult;
+        findings.push(finding_in_entry(session, message, kind, text));
     }
+    findings
 }
 
 /// Returns the id of the call that a tool result answers; empty if it names none.

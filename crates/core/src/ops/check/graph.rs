@@ -70,19 +70,25 @@ impl LinkRepair {
     }
 }
 
-/// Reports the defects of all ids and parents in a file with repaired lines, and returns the
-/// changes that repair them. Files of version 1 and of the draft tree ([`Format::Draft`]) need no
-/// ids, so nothing is reported.
+/// The findings of a check, and the links as repaired up to then.
+#[derive(Default)]
+pub(super) struct CheckedLinks {
+    pub links: LinkRepair,
+    pub findings: Vec<Finding>,
+}
+
+/// Checks all ids and parents in a file with repaired lines, and plans the changes that repair
+/// them. Files of version 1 and of the draft tree ([`Format::Draft`]) need no ids, so nothing is
+/// reported.
 ///
 /// `is_active` has an element for each entry: whether the entry is on the path to the leaf.
-pub(super) fn plan_link_repair(
+pub(super) fn check_links(
     session: &Session,
     repair: &LineRepair,
     is_active: &[bool],
-    findings: &mut Vec<Finding>,
-) -> LinkRepair {
+) -> CheckedLinks {
     if matches!(session.format, Format::V1 | Format::Draft) {
-        return LinkRepair::default();
+        return CheckedLinks::default();
     }
 
     let mut trees = GrowingTrees::new(session);
@@ -102,7 +108,7 @@ pub(super) fn plan_link_repair(
     let mut graph = Graph {
         session,
         is_active,
-        findings,
+        findings: Vec::new(),
         odd_ids_by_line,
         original_roots,
         trees,
@@ -113,7 +119,10 @@ pub(super) fn plan_link_repair(
     // Ids first: a finding about a parent names the parent by its new id.
     graph.repair_ids();
     graph.repair_parents(repair);
-    graph.links
+    CheckedLinks {
+        links: graph.links,
+        findings: graph.findings,
+    }
 }
 
 /// What an entry's `parentId` says about its place in the tree.
@@ -134,11 +143,11 @@ enum ParentState<'s> {
 }
 
 /// The ids and parents of a session while they are checked.
-struct Graph<'s, 'f> {
+struct Graph<'s> {
     session: &'s Session,
     /// For each entry, whether it is on the path to the leaf.
     is_active: &'s [bool],
-    findings: &'f mut Vec<Finding>,
+    findings: Vec<Finding>,
     odd_ids_by_line: HashMap<LineNo, &'s OddIds>,
     /// By entry: the root of its tree before any repair.
     original_roots: Vec<EntryIx>,
@@ -154,7 +163,7 @@ struct Graph<'s, 'f> {
     dangling_ids: HashSet<&'s [u8]>,
 }
 
-impl<'s> Graph<'s, '_> {
+impl<'s> Graph<'s> {
     /// Reports entries without an id, and entries whose id a later entry has as well. Plans a new
     /// id for each of these.
     fn repair_ids(&mut self) {
@@ -356,45 +365,35 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Reports the orphans, which are entries whose parent is missing and has no replacement, and
-    /// plans a parent for each if one is certain. The candidates are:
-    ///
-    /// 1. the new parent of an earlier orphan whose missing parent has the same id: the two were
-    ///    siblings. If that orphan stayed a root, this one does, too;
-    /// 2. the entry before the orphan in the file, if the conversation so far ends there and
-    ///    nowhere else: see [`Ends`].
-    ///
-    /// An orphan stays a root if no candidate is left that would not close a cycle.
+    /// plans a parent for each if one is certain: see [`certain_parents`].
     ///
     /// The parents of all other entries must be planned before. (Tool results, which move later, do
     /// not count: see [`Ends`].) Otherwise, an entry might seem an end that gets a child later, and
     /// a second repair would attach more orphans.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
-        let mut parent_by_missing_id: HashMap<Text, Option<EntryIx>> = HashMap::default();
+        // By the id of the missing parent: the new place of the last orphan that named it.
+        let mut places: HashMap<Text, Position> = HashMap::default();
         let mut ends_so_far = Ends::new(session, &self.links);
         for ix in session.entry_indexes() {
             if let Some(orphan) = orphans.remove(&ix) {
+                let place_of_sibling = places.get(&orphan.missing_id).copied();
                 let only_end = ends_so_far.only_end_before(ix, &self.links);
-                let candidates = match parent_by_missing_id.get(&orphan.missing_id) {
-                    None => [only_end, None],
-                    Some(None) => [None, None],
-                    // The sibling may itself be the only end, so its parent is tried first.
-                    Some(&parent_of_sibling) => [parent_of_sibling, only_end],
-                };
-                let new_parent = self.attach_to_first(ix, candidates);
-                self.report_orphan(orphan.finding, new_parent);
-                parent_by_missing_id.insert(orphan.missing_id, new_parent);
+                let candidates = certain_parents(place_of_sibling, only_end);
+                let place = self.attach_to_first(ix, &candidates);
+                self.report_orphan(orphan.finding, place);
+                places.insert(orphan.missing_id, place);
             }
             // Last, because only now the parent of an orphan is final.
             ends_so_far.add_entry(ix, self.links.repaired_parent(session, ix));
         }
     }
 
-    /// Reports an entry whose parent is missing. The fix is its new parent, if it has got one.
-    fn report_orphan(&mut self, finding: Finding, new_parent: Option<EntryIx>) {
-        let finding = match new_parent {
-            Some(parent) => finding.with_fix(self.describe_parent(Position::Entry(parent))),
-            None => finding,
+    /// Reports an orphan. The fix is its new parent; there is none if it stays a root.
+    fn report_orphan(&mut self, finding: Finding, place: Position) {
+        let finding = match place {
+            Position::Entry(_) => finding.with_fix(self.describe_parent(place)),
+            Position::Root => finding,
         };
         self.findings.push(finding);
     }
@@ -540,19 +539,16 @@ impl<'s> Graph<'s, '_> {
     }
 
     /// Makes the root `ix` a child of the first candidate that would not close a cycle, and returns
-    /// that candidate. Returns `None`, and changes nothing, if there is none.
-    fn attach_to_first(
-        &mut self,
-        ix: EntryIx,
-        candidates: [Option<EntryIx>; 2],
-    ) -> Option<EntryIx> {
-        for parent in candidates.into_iter().flatten() {
-            let is_attached = self.try_attach(ix, Position::Entry(parent));
+    /// its new place. If there is none, nothing changes: `ix` stays at the root.
+    fn attach_to_first(&mut self, ix: EntryIx, candidates: &[EntryIx]) -> Position {
+        for &parent in candidates {
+            let place = Position::Entry(parent);
+            let is_attached = self.try_attach(ix, place);
             if is_attached {
-                return Some(parent);
+                return place;
             }
         }
-        None
+        Position::Root
     }
 
     /// Returns the text of a fix, such as `it becomes a child of ID`, with the id of the parent
@@ -614,6 +610,25 @@ impl<'s> Graph<'s, '_> {
         let has_no_key = |ix: EntryIx| self.session.entry(ix).flags.contains(Flags::NO_PARENT_KEY);
         roots.iter().filter(|&&ix| has_no_key(ix)).count() > 1
     }
+}
+
+/// Returns the entries below which an orphan certainly belongs, the most certain first:
+///
+/// 1. the new parent of its sibling, an earlier orphan whose missing parent has the same id. It
+///    comes first, because the sibling may itself be the only end;
+/// 2. `only_end`, the entry before the orphan in the file, if the conversation so far ends there
+///    and nowhere else.
+///
+/// If the sibling stayed a root, the orphan does, too.
+fn certain_parents(place_of_sibling: Option<Position>, only_end: Option<EntryIx>) -> Vec<EntryIx> {
+    let mut parents = Vec::new();
+    match place_of_sibling {
+        Some(Position::Root) => return parents,
+        Some(Position::Entry(parent)) => parents.push(parent),
+        None => {}
+    }
+    parents.extend(only_end);
+    parents
 }
 
 /// An entry whose parent is not in the file.

@@ -81,11 +81,14 @@ pub fn check_session<'a>(
     let is_active = active_mask(&session, session.leaf);
     let reader = EntryReader::new(&session, &file);
     let mut entry_findings = Vec::new();
-    report_old_version(&session, &mut entry_findings);
-    report_header_id(&session, location, &mut entry_findings);
-    let mut links = graph::plan_link_repair(&session, &repair, &is_active, &mut entry_findings);
-    turns::check_result_order(&reader, &mut links, &mut entry_findings)?;
-    conversation::check_content(&reader, &is_active, &mut entry_findings)?;
+    entry_findings.extend(check_version(&session));
+    entry_findings.extend(check_header_id(&session, location));
+    let mut of_links = graph::check_links(&session, &repair, &is_active);
+    entry_findings.append(&mut of_links.findings);
+    let mut of_results = turns::check_result_order(&reader, of_links.links)?;
+    entry_findings.append(&mut of_results.findings);
+    let links = of_results.links;
+    entry_findings.append(&mut conversation::check_content(&reader, &is_active)?);
     // So far, the line numbers of these findings are those of the repaired file.
     for finding in &mut entry_findings {
         finding.line = repair.source_line(finding.line);
@@ -155,37 +158,37 @@ fn load_with_repaired_lines(
     }
 }
 
-/// Reports a session that is not of version 3, which `pisess migrate` converts.
-fn report_old_version(session: &Session, findings: &mut Vec<Finding>) {
+/// Returns a finding if a session is not of version 3; `pisess migrate` converts it.
+fn check_version(session: &Session) -> Option<Finding> {
     let what = match session.format {
         Format::V1 => "the file is of version 1",
         Format::Draft => "the file is a draft tree, which no agent reads",
         Format::V2 => "the file is of version 2",
-        Format::V3 => return,
+        Format::V3 => return None,
     };
-    findings.push(Finding::new(
+    let message = format!("{what}; see `pisess migrate`");
+    Some(Finding::new(
         session.header.line,
         FindingKind::OldVersion,
-        format!("{what}; see `pisess migrate`"),
-    ));
+        message,
+    ))
 }
 
-/// Reports a header whose id differs from the id in the file's name. Names that do not have the
-/// agents' form are not compared.
-fn report_header_id(session: &Session, location: &SessionLocation, findings: &mut Vec<Finding>) {
-    let name = location.name.as_deref().unwrap_or_default();
-    let Some(file_name) = SessionFileName::parse(name) else {
-        return;
-    };
+/// Returns a finding if the header's id differs from the id in the file's name. A name that does
+/// not have the agents' form is not compared.
+fn check_header_id(session: &Session, location: &SessionLocation) -> Option<Finding> {
+    let name = location.name.as_deref()?;
+    let file_name = SessionFileName::parse(name)?;
     let id = session.header.id.to_string();
-    if id != file_name.id {
-        let what = format!("the session's id {id:?} is not the one in the file's name");
-        findings.push(Finding::new(
-            session.header.line,
-            FindingKind::HeaderId,
-            what,
-        ));
+    if id == file_name.id {
+        return None;
     }
+    let message = format!("the session's id {id:?} is not the one in the file's name");
+    Some(Finding::new(
+        session.header.line,
+        FindingKind::HeaderId,
+        message,
+    ))
 }
 
 impl Checkup<'_> {

@@ -14,7 +14,7 @@
 //! nevertheless, so that pi can continue the session.
 
 use super::finding::{Finding, FindingKind, finding_in_entry};
-use super::graph::LinkRepair;
+use super::graph::{CheckedLinks, LinkRepair};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -24,33 +24,39 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::io;
 
-/// Reports messages between a tool call and its result (a gap), on all branches of a file with
-/// repaired lines and links. `links` has the parents as repaired so far. The moves that close the
-/// gaps are added to it.
+/// Finds messages between a tool call and its result (a gap), on all branches of a file with
+/// repaired lines and links. `links` has the parents as repaired so far. They are returned with the
+/// moves that close the gaps.
 pub(super) fn check_result_order(
     reader: &EntryReader,
-    links: &mut LinkRepair,
-    findings: &mut Vec<Finding>,
-) -> io::Result<()> {
+    links: LinkRepair,
+) -> io::Result<CheckedLinks> {
     let session = reader.session();
-    if session.collected.tool_results.is_empty() {
-        return Ok(());
-    }
+    let unchanged = CheckedLinks {
+        links,
+        findings: Vec::new(),
+    };
     // Few files have separated results, so the function returns early where nothing is found.
-    let messages = MessageTree::read(reader, links)?;
+    if session.collected.tool_results.is_empty() {
+        return Ok(unchanged);
+    }
+    let messages = MessageTree::read(reader, &unchanged.links)?;
     let separated = find_separated_answers(session, &messages);
     if separated.is_empty() {
-        return Ok(());
+        return Ok(unchanged);
     }
     let gaps = find_gaps(session, &messages, &separated);
     if gaps.is_empty() {
-        return Ok(());
+        return Ok(unchanged);
     }
 
+    let links = unchanged.links;
     let moves = plan_moves(session, &messages.parents, &gaps);
-    report_gaps(reader, &gaps, &moves, links, findings)?;
-    moves.apply_to(links);
-    Ok(())
+    let findings = report_gaps(reader, &gaps, &moves, &links)?;
+    Ok(CheckedLinks {
+        links: moves.added_to(links),
+        findings,
+    })
 }
 
 /// Plans to move the results below each gap to the place above it. Nothing is moved if it is not
@@ -76,34 +82,33 @@ fn has_parent_ids(session: &Session) -> bool {
     matches!(session.format, Format::V2 | Format::V3)
 }
 
-/// Reports each gap (the messages between a call and its result), with the new parents of the
-/// entries around it. `moves` must have the moves of all gaps, because that of a later gap may
-/// change the parent of an entry around an earlier one.
+/// Returns a finding for each gap (the messages between a call and its result), with the new
+/// parents of the entries around it. `moves` must have the moves of all gaps, because that of a
+/// later gap may change the parent of an entry around an earlier one.
 fn report_gaps(
     reader: &EntryReader,
     gaps: &[Gap],
     moves: &ResultMoves,
     links: &LinkRepair,
-    findings: &mut Vec<Finding>,
-) -> io::Result<()> {
+) -> io::Result<Vec<Finding>> {
     let session = reader.session();
     let sent_entries = find_sent_entries(reader)?;
+    let mut findings = Vec::new();
     for gap in gaps {
+        // Worst case: the gap is in the context that is sent to the model, so the next request
+        // fails.
         let is_sent = gap
             .results
             .iter()
             .any(|result| sent_entries.contains(result));
-        // Worst case: the gap is in the context that is sent to the model, so the next request
-        // fails.
-        let finding = gap.to_finding(session).worst_case_if(is_sent);
+        let mut finding = gap.to_finding(session).worst_case_if(is_sent);
         let changed = moves.changed_entries(gap);
-        if changed.is_empty() {
-            findings.push(finding);
-        } else {
-            findings.push(finding.with_fix(moves.describe_fix(gap, &changed, links)));
+        if !changed.is_empty() {
+            finding = finding.with_fix(moves.describe_fix(gap, &changed, links));
         }
+        findings.push(finding);
     }
-    Ok(())
+    Ok(findings)
 }
 
 /// The tree after the repair of its links, reduced to the messages that the model sees.
@@ -612,10 +617,10 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
         format!("{results}: {}", new_links.join(", "))
     }
 
-    /// Adds the new parents to the links. If the leaf is a moved result, the conversation now ends
-    /// at another entry, which becomes the new leaf: the nearest ancestor of the leaf before the
-    /// moves that was not moved itself.
-    fn apply_to(self, links: &mut LinkRepair) {
+    /// Returns the links with the new parents. If the leaf is a moved result, the conversation now
+    /// ends at another entry, which becomes the new leaf: the nearest ancestor of the leaf before
+    /// the moves that was not moved itself.
+    fn added_to(self, mut links: LinkRepair) -> LinkRepair {
         for ix in self.session.entry_indexes() {
             let new_parent = self.new_parents[ix.index()];
             if new_parent != self.old_parents[ix.index()] {
@@ -632,6 +637,7 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
         if leaf != self.session.leaf {
             links.new_leaf = leaf;
         }
+        links
     }
 }
 
