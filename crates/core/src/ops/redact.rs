@@ -83,6 +83,21 @@ impl RedactionReport {
     }
 }
 
+impl RedactionReport {
+    /// Numbers the secrets of the next line, and adds them to the report. The line no longer has
+    /// them: those that can be replaced become planned replacements, the others are dropped.
+    fn add_secrets_of(&mut self, line: &mut SearchedLine, redactor: &mut Redactor) {
+        let place = line.place.clone();
+        // In this order, because both give numbers to secrets.
+        redactor.take_irreplaceable(&mut line.finds, &mut |secret| {
+            self.unreplaceable.push(place.locate_secret(secret));
+        });
+        redactor.plan_replacements(&mut line.finds, &mut |secret| {
+            self.found.push(place.locate_secret(secret));
+        });
+    }
+}
+
 /// Finds the secrets of a session. If `out` is given, writes the session without them; lines
 /// without secrets are copied byte for byte. A secret that is found in one place is removed in all
 /// places, whatever its encoding there.
@@ -152,20 +167,11 @@ fn report_lines(
         ..RedactionReport::default()
     };
     for mut line in searched.lines {
-        // Both steps give numbers to secrets, so their order matters. What they report is no longer
-        // in the finds.
-        let place = line.place.clone();
-        redactor.take_irreplaceable(&mut line.finds, &mut |secret| {
-            report.unreplaceable.push(place.locate_secret(secret));
-        });
-        redactor.plan_replacements(&mut line.finds, &mut |secret| {
-            report.found.push(place.locate_secret(secret));
-        });
+        report.add_secrets_of(&mut line, redactor);
         // A line is clean, too, if all its secrets are irreplaceable: it is copied unchanged.
         if line.finds.is_clean() {
             continue;
         }
-
         report.opaque_count += line.finds.opaque_count;
         report.changed_lines += 1;
         visit_changed(line)?;
@@ -393,6 +399,31 @@ struct SearchedPart {
 }
 
 impl SearchedPart {
+    /// Searches the next lines for secrets, and for other content to remove. Also collects the
+    /// example keys and the e-mail addresses, which are kept but reported.
+    fn add_chunk(&mut self, chunk: LineChunk, redactor: &Redactor) {
+        let bytes = chunk.bytes;
+        // The offset in the chunk up to which lines were counted. They are counted from one line of
+        // the result to the next, because most lines are not in the result.
+        let mut counted_end = 0;
+        redactor.search.each_line(bytes, &mut |line, mut finds| {
+            self.examples.append(&mut finds.examples);
+
+            // A line that stays as it is may still have secrets that are reported or numbered:
+            // those that cannot be replaced, and the placeholders of earlier redactions.
+            let is_needed = !finds.is_clean() || finds.has_secrets();
+            if !is_needed {
+                return;
+            }
+            self.line_count += count_newlines(&bytes[counted_end..line.start]);
+            counted_end = line.start;
+            let offset = chunk.start + line.start as u64;
+            self.add_line(&bytes[line], offset, finds);
+        });
+        self.line_count += count_newlines(&bytes[counted_end..]);
+        collect_emails(bytes, &mut self.addresses);
+    }
+
     /// Adds a line at an offset in the file, with what was found in it. Its number is taken from
     /// `line_count`, which must be the number of the lines before it at this time.
     fn add_line(&mut self, line: &[u8], offset: u64, mut finds: Finds) {
@@ -478,33 +509,37 @@ impl SearchedLine {
     }
 }
 
-/// Searches a session, in parts on up to `workers` threads. Calls `take` with the result for each
-/// part, in file order.
+/// Searches a session, in parts on up to `workers` threads. Calls `add_part` with the result for
+/// each part, in file order.
 fn search_session(
     source: &dyn ReadAt,
     redactor: &Redactor,
     workers: usize,
-    take: &mut dyn FnMut(SearchedPart),
+    add_part: &mut dyn FnMut(SearchedPart),
 ) -> io::Result<()> {
     let buffers = Pool::new(PageBuffer::default);
-    let search_part = |range| buffers.with(|buffer| search_range(source, redactor, range, buffer));
     // The number of lines in the parts before.
-    let mut line_count = 0;
-    // `in_order` delivers the parts in file order, whichever thread searched them.
-    in_order(chunk_ranges(source, 0), workers, search_part, |part| {
-        let mut part = part?;
-        for line in &mut part.lines {
-            line.place.number.0 += line_count;
-        }
-        line_count += part.line_count;
-        take(part);
-        Ok::<(), io::Error>(())
-    })
+    let mut lines_before = 0;
+    in_order(
+        chunk_ranges(source, 0),
+        workers,
+        // Called on the threads, in any order.
+        |range| buffers.with(|buffer| search_range(source, redactor, range, buffer)),
+        // Called on this thread, in file order.
+        |searched| {
+            let mut part = searched?;
+            for line in &mut part.lines {
+                line.place.number.0 += lines_before;
+            }
+            lines_before += part.line_count;
+            add_part(part);
+            Ok::<(), io::Error>(())
+        },
+    )
 }
 
-/// Searches the lines that begin in a range of the file for secrets, and for other content to
-/// remove. Also collects the example keys and the e-mail addresses, which are kept but reported.
-/// Lines are numbered from the start of the range: only the caller knows how many are before it.
+/// Searches the lines that begin in a range of the file. Lines are numbered from the start of the
+/// range: only the caller knows how many are before it.
 fn search_range(
     source: &dyn ReadAt,
     redactor: &Redactor,
@@ -512,26 +547,9 @@ fn search_range(
     buffer: &mut PageBuffer,
 ) -> io::Result<SearchedPart> {
     let mut searched = SearchedPart::default();
-    // The closure never breaks.
-    let _: ControlFlow<()> = read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
-        // The offset in the chunk up to which lines were counted. They are counted from one line of
-        // the result to the next, because most lines are not in the result.
-        let mut counted_end = 0;
-        redactor.search.each_line(bytes, &mut |line, mut finds| {
-            searched.examples.append(&mut finds.examples);
-
-            // A line that stays as it is may still have secrets that are reported or numbered:
-            // those that cannot be replaced, and the placeholders of earlier redactions.
-            let is_needed = !finds.is_clean() || finds.has_secrets();
-            if !is_needed {
-                return;
-            }
-            searched.line_count += count_newlines(&bytes[counted_end..line.start]);
-            counted_end = line.start;
-            searched.add_line(&bytes[line.clone()], start + line.start as u64, finds);
-        });
-        searched.line_count += count_newlines(&bytes[counted_end..]);
-        collect_emails(bytes, &mut searched.addresses);
+    // Never breaks: all lines are searched.
+    let _: ControlFlow<()> = read_chunks(buffer, source, range, |chunk| {
+        searched.add_chunk(chunk, redactor);
         ControlFlow::Continue(())
     })?;
     Ok(searched)

@@ -1,7 +1,7 @@
 //! Searches one entry, or the title of a session: decides whether the query includes it, and finds
 //! its first match.
 
-use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE, ToolOptions};
+use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE};
 use super::search::{ChunkState, FileSearch};
 use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse};
 use crate::agents::readable::Folders;
@@ -109,14 +109,11 @@ impl FileSearch<'_> {
         };
 
         let line_no = if self.query.needs_lines() {
-            self.count_lines_to(line)?
+            self.lines.number_of(line, self.source)?
         } else {
             LineNo(0)
         };
-        let tool = match &self.query.details.tools {
-            Some(options) => self.find_tool(&entry, &hit, options, &state.calls, line)?,
-            None => None,
-        };
+        let tool = self.find_tool(&entry, &hit, &state.calls, line)?;
         let id = record.id.map(|text| text.text()).unwrap_or_default();
         Ok(Some(Match {
             line: line_no,
@@ -156,9 +153,9 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Returns the tool to which a match belongs; `None` if it belongs to none. A match in a tool
-    /// result or in a tool call belongs to that tool. A match in a command that the user ran
-    /// belongs to the tool that executed it.
+    /// Returns the tool to which a match belongs, if the query reports tools; `None` if it belongs
+    /// to none. A match in a tool result or in a tool call belongs to that tool. A match in a
+    /// command that the user ran belongs to the tool that executed it.
     ///
     /// A result contains the name of its tool, but not the arguments, which are in an earlier call.
     /// That call is searched for in `calls`, the calls on the lines that were read last, and then
@@ -167,10 +164,12 @@ impl FileSearch<'_> {
         &mut self,
         entry: &ParsedEntry,
         hit: &Hit,
-        options: &ToolOptions,
         calls: &KnownCalls,
         line: ChunkLine,
     ) -> io::Result<Option<ToolUse>> {
+        let Some(options) = &self.query.details.tools else {
+            return Ok(None);
+        };
         let Some(message) = &entry.record.message else {
             return Ok(None);
         };
@@ -187,7 +186,8 @@ impl FileSearch<'_> {
                     folders,
                     keeps_arguments: options.call_arguments,
                 };
-                search.find_tool(message, calls, line).map(Some)
+                let tool = search.find_tool(message, calls, line)?;
+                Ok(Some(tool))
             }
             Role::BashExecution | Role::PythonExecution => {
                 Ok(Some(ToolUse::from_execution(message, folders)))
@@ -204,16 +204,9 @@ impl FileSearch<'_> {
         role_name: &Text,
         timestamp: Option<&Text>,
     ) -> bool {
-        let wanted_roles = &self.query.entries.roles;
-        let has_wanted_role = wanted_roles.iter().any(|wanted| {
-            // A tool call is not an entry: it is in a reply of the model.
-            let is_caller = wanted == TOOL_CALL_ROLE && role == Role::Assistant;
-            is_caller || wanted.as_bytes() == role_name.as_bytes()
-        });
-        if !wanted_roles.is_empty() && !has_wanted_role {
+        if !self.is_wanted_role(role, role_name) {
             return false;
         }
-
         // The default period includes all times, so no timestamp has to be parsed.
         let period = &self.query.entries.period;
         if *period == Period::default() {
@@ -222,6 +215,19 @@ impl FileSearch<'_> {
         // Without a valid time, an entry counts as older than any other.
         let time_ms = timestamp.and_then(|time| parse_js_date(time.as_bytes()));
         period.contains(time_ms.unwrap_or(Entry::NO_TIME))
+    }
+
+    /// Whether the query includes entries with this role. If it names no role, it includes all.
+    fn is_wanted_role(&self, role: Role, role_name: &Text) -> bool {
+        let wanted_roles = &self.query.entries.roles;
+        if wanted_roles.is_empty() {
+            return true;
+        }
+        wanted_roles.iter().any(|wanted| {
+            // A tool call is not an entry: it is in a reply of the model.
+            let is_caller = wanted == TOOL_CALL_ROLE && role == Role::Assistant;
+            is_caller || wanted.as_bytes() == role_name.as_bytes()
+        })
     }
 
     /// Whether an entry is a result of one of the tools to which the query is limited, or a reply

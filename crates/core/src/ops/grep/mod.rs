@@ -12,6 +12,7 @@ mod around;
 mod entry_search;
 mod failed_calls;
 mod ids;
+mod line_counter;
 mod pattern;
 mod query;
 mod search;

@@ -2,6 +2,7 @@
 //! that may match.
 
 use super::active_path::ActivePath;
+use super::line_counter::{CountedLines, LineCounter};
 use super::query::{Match, Query};
 use super::tool::{ChunkLine, KnownCalls};
 use crate::load::{LoadError, is_small};
@@ -10,13 +11,12 @@ use crate::session::defect::DamagedLines;
 use crate::session::entry::LineNo;
 use crate::session::prefilter::Candidates;
 use crate::session::read::header::{self, Preamble};
-use crate::session::read::line_chunks::{LineChunk, chunk_ranges, count_newlines, read_chunks};
+use crate::session::read::line_chunks::{LineChunk, chunk_ranges, read_chunks};
 use crate::session::read::record::{self, Block, Member, Record, scan_record_into};
 use memchr::{memchr, memrchr};
 use pisess_json::{KeyCache, Scanner};
 use pisess_store::workers::{Pool, in_order};
 use pisess_store::{PageBuffer, ReadAt};
-use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,30 +40,6 @@ pub struct ResumePoint {
     pub offset: u64,
     /// The lines that an earlier search counted.
     counted: CountedLines,
-}
-
-/// The number of lines before an offset of a file. Lines are counted only when the number of one is
-/// needed, so this offset may be far before the line that is being searched.
-#[derive(Clone, Copy, Debug)]
-struct CountedLines {
-    line_count: u32,
-    /// The offset up to which lines were counted.
-    end: u64,
-}
-
-impl CountedLines {
-    /// Reads and counts the lines up to an offset of the file.
-    fn read_to(&mut self, source: &dyn ReadAt, end: u64) -> io::Result<()> {
-        self.line_count += count_lines(source, self.end..end)?;
-        self.end = end;
-        Ok(())
-    }
-
-    /// Counts the lines in `bytes`, which follow the counted part of the file.
-    fn add_bytes(&mut self, bytes: &[u8]) {
-        self.line_count += count_newlines(bytes);
-        self.end += bytes.len() as u64;
-    }
 }
 
 /// Searches a file, and calls `on_match` with each match until `on_match` breaks. The title comes
@@ -105,7 +81,7 @@ pub fn search_file(
     let unread = search.unread;
     let end_point = ResumePoint {
         offset: source.len(),
-        counted: search.counted,
+        counted: search.lines.counted,
     };
     Ok(SearchOutcome {
         header: preamble.header,
@@ -125,11 +101,7 @@ pub(super) struct FileSearch<'s> {
     pub(super) keys: KeyCache<Member>,
     /// The offset at which the search begins.
     start: u64,
-    /// The lines that were counted so far.
-    counted: CountedLines,
-    /// Whether the number of a line was needed before. If so, the lines that follow are counted
-    /// while they are in memory.
-    is_counting: bool,
+    pub(super) lines: LineCounter,
     /// The lines found so far that may match but are not JSON.
     unread: Option<DamagedLines>,
 }
@@ -139,10 +111,17 @@ pub(super) struct FileSearch<'s> {
 struct SearchedRange {
     matches: Vec<Match>,
     unread: Option<DamagedLines>,
-    /// The bytes of the lines that begin in the range.
+    /// The lines that begin in the range. `None` if they were not counted, or if there are none: the
+    /// range is then within one long line.
+    counted: Option<LinesOfRange>,
+}
+
+/// The lines that begin in a range of a file.
+struct LinesOfRange {
+    /// Their bytes. The first line may begin after the start of the range, and the last may end
+    /// after its end.
     bytes: Range<u64>,
-    /// The number of these lines; `None` if they were not counted.
-    line_count: Option<u32>,
+    count: u32,
 }
 
 /// The reason why a search of ranges ended early.
@@ -166,10 +145,12 @@ impl<'s> FileSearch<'s> {
             preamble,
             keys: record::new_key_cache(),
             start: start_point.offset,
-            counted: start_point.counted,
-            // If lines after the header were counted, the earlier search needed the number of a
-            // line.
-            is_counting: start_point.counted.end > preamble.end,
+            lines: LineCounter {
+                counted: start_point.counted,
+                // If lines after the header were counted, the earlier search needed the number of
+                // a line.
+                is_counting: start_point.counted.end > preamble.end,
+            },
             unread: None,
         }
     }
@@ -232,20 +213,26 @@ impl<'s> FileSearch<'s> {
         let source = self.source;
         let query = self.query;
         let preamble = self.preamble;
-        let ranges = chunk_ranges(source, self.start);
         let buffers = Pool::new(PageBuffer::default);
         // Shared by all threads. Set by the first range that needs the number of a line: ranges
         // whose search begins later count their lines while they are in memory.
         let is_counting = AtomicBool::new(false);
-        // Called on the threads, in any order; the function below it on this one, in file order.
-        let search = |range| {
-            buffers
-                .with(|buffer| search_range(source, query, preamble, range, &is_counting, buffer))
-        };
-        let outcome = in_order(ranges, workers, search, |searched| {
-            let searched = searched.map_err(Stopped::Failed)?;
-            self.report_range(searched, on_match)
-        });
+        let ranges = chunk_ranges(source, self.start);
+        let outcome = in_order(
+            ranges,
+            workers,
+            // Called on the threads, in any order.
+            |range| {
+                buffers.with(|buffer| {
+                    search_range(source, query, preamble, range, &is_counting, buffer)
+                })
+            },
+            // Called on this thread, in file order.
+            |searched| {
+                let searched = searched.map_err(Stopped::Failed)?;
+                self.report_range(searched, on_match)
+            },
+        );
         match outcome {
             Ok(()) | Err(Stopped::Enough) => Ok(()),
             Err(Stopped::Failed(error)) => Err(error),
@@ -256,22 +243,34 @@ impl<'s> FileSearch<'s> {
     /// lines that were counted. Ranges must be reported in file order.
     ///
     /// The thread that searched the range numbered its lines from 1, because it did not know the
-    /// number of lines before the range. Here, this number is added.
+    /// number of lines before the range. Here, this number is added. It is too small if the lines
+    /// of the range were not counted, but their numbers are then not used.
     fn report_range(
         &mut self,
         range: SearchedRange,
         on_match: &mut MatchHandler,
     ) -> Result<(), Stopped> {
-        let lines_before = self
-            .count_lines_before(&range)
-            .map_err(|error| Stopped::Failed(error.into()))?;
+        let counted = &mut self.lines.counted;
+        if let Some(lines) = &range.counted {
+            // Before the first range that needs line numbers, no lines were counted.
+            counted
+                .read_up_to(self.source, lines.bytes.start)
+                .map_err(|error| Stopped::Failed(error.into()))?;
+        }
+        let lines_before = counted.line_count;
+        if let Some(lines) = range.counted {
+            *counted = CountedLines {
+                line_count: lines_before + lines.count,
+                end: lines.bytes.end,
+            };
+        }
+
         if let Some(unread) = range.unread {
             self.add_unread(DamagedLines {
                 count: unread.count,
                 first: LineNo(lines_before + unread.first.0),
             });
         }
-
         for mut found in range.matches {
             if self.query.needs_lines() {
                 found.line.0 += lines_before;
@@ -282,31 +281,7 @@ impl<'s> FileSearch<'s> {
                 Err(error) => return Err(Stopped::Failed(error)),
             }
         }
-
-        // In a range within one long line, no line begins. Such a range adds nothing.
-        let has_lines = !range.bytes.is_empty();
-        if let Some(line_count) = range.line_count
-            && has_lines
-        {
-            self.counted = CountedLines {
-                line_count: lines_before + line_count,
-                end: range.bytes.end,
-            };
-        }
         Ok(())
-    }
-
-    /// Returns the number of lines before a range. If lines before the first range that needs line
-    /// numbers are not counted yet, reads them for this.
-    ///
-    /// Before that range, the result is too small. The line numbers that are computed from it are
-    /// too small as well, but they are not used.
-    fn count_lines_before(&mut self, range: &SearchedRange) -> io::Result<u32> {
-        let needs_numbers = range.line_count.is_some();
-        if needs_numbers && self.counted.end < range.bytes.start {
-            self.counted.read_to(self.source, range.bytes.start)?;
-        }
-        Ok(self.counted.line_count)
     }
 
     /// Adds lines that may match but are not JSON. They come after the lines that were added
@@ -347,33 +322,8 @@ impl<'s> FileSearch<'s> {
             }
         }
 
-        // Once a line number was needed, the remaining lines are counted while they are in memory.
-        // Lines are counted without a gap: if those of an earlier chunk were not counted, neither
-        // are these.
-        let is_counted_up_to_chunk = self.counted.end >= chunk.start;
-        if self.is_counting && is_counted_up_to_chunk {
-            // The number of bytes of this chunk whose lines were counted already.
-            let counted_len = (self.counted.end - chunk.start) as usize;
-            self.counted.add_bytes(&bytes[counted_len..]);
-        }
+        self.lines.finish_chunk(chunk);
         Ok(ControlFlow::Continue(()))
-    }
-
-    /// Returns the number of a line, and counts the lines before it for this. After the first call,
-    /// all lines of the search are counted. Must be called for lines in file order: the counted
-    /// part of the file only grows.
-    pub(super) fn count_lines_to(&mut self, line: ChunkLine) -> io::Result<LineNo> {
-        let ChunkLine { chunk, start } = line;
-        self.is_counting = true;
-        if self.counted.end < chunk.start {
-            // The lines of earlier chunks were not counted, because no number was needed there.
-            self.counted.read_to(self.source, chunk.start)?;
-        }
-        // The end is now in this chunk, and not after the line. `counted_len` is the number of
-        // bytes of this chunk whose lines were counted already.
-        let counted_len = (self.counted.end - chunk.start) as usize;
-        self.counted.add_bytes(&chunk.bytes[counted_len..start]);
-        Ok(LineNo(self.counted.line_count + 1))
     }
 
     /// Searches a line of a chunk, and returns where it ends. A line that is not JSON cannot be
@@ -407,7 +357,7 @@ impl<'s> FileSearch<'s> {
         let end = start + memchr(b'\n', from_start).unwrap_or(from_start.len());
         let is_last = chunk.start + end as u64 >= self.source.len();
         if !is_last && !chunk.bytes[start..end].trim_ascii().is_empty() {
-            let number = self.count_lines_to(line)?;
+            let number = self.lines.number_of(line, self.source)?;
             self.add_unread(DamagedLines {
                 count: 1,
                 first: number,
@@ -452,20 +402,22 @@ fn search_range(
             end: range.start,
         },
     };
-    let mut search = FileSearch {
-        is_counting: is_counting.load(Ordering::Relaxed),
-        ..FileSearch::new(source, query, preamble, start_point)
-    };
+    let mut search = FileSearch::new(source, query, preamble, start_point);
+    search.lines.is_counting = is_counting.load(Ordering::Relaxed);
+
     let mut matches = Vec::new();
-    // The bytes of all chunks so far. Stays empty if no line begins in the range.
-    let mut bytes: Range<u64> = 0..0;
+    // The bytes of the chunks so far; `None` as long as no line begins in the range.
+    let mut bytes: Option<Range<u64>> = None;
     let flow = read_chunks(buffer, source, range, |chunk| {
-        if bytes.is_empty() {
-            // The first line that begins in the range may begin after the start of the range.
-            bytes.start = chunk.start;
-            search.counted.end = chunk.start;
+        let chunk_end = chunk.start + chunk.bytes.len() as u64;
+        match &mut bytes {
+            Some(bytes) => bytes.end = chunk_end,
+            None => {
+                bytes = Some(chunk.start..chunk_end);
+                // The first line that begins in the range may begin after the start of the range.
+                search.lines.counted.end = chunk.start;
+            }
         }
-        bytes.end = chunk.start + chunk.bytes.len() as u64;
 
         let searched = search.search_chunk(chunk, &mut |found| {
             matches.push(found);
@@ -480,27 +432,17 @@ fn search_range(
         return Err(error);
     }
 
-    let mut line_count = None;
-    if search.is_counting {
+    let mut counted = None;
+    if search.lines.is_counting {
         is_counting.store(true, Ordering::Relaxed);
-        line_count = Some(search.counted.line_count);
+        let count = search.lines.counted.line_count;
+        counted = bytes.map(|bytes| LinesOfRange { bytes, count });
     }
     Ok(SearchedRange {
         matches,
         unread: search.unread,
-        bytes,
-        line_count,
+        counted,
     })
-}
-
-/// Returns the number of newlines in the lines that begin in a range of a file.
-fn count_lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
-    let mut count = 0;
-    let _: ControlFlow<()> = read_chunks(&mut PageBuffer::default(), source, range, |chunk| {
-        count += count_newlines(chunk.bytes);
-        ControlFlow::Continue(())
-    })?;
-    Ok(count)
 }
 
 /// Returns the offset of the first line that may match, beginning with the line at `line_start`.

@@ -193,31 +193,37 @@ impl CallSearch<'_> {
     ///
     /// If the first line lacks its beginning, it is not JSON, and no call is found in it.
     fn find_call_before(&mut self, lines: &[u8], call_id: Raw, name: &Text) -> Option<ToolUse> {
-        // The call is usually on one of the last lines, so lines are searched from the last one.
         let finder = Finder::new(call_id.bytes());
-        let mut rest = lines;
-        while let Some(whole_lines) = rest.strip_suffix(b"\n") {
+        // The call is usually on one of the last lines, so lines are searched from the last one.
+        let mut unsearched = lines;
+        while let Some(whole_lines) = unsearched.strip_suffix(b"\n") {
             let line_start = memrchr(b'\n', whole_lines).map_or(0, |newline| newline + 1);
             let line = &whole_lines[line_start..];
-            rest = &lines[..line_start];
+            unsearched = &lines[..line_start];
             if finder.find(line).is_none() {
                 continue;
             }
-
-            // One scan validates the line and collects the blocks of its message.
-            let mut scanner = Scanner::new(line);
-            let mut record = Record::default();
-            let mut blocks = Vec::new();
-            let scanned = scan_record_into(&mut scanner, self.keys, &mut record, &mut blocks);
-            if scanned.is_err() || !scanner.at_end() {
-                continue;
-            }
-            let mut calls = KnownCalls::default();
-            calls.add_calls(&blocks);
-            if let Some(arguments) = calls.find_arguments(call_id) {
-                return Some(self.tool_of_call(name.as_borrowed(), arguments));
+            if let Some(found) = self.find_call_on_line(line, call_id, name) {
+                return Some(found);
             }
         }
         None
+    }
+
+    /// Returns the tool of the call with this id on a line; `None` if the line is not an entry with
+    /// this call.
+    fn find_call_on_line(&mut self, line: &[u8], call_id: Raw, name: &Text) -> Option<ToolUse> {
+        // One scan validates the line and collects the blocks of its message.
+        let mut scanner = Scanner::new(line);
+        let mut record = Record::default();
+        let mut blocks = Vec::new();
+        let scanned = scan_record_into(&mut scanner, self.keys, &mut record, &mut blocks);
+        if scanned.is_err() || !scanner.at_end() {
+            return None;
+        }
+        let mut calls = KnownCalls::default();
+        calls.add_calls(&blocks);
+        let arguments = calls.find_arguments(call_id)?;
+        Some(self.tool_of_call(name.as_borrowed(), arguments))
     }
 }
