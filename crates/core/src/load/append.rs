@@ -75,7 +75,7 @@ pub fn load_appended(
 
     let first_new = session.entries.len();
     let ends_with_newline = link::ends_with_newline(&source)?;
-    let joined = join_new_lines(session, &mut new_lines)?;
+    let joined = join_new_lines(session, new_lines)?;
     session.problems.extend(joined.problems);
     session.file_len = source.len();
     session.ends_with_newline = ends_with_newline;
@@ -87,43 +87,33 @@ pub fn load_appended(
     Ok(true)
 }
 
-/// Appends new lines to the entries of a session, and empties `new_lines`.
+/// Appends new lines to the entries of a session.
 ///
-/// Returns the rest of the joined fragment: the problems of the lines, and what a session does not
-/// store, such as the ids of parents.
+/// Returns the fragment of the whole file without what the session now stores: it still has the
+/// problems of the new lines, the ids of their parents, and the last record of the leaf.
 ///
 /// # Errors
 /// If the strings no longer fit into 4 GiB. The session is then as it was before.
-fn join_new_lines(session: &mut Session, new_lines: &mut Fragment) -> Result<Fragment, LoadError> {
-    let mut whole = Fragment::take_from(session);
-    let append_result = whole.append(new_lines);
-    // Before any error is returned. If appending failed, the data is unchanged.
-    whole.give_back_to(session);
+fn join_new_lines(session: &mut Session, mut new_lines: Fragment) -> Result<Fragment, LoadError> {
+    // Only a fragment can be appended to, so the data of the session become one for a moment.
+    let mut whole = Fragment {
+        entries: take(&mut session.entries),
+        arena: take(&mut session.arena),
+        collected: take(&mut session.collected),
+        // In a fragment, this is the number of the next line; in a session, of the last.
+        line_count: session.line_count + 1,
+        record_count: session.record_count,
+        ..Fragment::default()
+    };
+    let append_result = whole.append(&mut new_lines);
+
+    // Before any error is returned: without its data, the session would be empty. If appending
+    // failed, they are unchanged.
+    session.entries = take(&mut whole.entries);
+    session.arena = take(&mut whole.arena);
+    session.collected = take(&mut whole.collected);
+    session.line_count = whole.line_count - 1;
+    session.record_count = whole.record_count;
     append_result?;
     Ok(whole)
-}
-
-impl Fragment {
-    /// Takes the data out of a session for a moment: as a fragment, new lines can be appended to
-    /// it. The session is incomplete until [`give_back_to`](Self::give_back_to) is called.
-    fn take_from(session: &mut Session) -> Fragment {
-        Fragment {
-            entries: take(&mut session.entries),
-            arena: take(&mut session.arena),
-            collected: take(&mut session.collected),
-            // Here, the number of the next line; in a session, of the last.
-            line_count: session.line_count + 1,
-            record_count: session.record_count,
-            ..Fragment::default()
-        }
-    }
-
-    /// Moves the data back into the session from which it was taken.
-    fn give_back_to(&mut self, session: &mut Session) {
-        session.entries = take(&mut self.entries);
-        session.arena = take(&mut self.arena);
-        session.collected = take(&mut self.collected);
-        session.line_count = self.line_count - 1;
-        session.record_count = self.record_count;
-    }
 }

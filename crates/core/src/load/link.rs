@@ -2,6 +2,7 @@
 //! parents, cuts cycles, and finds the leaf.
 
 use crate::load::LoadError;
+use crate::load::cycles::find_cycles;
 use crate::load::fragment::{DraftLink, Fragment, LeafRecord, NumberedTarget};
 use crate::session::collected::EntryText;
 use crate::session::defect::FindingKind;
@@ -328,10 +329,9 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
 
 /// Gives the labels of the draft tree format the ids of the entries that they label.
 ///
-/// - Migration makes a label of a `head` that has a name. It labels the entry that the head points
-///   to, which is its parent. If it has no parent, the target is empty.
-/// - Any other label gives the record number of the entry that it labels. If there is no such
-///   entry, the target is `root`.
+/// - Migration makes a label of a `head` that has a name: see [`head_target_id`].
+/// - Any other label gives the record number of the entry that it labels: see
+///   [`numbered_target_id`].
 ///
 /// `links` has all heads. `numbered_targets` has the record numbers, in file order. The parents
 /// must be known: see [`link_draft`].
@@ -340,34 +340,48 @@ fn link_draft_labels(
     links: &[DraftLink],
     numbered_targets: &[NumberedTarget],
 ) {
-    let heads: HashSet<EntryIx> = links
-        .iter()
-        .filter(|link| link.is_head)
-        .map(|link| link.entry)
-        .collect();
+    let mut heads: HashSet<EntryIx> = HashSet::default();
+    for link in links.iter().filter(|link| link.is_head) {
+        heads.insert(link.entry);
+    }
 
     for index in 0..session.collected.labels.len() {
         let label = session.collected.labels[index].entry;
-        if heads.contains(&label) {
-            let target_id = match session.entry(label).parent {
-                Some(parent) => session.entry(parent).id,
-                None => Slice::default(),
-            };
-            session.collected.labels[index].target = target_id;
-            continue;
-        }
+        let target_id = if heads.contains(&label) {
+            head_target_id(session, label)
+        } else if let Some(number) = target_number(numbered_targets, label) {
+            numbered_target_id(session, number)
+        } else {
+            continue; // The target is an id already.
+        };
+        session.collected.labels[index].target = target_id;
+    }
+}
 
-        // The numbers are in file order, and so sorted by label. A target that is not among them is
-        // an id already.
-        let number_index = numbered_targets.binary_search_by_key(&label, |target| target.label);
-        if let Ok(number_index) = number_index {
-            let number = numbered_targets[number_index].record;
-            let target_id = match session.entry_of_record(number) {
-                Some(target) => session.entry(target).id,
-                None => Slice::append(b"root", &mut session.arena),
-            };
-            session.collected.labels[index].target = target_id;
-        }
+/// Returns the id of the entry that a head labels, which is the one that it points to: its parent.
+/// Empty if it has no parent.
+fn head_target_id(session: &Session, head: EntryIx) -> Slice {
+    match session.entry(head).parent {
+        Some(parent) => session.entry(parent).id,
+        None => Slice::default(),
+    }
+}
+
+/// Returns the record number of the entry that a label labels; `None` if the label gives no number.
+fn target_number(numbered_targets: &[NumberedTarget], label: EntryIx) -> Option<f64> {
+    // The numbers are in file order, and so sorted by label.
+    let index = numbered_targets
+        .binary_search_by_key(&label, |target| target.label)
+        .ok()?;
+    Some(numbered_targets[index].record)
+}
+
+/// Returns the id of the entry with a record number; `root`, which is added to the arena, if there
+/// is no such entry.
+fn numbered_target_id(session: &mut Session, number: f64) -> Slice {
+    match session.entry_of_record(number) {
+        Some(target) => session.entry(target).id,
+        None => Slice::append(b"root", &mut session.arena),
     }
 }
 
@@ -408,98 +422,34 @@ fn store_draft_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
 }
 
 /// Cuts each cycle of parents at the entry of it that is first in the file, which becomes a root.
-/// Marks all entries of the cycle. The links that were cut are stored as dangling.
+/// Marks all entries of the cycle, each of which is a problem. The links that were cut are stored
+/// as dangling.
 fn cut_cycles(session: &mut Session) {
-    if all_parents_precede(&session.entries) {
-        return; // There can be no cycle.
-    }
+    for cycle in find_cycles(&session.entries) {
+        let mut first = cycle[0];
+        for ix in cycle {
+            let entry = &mut session.entries[ix.index()];
+            entry.flags.insert_if(Flags::IN_CYCLE, true);
+            session.problems.push(Problem {
+                line: entry.line,
+                kind: FindingKind::ParentCycle,
+            });
+            first = first.min(ix);
+        }
 
-    // For each entry, the start of the walk that visited it; `None` if no walk has. All walks share
-    // it, so that an entry is visited once.
-    let mut visited_from = vec![None; session.entries.len()];
-    for start in session.entry_indexes() {
-        let Some(member) = walk_to_new_cycle(&session.entries, start, &mut visited_from) else {
-            continue;
-        };
-        let cut_link = cut_cycle(&mut session.entries, member, &mut session.problems);
+        let parent = session.entries[first.index()].parent.take();
         // Links of the draft tree format are record numbers, so they cannot be dangling ids.
-        if session.format != Format::Draft {
-            session.dangling.extend(cut_link);
+        if let Some(parent) = parent
+            && session.format != Format::Draft
+        {
+            session.dangling.push(EntryText {
+                entry: first,
+                text: session.entry(parent).id,
+            });
         }
     }
     // They were added in the order in which the cycles were found, after those of missing parents.
     session.dangling.sort_by_key(|parent_id| parent_id.entry);
-}
-
-/// Walks from `start` to its parent, from there to the parent's parent, and so on, until it comes
-/// to a root, or to an entry that was visited before. Returns that entry if this walk visited it
-/// itself: then it is in a cycle, which no walk before has found.
-///
-/// `visited_from` has, for each entry, the start of the walk that visited it. As each entry is
-/// visited once, all walks together take one step per entry.
-fn walk_to_new_cycle(
-    entries: &[Entry],
-    start: EntryIx,
-    visited_from: &mut [Option<EntryIx>],
-) -> Option<EntryIx> {
-    let mut current = start;
-    while visited_from[current.index()].is_none() {
-        visited_from[current.index()] = Some(start);
-        // At a root, the walk has found no cycle.
-        current = entries[current.index()].parent?;
-    }
-
-    // What an earlier walk visited leads to a root, or into a cycle that was found then.
-    let was_visited_by_this_walk = visited_from[current.index()] == Some(start);
-    if was_visited_by_this_walk {
-        Some(current)
-    } else {
-        None
-    }
-}
-
-/// Whether each parent is before its child in the file.
-fn all_parents_precede(entries: &[Entry]) -> bool {
-    entries
-        .iter()
-        .enumerate()
-        .all(|(at, entry)| entry.parent.is_none_or(|parent| parent.index() < at))
-}
-
-/// Cuts the cycle that contains `member`: the entry of it that is first in the file loses its
-/// parent, and becomes a root. All entries of the cycle are marked, and each is a problem.
-///
-/// Returns the link that was cut: the new root, and the id of its former parent.
-///
-/// `member` must be in a cycle. From an entry that only leads into a cycle, the round would not
-/// end.
-fn cut_cycle(
-    entries: &mut [Entry],
-    member: EntryIx,
-    problems: &mut Vec<Problem>,
-) -> Option<EntryText> {
-    // One round through the cycle: from `member` over the parents, until `member` is next again.
-    let mut first = member;
-    let mut current = member;
-    loop {
-        let entry = &mut entries[current.index()];
-        entry.flags.insert_if(Flags::IN_CYCLE, true);
-        problems.push(Problem {
-            line: entry.line,
-            kind: FindingKind::ParentCycle,
-        });
-        first = first.min(current);
-        match entry.parent {
-            Some(parent) if parent != member => current = parent,
-            _ => break,
-        }
-    }
-
-    let parent = entries[first.index()].parent.take()?;
-    Some(EntryText {
-        entry: first,
-        text: entries[parent.index()].id,
-    })
 }
 
 /// Returns the leaf: the last entry of the file that has an id. If that entry is a `leaf` record,

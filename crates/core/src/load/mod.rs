@@ -6,6 +6,7 @@
 //! grows with the number of entries, plus the longest line per worker.
 
 mod append;
+mod cycles;
 mod files;
 mod fragment;
 mod join;
