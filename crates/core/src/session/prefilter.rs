@@ -280,6 +280,9 @@ fn ascii_digit(digits: &str) -> Option<u8> {
         .and_then(|rest| rest.bytes().next())
 }
 
+/// Literals of which every match of a pattern contains one, such as `ab` and `cd` for `x(ab|cd)`.
+type LiteralSet = Vec<Vec<u8>>;
+
 /// Returns a set of literals of which every match contains one, and which few other texts contain;
 /// `None` if there is no such set.
 ///
@@ -288,38 +291,28 @@ fn ascii_digit(digits: &str) -> Option<u8> {
 /// - the literals with which its last parts end: `ms` in `[0-9]+ms`
 /// - for each part, the literals with which this part and the parts after it begin
 /// - for each part, the literals inside it, as in a group or a repetition
-fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
-    // `None` for each place from which no set can be extracted.
-    let mut candidates: Vec<Option<Vec<Vec<u8>>>> = Vec::new();
+fn required_literals(hir: &Hir) -> Option<LiteralSet> {
+    // An extraction that finds no set adds none.
+    let mut candidates: Vec<LiteralSet> = Vec::new();
     if let HirKind::Concat(parts) = hir.kind() {
         // Not all parts before or after each are used, because that would take quadratic time.
         let last_start = parts.len().saturating_sub(MOST_PARTS);
         let last_parts = Hir::concat(parts[last_start..].to_vec());
-        candidates.push(extract_literals(&last_parts, ExtractKind::Suffix));
+        candidates.extend(extract_literals(&last_parts, ExtractKind::Suffix));
         for first in 0..parts.len() {
             let end = parts.len().min(first + MOST_PARTS);
             let following = Hir::concat(parts[first..end].to_vec());
-            candidates.push(extract_literals(&following, ExtractKind::Prefix));
-            candidates.push(required_literals_inside(&parts[first]));
+            candidates.extend(extract_literals(&following, ExtractKind::Prefix));
+            candidates.extend(required_literals_inside(&parts[first]));
         }
     } else {
-        candidates.push(extract_literals(hir, ExtractKind::Prefix));
-        candidates.push(extract_literals(hir, ExtractKind::Suffix));
-        candidates.push(required_literals_inside(hir));
+        candidates.extend(extract_literals(hir, ExtractKind::Prefix));
+        candidates.extend(extract_literals(hir, ExtractKind::Suffix));
+        candidates.extend(required_literals_inside(hir));
     }
-
-    // Of equally selective sets, the first.
-    let mut best: Option<Vec<Vec<u8>>> = None;
-    for literals in candidates.into_iter().flatten() {
-        let is_better = match &best {
-            Some(best) => selectivity(&literals) > selectivity(best),
-            None => true,
-        };
-        if is_better {
-            best = Some(literals);
-        }
-    }
-    best
+    // Of equally selective sets, the first: `max_by_key` returns the last of the reversed ones.
+    let reversed = candidates.into_iter().rev();
+    reversed.max_by_key(|literals| selectivity(literals))
 }
 
 /// Returns the most selective set of literals that nested groups and repetitions require. Of a
@@ -327,7 +320,7 @@ fn required_literals(hir: &Hir) -> Option<Vec<Vec<u8>>> {
 ///
 /// A repetition requires what is inside only if it matches at least once: `(need)*` requires no
 /// literal.
-fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
+fn required_literals_inside(hir: &Hir) -> Option<LiteralSet> {
     let mut inner = hir;
     loop {
         match inner.kind() {
@@ -347,7 +340,7 @@ fn required_literals_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
 /// Returns literals such that every match begins (`ExtractKind::Prefix`) or ends with one of them.
 /// `None` if there are none, or if they are useless: too many, or one of them cannot be searched
 /// for in JSON.
-fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
+fn extract_literals(hir: &Hir, kind: ExtractKind) -> Option<LiteralSet> {
     let mut found: Seq = Extractor::new().kind(kind.clone()).extract(hir);
     shorten_literals(&mut found, &kind);
 

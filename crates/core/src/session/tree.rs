@@ -370,6 +370,24 @@ impl VisibleTree {
         self.parents[node - 1] as usize
     }
 
+    /// Returns, for each node, the number of its children.
+    fn child_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.node_count()];
+        for node in self.nodes() {
+            counts[self.parent(node)] += 1;
+        }
+        counts
+    }
+
+    /// Returns, for each node, the last of its children; the top, which is no child, if it has none.
+    fn last_children(&self) -> Vec<usize> {
+        let mut last_children = vec![TOP; self.node_count()];
+        for node in self.nodes() {
+            last_children[self.parent(node)] = node;
+        }
+        last_children
+    }
+
     /// Returns, for each node, its newest descendant: the one that is the last in the file. `None`
     /// for a node without children.
     fn newest_descendants(&self) -> Vec<Option<EntryIx>> {
@@ -394,38 +412,27 @@ impl VisibleTree {
 /// - Its depth is what the agents report: they also indent the child of a row with a connector, but
 ///   not the roots.
 fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
-    // The row of each node, which is filled in below. The row of the top is not drawn: the level
-    // and the depth of the roots begin at its 0.
-    let placeholder = TreeRow::new(EntryIx::new(0));
-    let mut rows = vec![placeholder; tree.node_count()];
-
-    // The number of children of each node. Siblings are counted from the last to the first, so the
-    // last one finds a count of 0.
-    let mut child_counts = vec![0_u32; tree.node_count()];
-    for node in tree.nodes().rev() {
-        let sibling_count = &mut child_counts[tree.parent(node)];
-        rows[node].is_last = *sibling_count == 0;
-        *sibling_count += 1;
-    }
-
-    // Parents precede their children, so the level and the depth of a parent are final here.
+    let child_counts = tree.child_counts();
+    let last_children = tree.last_children();
+    // By node. The row of the top is not drawn: the level and the depth of the roots begin at its 0.
+    let row_of_top = TreeRow::new(EntryIx::new(0));
+    let mut rows = vec![row_of_top];
+    // Parents precede their children, so the row of a parent is known.
     for node in tree.nodes() {
         let parent = tree.parent(node);
         let parent_row = rows[parent];
         let has_connector = child_counts[parent] > 1;
-        let row = &mut rows[node];
-        row.entry = tree.entry(node);
-        row.has_connector = has_connector;
-        row.level = parent_row.level + u32::from(has_connector);
-
-        // In the agents, several roots are not indented.
-        if parent != TOP {
-            // The children of an indented entry are indented once more, to group them.
-            let is_indented = has_connector || parent_row.has_connector;
-            row.depth = parent_row.depth + u32::from(is_indented);
-        }
+        // The children of an indented entry are indented once more, to group them. In the agents,
+        // several roots are not indented.
+        let is_indented = parent != TOP && (has_connector || parent_row.has_connector);
+        rows.push(TreeRow {
+            entry: tree.entry(node),
+            depth: parent_row.depth + u32::from(is_indented),
+            level: parent_row.level + u32::from(has_connector),
+            has_connector,
+            is_last: last_children[parent] == node,
+        });
     }
-    // The top has no entry, so it has no row in the result.
     rows.remove(TOP);
     rows
 }
@@ -443,30 +450,33 @@ fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
 /// │  d    continues c
 /// b       continues a: the trunk
 /// ```
+///
+/// Each node gets a block of rows for itself and its descendants, out of the block of its parent.
 fn layout_by_trunk(tree: &VisibleTree, is_active: &[bool]) -> Vec<TreeRow> {
     let continues_parent = find_continuing_nodes(tree, is_active);
     let mut blocks = RowBlock::of_subtrees(tree);
     let mut rows = vec![TreeRow::new(EntryIx::new(0)); tree.entries.len()];
     // Parents precede their children, so the place of each parent is known.
     for node in tree.nodes() {
+        let is_continuation = continues_parent[node];
         let row_count = blocks[node].rows_left;
         let parent_block = &mut blocks[tree.parent(node)];
-        let mut row = TreeRow::new(tree.entry(node));
-        let mut block;
-        if continues_parent[node] {
-            block = parent_block.last_rows(row_count);
-            row.is_last = true;
+        let block = if is_continuation {
+            parent_block.last_rows(row_count)
         } else {
-            block = parent_block.take_next_rows(row_count);
-            row.has_connector = true;
-            // A child that continues the parent is the last instead: its rows still count as left.
-            row.is_last = parent_block.rows_left == 0;
-        }
-        row.level = block.level;
-        row.depth = block.level;
+            parent_block.take_next_rows(row_count)
+        };
+        // Without rows left, no child follows: the rows of a continuation still count as left.
+        let is_last = is_continuation || parent_block.rows_left == 0;
 
-        rows[block.take_own_row()] = row;
-        blocks[node] = block;
+        rows[block.next_row as usize] = TreeRow {
+            entry: tree.entry(node),
+            depth: block.level,
+            level: block.level,
+            has_connector: !is_continuation,
+            is_last,
+        };
+        blocks[node] = block.without_own_row();
     }
     rows
 }
@@ -503,9 +513,13 @@ impl RowBlock {
         blocks
     }
 
-    /// Takes the first row, for the node itself, and returns its number.
-    fn take_own_row(&mut self) -> usize {
-        self.take_next_rows(1).next_row as usize
+    /// Returns the block after its first row, which is that of the node itself, was taken.
+    fn without_own_row(self) -> RowBlock {
+        RowBlock {
+            next_row: self.next_row + 1,
+            rows_left: self.rows_left - 1,
+            ..self
+        }
     }
 
     /// Takes the next `count` rows, for a child that is drawn one level deeper.

@@ -201,23 +201,31 @@ impl<'a> EntryReader<'a> {
         // Moved out, because `inspect` may request another line. That request fills a window of its
         // own, which is dropped when this one is put back.
         let mut window = self.window.take();
-        // An error is returned at the end, after the window is put back.
-        let filled = self.fill_window(&mut window, span);
-        let seen = filled.map(|()| {
-            let start = (span.start - window.start) as usize;
-            let stored = &window.bytes()[start..start + span.len as usize];
-            let replacements = self.replacements_in(span);
-            if replacements.is_empty() {
-                inspect(stored)
-            } else {
-                inspect(&splice_replacements(stored, span, replacements))
-            }
-        });
+        let result = self.inspect_in_window(&mut window, span, inspect);
         if window.bytes().len() > MAX_KEPT_LEN {
             window.buffer.release(MAX_KEPT_LEN);
         }
         self.window.replace(window);
-        seen
+        result
+    }
+
+    /// Calls `inspect` with the bytes in a range of the file, which are read into the window unless
+    /// it has them.
+    fn inspect_in_window<T>(
+        &self,
+        window: &mut Window,
+        span: Span,
+        inspect: impl FnOnce(&[u8]) -> T,
+    ) -> io::Result<T> {
+        self.fill_window(window, span)?;
+        let start = (span.start - window.start) as usize;
+        let stored = &window.bytes()[start..start + span.len as usize];
+        let replacements = self.replacements_in(span);
+        if replacements.is_empty() {
+            Ok(inspect(stored))
+        } else {
+            Ok(inspect(&splice_replacements(stored, span, replacements)))
+        }
     }
 
     /// Returns the replacements whose values are in a range of the file as a whole.

@@ -116,37 +116,21 @@ const FIRST_READ_LEN: u64 = 4096;
 /// oh-my-pi's title line. As in the agents, a value that JavaScript treats as false (`null`, `0`,
 /// `""`, `false`) does not count.
 pub fn read_preamble(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
-    let mut buffer = PageBuffer::default();
     let mut search = HeaderSearch::default();
-    // The file is read in steps, each of which ends at twice the offset of the one before. Most
-    // headers are in the first step.
-    let mut start = 0;
-    while start < source.len() {
-        let end = (2 * start).max(FIRST_READ_LEN).min(source.len());
-        // A step has the lines that begin in it, the last of which may end after it.
-        let flow = read_chunks(&mut buffer, source, start..end, |chunk| {
-            match search.search_chunk(chunk) {
-                Ok(Some(found)) => ControlFlow::Break(Ok(found)),
-                Ok(None) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(Err(error)),
-            }
-        })?;
-        if let ControlFlow::Break(result) = flow {
-            let found = result?;
-            return Ok(Preamble {
-                header: found.header,
-                format: found.format,
-                title_slot: search.title_slot,
-                problems: search.problems,
-                end: found.line_end,
-                line_count: search.line_count,
-            });
-        }
-        start = end;
-    }
-    Err(LoadError::NotASession {
-        line: None,
-        what: explain_missing_header(source, search.title_slot.is_some())?,
+    let Some(found) = search.search(source)? else {
+        let has_title = search.title_slot.is_some();
+        return Err(LoadError::NotASession {
+            line: None,
+            what: explain_missing_header(source, has_title)?,
+        });
+    };
+    Ok(Preamble {
+        header: found.header,
+        format: found.format,
+        title_slot: search.title_slot,
+        problems: search.problems,
+        end: found.line_end,
+        line_count: search.line_count,
     })
 }
 
@@ -193,13 +177,37 @@ struct FoundHeader {
 }
 
 impl HeaderSearch {
+    /// Searches a file from its start; `None` if it has no header.
+    ///
+    /// The file is read in steps, each of which ends at twice the offset of the one before. Most
+    /// headers are in the first step.
+    fn search(&mut self, source: &dyn ReadAt) -> Result<Option<FoundHeader>, LoadError> {
+        let mut buffer = PageBuffer::default();
+        let mut start = 0;
+        while start < source.len() {
+            let end = (2 * start).max(FIRST_READ_LEN).min(source.len());
+            // A step has the lines that begin in it, the last of which may end after it.
+            let flow = read_chunks(&mut buffer, source, start..end, |chunk| {
+                match self.search_chunk(chunk) {
+                    Ok(None) => ControlFlow::Continue(()),
+                    header_or_error => ControlFlow::Break(header_or_error),
+                }
+            })?;
+            if let ControlFlow::Break(header_or_error) = flow {
+                return header_or_error;
+            }
+            start = end;
+        }
+        Ok(None)
+    }
+
     /// Searches the next lines for the header, and counts them up to it. `None` if it may follow;
     /// an error if the file cannot be a session.
     fn search_chunk(&mut self, chunk: LineChunk) -> Result<Option<FoundHeader>, LoadError> {
         let mut lines = chunk.lines();
         while let Some(line) = lines.next() {
             self.line_count += 1;
-            let Some(found) = self.parse_line(&line)? else {
+            let Some(found) = self.examine_line(&line)? else {
                 continue;
             };
             // The output of `pi --mode json` starts with a header as well.
@@ -223,7 +231,7 @@ impl HeaderSearch {
     /// - a line that is not JSON, or a value that JavaScript treats as false, which becomes a
     ///   problem;
     /// - the title line of oh-my-pi, which is stored.
-    fn parse_line(&mut self, line: &Line) -> Result<Option<FoundHeader>, LoadError> {
+    fn examine_line(&mut self, line: &Line) -> Result<Option<FoundHeader>, LoadError> {
         // A byte order mark is a problem only of the file's start, and does not belong to the
         // value.
         let mut unmarked_line = line.bytes;
@@ -249,7 +257,7 @@ impl HeaderSearch {
             return Ok(None);
         }
 
-        let format = self.parse_format(value)?;
+        let format = self.check_header(value)?;
         // White space and a byte order mark may precede the value in its line.
         let offset_in_line = range_in(value.bytes(), line.bytes).start;
         let header = Header {
@@ -270,11 +278,12 @@ impl HeaderSearch {
         }))
     }
 
-    /// Returns the format of a file with this header; an error if the file cannot be a session.
-    /// `line_count` must be the number of the header's line, for errors.
+    /// Checks the first value of the file, which must be a header, and returns the format that its
+    /// version stands for; an error if the file cannot be a session. `line_count` must be the
+    /// number of the header's line, for errors.
     ///
     /// A version that is not a number is converted as JavaScript does, and becomes a problem.
-    fn parse_format(&mut self, header: Raw) -> Result<Format, LoadError> {
+    fn check_header(&mut self, header: Raw) -> Result<Format, LoadError> {
         if let Some(mut what) = find_wrong_header(header) {
             // An earlier line that does not parse may be the damaged header. Then it would be wrong
             // to report that the entries have none.

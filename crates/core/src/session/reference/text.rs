@@ -94,14 +94,14 @@ fn find_first_with_text(
     Ok(unsaid)
 }
 
-/// Where an entry contains a phrase.
-#[derive(Clone, Copy)]
+/// Where an entry contains a phrase, from the worst place to the best.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Occurrence {
-    /// In what the user or the model said, or in a summary.
-    Said,
+    Nowhere,
     /// Only in thinking, tool calls or results, or in what the user ran or attached.
     Unsaid,
-    Nowhere,
+    /// In what the user or the model said, or in a summary.
+    Said,
 }
 
 /// Returns where an entry contains a phrase: in what was said, elsewhere, or nowhere. If it is said
@@ -116,29 +116,35 @@ fn find_phrase(
         if !phrase.may_match_any(line.bytes()) {
             return Occurrence::Nowhere;
         }
-        let mut occurrence = Occurrence::Nowhere;
-        // A break means that the phrase was said, so that no other field can change the result. The
-        // line is valid JSON, so the visit does not end early for another reason.
-        let _ = visit_fields(
-            line,
-            entry.kind,
-            entry.role,
-            FieldScope::Meaningful,
-            &mut |field| {
-                if !contains_phrase(field, phrase) {
-                    return ControlFlow::Continue(());
-                }
-                if is_said(field, entry.role) {
-                    occurrence = Occurrence::Said;
-                    return ControlFlow::Break(());
-                }
-                occurrence = Occurrence::Unsaid;
+        let mut best = Occurrence::Nowhere;
+        let mut visit = |field: &Field| {
+            best = best.max(find_phrase_in_field(field, phrase, entry.role));
+            if best == Occurrence::Said {
+                // No other field can change the result.
+                ControlFlow::Break(())
+            } else {
                 ControlFlow::Continue(())
-            },
-        );
-        occurrence
+            }
+        };
+        // Ends early only for that reason, because the line is valid JSON. So the result of the
+        // visit need not be examined.
+        let scope = FieldScope::Meaningful;
+        let _ = visit_fields(line, entry.kind, entry.role, scope, &mut visit);
+        best
     })?;
     Ok(occurrence)
+}
+
+/// Returns whether a field of an entry contains a phrase, and if so, whether the field is what was
+/// said. `role` is the role of the entry.
+fn find_phrase_in_field(field: &Field, phrase: &SearchWords, role: Role) -> Occurrence {
+    if !contains_phrase(field, phrase) {
+        Occurrence::Nowhere
+    } else if is_said(field, role) {
+        Occurrence::Said
+    } else {
+        Occurrence::Unsaid
+    }
 }
 
 fn contains_phrase(field: &Field, phrase: &SearchWords) -> bool {
