@@ -259,46 +259,25 @@ fn find_tool_run_end(
 /// b              level 0
 /// ```
 pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGroup> {
+    let first_row = |group: &RowGroup| &view.tree_rows[group.rows.start];
+    let is_on_trunk = |group: &RowGroup| first_row(group).level == 0;
+    let begins_branch =
+        |group: &RowGroup| first_row(group).level == 1 && first_row(group).has_connector;
+
     let mut folded: Vec<RowGroup> = Vec::with_capacity(groups.len());
-    // The index in `folded` of the first group of the current branch; `None` on the trunk.
-    let mut branch_start = None;
-    for group in groups {
-        let tree_row = &view.tree_rows[group.rows.start];
-        let is_on_trunk = tree_row.level == 0;
-        let begins_branch = tree_row.level == 1 && tree_row.has_connector;
-        // The groups so far are complete, and may be folded, when the branch ends here.
-        if is_on_trunk || begins_branch {
-            fold_branch_at_end(&mut folded, branch_start);
-            branch_start = if begins_branch {
-                Some(folded.len())
-            } else {
-                None
-            };
+    // A section is a row of the trunk, or a whole branch.
+    for section in groups.chunk_by(|_, next| !is_on_trunk(next) && !begins_branch(next)) {
+        let is_branch = begins_branch(&section[0]);
+        if is_branch && section.len() > LONGEST_OPEN_BRANCH {
+            folded.push(RowGroup {
+                rows: section[0].rows.start..section[section.len() - 1].rows.end,
+                kind: GroupKind::Branch,
+            });
+        } else {
+            folded.extend_from_slice(section);
         }
-        folded.push(group);
     }
-    fold_branch_at_end(&mut folded, branch_start);
     folded
-}
-
-/// Folds the groups from `branch_start` to the end, which are one branch, into one group, unless
-/// they are few. Does nothing if `branch_start` is `None`: the groups at the end are not a branch.
-fn fold_branch_at_end(groups: &mut Vec<RowGroup>, branch_start: Option<usize>) {
-    let Some(branch_start) = branch_start else {
-        return;
-    };
-    // The start is the index of a group, so there is at least one.
-    let branch = &groups[branch_start..];
-    if branch.len() <= LONGEST_OPEN_BRANCH {
-        return;
-    }
-    let rows = branch[0].rows.start..branch[branch.len() - 1].rows.end;
-
-    groups.truncate(branch_start);
-    groups.push(RowGroup {
-        rows,
-        kind: GroupKind::Branch,
-    });
 }
 
 /// Returns the entry whose text describes the branch with these rows: its first user message or,

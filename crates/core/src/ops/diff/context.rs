@@ -8,7 +8,7 @@ use crate::format::changes::{
     CONTEXT_LINES, ChangedRanges, DiffSign, diff_ranges, hunk_ranges, share_hunk, sign_lines,
 };
 use crate::ops::show::{EntryPart, named_parts, push_block};
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use sha2::{Digest, Sha256};
@@ -32,30 +32,26 @@ pub struct Hunk {
 /// The messages are read twice: first to find the different messages by digests, then to compare
 /// the lines of these.
 pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result<Vec<Hunk>> {
-    // The changes are ranges of messages.
-    let left_messages = measure_messages(left)?;
-    let right_messages = measure_messages(right)?;
-    let message_changes = diff_ranges(&digests(&left_messages), &digests(&right_messages));
+    let left_messages = MeasuredMessages::read(left)?;
+    let right_messages = MeasuredMessages::read(right)?;
+    // Ranges of messages.
+    let message_changes = diff_ranges(&left_messages.digests, &right_messages.digests);
 
-    // By message: whether its text is needed. The common lines around a change are taken from the
-    // left, so only the left side needs the neighbours of the changed messages.
-    let left_starts = line_starts(&left_messages);
-    let right_starts = line_starts(&right_messages);
-    let mut is_left_needed = vec![false; left_messages.len()];
-    let mut is_right_needed = vec![false; right_messages.len()];
+    // The common lines around a change are taken from the left, so only the left side needs the
+    // neighbours of the changed messages.
+    let mut needed_left = HashSet::default();
+    let mut needed_right = HashSet::default();
     for change in &message_changes {
-        is_left_needed[messages_around(&left_starts, &change.removed)].fill(true);
-        is_right_needed[change.added.clone()].fill(true);
+        needed_left.extend(left_messages.around(&change.removed));
+        needed_right.extend(change.added.clone());
     }
-    let left_texts = read_texts(left, &is_left_needed)?;
-    let right_texts = read_texts(right, &is_right_needed)?;
+    let left_texts = read_texts(left, &needed_left)?;
+    let right_texts = read_texts(right, &needed_right)?;
 
     // From here on, ranges are counted in lines of the whole context.
     let contexts = Contexts {
-        left_lines: number_lines(&left_texts, &left_starts),
-        right_lines: number_lines(&right_texts, &right_starts),
-        left_starts,
-        right_starts,
+        left: ContextLines::new(left_messages, &left_texts),
+        right: ContextLines::new(right_messages, &right_texts),
     };
     let line_changes = contexts.compare_lines(&message_changes);
     let mut hunks = Vec::new();
@@ -65,31 +61,92 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     Ok(hunks)
 }
 
-/// Returns the range of messages whose lines a hunk may show: the `changed` messages and their
-/// neighbours. `starts` has the first line of each message, and then the number of all lines.
-fn messages_around(starts: &[usize], changed: &Range<usize>) -> Range<usize> {
-    // A hunk shows `CONTEXT_LINES` lines above a change. Below, another change may be in the same
-    // hunk, at most `2 * CONTEXT_LINES` lines away, and all lines between the two are shown.
-    let first_line = starts[changed.start].saturating_sub(CONTEXT_LINES);
-    let end_line = starts[changed.end] + 2 * CONTEXT_LINES;
-    // The message that contains the first line is the last that begins at or before it. There is
-    // one, because the first message begins at line 0.
-    let first_message = starts.partition_point(|&start| start <= first_line) - 1;
-    let message_count = starts.len() - 1;
-    let end_message = starts
-        .partition_point(|&start| start < end_line)
-        .min(message_count);
-    first_message..end_message
+/// The messages of a context, of which the digests and the lengths are kept instead of the texts:
+/// most are the same on both sides.
+struct MeasuredMessages {
+    digests: Vec<[u8; 32]>,
+    /// The number of lines before each message. One more element at the end is the number of all
+    /// lines.
+    line_starts: Vec<usize>,
 }
 
-/// The lines of both contexts that are kept in memory.
+impl MeasuredMessages {
+    /// Reads the messages of a context.
+    fn read(side: &ComparedPath) -> io::Result<MeasuredMessages> {
+        let mut messages = MeasuredMessages {
+            digests: Vec::new(),
+            line_starts: vec![0],
+        };
+        let mut line_count = 0;
+        for_each_message(side, &mut |_, message| {
+            let text = message_text(message);
+            line_count += split_lines(&text).count();
+            messages.digests.push(Sha256::digest(&text).into());
+            messages.line_starts.push(line_count);
+        })?;
+        Ok(messages)
+    }
+
+    /// Returns the number of lines of all messages.
+    fn line_count(&self) -> usize {
+        self.line_starts[self.digests.len()]
+    }
+
+    /// Converts a range of messages to the range of their lines.
+    fn lines_of(&self, messages: &Range<usize>) -> Range<usize> {
+        self.line_starts[messages.start]..self.line_starts[messages.end]
+    }
+
+    /// Returns the range of messages whose lines a hunk may show: the `changed` messages and their
+    /// neighbours.
+    fn around(&self, changed: &Range<usize>) -> Range<usize> {
+        // A hunk shows `CONTEXT_LINES` lines above a change. Below, another change may be in the
+        // same hunk, at most `2 * CONTEXT_LINES` lines away, and all lines between are shown.
+        let changed_lines = self.lines_of(changed);
+        let first_line = changed_lines.start.saturating_sub(CONTEXT_LINES);
+        let end_line = changed_lines.end + 2 * CONTEXT_LINES;
+        // The message that contains the first line is the last that begins at or before it. There
+        // is one, because the first message begins at line 0.
+        let started = self
+            .line_starts
+            .partition_point(|&start| start <= first_line);
+        let first_message = started - 1;
+        let end_message = self.line_starts.partition_point(|&start| start < end_line);
+        first_message..end_message.min(self.digests.len())
+    }
+}
+
+/// Some lines of a context, and the messages of which they are.
+struct ContextLines<'t> {
+    messages: MeasuredMessages,
+    /// The lines by their numbers in the context.
+    by_number: HashMap<usize, &'t str>,
+}
+
+impl<'t> ContextLines<'t> {
+    /// Numbers the lines of some messages. `texts` has the messages by their index.
+    fn new(messages: MeasuredMessages, texts: &'t HashMap<usize, String>) -> ContextLines<'t> {
+        let mut by_number = HashMap::default();
+        for (&index, text) in texts {
+            let numbers = messages.line_starts[index]..;
+            by_number.extend(numbers.zip(split_lines(text)));
+        }
+        ContextLines {
+            messages,
+            by_number,
+        }
+    }
+
+    /// Returns the lines in a range.
+    fn list(&self, range: Range<usize>) -> Vec<&'t str> {
+        range.map(|number| self.by_number[&number]).collect()
+    }
+}
+
+/// The two contexts, of which only the lines that may differ or be shown are in memory.
 struct Contexts<'t> {
-    /// The lines of needed messages, by their numbers in the context, counted from 0.
-    left_lines: HashMap<usize, &'t str>,
-    right_lines: HashMap<usize, &'t str>,
-    /// See [`line_starts`].
-    left_starts: Vec<usize>,
-    right_starts: Vec<usize>,
+    left: ContextLines<'t>,
+    right: ContextLines<'t>,
 }
 
 impl Contexts<'_> {
@@ -116,16 +173,15 @@ impl Contexts<'_> {
     /// Returns the ranges of lines in which the removed messages differ from the added ones,
     /// counted in lines of the contexts.
     fn compare_lines_of(&self, messages: &ChangedRanges) -> Vec<ChangedRanges> {
-        let ChangedRanges { removed, added } = messages;
-        let left = self.left_starts[removed.start]..self.left_starts[removed.end];
-        let right = self.right_starts[added.start]..self.right_starts[added.end];
-        let left_lines: Vec<&str> = left.clone().map(|line| self.left_lines[&line]).collect();
-        let right_lines: Vec<&str> = right.clone().map(|line| self.right_lines[&line]).collect();
+        let left = self.left.messages.lines_of(&messages.removed);
+        let right = self.right.messages.lines_of(&messages.added);
+        let left_start = left.start;
+        let right_start = right.start;
 
-        let mut changes = diff_ranges(&left_lines, &right_lines);
+        let mut changes = diff_ranges(&self.left.list(left), &self.right.list(right));
         for change in &mut changes {
-            change.removed = shift_range(&change.removed, left.start);
-            change.added = shift_range(&change.added, right.start);
+            change.removed = shift_range(&change.removed, left_start);
+            change.added = shift_range(&change.added, right_start);
         }
         changes
     }
@@ -133,18 +189,15 @@ impl Contexts<'_> {
     /// Returns the hunk for changes that are near each other. It has the changed lines, the lines
     /// between them, and up to [`CONTEXT_LINES`] common lines before and after.
     fn build_hunk(&self, changes: &[ChangedRanges]) -> Hunk {
-        // See `line_starts`: after the starts of all messages, the number of all lines.
-        let line_count = *self.left_starts.last().unwrap_or(&0);
         let ChangedRanges {
             removed: left,
             added: right,
-        } = hunk_ranges(changes, line_count);
-
+        } = hunk_ranges(changes, self.left.messages.line_count());
         let signed = sign_lines(
             changes,
             left.clone(),
-            |line| self.left_lines[&line],
-            |line| self.right_lines[&line],
+            |number| self.left.by_number[&number],
+            |number| self.right.by_number[&number],
         );
         let mut lines = Vec::with_capacity(signed.len());
         for (sign, line) in signed {
@@ -158,66 +211,15 @@ fn shift_range(range: &Range<usize>, distance: usize) -> Range<usize> {
     range.start + distance..range.end + distance
 }
 
-/// The digest and the length of a message, which are kept instead of its text.
-struct MeasuredMessage {
-    digest: [u8; 32],
-    /// The number of lines of the message.
-    line_count: usize,
-}
-
-/// Reads the messages of a context, and returns the digest and the number of lines of each. Their
-/// texts are not kept: most are the same on both sides.
-fn measure_messages(side: &ComparedPath) -> io::Result<Vec<MeasuredMessage>> {
-    let mut messages = Vec::new();
-    for_each_message(side, &mut |_, message| {
-        let text = message_text(message);
-        messages.push(MeasuredMessage {
-            digest: Sha256::digest(&text).into(),
-            line_count: split_lines(&text).count(),
-        });
-    })?;
-    Ok(messages)
-}
-
-fn digests(messages: &[MeasuredMessage]) -> Vec<[u8; 32]> {
-    messages.iter().map(|message| message.digest).collect()
-}
-
 /// Returns the texts of the needed messages, by their index.
-fn read_texts(side: &ComparedPath, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> {
+fn read_texts(side: &ComparedPath, needed: &HashSet<usize>) -> io::Result<HashMap<usize, String>> {
     let mut texts = HashMap::default();
     for_each_message(side, &mut |index, message| {
-        if is_needed.get(index) == Some(&true) {
+        if needed.contains(&index) {
             texts.insert(index, message_text(message));
         }
     })?;
     Ok(texts)
-}
-
-/// Returns the number of lines before each message. One more element at the end is the number of
-/// all lines.
-fn line_starts(messages: &[MeasuredMessage]) -> Vec<usize> {
-    let mut starts = vec![0];
-    let mut end = 0;
-    for message in messages {
-        end += message.line_count;
-        starts.push(end);
-    }
-    starts
-}
-
-/// Returns the lines of some messages by their numbers in the context. `texts` has the messages by
-/// their index, and `starts` the number of the first line of each message.
-fn number_lines<'t>(
-    texts: &'t HashMap<usize, String>,
-    starts: &[usize],
-) -> HashMap<usize, &'t str> {
-    let mut lines = HashMap::default();
-    for (&index, text) in texts {
-        let numbers = starts[index]..;
-        lines.extend(numbers.zip(split_lines(text)));
-    }
-    lines
 }
 
 /// Returns the lines of a text; a carriage return is part of its line.
