@@ -9,6 +9,7 @@ use crate::load::list_stats::entry_key;
 use crate::session::collected::{
     Collected, EntryText, ImageCount, LabelChange, OddLine, PathRange, ToolCall,
 };
+use crate::session::column::RowShape;
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
@@ -349,11 +350,6 @@ impl Fragment {
     }
 
     /// Stores the row of an entry, and its tool calls.
-    ///
-    /// The agents cut a long text after a number of UTF-16 units, which may divide a character, and
-    /// do not mark the cut. Rows in the agent's own form stay exactly so. In rows for people
-    /// (`readable`), half a character is removed, and [`CUT_MARK`] follows the start of a longer
-    /// message.
     pub fn keep_row(
         &mut self,
         entry: EntryIx,
@@ -361,29 +357,9 @@ impl Fragment {
         rows: &RowOptions,
         reading: &ReadContext,
     ) {
-        let agent = reading.agent;
-        let readable = if rows.readable {
-            readable::readable_row(parsed)
-        } else {
-            None
-        };
-        // A row that pisess words itself is not the start of a message.
-        let shows_message = readable.is_none();
-        // The buffer has the rows of all entries before this one.
+        // The column has the rows of all entries before this one in the same buffer.
         self.collected.rows.push(entry.index(), |buffer| {
-            let start = buffer.len();
-            let shape = match readable {
-                Some(text) => text.append_to(buffer),
-                None => agent.push_row(parsed, buffer),
-            };
-            if rows.readable && buffer.len() - start >= SHORTEST_CUT_ROW {
-                drop_divided_character(buffer);
-            }
-            let row_len = buffer.len() - start;
-            if rows.readable && shows_message && is_message_cut(parsed, row_len) {
-                buffer.extend_from_slice(CUT_MARK.as_bytes());
-            }
-            shape
+            append_row(parsed, rows, reading.agent, buffer)
         });
         self.keep_calls_and_results(entry, parsed, Some(rows), reading);
     }
@@ -670,6 +646,38 @@ fn migrated_kind(kind: Kind, record: &Record) -> Kind {
 /// The minimum length, in bytes, of a row in which a text was cut. The agents cut texts in rows
 /// after 80 or more UTF-16 units, each of which takes at least one byte.
 const SHORTEST_CUT_ROW: usize = 80;
+
+/// Appends the row of an entry to `buffer`, and returns its shape.
+///
+/// The agents cut a long text after a number of UTF-16 units, which may divide a character, and do
+/// not mark the cut. Rows in the agent's own form stay exactly so. In rows for people (`readable`),
+/// half a character is removed, and [`CUT_MARK`] follows the start of a longer message.
+fn append_row(
+    parsed: &ParsedEntry,
+    rows: &RowOptions,
+    agent: &dyn Agent,
+    buffer: &mut Vec<u8>,
+) -> RowShape {
+    if !rows.readable {
+        return agent.push_row(parsed, buffer);
+    }
+    let start = buffer.len();
+    let own_row = readable::readable_row(parsed);
+    // A row that pisess words itself is not the start of a message.
+    let shows_message = own_row.is_none();
+    let shape = match own_row {
+        Some(text) => text.append_to(buffer),
+        None => agent.push_row(parsed, buffer),
+    };
+    if buffer.len() - start >= SHORTEST_CUT_ROW {
+        drop_divided_character(buffer);
+    }
+    let row_len = buffer.len() - start;
+    if shows_message && is_message_cut(parsed, row_len) {
+        buffer.extend_from_slice(CUT_MARK.as_bytes());
+    }
+    shape
+}
 
 /// Removes the first half of a surrogate pair at the end of the last row, before a [`CUT_MARK`]
 /// there. A cut within the pair left it.

@@ -91,46 +91,50 @@ impl<'o> StreamLoader<'o> {
             self.incomplete_line.extend_from_slice(bytes);
             return Ok(());
         };
-        let (mut lines, next_line) = bytes.split_at(last_newline + 1);
-
-        // The line that the bytes before have begun is loaded first.
-        if !self.incomplete_line.is_empty()
-            && let Some(newline) = memchr(b'\n', lines)
-        {
-            let (line_end, other_lines) = lines.split_at(newline + 1);
-            lines = other_lines;
-            let mut line = std::mem::take(&mut self.incomplete_line);
-            line.extend_from_slice(line_end);
-            self.add_lines(&line)?;
-            // Its memory is used for the next such line.
-            line.clear();
-            self.incomplete_line = line;
-        }
-        self.add_lines(lines)?;
+        let (lines, next_line) = bytes.split_at(last_newline + 1);
+        let other_lines = self.add_completed_line(lines)?;
+        self.add_lines(other_lines)?;
         self.incomplete_line.extend_from_slice(next_line);
         Ok(())
+    }
+
+    /// Loads the line that earlier bytes have begun, which the first of these lines completes.
+    /// Returns the other lines; all of them if no line was begun.
+    fn add_completed_line<'b>(&mut self, lines: &'b [u8]) -> Result<&'b [u8], LoadError> {
+        if self.incomplete_line.is_empty() {
+            return Ok(lines);
+        }
+        let end = memchr(b'\n', lines).map_or(lines.len(), |newline| newline + 1);
+        let (line_end, other_lines) = lines.split_at(end);
+        let mut line = std::mem::take(&mut self.incomplete_line);
+        line.extend_from_slice(line_end);
+        self.add_lines(&line)?;
+
+        // Its memory is used for the next such line.
+        line.clear();
+        self.incomplete_line = line;
+        Ok(other_lines)
     }
 
     /// Loads whole lines, of which only the last of the session may lack its newline. The first
     /// lines must begin with the header.
     fn add_lines(&mut self, lines: &[u8]) -> Result<(), LoadError> {
         let mut entry_lines = lines;
-        if self.start.is_none() {
-            let start = SessionStart::read(lines)?;
-            entry_lines = &lines[start.preamble.end as usize..];
-            self.offset = start.preamble.end;
-            self.whole = Fragment::after(&start.preamble);
-            self.start = Some(start);
-        }
-
-        let Some(SessionStart { preamble, guess }) = &self.start else {
-            return Ok(());
+        let start = match &mut self.start {
+            Some(start) => start,
+            not_read @ None => {
+                let start = SessionStart::read(lines)?;
+                entry_lines = &lines[start.preamble.end as usize..];
+                self.offset = start.preamble.end;
+                self.whole = Fragment::after(&start.preamble);
+                not_read.insert(start)
+            }
         };
         let reading = ReadContext {
             options: self.options,
-            format: preamble.format,
-            agent: guess.agent(),
-            cwd: preamble.header.cwd.as_ref(),
+            format: start.preamble.format,
+            agent: start.guess.agent(),
+            cwd: start.preamble.header.cwd.as_ref(),
         };
         self.part
             .read_lines(entry_lines, self.offset, &reading, &mut self.keys);
