@@ -274,21 +274,17 @@ impl LineRepair {
             self.reject_line(located);
             return;
         }
-
         let gaps = resync::find_gaps(located.bytes, &values);
         self.report_fused_line(located, &values, &gaps);
 
         // In the order of the line, because a removed gap is recorded with the number of repaired
-        // lines before it. A gap may be the rest of a torn entry, so it is rejected as an entry.
-        let mut gaps = gaps.into_iter().peekable();
-        for value in values {
-            while let Some(gap) = gaps.next_if(|gap| gap.start < value.start) {
-                self.reject_entry(located, gap);
+        // lines before it.
+        for part in parts_in_order(values, gaps) {
+            match part {
+                LinePart::Value(value) => self.check_fused_value(located, value),
+                // A gap may be the rest of a torn entry, so it is rejected as an entry.
+                LinePart::Gap(gap) => self.reject_entry(located, gap),
             }
-            self.check_fused_value(located, value);
-        }
-        for gap in gaps {
-            self.reject_entry(located, gap);
         }
     }
 
@@ -607,4 +603,28 @@ fn pad_title(line: &[u8]) -> Option<Vec<u8>> {
     let spaces = TITLE_LINE_BYTES.checked_sub(unpadded_width)?;
     edit.set("pad", format!("\"{}\"", " ".repeat(spaces)).as_bytes());
     Some(edit.finish())
+}
+
+/// A part of a broken line, as a range of its bytes.
+enum LinePart {
+    /// A value that was recovered: an entry or a header.
+    Value(Range<usize>),
+    /// Other bytes.
+    Gap(Range<usize>),
+}
+
+impl LinePart {
+    fn start(&self) -> usize {
+        match self {
+            LinePart::Value(range) | LinePart::Gap(range) => range.start,
+        }
+    }
+}
+
+/// Returns the values and the gaps of a line in their order.
+fn parts_in_order(values: Vec<Range<usize>>, gaps: Vec<Range<usize>>) -> Vec<LinePart> {
+    let mut parts: Vec<LinePart> = values.into_iter().map(LinePart::Value).collect();
+    parts.extend(gaps.into_iter().map(LinePart::Gap));
+    parts.sort_by_key(LinePart::start);
+    parts
 }

@@ -132,29 +132,24 @@ fn load_with_repaired_lines(
         is_plain_line: Some(is_plain),
         ..options.clone()
     };
-    let (loaded, load_error) = match load(source, &first_options) {
-        Ok(session) => (Some(session), None),
-        Err(error) => (None, Some(error)),
-    };
-    let new_header = match &load_error {
-        Some(error) if may_lack_header(error) => header::find_header(source, location)?,
+    let loaded = load(source, &first_options);
+    let new_header = match &loaded {
+        Err(error) if may_lack_header(error) => header::find_header(source, location)?,
         _ => None,
     };
+    let repair = lines::repair_lines(source, loaded.as_ref().ok(), new_header)?;
 
-    let repair = lines::repair_lines(source, loaded.as_ref(), new_header)?;
-    match loaded {
-        Some(session) if repair.file.is_unchanged(source) => return Ok((repair, session)),
-        // The repaired session needs the memory that the original one takes.
-        Some(session) => {
-            drop(session);
-        }
-        None => {}
-    }
+    let first_error = match loaded {
+        Ok(session) if repair.file.is_unchanged(source) => return Ok((repair, session)),
+        // Drops the session, because the repaired one needs its memory.
+        Ok(_) => None,
+        Err(error) => Some(error),
+    };
     let file = repair.file.with_source(source);
     match load(&file, options) {
         Ok(session) => Ok((repair, session)),
         // If both loads failed, the error of the original file describes the file better.
-        Err(error) => Err(load_error.unwrap_or(error)),
+        Err(error) => Err(first_error.unwrap_or(error)),
     }
 }
 
