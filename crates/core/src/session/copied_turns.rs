@@ -31,32 +31,51 @@ pub fn with_copied_turns(
     copied_responses: HashSet<EntryIx>,
     tree: &impl ResponseTree,
 ) -> HashSet<EntryIx> {
-    // Without a cycle, a path has at most this many entries. In a malformed file, parents may form
-    // a cycle, in which a walk would not end.
-    let max_path_len = tree.entry_count();
-
     let mut copied = copied_responses.clone();
     for response in copied_responses {
-        // The rest of the turn, from the response upwards. Responses may share the upper part of a
-        // turn, so the walk also ends at an entry that an earlier walk has added, together with all
-        // above it in the turn.
-        let mut turn = Vec::new();
-        let mut above = tree.parent(response);
-        while let Some(ix) = above
-            && !tree.is_response(ix)
-            && !copied.contains(&ix)
-            && turn.len() <= max_path_len
-        {
-            turn.push(ix);
-            above = tree.parent(ix);
-        }
-
-        // If a cycle ended the walk, `above` is an entry that is not copied.
-        let is_first_turn = above.is_none();
-        let follows_copied_turn = above.is_some_and(|ix| copied.contains(&ix));
-        if is_first_turn || follows_copied_turn {
-            copied.extend(turn);
+        let turn = rest_of_turn(response, &copied, tree);
+        let follows_copied_turn = match turn.entry_above {
+            Some(above) => copied.contains(&above),
+            None => true,
+        };
+        if follows_copied_turn {
+            copied.extend(turn.entries);
         }
     }
     copied
+}
+
+/// The part of a turn above its response.
+struct RestOfTurn {
+    /// The entries, from the response upwards.
+    entries: Vec<EntryIx>,
+    /// The entry above them; `None` if the session begins with the turn.
+    entry_above: Option<EntryIx>,
+}
+
+/// Walks from a response upwards to the next response, or to an entry that is known to be copied.
+/// Responses may share the upper part of a turn, so an earlier walk may have come to that entry:
+/// then all above it in the turn is copied, too.
+fn rest_of_turn(
+    response: EntryIx,
+    copied: &HashSet<EntryIx>,
+    tree: &impl ResponseTree,
+) -> RestOfTurn {
+    // Without a cycle, a path has at most this many entries. In a malformed file, parents may form
+    // a cycle, in which a walk would not end. The entry above is then one that is not copied.
+    let max_path_len = tree.entry_count();
+    let mut entries = Vec::new();
+    let mut above = tree.parent(response);
+    while let Some(ix) = above
+        && !tree.is_response(ix)
+        && !copied.contains(&ix)
+        && entries.len() <= max_path_len
+    {
+        entries.push(ix);
+        above = tree.parent(ix);
+    }
+    RestOfTurn {
+        entries,
+        entry_above: above,
+    }
 }

@@ -298,51 +298,60 @@ impl Hit {
         // Unlike `range`, the range of the hit is in UTF-16 units.
         let start_unit = utf16_len(before.as_bytes());
         let end_unit = start_unit + utf16_len(matched.as_bytes());
-
-        let mut hit = Hit {
+        let snippet = Snippet::new(before, matched, after, size);
+        Hit {
             field,
             range: start_unit..end_unit,
-            snippet: String::new(),
-            snippet_range: 0..0,
-        };
-        hit.build_snippet(before, matched, after, size);
-        hit
+            snippet: snippet.text,
+            snippet_range: snippet.matched,
+        }
     }
+}
 
-    /// Builds the snippet: the match, and the text around it, in which a run of white space is one
-    /// space.
+/// A part of a text that shows a match.
+struct Snippet {
+    text: String,
+    /// The range of the match in `text`, in bytes.
+    matched: Range<usize>,
+}
+
+impl Snippet {
+    /// Builds the snippet of a match, given the text before it, the match, and the text after it. A
+    /// run of white space becomes one space.
     ///
     /// It has at most `size.before` UTF-16 units before the match. `size.after` limits the match
     /// and the text after it together, so a long match is truncated.
-    fn build_snippet(&mut self, before: &str, matched: &str, after: &str, size: SnippetSize) {
+    fn new(before: &str, matched: &str, after: &str, size: SnippetSize) -> Snippet {
         // Of ASCII text, which is the most common, a unit takes one byte.
         let text_len = before.len() + matched.len() + after.len();
         let most_units = size.before.saturating_add(size.after);
-        let mut snippet = String::with_capacity(text_len.min(most_units));
+        let mut text = String::with_capacity(text_len.min(most_units));
 
         let before_start = before.len() - suffix_len(before, size.before);
         let (hidden_before, shown_before) = before.split_at(before_start);
-        snippet.push_str(ellipsis_for(hidden_before));
+        text.push_str(ellipsis_for(hidden_before));
         // No limit is needed: `suffix_len` has chosen as much as fits.
         let no_limit = usize::MAX;
-        push_squeezed(shown_before.trim_start(), no_limit, &mut snippet);
+        push_squeezed(shown_before.trim_start(), no_limit, &mut text);
 
-        let match_start = snippet.len();
-        push_squeezed(matched, size.after, &mut snippet);
-        let match_end = snippet.len();
+        let match_start = text.len();
+        push_squeezed(matched, size.after, &mut text);
+        let match_end = text.len();
 
         // The text after the match takes the units that the match has left.
-        let match_units = utf16_len(&snippet.as_bytes()[match_start..]);
+        let match_units = utf16_len(&text.as_bytes()[match_start..]);
         let units_left = size.after.saturating_sub(match_units);
-        let shown_after_len = push_squeezed(after, units_left, &mut snippet);
+        let shown_after_len = push_squeezed(after, units_left, &mut text);
         // White space at the end is not shown, unless the match ends with it.
-        let squeezed_after = snippet[match_end..].trim_end();
-        snippet.truncate(match_end + squeezed_after.len());
+        let squeezed_after = text[match_end..].trim_end();
+        text.truncate(match_end + squeezed_after.len());
         let hidden_after = &after[shown_after_len..];
-        snippet.push_str(ellipsis_for(hidden_after));
+        text.push_str(ellipsis_for(hidden_after));
 
-        self.snippet = snippet;
-        self.snippet_range = match_start..match_end;
+        Snippet {
+            text,
+            matched: match_start..match_end,
+        }
     }
 }
 

@@ -42,7 +42,7 @@ impl CostEstimator {
     /// Sets the cost of a request that has none, if the table has its model. Without `prices`, the
     /// table that pisess contains is used.
     ///
-    /// The rates of the last model are remembered, so all calls must have the same `prices`.
+    /// The rates of the last model are kept, so all calls must have the same `prices`.
     pub fn set_missing_cost(
         &mut self,
         usage: &mut Usage,
@@ -52,11 +52,24 @@ impl CostEstimator {
         if usage.cost.is_some() {
             return;
         }
-        let Some(model) = respondent.model.filter(|model| !model.is_empty()) else {
-            return;
-        };
+        if let Some(rates) = self.find_rates(respondent, prices)
+            && let Some(cost) = estimate_cost(rates, usage)
+        {
+            usage.cost = Some(cost);
+            usage.is_estimated = true;
+        }
+    }
+
+    /// Returns the rates of a model; `None` if the table does not have it. They are searched for
+    /// only if the model is another one than in the last call.
+    fn find_rates(
+        &mut self,
+        respondent: Respondent,
+        prices: Option<&PriceTable>,
+    ) -> Option<&[Rates]> {
+        let model = respondent.model.filter(|model| !model.is_empty())?;
         let provider = respondent.provider.unwrap_or_default();
-        // Before the first request, the remembered name is empty, and so differs from any model.
+        // Before the first call, the kept name is empty, and so differs from any model.
         let is_last_model = self.model == model && self.provider == provider;
         if !is_last_model {
             let prices = prices.unwrap_or_else(|| &BUILT_IN);
@@ -65,13 +78,7 @@ impl CostEstimator {
             self.model = model.into_owned();
             self.provider = provider.into_owned();
         }
-
-        if let Some(rates) = &self.rates
-            && let Some(cost) = estimate_cost(rates, usage)
-        {
-            usage.cost = Some(cost);
-            usage.is_estimated = true;
-        }
+        self.rates.as_deref()
     }
 }
 
