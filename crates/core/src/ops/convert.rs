@@ -45,14 +45,14 @@ pub fn convert_session(
     let old_header = Raw::from_checked(&session.header.bytes);
     let head_lines = build_head_for(target.agent(), title, old_header, options, &new.timestamp);
 
-    let new = list_entries(reader, new, options, id_source)?;
+    let listed = list_entries(reader, new.entries, new.leaf, options, id_source)?;
     let edits = find_edits(reader, session.leaf)?;
     let mut entries = Vec::new();
-    for entry in new.entries.expect("`list_entries` lists them") {
+    for entry in listed.entries {
         entries.push(convert_on_write(entry, reader, target, &edits)?);
     }
 
-    let mut leaf = new.leaf;
+    let mut leaf = listed.leaf;
     // pi reads the name from the last `title_change`, which the conversion makes an entry of pi. If
     // that is not the current name, an entry with the name is added.
     if target == Dialect::Pi && name != last_title(reader, &entries)? {
@@ -65,39 +65,53 @@ pub fn convert_session(
         entries.extend(chain.change.entries.into_iter().map(NewSessionEntry::New));
     }
     Ok(NewSession {
+        id: new.id,
+        timestamp: new.timestamp,
         head_lines,
         leaf,
         entries: Some(entries),
-        ..new
     })
 }
 
-/// Lists the entries of the new session one by one, so that each can be converted. `new` may
-/// instead be a copy of the whole file, byte for byte.
+/// The entries of a fork, one by one.
+struct ListedFork {
+    entries: Vec<NewSessionEntry>,
+    /// The id of the leaf.
+    leaf: Option<Text<'static>>,
+}
+
+/// Lists the entries of a fork one by one, so that each can be converted. `entries` and `leaf` are
+/// those of the fork; without `entries`, it is a copy of the whole file, byte for byte.
 ///
 /// Such a copy does not suffice for a file in an older format, or with records that set the leaf.
 /// Then the tree is forked as the subtree below the root: this migrates entries, head records among
 /// them, and leaves leaf records out.
 fn list_entries(
     reader: &EntryReader,
-    new: NewSession,
+    entries: Option<Vec<NewSessionEntry>>,
+    leaf: Option<Text<'static>>,
     options: &ForkOptions,
     id_source: &mut IdSource,
-) -> io::Result<NewSession> {
-    let session = reader.session();
-    if new.entries.is_some() {
-        return Ok(new);
+) -> io::Result<ListedFork> {
+    if let Some(entries) = entries {
+        return Ok(ListedFork { entries, leaf });
     }
+    let session = reader.session();
     let is_position_record =
         |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
     let has_position_record = session.entry_indexes().any(is_position_record);
     if session.format != Format::V3 || has_position_record {
-        return fork_subtree(reader, Position::Root, Ancestors::Kept, options, id_source);
+        let whole_tree = fork_subtree(reader, Position::Root, Ancestors::Kept, options, id_source)?;
+        return Ok(ListedFork {
+            // A fork of a subtree always has a list.
+            entries: whole_tree.entries.unwrap_or_default(),
+            leaf: whole_tree.leaf,
+        });
     }
     let copies = session.entry_indexes().map(NewSessionEntry::copy_of);
-    Ok(NewSession {
-        entries: Some(copies.collect()),
-        ..new
+    Ok(ListedFork {
+        entries: copies.collect(),
+        leaf,
     })
 }
 

@@ -19,24 +19,21 @@ pub(super) fn report_rewritten_lines(
     reader: &EntryReader,
     findings: &mut [Finding],
 ) -> io::Result<()> {
-    let session = reader.session();
-    let finding_indexes = index_findings_by_broken_line(findings);
-    for broken in &repair.broken_lines {
-        let Some(&finding_index) = finding_indexes.get(&broken.number) else {
+    let mut whole_lines = find_whole_lines(repair, source, reader)?;
+    for finding in findings {
+        let is_of_broken_line = matches!(
+            finding.kind,
+            FindingKind::MalformedLine | FindingKind::TornTail
+        );
+        if !is_of_broken_line {
+            continue;
+        }
+        let Some(whole_line) = whole_lines.remove(&finding.line) else {
             continue;
         };
-        let cut_line = source.read_range(broken.span.range())?;
-        let whole_entry = find_whole_entry(broken, cut_line.trim_ascii(), repair, reader)?;
-        let Some(whole_entry) = whole_entry else {
-            continue;
-        };
-
-        let source_line = repair.source_line(session.entry(whole_entry).line);
-        let whole_number = session.original_line(source_line);
-        let finding = &mut findings[finding_index];
         finding.message = format!(
             "the line is cut short; line {} has the same entry whole",
-            whole_number.0
+            whole_line.0
         );
         finding.excerpt.clear();
         // Until a torn last line is removed, an agent may append its next entry to it.
@@ -45,19 +42,23 @@ pub(super) fn report_rewritten_lines(
     Ok(())
 }
 
-/// Returns the index of the finding about each broken line, by the number of the line.
-fn index_findings_by_broken_line(findings: &[Finding]) -> HashMap<LineNo, usize> {
-    let mut indexes = HashMap::default();
-    for (index, finding) in findings.iter().enumerate() {
-        let is_broken_line = matches!(
-            finding.kind,
-            FindingKind::MalformedLine | FindingKind::TornTail
-        );
-        if is_broken_line {
-            indexes.entry(finding.line).or_insert(index);
+/// Returns, by the number of each broken line that was written again, the number of the line with
+/// the whole entry. The first is a line of the source; the second is converted for the message.
+fn find_whole_lines(
+    repair: &LineRepair,
+    source: &dyn ReadAt,
+    reader: &EntryReader,
+) -> io::Result<HashMap<LineNo, LineNo>> {
+    let session = reader.session();
+    let mut whole_lines = HashMap::default();
+    for broken in &repair.broken_lines {
+        let cut_line = source.read_range(broken.span.range())?;
+        if let Some(whole) = find_whole_entry(broken, cut_line.trim_ascii(), repair, reader)? {
+            let source_line = repair.source_line(session.entry(whole).line);
+            whole_lines.insert(broken.number, session.original_line(source_line));
         }
     }
-    indexes
+    Ok(whole_lines)
 }
 
 /// Returns the entry whose line begins with `cut_line`, the part that was written of the broken
