@@ -512,17 +512,10 @@ fn find_answered_calls(session: &Session, is_active: &[bool]) -> Vec<Option<u32>
         return Vec::new();
     }
 
-    let mut drawing_order = vec![0_u32; session.entries.len()];
-    for (position, ix) in Tree::new(session).walk(is_active).enumerate() {
-        drawing_order[ix.index()] = position as u32;
-    }
     let calls = &session.collected.tool_calls;
-    let mut call_indexes: Vec<u32> = (0..calls.len() as u32).collect();
-    call_indexes.sort_by_key(|&index| drawing_order[calls[index as usize].entry.index()]);
-
-    // In drawing order, so that the last of several calls with the same id replaces the others.
     let mut call_by_id: HashMap<&[u8], u32> = HashMap::default();
-    for index in call_indexes {
+    for index in calls_in_drawing_order(session, is_active) {
+        // A later call replaces an earlier one with the same id.
         call_by_id.insert(session.bytes(calls[index as usize].id), index);
     }
     let mut answered_calls = Vec::with_capacity(results.len());
@@ -532,6 +525,18 @@ fn find_answered_calls(session: &Session, is_active: &[bool]) -> Vec<Option<u32>
         answered_calls.push(call_by_id.get(call_id).copied());
     }
     answered_calls
+}
+
+/// Returns the indexes of all tool calls, in the drawing order of their entries.
+fn calls_in_drawing_order(session: &Session, is_active: &[bool]) -> Vec<u32> {
+    let mut drawing_index = vec![0_u32; session.entries.len()];
+    for (index, ix) in Tree::new(session).walk(is_active).enumerate() {
+        drawing_index[ix.index()] = index as u32;
+    }
+    let calls = &session.collected.tool_calls;
+    let mut in_order: Vec<u32> = (0..calls.len() as u32).collect();
+    in_order.sort_by_key(|&index| drawing_index[calls[index as usize].entry.index()]);
+    in_order
 }
 
 #[cfg(test)]

@@ -124,18 +124,13 @@ impl OddIds {
     /// The children of such an entry name its invalid id, so that they can be found later.
     pub fn of_record(record: &Record, repaired_line: LineNo) -> Option<OddIds> {
         // A valid id was decoded when the line was scanned.
-        let mut odd_id = None;
-        if record.id.is_none() {
-            odd_id = Raw::from_checked(record.bytes).get_some("id");
-        }
-
-        let mut odd_parent = record.get(Member::ParentId);
-        if let Some(parent) = odd_parent
-            && (parent.is_string() || parent.is_null())
-        {
-            odd_parent = None;
-        }
-
+        let odd_id = match record.id {
+            Some(_) => None,
+            None => Raw::from_checked(record.bytes).get_some("id"),
+        };
+        let is_valid_parent = |parent: &Raw| parent.is_string() || parent.is_null();
+        let parent = record.get(Member::ParentId);
+        let odd_parent = parent.filter(|parent| !is_valid_parent(parent));
         if odd_id.is_none() && odd_parent.is_none() {
             return None;
         }

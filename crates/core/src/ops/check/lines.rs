@@ -62,14 +62,7 @@ pub(super) fn repair_lines(
     }
 
     repair.raise_severity_of_last_line();
-    if repair.has_lf && repair.has_crlf {
-        // A finding on the file as a whole is reported with its first line.
-        repair.findings.push(Finding::new(
-            LineNo(1),
-            FindingKind::MixedLineEnds,
-            "some lines end with CR LF, some with LF",
-        ));
-    }
+    repair.report_mixed_line_ends();
     Ok(repair)
 }
 
@@ -191,11 +184,7 @@ impl LineRepair {
             bytes = without_mark;
             start += BYTE_ORDER_MARK.len() as u64;
         }
-        if line.has_newline && bytes.ends_with(b"\r") {
-            self.has_crlf = true;
-        } else if line.has_newline {
-            self.has_lf = true;
-        }
+        self.note_line_end(line);
 
         let mut scanner = Scanner::new(bytes);
         let is_blank = scanner.at_end();
@@ -206,18 +195,29 @@ impl LineRepair {
         self.last_line = Some(number);
         let mut blocks = Vec::new();
         let scanned = scan_record(&mut scanner, &mut blocks);
-        let has_non_ascii = !scanner.take_non_ascii().is_empty();
         let located = LocatedValue {
             number,
             bytes,
             start,
             is_alone: true,
             has_newline: line.has_newline,
-            has_non_ascii,
+            has_non_ascii: !scanner.take_non_ascii().is_empty(),
         };
         match scanned {
             Ok(record) if scanner.at_end() => self.check_value(&located, &record, &blocks),
             _ => self.check_broken_line(&located),
+        }
+    }
+
+    /// Notes whether a line ends with LF or with CR LF: both in one file are reported.
+    fn note_line_end(&mut self, line: &Line) {
+        if !line.has_newline {
+            return;
+        }
+        if line.bytes.ends_with(b"\r") {
+            self.has_crlf = true;
+        } else {
+            self.has_lf = true;
         }
     }
 
@@ -231,6 +231,17 @@ impl LineRepair {
             len: len + newline_len,
         });
         self.repaired_lines += u32::from(has_newline);
+    }
+
+    /// Reports lines with different ends, on the first line: the finding is about the whole file.
+    fn report_mixed_line_ends(&mut self) {
+        if self.has_lf && self.has_crlf {
+            self.findings.push(Finding::new(
+                LineNo(1),
+                FindingKind::MixedLineEnds,
+                "some lines end with CR LF, some with LF",
+            ));
+        }
     }
 
     /// Marks the finding on the last line as the worst case if that line is a value that is not an
@@ -354,34 +365,22 @@ impl LineRepair {
     /// Reports and removes a line in which no entry is recognizable. Records the ids that can still
     /// be read on the line, so that entries that name it as their parent get another.
     fn reject_line(&mut self, located: &LocatedValue) {
-        let (kind, message) = if located.bytes.contains(&0) {
-            (
-                FindingKind::NulBytes,
-                "the line is not JSON: it contains NUL bytes, as after a crash of the machine",
-            )
-        } else if located.has_newline {
-            (FindingKind::MalformedLine, "the line is not JSON")
-        } else {
-            (
-                FindingKind::TornTail,
-                "the last line is incomplete: its write was interrupted",
-            )
-        };
-        let lost_entry = resync::salvage_ids(located.bytes, self.repaired_lines);
+        let (kind, message) = describe_broken_line(located);
         let mut finding = Finding::new(located.number, kind, message)
             .with_fix("it is removed")
             .with_excerpt(excerpt_of_line(located.bytes));
-        if let Some(id) = lost_entry.id.clone() {
+        let lost_entry = resync::salvage_ids(located.bytes, self.repaired_lines);
+        if let Some(id) = &lost_entry.id {
+            finding = finding.with_entry_id(id.clone());
             self.broken_lines.push(BrokenLine {
                 number: located.number,
                 span: located.span(),
                 id: id.clone(),
             });
-            finding = finding.with_entry_id(id);
         }
         self.findings.push(finding);
-        self.reject_part(located, 0..located.bytes.len());
         self.lost_entries.push(lost_entry);
+        self.reject_part(located, 0..located.bytes.len());
     }
 
     /// Checks one value, which is a whole line or was recovered from a broken line. Repairs the
@@ -517,22 +516,28 @@ impl LineRepair {
         let message = "the header's version is not a number";
         let finding = Finding::new(located.number, FindingKind::OddVersion, message)
             .worst_case_if(self.is_old_format);
-        if version != 3.0 {
+        if version == 3.0 {
+            self.findings
+                .push(finding.with_fix("it becomes the number 3"));
+            self.write_with_version_3(located, record);
+        } else {
             self.findings.push(finding);
             self.keep_as_utf8(located, record);
-            return;
         }
-        self.findings
-            .push(finding.with_fix("it becomes the number 3"));
+    }
+
+    /// Adds a header to the repaired file, with the number 3 as its version.
+    fn write_with_version_3(&mut self, located: &LocatedValue, record: &Record) {
         let line = self.report_and_convert_to_utf8(located, record);
-        match Edit::new(&line) {
+        let repaired = match Edit::new(&line) {
             Ok(mut edit) => {
                 edit.set("version", b"3");
-                self.write_line(located, edit.finish());
+                edit.finish()
             }
             // Not expected: the line was scanned as an object.
-            Err(_) => self.write_line(located, line.into_owned()),
-        }
+            Err(_) => line.into_owned(),
+        };
+        self.write_line(located, repaired);
     }
 
     /// Checks oh-my-pi's title line. The agent overwrites the line in place, so it must have
@@ -603,6 +608,21 @@ fn pad_title(line: &[u8]) -> Option<Vec<u8>> {
     let spaces = TITLE_LINE_BYTES.checked_sub(unpadded_width)?;
     edit.set("pad", format!("\"{}\"", " ".repeat(spaces)).as_bytes());
     Some(edit.finish())
+}
+
+/// Returns the kind and the message of the finding about a line in which no entry is recognizable.
+fn describe_broken_line(located: &LocatedValue) -> (FindingKind, &'static str) {
+    if located.bytes.contains(&0) {
+        let message =
+            "the line is not JSON: it contains NUL bytes, as after a crash of the machine";
+        return (FindingKind::NulBytes, message);
+    }
+    // Each write of an agent ends with a newline.
+    if !located.has_newline {
+        let message = "the last line is incomplete: its write was interrupted";
+        return (FindingKind::TornTail, message);
+    }
+    (FindingKind::MalformedLine, "the line is not JSON")
 }
 
 /// A part of a broken line, as a range of its bytes.

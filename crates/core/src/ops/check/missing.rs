@@ -53,24 +53,8 @@ fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) ->
     if kind == Kind::Message
         && let Some(message) = &record.message
     {
-        let role = Role::from_string(message.role);
-        let schema = role.schema();
-        let Some(fields) = schema.fields.for_agent(dialect) else {
-            return AgentFields::NotWritten;
-        };
-        // No session file contains such a message: only the context of a model does.
-        if !schema.is_stored {
-            return AgentFields::NotWritten;
-        }
-        return match find_missing_in_message(dialect, fields, message, blocks) {
-            Some(what) => {
-                let role_name = role.name().unwrap_or_default();
-                AgentFields::Missing(format!("{role_name} message: {what}"))
-            }
-            None => AgentFields::Complete,
-        };
+        return check_message_of_agent(dialect, message, blocks);
     }
-
     let Some(fields) = kind.schema().fields.for_agent(dialect) else {
         return AgentFields::NotWritten;
     };
@@ -78,6 +62,30 @@ fn check_fields_of_agent(dialect: Dialect, record: &Record, blocks: &[Block]) ->
         Some(what) => {
             let kind_name = kind.name().unwrap_or_default();
             AgentFields::Missing(format!("{kind_name}: {what}"))
+        }
+        None => AgentFields::Complete,
+    }
+}
+
+/// Checks that the message of an entry has the fields that one agent requires of its role.
+fn check_message_of_agent(
+    dialect: Dialect,
+    message: &MessageFacts,
+    blocks: &[Block],
+) -> AgentFields {
+    let role = Role::from_string(message.role);
+    let schema = role.schema();
+    // No session file contains such a message: only the context of a model does.
+    if !schema.is_stored {
+        return AgentFields::NotWritten;
+    }
+    let Some(fields) = schema.fields.for_agent(dialect) else {
+        return AgentFields::NotWritten;
+    };
+    match find_missing_in_message(dialect, fields, message, blocks) {
+        Some(what) => {
+            let role_name = role.name().unwrap_or_default();
+            AgentFields::Missing(format!("{role_name} message: {what}"))
         }
         None => AgentFields::Complete,
     }

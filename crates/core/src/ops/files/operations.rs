@@ -138,7 +138,6 @@ pub fn list_operations(
     is_wanted: &dyn Fn(&str) -> bool,
 ) -> io::Result<Vec<FileOperation>> {
     let session = reader.session();
-    let agent = session.agent();
     let mut list = OperationList::default();
     for &ix in entries {
         // The result comes first: if the entry also makes calls, it does not answer these.
@@ -146,17 +145,7 @@ pub fn list_operations(
             let has_failed = session.entry(ix).flags.contains(Flags::FAILED);
             list.add_result(ix, call_id, has_failed);
         }
-
-        // The paths were collected when the session was loaded, so most lines need not be read.
-        let file_calls = session.file_calls(ix).unwrap_or_default();
-        let has_wanted_file = file_calls
-            .iter()
-            .any(|call| is_wanted(&paths.resolve_call(agent, call.tool, session.text(call.path))));
-        if has_wanted_file {
-            let mut calls = reader.with_message(ix, |message| read_calls(message, agent, paths))?;
-            calls.retain(|call| is_wanted(&call.path));
-            list.add_calls(ix, calls);
-        }
+        list.add_calls(ix, read_wanted_calls(reader, ix, paths, is_wanted)?);
     }
 
     // A call in a tool result was made by that tool. It has no result of its own, but is known to
@@ -166,6 +155,28 @@ pub fn list_operations(
         operation.result.is_some() || session.is_message(operation.entry, Role::ToolResult)
     });
     Ok(successful)
+}
+
+/// Returns the calls of an entry on files for whose path `is_wanted` is true. The paths were
+/// collected when the session was loaded, so most lines are not read.
+fn read_wanted_calls(
+    reader: &EntryReader,
+    ix: EntryIx,
+    paths: RecordedPaths,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> io::Result<Vec<CallWithFile>> {
+    let session = reader.session();
+    let agent = session.agent();
+    let file_calls = session.file_calls(ix).unwrap_or_default();
+    let has_wanted_file = file_calls
+        .iter()
+        .any(|call| is_wanted(&paths.resolve_call(agent, call.tool, session.text(call.path))));
+    if !has_wanted_file {
+        return Ok(Vec::new());
+    }
+    let mut calls = reader.with_message(ix, |message| read_calls(message, agent, paths))?;
+    calls.retain(|call| is_wanted(&call.path));
+    Ok(calls)
 }
 
 /// The operations in the order of their calls, to which results are assigned as they are found.

@@ -17,6 +17,7 @@ use memchr::{memchr, memrchr};
 use pisess_json::{KeyCache, Scanner};
 use pisess_store::workers::{Pool, in_order};
 use pisess_store::{PageBuffer, ReadAt};
+use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -239,8 +240,7 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Calls `on_match` with the matches of the next range, and adds the lines of the range to the
-    /// lines that were counted. Ranges must be reported in file order.
+    /// Calls `on_match` with the matches of the next range. Ranges must be reported in file order.
     ///
     /// The thread that searched the range numbered its lines from 1, because it did not know the
     /// number of lines before the range. Here, this number is added. It is too small if the lines
@@ -250,21 +250,9 @@ impl<'s> FileSearch<'s> {
         range: SearchedRange,
         on_match: &mut MatchHandler,
     ) -> Result<(), Stopped> {
-        let counted = &mut self.lines.counted;
-        if let Some(lines) = &range.counted {
-            // Before the first range that needs line numbers, no lines were counted.
-            counted
-                .read_up_to(self.source, lines.bytes.start)
-                .map_err(|error| Stopped::Failed(error.into()))?;
-        }
-        let lines_before = counted.line_count;
-        if let Some(lines) = range.counted {
-            *counted = CountedLines {
-                line_count: lines_before + lines.count,
-                end: lines.bytes.end,
-            };
-        }
-
+        let lines_before = self
+            .count_range(range.counted)
+            .map_err(|error| Stopped::Failed(error.into()))?;
         if let Some(unread) = range.unread {
             self.add_unread(DamagedLines {
                 count: unread.count,
@@ -282,6 +270,23 @@ impl<'s> FileSearch<'s> {
             }
         }
         Ok(())
+    }
+
+    /// Adds the lines of the next range to the lines that were counted, and returns the number of
+    /// lines before the range. `range_lines` is `None` if the lines of the range were not counted.
+    fn count_range(&mut self, range_lines: Option<LinesOfRange>) -> io::Result<u32> {
+        let counted = &mut self.lines.counted;
+        let Some(range_lines) = range_lines else {
+            return Ok(counted.line_count);
+        };
+        // Before the first range that needs line numbers, no lines were counted.
+        counted.read_up_to(self.source, range_lines.bytes.start)?;
+        let lines_before = counted.line_count;
+        *counted = CountedLines {
+            line_count: lines_before + range_lines.count,
+            end: range_lines.bytes.end,
+        };
+        Ok(lines_before)
     }
 
     /// Adds lines that may match but are not JSON. They come after the lines that were added
@@ -326,9 +331,9 @@ impl<'s> FileSearch<'s> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Searches a line of a chunk, and returns where it ends. A line that is not JSON cannot be
-    /// searched, and is counted as unread. The blocks on the line are stored in `state` and, if the
-    /// query reports tools, its calls as well.
+    /// Searches a line of a chunk, and returns where it ends. The blocks on the line are stored in
+    /// `state` and, if the query reports tools, its calls as well. A line that is not JSON cannot
+    /// be searched.
     fn search_line<'b>(
         &mut self,
         line: ChunkLine<'b>,
@@ -343,27 +348,36 @@ impl<'s> FileSearch<'s> {
         // `at_end` skips the white space after the value, so it moves the scanner to the end of the
         // line. It is false if anything else follows.
         let is_one_value = scanned.is_ok() && scanner.at_end();
-        if is_one_value {
-            if self.query.details.tools.is_some() {
-                state.calls.add_calls(&state.blocks);
-            }
-            let found = self.search_record(&record, state, line)?;
-            let end = start + scanner.pos();
-            return Ok(SearchedLine { end, found });
+        if !is_one_value {
+            let end = start + memchr(b'\n', from_start).unwrap_or(from_start.len());
+            self.add_malformed_line(line, end)?;
+            return Ok(SearchedLine { end, found: None });
         }
 
-        // The last line of a file may be incomplete because an agent is writing it, so it is not
-        // counted as unread.
-        let end = start + memchr(b'\n', from_start).unwrap_or(from_start.len());
-        let is_last = chunk.start + end as u64 >= self.source.len();
-        if !is_last && !chunk.bytes[start..end].trim_ascii().is_empty() {
-            let number = self.lines.number_of(line, self.source)?;
-            self.add_unread(DamagedLines {
-                count: 1,
-                first: number,
-            });
+        if self.query.details.tools.is_some() {
+            state.calls.add_calls(&state.blocks);
         }
-        Ok(SearchedLine { end, found: None })
+        let found = self.search_record(&record, state, line)?;
+        let end = start + scanner.pos();
+        Ok(SearchedLine { end, found })
+    }
+
+    /// Counts a line that is not JSON as unread, unless it is blank. The last line of a file may be
+    /// incomplete because an agent is writing it, so it is not counted either. `end` is the end of
+    /// the line in its chunk.
+    fn add_malformed_line(&mut self, line: ChunkLine, end: usize) -> io::Result<()> {
+        let ChunkLine { chunk, start } = line;
+        let is_last = chunk.start + end as u64 >= self.source.len();
+        let is_blank = chunk.bytes[start..end].trim_ascii().is_empty();
+        if is_last || is_blank {
+            return Ok(());
+        }
+        let number = self.lines.number_of(line, self.source)?;
+        self.add_unread(DamagedLines {
+            count: 1,
+            first: number,
+        });
+        Ok(())
     }
 }
 

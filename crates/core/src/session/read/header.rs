@@ -284,32 +284,24 @@ impl HeaderSearch {
     ///
     /// A version that is not a number is converted as JavaScript does, and becomes a problem.
     fn check_header(&mut self, header: Raw) -> Result<Format, LoadError> {
-        if let Some(mut what) = find_wrong_header(header) {
+        if let Some(what) = find_wrong_header(header) {
             // An earlier line that does not parse may be the damaged header. Then it would be wrong
             // to report that the entries have none.
-            if what == WrongFile::EntryFirst && !self.problems.is_empty() {
-                what = WrongFile::OtherFirst;
-            }
+            let may_be_damaged = what == WrongFile::EntryFirst && !self.problems.is_empty();
             return Err(LoadError::NotASession {
                 line: Some(LineNo(self.line_count)),
-                what,
+                what: if may_be_damaged {
+                    WrongFile::OtherFirst
+                } else {
+                    what
+                },
             });
         }
-
         let stored_version = header.get("version");
         if stored_version.is_some_and(|version| !version.is_number()) {
             self.add_problem(FindingKind::OddVersion);
         }
-
-        let version = version_number(header);
-        Ok(if version < 2.0 {
-            Format::V1
-        } else if version < 3.0 {
-            Format::V2
-        } else {
-            // `NaN` is not less than any number, so neither agent migrates the file.
-            Format::V3
-        })
+        Ok(format_of_version(version_number(header)))
     }
 
     /// Adds a problem of the line that was counted last.
@@ -318,6 +310,18 @@ impl HeaderSearch {
             line: LineNo(self.line_count),
             kind,
         });
+    }
+}
+
+/// Returns the format for the version in a header, as the agents compare it.
+fn format_of_version(version: f64) -> Format {
+    if version < 2.0 {
+        Format::V1
+    } else if version < 3.0 {
+        Format::V2
+    } else {
+        // `NaN` is not less than any number, so neither agent migrates the file.
+        Format::V3
     }
 }
 
