@@ -77,8 +77,23 @@ impl<'a> UniquePrefixes<'a> {
     /// neither a label nor another form of reference. Without such a prefix, the length is that of
     /// the whole id.
     pub fn prefix_len(&self, id: &Text) -> usize {
-        let bytes = id.as_bytes();
-        let index = match self.sorted.binary_search(&SortedId::new(bytes)) {
+        let shared_len = self.len_shared_with_another(id.as_bytes());
+        let shown = id.to_string_lossy();
+        let mut char_count = 0;
+        for (start, c) in shown.char_indices() {
+            char_count += 1;
+            let end = start + c.len_utf8();
+            let is_long_enough = end > shared_len && char_count >= SHORTEST_PREFIX;
+            if is_long_enough && !self.has_other_meaning(&shown[..end]) {
+                return end;
+            }
+        }
+        id.as_bytes().len()
+    }
+
+    /// Returns the length of the longest prefix of an id that another id has, too.
+    fn len_shared_with_another(&self, id: &[u8]) -> usize {
+        let index = match self.sorted.binary_search(&SortedId::new(id)) {
             Ok(index) => index,
             // Not expected, because the id is one of the session.
             Err(insert_index) => insert_index,
@@ -86,20 +101,11 @@ impl<'a> UniquePrefixes<'a> {
         // The ids are sorted, so a neighbour shares the longest prefix with this one.
         let before = self.sorted[..index].last();
         let after = self.sorted.get(index + 1);
-        let mut shared = 0;
-        for neighbour in before.into_iter().chain(after) {
-            shared = shared.max(common_prefix_len(bytes, neighbour.id));
-        }
-
-        let shown = id.to_string_lossy();
-        for (count, (start, c)) in shown.char_indices().enumerate() {
-            let end = start + c.len_utf8();
-            let is_long_enough = end > shared && count + 1 >= SHORTEST_PREFIX;
-            if is_long_enough && !self.has_other_meaning(&shown[..end]) {
-                return end;
-            }
-        }
-        bytes.len()
+        let shared_len_with = |neighbour: Option<&SortedId>| match neighbour {
+            Some(neighbour) => common_prefix_len(id, neighbour.id),
+            None => 0,
+        };
+        shared_len_with(before).max(shared_len_with(after))
     }
 
     /// Whether a reference that is a prefix of an id would be read as something else.

@@ -188,35 +188,38 @@ fn check_ends(
     end: &str,
 ) -> Result<(), ReferenceError> {
     let Position::Entry(after) = range.after else {
-        return Ok(());
+        return Ok(()); // Every entry is below the root.
     };
-    if session.ancestors(range.end.entry()).any(|ix| ix == after) {
+    let is_end_below = session.ancestors(range.end.entry()).any(|ix| ix == after);
+    if is_end_below {
         return Ok(());
     }
 
     let is_reversed = match range.end {
         Position::Entry(last) => session.ancestors(Some(after)).any(|ix| ix == last),
-        // The root is above every entry.
         Position::Root => true,
     };
+    let start = start.to_owned();
+    let end = end.to_owned();
     if is_reversed {
-        return Err(ReferenceError::RangeReversed {
-            start: start.to_owned(),
-            end: end.to_owned(),
-        });
+        return Err(ReferenceError::RangeReversed { start, end });
     }
+    Err(ReferenceError::RangeAcrossBranches {
+        start,
+        end,
+        branch_point: describe_branch_point(session, range),
+    })
+}
 
-    // The message names the entry at which the paths to the two ends diverge.
+/// Returns the id of the entry at which the paths to the two ends of a range diverge; `root` if
+/// they have no entry in common.
+fn describe_branch_point(session: &Session, range: EntryRange) -> String {
     let is_above_start = EntryRange::path_to(range.after).mask(session);
     let branch_point = session
         .ancestors(range.end.entry())
         .find(|ix| is_above_start[ix.index()]);
-    Err(ReferenceError::RangeAcrossBranches {
-        start: start.to_owned(),
-        end: end.to_owned(),
-        branch_point: match branch_point {
-            Some(ix) => session.id(ix).to_string(),
-            None => "root".to_owned(),
-        },
-    })
+    match branch_point {
+        Some(ix) => session.id(ix).to_string(),
+        None => "root".to_owned(),
+    }
 }

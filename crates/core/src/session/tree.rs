@@ -205,22 +205,25 @@ fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
         return;
     }
 
-    // The time for siblings before the first that has one.
-    let mut known_time = siblings
-        .iter()
-        .map(|&ix| time(ix))
-        .find(|&time| time != Entry::NO_TIME)
-        .unwrap_or_default();
-    let mut timed = Vec::with_capacity(siblings.len());
-    for &ix in &*siblings {
-        if time(ix) != Entry::NO_TIME {
-            known_time = time(ix);
-        }
-        timed.push((known_time, ix));
+    struct Timed {
+        ix: EntryIx,
+        time_ms: i64,
     }
-    timed.sort_by_key(|&(time, _)| time);
-    for (place, (_, ix)) in siblings.iter_mut().zip(timed) {
-        *place = ix;
+    // Before the first sibling with a time, that of this sibling counts.
+    let first_timed = siblings.iter().find(|&&ix| time(ix) != Entry::NO_TIME);
+    let mut time_before = first_timed.map_or(0, |&ix| time(ix));
+    let mut timed = Vec::with_capacity(siblings.len());
+    for &ix in siblings.iter() {
+        let time_ms = match time(ix) {
+            Entry::NO_TIME => time_before,
+            time_ms => time_ms,
+        };
+        timed.push(Timed { ix, time_ms });
+        time_before = time_ms;
+    }
+    timed.sort_by_key(|sibling| sibling.time_ms);
+    for (place, sibling) in siblings.iter_mut().zip(timed) {
+        *place = sibling.ix;
     }
 }
 

@@ -68,28 +68,29 @@ pub(super) fn excerpt_of_line(line: &[u8]) -> String {
 }
 
 /// Returns the beginning of a broken line that has no text of a message. It may begin and end in
-/// the middle of a string.
+/// the middle of a string. Empty for an entry that ends before its text.
 fn excerpt_without_text(line: &[u8]) -> String {
     if line.starts_with(b"{\"") {
         return String::new();
     }
     let content = line.trim_ascii();
-    if !content.is_empty() && content.iter().all(|&byte| byte == 0) {
-        return format!(
-            "{}, nothing else",
-            format_count(content.len(), "NUL byte", "NUL bytes")
-        );
+    let has_only_nul_bytes = !content.is_empty() && content.iter().all(|&byte| byte == 0);
+    if has_only_nul_bytes {
+        let nul_bytes = format_count(content.len(), "NUL byte", "NUL bytes");
+        return format!("{nul_bytes}, nothing else");
     }
+
     let start = &line[..line.len().min(MAX_READ_BYTES)];
     let text = String::from_utf8_lossy(start);
-    let mut text = text.as_ref();
+    let mut excerpt = text.as_ref();
+    // Without a brace, the first or the last word may be half of one.
     if !start.starts_with(b"{") {
-        text = without_first_word(text);
+        excerpt = without_first_word(excerpt);
     }
     if !start.ends_with(b"}") {
-        text = without_last_word(text);
+        excerpt = without_last_word(excerpt);
     }
-    quote_beginning(text)
+    quote_beginning(excerpt)
 }
 
 /// Returns the string after the first occurrence of `start`, up to its quote. Without one, the
@@ -97,37 +98,49 @@ fn excerpt_without_text(line: &[u8]) -> String {
 fn string_after(line: &[u8], start: &[u8]) -> Option<String> {
     let from = memmem::find(line, start)? + start.len();
     let written = &line[from..];
-    let written = &written[..written.len().min(MAX_READ_BYTES)];
+    let string = decode_string(&written[..written.len().min(MAX_READ_BYTES)]);
+    if string.is_closed {
+        Some(string.text)
+    } else {
+        Some(without_last_word(&string.text).to_owned())
+    }
+}
 
+/// A string that was read from a broken line.
+struct DecodedString {
+    text: String,
+    /// Whether its closing quote was found.
+    is_closed: bool,
+}
+
+/// Decodes a JSON string of which the opening quote precedes `written`, up to its closing quote or
+/// to the end: `a\nb","x"` -> `a`, a line feed and `b`.
+fn decode_string(written: &[u8]) -> DecodedString {
     let mut text = Vec::new();
     let mut is_closed = false;
-    let mut offset = 0;
-    while offset < written.len() {
-        match written[offset] {
+    let mut rest = written;
+    while let Some((&byte, after_byte)) = rest.split_first() {
+        match byte {
             b'"' => {
-                is_closed = ends_string(&written[offset + 1..]);
+                is_closed = ends_string(after_byte);
                 break;
             }
             b'\\' => {
-                let escape = Escape::read(&written[offset..]);
+                let escape = Escape::read(rest);
                 let mut buffer = [0; 4];
                 text.extend_from_slice(escape.character.encode_utf8(&mut buffer).as_bytes());
-                offset += escape.len;
+                rest = rest.get(escape.len..).unwrap_or_default();
             }
             byte => {
                 text.push(byte);
-                offset += 1;
+                rest = after_byte;
             }
         }
     }
-
-    let text = String::from_utf8_lossy(&text);
-    let text = if is_closed {
-        &text
-    } else {
-        without_last_word(&text)
-    };
-    Some(text.to_owned())
+    DecodedString {
+        text: String::from_utf8_lossy(&text).into_owned(),
+        is_closed,
+    }
 }
 
 /// Whether a quote ends a string, given what follows it. Where another line was written into a

@@ -181,30 +181,33 @@ impl HeaderlessFile {
     /// Collects what the header needs from the next line. Blank lines and oh-my-pi's title line are
     /// skipped. Once the file is known not to be a session
     /// ([`FirstValue::Other`]), nothing more is collected.
-    ///
-    /// If the first line is not exactly one value, the file is not a session. The exception is a
-    /// header whose write was interrupted: the lines after it may be entries.
     fn add_line(&mut self, number: LineNo, line: &Line) {
         let is_blank = Scanner::new(line.bytes).at_end();
         if is_blank || self.first_value == FirstValue::Other {
             return;
         }
         let Some(record) = scan_single_value(line.bytes) else {
-            let is_torn_header = line.bytes.starts_with(b"{\"type\":\"session\"");
-            if self.first_value == FirstValue::NotReadYet && !is_torn_header {
-                self.first_value = FirstValue::Other;
-            }
+            self.add_broken_line(line);
             return;
         };
-
-        let value = Raw::from_checked(record.bytes);
-        if number.0 == 1 && is_title_slot(value) {
+        let is_title = number.0 == 1 && is_title_slot(Raw::from_checked(record.bytes));
+        if is_title {
             return;
         }
         if self.first_value == FirstValue::NotReadYet {
             self.set_first_value(&record);
         }
         self.collect_header_facts(number, &record);
+    }
+
+    /// Adds a line that is not exactly one value. If it is the first line, the file is not a
+    /// session. The exception is a header whose write was interrupted: the lines after it may be
+    /// entries.
+    fn add_broken_line(&mut self, line: &Line) {
+        let is_torn_header = line.bytes.starts_with(b"{\"type\":\"session\"");
+        if self.first_value == FirstValue::NotReadYet && !is_torn_header {
+            self.first_value = FirstValue::Other;
+        }
     }
 
     /// Decides from the first value whether the file is a session, and whether its entries have

@@ -74,23 +74,32 @@ pub(super) fn find_replacement_parents(
             .entries
             .partition_point(|entry| entry.line.0 <= lost.lines_before);
         let next_entry = EntryIx::new(next_index);
-        let Some(id) = id_of_lost_entry(session, lost, next_entry, &lost_ids) else {
-            continue;
-        };
-        let parent = match &lost.parent {
-            LostParent::Root => Some(Position::Root),
-            LostParent::Unknown => None,
-            LostParent::Id(parent_id) => match session.find_entry(parent_id) {
-                Some(parent) => Some(Position::Entry(parent)),
-                // If the parent is lost as well, it is earlier in the file, so its replacement is
-                // known already.
-                None => replacements.get(parent_id.as_bytes()).copied(),
-            },
-        };
-        let entry_before = Position::from(next_entry.previous());
-        replacements.insert(id, parent.unwrap_or(entry_before));
+        if let Some(id) = id_of_lost_entry(session, lost, next_entry, &lost_ids) {
+            let parent = parent_of_lost_entry(session, lost, &replacements);
+            let entry_before = Position::from(next_entry.previous());
+            replacements.insert(id, parent.unwrap_or(entry_before));
+        }
     }
     replacements
+}
+
+/// Returns the parent of a lost entry; `None` if it is unknown or missing. `replacements` has the
+/// new parents for the lost entries before this one.
+fn parent_of_lost_entry(
+    session: &Session,
+    lost: &LostEntry,
+    replacements: &HashMap<Vec<u8>, Position>,
+) -> Option<Position> {
+    match &lost.parent {
+        LostParent::Root => Some(Position::Root),
+        LostParent::Unknown => None,
+        LostParent::Id(parent_id) => match session.find_entry(parent_id) {
+            Some(parent) => Some(Position::Entry(parent)),
+            // If the parent is lost as well, it is earlier in the file, so its replacement is
+            // known already.
+            None => replacements.get(parent_id.as_bytes()).copied(),
+        },
+    }
 }
 
 /// Returns the id of a lost entry. If it could not be read from the line, it is inferred from the

@@ -275,28 +275,15 @@ pub(super) enum LostParent {
 /// first `"id":"…","parentId":…` in the bytes. `lines_before` is the number of lines of the
 /// repaired file before the entry.
 pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
+    let members = read_whole_members(bytes);
     let mut lost = LostEntry {
         lines_before,
-        ..LostEntry::default()
+        id: members.id,
+        parent: members.parent,
     };
-    let mut is_header = false;
-    let mut scanner = Scanner::new(bytes);
-    // The error is ignored: it is where the entry breaks, and the members before it are valid.
-    let _ = scanner.walk_object(|scanner, key: RawString| {
-        let value = Raw::from_checked(scanner.read_value()?);
-        if key.is("type") {
-            is_header = value.is("session");
-        } else if key.is("id") {
-            lost.id = value.text().map(Text::into_owned);
-        } else if key.is("parentId") {
-            lost.parent = read_parent(value);
-        }
-        Ok(())
-    });
-
     // A header has no parent, so the two ids would be those of another entry.
     if lost.id.is_none()
-        && !is_header
+        && !members.is_header
         && let Some(ids) = find_adjacent_ids(bytes)
     {
         lost.id = Some(ids.id);
@@ -305,6 +292,33 @@ pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
     // To the agents, an empty id is none.
     lost.id = lost.id.filter(|id| !id.is_empty());
     lost
+}
+
+/// The readable members of an entry that breaks somewhere.
+#[derive(Default)]
+struct WholeMembers {
+    is_header: bool,
+    id: Option<Text<'static>>,
+    parent: LostParent,
+}
+
+/// Reads the members of an entry up to the place where it breaks.
+fn read_whole_members(bytes: &[u8]) -> WholeMembers {
+    let mut members = WholeMembers::default();
+    let mut scanner = Scanner::new(bytes);
+    // The error is ignored: it is where the entry breaks, and the members before it are valid.
+    let _ = scanner.walk_object(|scanner, key: RawString| {
+        let value = Raw::from_checked(scanner.read_value()?);
+        if key.is("type") {
+            members.is_header = value.is("session");
+        } else if key.is("id") {
+            members.id = value.text().map(Text::into_owned);
+        } else if key.is("parentId") {
+            members.parent = read_parent(value);
+        }
+        Ok(())
+    });
+    members
 }
 
 /// Reads the value of `parentId`. To the agents, an empty id is none, so it means a root.

@@ -35,22 +35,11 @@ impl SubAgents {
             if is_advisor(&file.path) {
                 continue;
             }
-            agents
-                .session_ends
-                .insert(session_end(&file.path.to_string_lossy()));
-            let Some(owner) = file.owner.as_deref() else {
-                continue;
-            };
-            // A session `NAME.jsonl` has its sub-agents in the directory `NAME`, so each directory
-            // above names one, up to the owner.
-            for folder in file.path.ancestors().skip(1) {
-                let session = store::with_suffix(folder, ".jsonl");
-                if session == owner {
-                    break;
-                }
-                agents.owners.insert(session);
+            let end = session_end(&file.path.to_string_lossy());
+            agents.session_ends.insert(end);
+            if let Some(owner) = &file.owner {
+                agents.owners.extend(sessions_above(&file.path, owner));
             }
-            agents.owners.insert(owner.to_owned());
         }
         agents
     }
@@ -76,6 +65,24 @@ impl SubAgents {
 pub fn is_advisor(session: &Path) -> bool {
     let name = session.file_name().unwrap_or_default();
     name.as_encoded_bytes().starts_with(b"__advisor")
+}
+
+/// Returns the sessions to which a sub-agent belongs, from the one that started it up to `owner`,
+/// which no other session started.
+///
+/// A session `NAME.jsonl` has its sub-agents in the directory `NAME`, so each directory above names
+/// one.
+fn sessions_above(sub_agent: &Path, owner: &Path) -> Vec<PathBuf> {
+    let mut sessions = Vec::new();
+    for folder in sub_agent.ancestors().skip(1) {
+        let session = store::with_suffix(folder, ".jsonl");
+        if session == owner {
+            break;
+        }
+        sessions.push(session);
+    }
+    sessions.push(owner.to_owned());
+    sessions
 }
 
 /// Whether a tool result of `session` reports the usage of a sub-agent of this session. `reported`

@@ -30,21 +30,8 @@ const REGION_PREFIXES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp
 /// slash in it. Each of these is combined with the agents' name for the provider, with the table's
 /// name for it, and with neither. Last come the names that Anthropic itself gives its models.
 pub fn candidate_names(provider: &str, model: &str) -> Vec<String> {
-    let mut providers = Vec::new();
-    if !provider.is_empty() {
-        providers.push(provider);
-    }
-    for (agent_name, table_name) in PROVIDERS {
-        if provider == agent_name {
-            providers.push(table_name);
-        }
-    }
-
-    let without_region = REGION_PREFIXES
-        .iter()
-        .find_map(|region| model.strip_prefix(region))
-        .unwrap_or(model);
-    let mut variants = vec![model, without_region];
+    let providers = provider_names(provider);
+    let mut variants = vec![model, without_region(model)];
     // The first suffix is the whole name.
     variants.extend(name_suffixes(model).skip(1));
 
@@ -56,11 +43,34 @@ pub fn candidate_names(provider: &str, model: &str) -> Vec<String> {
         names.push(variant.to_owned());
     }
     for variant in variants {
-        if let Some(name) = anthropic_name(variant) {
-            names.push(name);
+        names.extend(anthropic_name(variant));
+    }
+    names
+}
+
+/// Returns the agents' name for a provider and the table's, if that is another. Empty if the
+/// provider is not known.
+fn provider_names(provider: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    if !provider.is_empty() {
+        names.push(provider);
+    }
+    for (agent_name, table_name) in PROVIDERS {
+        if provider == agent_name {
+            names.push(table_name);
         }
     }
     names
+}
+
+/// Returns a model's name without a region before it, such as `us.`.
+fn without_region(model: &str) -> &str {
+    for region in REGION_PREFIXES {
+        if let Some(name) = model.strip_prefix(region) {
+            return name;
+        }
+    }
+    model
 }
 
 /// Returns the name that Anthropic itself gives a model: `claude-x-4-5` for `claude-x-4.5`, and for
