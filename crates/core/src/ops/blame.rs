@@ -225,38 +225,38 @@ impl<'t> Blame<'t> {
     /// The first and the last may be parts of a line of the file, because an edit need not replace
     /// whole lines. Also `None` for lines without a distinctive one.
     fn find_only_place(&self, wanted: &[&str]) -> Option<usize> {
-        let (&first, rest) = wanted.split_first()?;
         // Lines such as `}` occur once only by chance.
         if !has_distinctive_line(wanted) {
             return None;
         }
-
-        // Most edits replace whole lines, which are found by the first of them.
-        let mut whole_starts: Vec<usize> = Vec::new();
-        let starts = self.indexes.get(first).map(Vec::as_slice);
-        for &start in starts.unwrap_or_default() {
-            if self.lines.get(start + 1..start + wanted.len()) == Some(rest) {
-                whole_starts.push(start);
-            }
-        }
+        // Most edits replace whole lines.
+        let whole_starts = self.find_whole_lines(wanted);
         match whole_starts[..] {
-            [] => {}
             [only_start] => return Some(only_start),
-            _ => return None,
+            [_, _, ..] => return None,
+            [] => {}
         }
 
-        // Otherwise, the replaced text may begin or end within a line.
-        let mut only_start = None;
-        for start in 0..self.lines.len() {
-            if !self.begins_within_line(start, wanted) {
-                continue;
+        let starts = 0..self.lines.len();
+        let mut starts_within = starts.filter(|&start| self.begins_within_line(start, wanted));
+        let first_start = starts_within.next()?;
+        let is_only = starts_within.next().is_none();
+        if is_only { Some(first_start) } else { None }
+    }
+
+    /// Returns the indexes in the file at which these lines begin, as whole lines.
+    fn find_whole_lines(&self, wanted: &[&str]) -> Vec<usize> {
+        let Some((first, rest)) = wanted.split_first() else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for &start in self.indexes.get(first).map_or(&[][..], Vec::as_slice) {
+            let following = self.lines.get(start + 1..start + wanted.len());
+            if following == Some(rest) {
+                found.push(start);
             }
-            if only_start.is_some() {
-                return None;
-            }
-            only_start = Some(start);
         }
-        only_start
+        found
     }
 
     /// Whether a text with these lines begins somewhere within the line of the file at `start`. Its

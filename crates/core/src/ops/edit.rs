@@ -365,27 +365,37 @@ fn find_call_pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<
     let mut pairs = Vec::new();
     for &ix in context {
         if session.is_message(ix, Role::Assistant) {
-            reader.with_message(ix, |message| {
-                for id in call_ids(message.get("content")) {
-                    messages_by_call.insert(id.into_owned(), ix);
-                }
-            })?;
-        } else if session.is_message(ix, Role::ToolResult) {
-            let id = reader.with_message(ix, |message| {
-                message.get_text("toolCallId").map(Text::into_owned)
-            })?;
-            if let Some(id) = id
-                && let Some(&call) = messages_by_call.get(&id)
-            {
-                pairs.push(CallPair {
-                    call,
-                    result: ix,
-                    id,
-                });
+            for id in read_call_ids(reader, ix)? {
+                messages_by_call.insert(id, ix);
             }
+        }
+        if session.is_message(ix, Role::ToolResult)
+            && let Some(id) = read_answered_id(reader, ix)?
+            && let Some(&call) = messages_by_call.get(&id)
+        {
+            pairs.push(CallPair {
+                call,
+                result: ix,
+                id,
+            });
         }
     }
     Ok(pairs)
+}
+
+/// Reads the ids of the tool calls in a reply.
+fn read_call_ids(reader: &EntryReader, reply: EntryIx) -> io::Result<Vec<Text<'static>>> {
+    reader.with_message(reply, |message| {
+        let ids = call_ids(message.get("content"));
+        ids.into_iter().map(Text::into_owned).collect()
+    })
+}
+
+/// Reads the id of the call that a tool result answers; `None` if it names none.
+fn read_answered_id(reader: &EntryReader, result: EntryIx) -> io::Result<Option<Text<'static>>> {
+    reader.with_message(result, |message| {
+        message.get_text("toolCallId").map(Text::into_owned)
+    })
 }
 
 /// Returns the ids of the tool calls in a message's content.

@@ -32,32 +32,31 @@ fn decoded_members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)>
         .map(|(key, value)| (string::decode(key.bytes), value))
 }
 
-/// Appends a value with its name. A short string of one line, and JSON of one line, are placed
+/// Formats a value with its name. A short string of one line, and JSON of one line, are placed
 /// beside the name (`cwd: /src`); anything else below it.
-fn push_named(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
+fn named_value(name: Text<'static>, value: Raw) -> Vec<EntryPart> {
     let Some(text) = value.text() else {
-        push_json(name, value, parts);
-        return;
+        return named_json(name, value);
     };
     let is_short = text.as_bytes().len() <= SHORT_STRING_LEN && !text.as_bytes().contains(&b'\n');
+    let text = text.into_owned();
     if is_short {
-        parts.push(EntryPart::Field(name, text.into_owned()));
+        vec![EntryPart::Field(name, text)]
     } else {
-        parts.push(EntryPart::Title(name));
-        parts.push(EntryPart::Body(text.into_owned()));
+        vec![EntryPart::Title(name), EntryPart::Body(text)]
     }
 }
 
-/// Appends a value as formatted JSON with its name. JSON of one line is placed beside the name;
-/// anything else below it.
-fn push_json(name: Text<'static>, value: Raw, parts: &mut Vec<EntryPart>) {
+/// Formats a value as JSON with its name. JSON of one line is placed beside the name; anything else
+/// below it.
+fn named_json(name: Text<'static>, value: Raw) -> Vec<EntryPart> {
     let json = pretty(value);
     let json = Text::from(String::from_utf8_lossy(&json).into_owned());
-    if json.as_bytes().contains(&b'\n') {
-        parts.push(EntryPart::Title(name));
-        parts.push(EntryPart::Body(json));
+    let is_one_line = !json.as_bytes().contains(&b'\n');
+    if is_one_line {
+        vec![EntryPart::Field(name, json)]
     } else {
-        parts.push(EntryPart::Field(name, json));
+        vec![EntryPart::Title(name), EntryPart::Body(json)]
     }
 }
 
@@ -67,49 +66,43 @@ pub(super) fn named_parts(object: Raw, omitted: &[&str]) -> Vec<EntryPart> {
     for (key, value) in decoded_members(object) {
         let is_omitted = omitted.iter().any(|omitted_key| key == **omitted_key);
         if !is_omitted {
-            push_named(key.into_owned(), value, &mut parts);
+            parts.append(&mut named_value(key.into_owned(), value));
         }
     }
     parts
 }
 
-/// Appends a block of a message's content. A text is appended unchanged, thinking with a title, a
-/// tool call with its arguments by name, and an image as a description. Any other block is appended
-/// as JSON.
-pub(super) fn push_block(block: Raw, parts: &mut Vec<EntryPart>) {
+/// Formats a block of a message's content: a text unchanged, thinking with a title, a tool call
+/// with its arguments by name, and an image as a description. Any other block is formatted as JSON,
+/// and so is one that lacks the text that its type requires.
+pub(super) fn block_parts(block: Raw) -> Vec<EntryPart> {
     let kind = block.get_text("type").unwrap_or_default().into_owned();
-    match kind.as_bytes() {
-        b"text" => {
-            if let Some(text) = block.get_text("text") {
-                parts.push(EntryPart::Body(text.into_owned()));
-                return;
-            }
-        }
-        b"thinking" => {
-            if let Some(thinking) = block.get_text("thinking") {
-                parts.push(EntryPart::Title(kind));
-                parts.push(EntryPart::Body(thinking.into_owned()));
-                return;
-            }
-        }
-        b"toolCall" => {
-            push_tool_call(block, parts);
-            return;
-        }
-        b"image" => {
-            parts.push(EntryPart::Field(kind, describe_image(block)));
-            return;
-        }
-        _ => {}
+    if kind == "text"
+        && let Some(text) = block.get_text("text")
+    {
+        return vec![EntryPart::Body(text.into_owned())];
+    }
+    if kind == "thinking"
+        && let Some(thinking) = block.get_text("thinking")
+    {
+        return vec![
+            EntryPart::Title(kind),
+            EntryPart::Body(thinking.into_owned()),
+        ];
+    }
+    if kind == "toolCall" {
+        return tool_call_parts(block);
+    }
+    if kind == "image" {
+        return vec![EntryPart::Field(kind, describe_image(block))];
     }
 
-    // The type is unknown, or the block lacks the text that its type requires.
     let name = if kind.is_empty() {
         Text::from("block")
     } else {
         kind
     };
-    push_json(name, block, parts);
+    named_json(name, block)
 }
 
 /// Returns the type and size of an image, such as `image/png, 12 KB of base64`.
@@ -121,9 +114,9 @@ fn describe_image(block: Raw) -> Text<'static> {
     Text::from(format!("{mime_type}, {} of base64", format_bytes(length)))
 }
 
-/// Appends a tool call: its name and id as the title, then its arguments as one text. Arguments of
+/// Formats a tool call: its name and id as the title, then its arguments as one text. Arguments of
 /// several lines, such as the content of a file to write, are not JSON-escaped in this text.
-fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
+fn tool_call_parts(call: Raw) -> Vec<EntryPart> {
     let mut title = Text::from("toolCall").into_owned();
     for key in ["name", "id"] {
         if let Some(text) = call.get_text(key) {
@@ -131,18 +124,18 @@ fn push_tool_call(call: Raw, parts: &mut Vec<EntryPart>) {
             title.push(&text);
         }
     }
-    parts.push(EntryPart::Title(title));
-
+    let mut parts = vec![EntryPart::Title(title)];
     let Some(arguments) = call.get("arguments") else {
-        return;
+        return parts;
     };
-    // The model did not follow the schema of the tool.
-    if !arguments.is_object() {
-        push_json(Text::from("arguments"), arguments, parts);
-        return;
+    if arguments.is_object() {
+        let outline = format_outline(&named_parts(arguments, &[]));
+        parts.push(EntryPart::Body(outline));
+    } else {
+        // The model did not follow the schema of the tool.
+        parts.append(&mut named_json(Text::from("arguments"), arguments));
     }
-    let arguments = named_parts(arguments, &[]);
-    parts.push(EntryPart::Body(format_outline(&arguments)));
+    parts
 }
 
 /// Formats parts as one text: a field as its name and value on one line, a title as a name with the

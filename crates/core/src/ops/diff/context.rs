@@ -7,7 +7,7 @@ use super::ComparedPath;
 use crate::format::changes::{
     CONTEXT_LINES, ChangedRanges, DiffSign, diff_ranges, hunk_ranges, share_hunk, sign_lines,
 };
-use crate::ops::show::{EntryPart, named_parts, push_block};
+use crate::ops::show::{EntryPart, block_parts, named_parts};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -265,7 +265,7 @@ fn message_text(message: Raw) -> String {
     if let Some(content) = message.get("content") {
         if content.is_array() {
             for item in content.items() {
-                push_content(item, &mut parts);
+                parts.append(&mut content_parts(item));
             }
         } else if let Some(text) = content.text() {
             parts.push(EntryPart::Body(text.into_owned()));
@@ -284,11 +284,10 @@ fn message_text(message: Raw) -> String {
 /// The number of bytes of an image's digest that are shown.
 const SHOWN_DIGEST_LEN: usize = 6;
 
-/// Appends an item of a message's content. An image is followed by the start of its digest, because
+/// Formats an item of a message's content. An image is followed by the start of its digest, because
 /// two images of the same size may differ.
-fn push_content(item: Raw, parts: &mut Vec<EntryPart>) {
-    push_block(item, parts);
-
+fn content_parts(item: Raw) -> Vec<EntryPart> {
+    let mut parts = block_parts(item);
     let is_image = item.get("type").is_some_and(|kind| kind.is("image"));
     if is_image && let Some(data) = item.get("data").and_then(Raw::raw_string) {
         let mut hex = String::new();
@@ -297,6 +296,7 @@ fn push_content(item: Raw, parts: &mut Vec<EntryPart>) {
         }
         parts.push(EntryPart::Field(Text::from("sha256"), Text::from(hex)));
     }
+    parts
 }
 
 /// Appends a part as `show` prints it: titles and fields indented by two spaces, bodies by four.

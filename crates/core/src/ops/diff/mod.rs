@@ -9,7 +9,7 @@ pub mod context;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use pisess_json::{Raw, js, string};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, VecDeque};
@@ -79,8 +79,8 @@ pub fn compare_paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
 pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result<Difference> {
     let left_digests = entry_digests(left)?;
     let right_digests = entry_digests(right)?;
-    let mut partners = find_partners(left, right, &left_digests, &right_digests);
-    remove_out_of_order(left, &mut partners);
+    let all_partners = find_partners(left, right, &left_digests, &right_digests);
+    let partners = partners_in_order(left, &all_partners);
 
     let mut difference = Difference::default();
     // The index of the first entry on the left that is changed or has no partner.
@@ -130,24 +130,22 @@ fn find_partners(
     right_digests: &[ContentDigest],
 ) -> Vec<Option<usize>> {
     let mut partners = find_partners_by_id(left, right);
+    let taken: HashSet<usize> = partners.iter().flatten().copied().collect();
 
-    let mut is_taken = vec![false; right.path.len()];
-    for partner in partners.iter().flatten() {
-        is_taken[*partner] = true;
-    }
-    // If several entries have the same content, they are paired in order: the first on the left
-    // with the first on the right, and so on.
-    let mut by_content: HashMap<ContentDigest, VecDeque<usize>> = HashMap::default();
+    // By content: the entries of the right path without a partner, in order. If several have the
+    // same content, the first on the left is paired with the first on the right, and so on.
+    let mut right_by_content: HashMap<ContentDigest, VecDeque<usize>> = HashMap::default();
     for (index, &digest) in right_digests.iter().enumerate() {
-        if !is_taken[index] {
-            by_content.entry(digest).or_default().push_back(index);
+        if !taken.contains(&index) {
+            let with_same_content = right_by_content.entry(digest).or_default();
+            with_same_content.push_back(index);
         }
     }
-    for (index, digest) in left_digests.iter().enumerate() {
-        if partners[index].is_none()
-            && let Some(with_same_content) = by_content.get_mut(digest)
+    for (partner, digest) in partners.iter_mut().zip(left_digests) {
+        if partner.is_none()
+            && let Some(with_same_content) = right_by_content.get_mut(digest)
         {
-            partners[index] = with_same_content.pop_front();
+            *partner = with_same_content.pop_front();
         }
     }
     partners
@@ -174,12 +172,12 @@ fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<
     partners
 }
 
-/// Removes the partners of entries whose order differs between the sides: such entries are not the
-/// same. As few as possible are removed. Labels and other bookkeeping keep their partners, because
-/// a fork moves them to the end.
+/// Returns the partners without those of entries whose order differs between the sides: such
+/// entries are not the same. As few as possible are left out. Labels and other bookkeeping keep
+/// their partners, because a fork moves them to the end.
 ///
 /// `partners` has, for each index of the left path, the index of the partner on the right path.
-fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
+fn partners_in_order(left: &ComparedPath, partners: &[Option<usize>]) -> Vec<Option<usize>> {
     let may_move = |index: usize| left.session.entry(left.path[index]).kind.is_bookkeeping();
     let mut compared = Vec::new();
     for (index, partner) in partners.iter().enumerate() {
@@ -189,16 +187,14 @@ fn remove_out_of_order(left: &ComparedPath, partners: &mut [Option<usize>]) {
             compared.push(PartneredEntry { index, partner });
         }
     }
+    let in_order: HashSet<usize> = longest_ascending(&compared).into_iter().collect();
 
-    let mut is_kept = vec![false; partners.len()];
-    for index in longest_ascending(&compared) {
-        is_kept[index] = true;
+    let mut kept = Vec::with_capacity(partners.len());
+    for (index, &partner) in partners.iter().enumerate() {
+        let is_kept = may_move(index) || in_order.contains(&index);
+        kept.push(if is_kept { partner } else { None });
     }
-    for index in 0..partners.len() {
-        if !is_kept[index] && !may_move(index) {
-            partners[index] = None;
-        }
-    }
+    kept
 }
 
 /// An entry of the left path that has a partner.

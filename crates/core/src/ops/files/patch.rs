@@ -10,9 +10,35 @@ struct Hunk {
     old_lacks_newline: bool,
     /// The same for the new text.
     new_lacks_newline: bool,
+    /// The sign of the line that was added last.
+    last_sign: char,
 }
 
 impl Hunk {
+    /// Adds the next line of the hunk, which begins with its sign; `None` if it has another form.
+    /// An empty line counts as a common line without text, whose sign (a space) was trimmed.
+    fn add_line(&mut self, line: &str) -> Option<()> {
+        let sign = line.chars().next().unwrap_or(' ');
+        let content = line.get(1..).unwrap_or_default();
+        match sign {
+            ' ' => {
+                self.old_lines.push(content.to_owned());
+                self.new_lines.push(content.to_owned());
+            }
+            '-' => self.old_lines.push(content.to_owned()),
+            '+' => self.new_lines.push(content.to_owned()),
+            // `\ No newline at end of file` is about the line above it, which is of the old text,
+            // of the new text, or of both.
+            '\\' => {
+                self.old_lacks_newline |= self.last_sign != '+';
+                self.new_lacks_newline |= self.last_sign != '-';
+            }
+            _ => return None,
+        }
+        self.last_sign = sign;
+        Some(())
+    }
+
     /// Whether the hunk has as many lines as its heading states. If it had more, a program that
     /// applies the diff would take the next line for the start of another diff, perhaps of another
     /// file.
@@ -109,43 +135,18 @@ pub fn recorded_hunks(patch: &str) -> Option<String> {
 }
 
 /// Parses the hunks of a diff of one file; `None` if the diff has another form. Lines before the
-/// first hunk are skipped. In a hunk, an empty line counts as a common line without text, whose
-/// sign (a space) was trimmed.
+/// first hunk, which have the file's name, are skipped.
 fn parse_hunks(patch: &str) -> Option<Vec<Hunk>> {
     let mut hunks: Vec<Hunk> = Vec::new();
-    let mut last_sign = ' ';
     for line in patch.lines() {
         if let Some(ranges) = line.strip_prefix("@@ -") {
             hunks.push(Hunk {
                 heading: HunkHeading::parse(ranges)?,
                 ..Hunk::default()
             });
-            continue;
+        } else if let Some(hunk) = hunks.last_mut() {
+            hunk.add_line(line)?;
         }
-        let Some(hunk) = hunks.last_mut() else {
-            // The lines before the first hunk have the file's name.
-            continue;
-        };
-        let sign = line.chars().next().unwrap_or(' ');
-        let content = line.get(1..).unwrap_or_default();
-        match sign {
-            ' ' => {
-                hunk.old_lines.push(content.to_owned());
-                hunk.new_lines.push(content.to_owned());
-            }
-            '-' => hunk.old_lines.push(content.to_owned()),
-            '+' => hunk.new_lines.push(content.to_owned()),
-            // `\ No newline at end of file` is about the line above it, which is of the old text,
-            // of the new text, or of both.
-            '\\' => {
-                let is_of_old = last_sign != '+';
-                let is_of_new = last_sign != '-';
-                hunk.old_lacks_newline |= is_of_old;
-                hunk.new_lacks_newline |= is_of_new;
-            }
-            _ => return None,
-        }
-        last_sign = sign;
     }
     Some(hunks)
 }

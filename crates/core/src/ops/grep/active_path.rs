@@ -36,27 +36,24 @@ impl ActivePath {
     ) -> Result<Option<Match>, LoadError> {
         let only_active = query.entries.only_active;
         // Entries of version 1 have no stored ids: they get those that migration gives them.
-        let needs_migrated_id = query.details.snippets.is_some() && format == Format::V1;
-        let needs_session = only_active || query.details.reports_active || needs_migrated_id;
-        if !needs_session {
+        let lacks_id = query.details.snippets.is_some() && format == Format::V1;
+        let needs_entry = only_active || lacks_id;
+        if !needs_entry && !query.details.reports_active {
             return Ok(Some(found));
         }
 
         let path = self.load_path(source)?;
         let Some(ix) = path.session.entry_on_line(found.line) else {
             // A match without an entry, such as one in the title, is on no path and gets no id.
-            let needs_entry = only_active || needs_migrated_id;
             return Ok(if needs_entry { None } else { Some(found) });
         };
         let is_active = path.is_active[ix.index()];
         if only_active && !is_active {
             return Ok(None);
         }
-
         let mut completed = found;
         completed.is_active = Some(is_active);
-        // With `only_active`, the id is set in every format.
-        if only_active || needs_migrated_id {
+        if needs_entry {
             completed.id = path.session.id(ix).into_owned();
         }
         Ok(Some(completed))

@@ -148,7 +148,6 @@ impl CallSearch<'_> {
         calls: &KnownCalls,
         line: ChunkLine,
     ) -> io::Result<ToolUse> {
-        let ChunkLine { chunk, start } = line;
         let name = result.get(Member::ToolName).and_then(Raw::text);
         let name = name.unwrap_or(Text::from("tool"));
         let Some(call_id) = result.get(Member::ToolCallId).filter(|id| id.is_string()) else {
@@ -157,25 +156,34 @@ impl CallSearch<'_> {
         if let Some(arguments) = calls.find_arguments(call_id) {
             return Ok(self.tool_of_call(name, arguments));
         }
+        match self.find_call_in_window(line, call_id, &name)? {
+            Some(found) => Ok(found),
+            None => Ok(ToolUse::without_call(name)),
+        }
+    }
 
-        // The part of the window in the chunk, which is in memory, is searched first. A chunk
-        // begins with a line, so no line is in both parts.
+    /// Searches for the call with this id within [`CALL_WINDOW`] bytes before a line. The part of
+    /// the window in the chunk, which is in memory, is searched first. A chunk begins with a line,
+    /// so no line is in both parts.
+    fn find_call_in_window(
+        &mut self,
+        line: ChunkLine,
+        call_id: Raw,
+        name: &Text,
+    ) -> io::Result<Option<ToolUse>> {
+        let ChunkLine { chunk, start } = line;
         let line_offset = chunk.start + start as u64;
         let window_start = line_offset.saturating_sub(CALL_WINDOW);
         let start_in_chunk = window_start.saturating_sub(chunk.start) as usize;
         let in_chunk = &chunk.bytes[start_in_chunk..start];
-        if let Some(found) = self.find_call_before(in_chunk, call_id, &name) {
-            return Ok(found);
+        if let Some(found) = self.find_call_before(in_chunk, call_id, name) {
+            return Ok(Some(found));
         }
-        if window_start < chunk.start {
-            let len_before_chunk = (chunk.start - window_start) as usize;
-            let mut before_chunk = vec![0; len_before_chunk];
-            self.source.read_exact_at(&mut before_chunk, window_start)?;
-            if let Some(found) = self.find_call_before(&before_chunk, call_id, &name) {
-                return Ok(found);
-            }
+        if window_start >= chunk.start {
+            return Ok(None);
         }
-        Ok(ToolUse::without_call(name))
+        let before_chunk = self.source.read_range(window_start..chunk.start)?;
+        Ok(self.find_call_before(&before_chunk, call_id, name))
     }
 
     /// Returns the tool of a result whose call has these arguments.

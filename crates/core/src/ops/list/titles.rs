@@ -102,15 +102,24 @@ pub fn distinct_titles(
 
     let mut titles = HashMap::default();
     for (message, start) in messages.iter().zip(&starts) {
-        if start.length == 0 {
-            continue;
-        }
-        let words = plain_words(&message.text[start.length..]);
-        if !words.is_empty() {
-            titles.insert(message.session, format!("… {words}"));
+        if let Some(title) = title_after_start(&message.text, start) {
+            titles.insert(message.session, title);
         }
     }
     titles
+}
+
+/// Returns the words of a first message after the start that it shares with others, such as
+/// `… Check the mail`. `None` if it shares none, or if nothing follows it.
+fn title_after_start(message: &str, shared: &SharedStart) -> Option<String> {
+    if shared.length == 0 {
+        return None;
+    }
+    let words = plain_words(&message[shared.length..]);
+    if words.is_empty() {
+        return None;
+    }
+    Some(format!("… {words}"))
 }
 
 /// Returns the first message of each row whose title is taken from that message, without the

@@ -27,15 +27,12 @@ use std::io;
 /// and its kind may be pruned.
 pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
     let reader = EntryReader::new(session, source);
-    let Uncompacted {
-        is_uncompacted,
-        compactions,
-    } = find_uncompacted_entries(session);
+    let uncompacted = find_uncompacted_entries(session);
     // A branch needs the entries from its last compaction on, and those ancestors of the compaction
     // that the agent still reads: the kept entries, and the settings in effect.
-    let mut is_needed = is_uncompacted;
+    let mut is_needed = uncompacted.is_uncompacted;
     let mut is_above_compaction = vec![false; session.entries.len()];
-    for compaction in compactions {
+    for compaction in uncompacted.compactions {
         let path = session.path(Some(compaction));
         let ancestors = &path[..path.len() - 1];
         for ix in ancestors {
@@ -48,8 +45,9 @@ pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Res
 
     let mut is_removed = Vec::with_capacity(session.entries.len());
     for ix in session.entry_indexes() {
+        let is_compacted = is_above_compaction[ix.index()] && !is_needed[ix.index()];
         let may_be_pruned = session.entry(ix).kind.schema().may_be_pruned;
-        is_removed.push(is_above_compaction[ix.index()] && !is_needed[ix.index()] && may_be_pruned);
+        is_removed.push(is_compacted && may_be_pruned);
     }
 
     keep_targets_of_edits(&reader, &mut is_removed)?;

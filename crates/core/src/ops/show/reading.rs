@@ -1,7 +1,7 @@
 //! Arranges an entry for reading: a heading, what was said or done, and a few facts. All other
 //! fields are listed separately, by name.
 
-use super::{EntryPart, format_outline, named_parts, push_block, push_named};
+use super::{EntryPart, block_parts, format_outline, named_parts, named_value};
 use crate::agents::readable::{
     CallDescription, Folders, describe_call, describe_execution, execution_tool,
 };
@@ -195,9 +195,8 @@ impl ShownEntry {
     /// Appends a block that is not a tool call. `make_text` makes the part for its text, if it has
     /// one: [`ShownPart::Prose`] or [`ShownPart::Literal`]. JSON is always literal.
     fn push_other_block(&mut self, block: Raw, make_text: fn(Text<'static>) -> ShownPart) {
-        let mut parts = Vec::new();
-        push_block(block, &mut parts);
-        // Of a text, `push_block` makes a body alone, and of thinking, a title and a body. The body
+        let parts = block_parts(block);
+        // Of a text, `block_parts` makes a body alone, and of thinking, a title and a body. The body
         // of any other block is JSON.
         let is_thinking = block.get("type").is_some_and(|kind| kind.is("thinking"));
         let has_text_as_body = parts.len() == 1 || is_thinking;
@@ -243,10 +242,8 @@ impl ShownEntry {
             self.push_edit(arguments, &replacements);
             return;
         }
-        let mut parts = Vec::new();
-        push_block(call, &mut parts);
         // The first part, a title with the tool and the id of the call, is left out.
-        for part in parts.into_iter().skip(1) {
+        for part in block_parts(call).into_iter().skip(1) {
             self.body.push(ShownPart::from(part));
         }
     }
@@ -347,17 +344,17 @@ impl ShownEntry {
     fn push_rest(&mut self, key: Text, value: Raw) {
         let key = key.into_owned();
         if value.is_string() {
-            push_named(key, value, &mut self.rest);
+            self.rest.append(&mut named_value(key, value));
         } else {
             let rounded = round_numbers(value);
-            push_named(key, Raw::from_checked(&rounded), &mut self.rest);
+            let mut parts = named_value(key, Raw::from_checked(&rounded));
+            self.rest.append(&mut parts);
         }
     }
 
     /// Appends a member with its name.
     fn push_member(&mut self, key: &Text, value: Raw) {
-        let mut parts = Vec::new();
-        push_named(key.as_borrowed().into_owned(), value, &mut parts);
+        let parts = named_value(key.as_borrowed().into_owned(), value);
         self.body.extend(parts.into_iter().map(ShownPart::from));
     }
 }
@@ -375,7 +372,7 @@ pub fn outline_arguments(arguments: Raw) -> Text<'static> {
     let mut other_parts = Vec::new();
     for (key, value) in super::decoded_members(arguments) {
         if !is_replacement_key(&key.to_string_lossy()) {
-            push_named(key.into_owned(), value, &mut other_parts);
+            other_parts.append(&mut named_value(key.into_owned(), value));
         }
     }
     let mut outline = format_outline(&other_parts);
