@@ -246,13 +246,11 @@ fn link_in_file_order(session: &mut Session) {
 }
 
 /// Links entries to the parents whose ids are in `parent_ids`. Of several entries with such an id,
-/// the last in the file is the parent, as in the agents.
+/// the last in the file is the parent, as in the agents. If none has it, the entry becomes a root,
+/// which is a problem.
 ///
-/// All entries that are not in `parent_ids` were linked when they were read: their `parentId` is
-/// the id of the entry before them, or they have none and are roots.
-///
-/// An entry whose parent is missing becomes a root. That is a problem, and the `parentId` is stored
-/// as dangling.
+/// All other entries were linked when they were read: their `parentId` is the id of the entry
+/// before them, or they have none and are roots.
 ///
 /// The index of ids must be complete: see [`index_ids`].
 fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
@@ -272,13 +270,19 @@ fn link_by_id(session: &mut Session, parent_ids: Vec<EntryText>) {
         let parent = session.find_entry(&session.text(parent_id.text));
         session.entries[child.index()].parent = parent;
         if parent.is_none() {
-            session.problems.push(Problem {
-                line: session.entry(child).line,
-                kind: FindingKind::MissingParent,
-            });
-            session.dangling.push(parent_id);
+            add_missing_parent(session, parent_id);
         }
     }
+}
+
+/// Adds the problem of an entry whose parent is missing, and keeps the id of that parent: a repair
+/// may find out which entry it was.
+fn add_missing_parent(session: &mut Session, parent_id: EntryText) {
+    session.problems.push(Problem {
+        line: session.entry(parent_id.entry).line,
+        kind: FindingKind::MissingParent,
+    });
+    session.dangling.push(parent_id);
 }
 
 /// Moves each child of a superseded entry to the last entry of the file with the same id, as in the

@@ -621,24 +621,19 @@ fn similar_names(wanted: &str, sessions: &[SessionCandidate]) -> Vec<String> {
     let max_name_distance = 1 + length / 4;
     let max_id_distance = 1 + length / 8;
 
-    let mut similar = Vec::new();
+    // The distance comes first in each pair, so that sorting puts the most similar name first.
+    let mut similar: Vec<(usize, &str)> = Vec::new();
     for session in sessions {
-        if let Some(name) = session.name.as_deref() {
+        if let Some(name) = &session.name {
             let distance = strsim::osa_distance(wanted, name);
             if distance <= max_name_distance {
                 similar.push((distance, name));
             }
         }
-        // The user may have given only the start of an id, so only as much of each id is compared.
-        // `length` counts characters, so the start of an id that is not ASCII may be too short, or
-        // missing.
-        if length >= MIN_ID_PART_LEN
-            && let Some(start) = session.id.get(..length)
+        if let Some(distance) = distance_to_id(wanted, &session.id)
+            && distance <= max_id_distance
         {
-            let distance = strsim::osa_distance(wanted, start);
-            if distance <= max_id_distance {
-                similar.push((distance, &*session.id));
-            }
+            similar.push((distance, &session.id));
         }
     }
     similar.sort_unstable();
@@ -648,4 +643,17 @@ fn similar_names(wanted: &str, sessions: &[SessionCandidate]) -> Vec<String> {
         .into_iter()
         .map(|(_, name)| name.to_owned())
         .collect()
+}
+
+/// Returns the number of edits between `wanted` and the start of an id, of which the user may have
+/// given only that. `None` if either is too short to be compared.
+fn distance_to_id(wanted: &str, id: &str) -> Option<usize> {
+    let length = wanted.chars().count();
+    if length < MIN_ID_PART_LEN {
+        return None;
+    }
+    // `length` counts characters, so the start of an id that is not ASCII may be too short, or
+    // missing.
+    let start = id.get(..length)?;
+    Some(strsim::osa_distance(wanted, start))
 }

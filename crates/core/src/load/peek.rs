@@ -205,33 +205,34 @@ fn read_line_around(source: &dyn ReadAt, word_start: u64) -> io::Result<SessionI
     let bytes = source.read_range(read_start..read_end)?;
     let (before, from_word) = bytes.split_at((word_start - read_start) as usize);
 
-    let line_start = match memchr::memrchr(b'\n', before) {
-        Some(newline) => newline + 1,
-        None if read_start == 0 => 0,
-        // The line is too long.
-        None => {
-            return Ok(SessionInfoLine {
-                start: read_start,
-                name: None,
-            });
-        }
-    };
+    let newline_before = memchr::memrchr(b'\n', before);
+    let is_too_long = newline_before.is_none() && read_start > 0;
+    if is_too_long {
+        return Ok(SessionInfoLine {
+            start: read_start,
+            name: None,
+        });
+    }
+    let line_start = newline_before.map_or(0, |newline| newline + 1);
     let line_end = match memchr::memchr(b'\n', from_word) {
         Some(newline) => before.len() + newline,
         None => bytes.len(),
     };
-    // If the end of the line was not read, the line does not parse, and so names nothing.
-    let entry = Raw::parse(&bytes[line_start..line_end]).unwrap_or(Raw::NULL);
-    let name = if member_is(entry, "type", "session_info") {
-        let name = entry.get_text("name").unwrap_or_default();
-        Some(name.into_owned())
-    } else {
-        None
-    };
     Ok(SessionInfoLine {
         start: read_start + line_start as u64,
-        name,
+        name: name_in_session_info(&bytes[line_start..line_end]),
     })
+}
+
+/// Returns the name in a `session_info` entry, empty if it has none; `None` for any other line, and
+/// for a line whose end was not read, which does not parse.
+fn name_in_session_info(line: &[u8]) -> Option<Text<'static>> {
+    let entry = Raw::parse(line).ok()?;
+    if !member_is(entry, "type", "session_info") {
+        return None;
+    }
+    let name = entry.get_text("name").unwrap_or_default();
+    Some(name.into_owned())
 }
 
 #[cfg(test)]

@@ -205,12 +205,8 @@ pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<
     let is_part = find_branch_parts(session, &order);
     let continuations = count_continuations(session, &is_part);
     // At the root, branches diverge if there are several roots.
-    let mut root_count = 0;
-    for root in tree.roots() {
-        if is_part[root.index()] {
-            root_count += 1;
-        }
-    }
+    let roots = tree.roots().iter();
+    let root_count = roots.filter(|root| is_part[root.index()]).count() as u32;
 
     for first in session.ancestors(Some(ix)) {
         let branch_point = Position::from(session.entry(first).parent);

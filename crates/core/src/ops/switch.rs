@@ -223,22 +223,18 @@ fn leaf_before_mark(
     ix: EntryIx,
     mark: &LeafMove,
 ) -> io::Result<Option<Position>> {
-    let old_leaf;
-    let new_leaf;
-    if let Some(recorded) = mark.from {
-        old_leaf = recorded;
-        new_leaf = mark.to;
-    } else {
-        // The session lacks the entry that was the leaf. So the leaf is taken from the lines before
-        // the mark, and the new leaf from the parent of the mark.
-        old_leaf = leaf_before(reader, ix)?;
-        new_leaf = Some(Position::from(reader.session().entry(ix).parent));
-    }
+    let (old_leaf, new_leaf) = match mark.from {
+        Some(recorded) => (recorded, mark.to),
+        None => {
+            // The session lacks the entry that was the leaf. So the leaf is taken from the lines
+            // before the mark, and the new leaf from the parent of the mark.
+            let parent = Position::from(reader.session().entry(ix).parent);
+            (leaf_before(reader, ix)?, Some(parent))
+        }
+    };
     // A mark of `undo` does not move the leaf if it only undoes a label, a name or an edit.
-    if new_leaf == Some(old_leaf) {
-        return Ok(None);
-    }
-    Ok(Some(old_leaf))
+    let moves_leaf = new_leaf != Some(old_leaf);
+    Ok(if moves_leaf { Some(old_leaf) } else { None })
 }
 
 /// Returns the leaf from which the user moved before the agent appended an entry; `None` if the
@@ -268,16 +264,17 @@ fn leaf_before_jump(
 
     // Another program may have appended a label or a mark below the leaf of a running agent. The
     // agent then continued from its own leaf, above the label or mark, which is not a move.
-    let Position::Entry(agent_leaf) = skip_marks_and_labels(reader, old_leaf)? else {
+    let agent_leaf = skip_marks_and_labels(reader, old_leaf)?;
+    let continues_agent_leaf = match (agent_leaf, new_leaf) {
         // Every entry is below the root, so it continues from there.
-        return Ok(None);
-    };
-    let Position::Entry(new_leaf_entry) = new_leaf else {
+        (Position::Root, _) => true,
         // The target of a `leaf` record is the root, or is not in the session.
-        return Ok(None);
+        (_, Position::Root) => true,
+        (Position::Entry(agent_leaf), Position::Entry(new_leaf)) => {
+            let ancestry = ancestry.get_or_init(|| Ancestry::new(session));
+            ancestry.is_ancestor_or_self(agent_leaf, new_leaf)
+        }
     };
-    let ancestry = ancestry.get_or_init(|| Ancestry::new(session));
-    let continues_agent_leaf = ancestry.is_ancestor_or_self(agent_leaf, new_leaf_entry);
     if continues_agent_leaf {
         Ok(None)
     } else {

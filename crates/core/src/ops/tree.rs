@@ -426,16 +426,16 @@ pub fn filter_shows(
 ) -> bool {
     let entry = session.entry(ix);
     let visibility = entry.kind.tree_visibility(session.dialect);
-    let is_reply_without_text = entry.flags.contains(Flags::SILENT);
-    let is_silent_reply = is_reply_without_text && leaf != Some(ix);
-    let is_hidden_by_agents = is_silent_reply || visibility == TreeVisibility::Never;
     // Both agents hide these entries in every mode. pisess shows them in the mode `all`.
-    if is_hidden_by_agents {
+    let is_silent_reply = entry.flags.contains(Flags::SILENT) && leaf != Some(ix);
+    if is_silent_reply || visibility == TreeVisibility::Never {
         return filter == Filter::All;
     }
+
+    let is_usually_shown = visibility == TreeVisibility::Shown;
     match filter {
-        Filter::Default => visibility == TreeVisibility::Shown,
-        Filter::NoTools => visibility == TreeVisibility::Shown && entry.role != Role::ToolResult,
+        Filter::Default => is_usually_shown,
+        Filter::NoTools => is_usually_shown && entry.role != Role::ToolResult,
         Filter::UserOnly => entry.flags.contains(Flags::USER_REQUEST),
         Filter::LabeledOnly => labels.label_change(ix).is_some(),
         Filter::Failed => entry.flags.contains(Flags::FAILED),

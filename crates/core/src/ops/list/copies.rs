@@ -146,21 +146,31 @@ pub struct FamilyFile {
 /// that may share entries with others: see [`FamilyFile::is_related`]. Files without a known time,
 /// such as those that are not sessions, come last. Only headers are read.
 pub fn sort_and_mark_related(files: Vec<FoundFile>) -> Vec<FamilyFile> {
-    let headers: Vec<Option<Header>> = files
-        .iter()
-        .map(|file| try_read_header(&file.path))
-        .collect();
+    struct StartedFile {
+        started_ms: i64,
+        file: FamilyFile,
+    }
+
+    let mut headers: Vec<Option<Header>> = Vec::with_capacity(files.len());
+    for file in &files {
+        headers.push(try_read_header(&file.path));
+    }
     let relations = Relations::from_headers(headers.iter().flatten());
 
-    let mut started_files = Vec::new();
+    let mut started_files = Vec::with_capacity(files.len());
     for (file, header) in files.into_iter().zip(headers) {
         let started_ms = header.as_ref().and_then(Header::started_ms);
         let is_related = header.is_some_and(|header| relations.is_related(&header, &file.path));
-        let family_file = FamilyFile { file, is_related };
-        started_files.push((started_ms.unwrap_or(i64::MAX), family_file));
+        started_files.push(StartedFile {
+            started_ms: started_ms.unwrap_or(i64::MAX),
+            file: FamilyFile { file, is_related },
+        });
     }
-    started_files.sort_by_key(|&(started_ms, _)| started_ms);
-    started_files.into_iter().map(|(_, file)| file).collect()
+    started_files.sort_by_key(|started| started.started_ms);
+    started_files
+        .into_iter()
+        .map(|started| started.file)
+        .collect()
 }
 
 /// What the headers of some sessions say of each other.

@@ -421,23 +421,29 @@ fn round_numbers(value: Raw) -> Vec<u8> {
     let mut out = Vec::with_capacity(value.bytes().len());
     for (first, token) in tokens(value.bytes()) {
         let is_number = first == b'-' || first.is_ascii_digit();
-        let is_long_fraction = is_number && token.len() > LONG_NUMBER_LEN && token.contains(&b'.');
-        let number = if is_long_fraction {
-            Raw::from_checked(token).number()
+        let rounded = if is_number {
+            round_fraction(token)
         } else {
             None
         };
-        match number {
-            Some(number) => {
-                // In scientific notation, small and large numbers keep the same number of digits.
-                let rounded = format!("{number:.ROUNDED_DECIMALS$e}");
-                let rounded = rounded.parse().unwrap_or(number);
-                out.extend_from_slice(number_to_string(rounded).as_bytes());
-            }
+        match rounded {
+            Some(rounded) => out.extend_from_slice(rounded.as_bytes()),
             None => out.extend_from_slice(token),
         }
     }
     out
+}
+
+/// Rounds a number with a long fraction; `None` for any other number, which stays as it is.
+fn round_fraction(number: &[u8]) -> Option<String> {
+    let is_long_fraction = number.len() > LONG_NUMBER_LEN && number.contains(&b'.');
+    if !is_long_fraction {
+        return None;
+    }
+    let value = Raw::from_checked(number).number()?;
+    // In scientific notation, small and large numbers keep the same number of digits.
+    let rounded = format!("{value:.ROUNDED_DECIMALS$e}");
+    Some(number_to_string(rounded.parse().unwrap_or(value)))
 }
 
 /// Whether a message with this role is a command that the user ran, with its output.
