@@ -27,7 +27,7 @@ use crate::session::dialect::Dialect;
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
-use crate::session::read::line_chunks::{LineChunk, chunk_ranges, read_chunks};
+use crate::session::read::line_chunks::{chunk_ranges, read_chunks};
 use crate::session::read::record::{self, Block, Member, Record};
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::SearchWords;
@@ -41,7 +41,6 @@ use pisess_store::workers::{Pool, in_order};
 use pisess_store::{PageBuffer, ReadAt};
 pub use rows::add_rows;
 use std::cell::RefCell;
-use std::convert::Infallible;
 use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -272,22 +271,23 @@ thread_local! {
     });
 }
 
-/// Adds the lines that begin in a range of the source to a fragment.
+/// Adds the lines that begin in a range of the source to a fragment. The buffer and the cache of
+/// keys of this thread are reused.
 fn read_lines_in(
     source: &dyn ReadAt,
     range: Range<u64>,
     reading: &ReadContext,
     fragment: &mut Fragment,
 ) -> io::Result<()> {
-    let flow: ControlFlow<Infallible> =
-        READER.with_borrow_mut(|ThreadReader { buffer, keys }| {
-            read_chunks(buffer, source, range, |LineChunk { start, bytes }| {
-                fragment.read_lines(bytes, start, reading, keys);
-                ControlFlow::Continue(())
-            })
+    READER.with_borrow_mut(|reader| {
+        let ThreadReader { buffer, keys } = reader;
+        // Never breaks: all lines are read.
+        let _: ControlFlow<()> = read_chunks(buffer, source, range, |chunk| {
+            fragment.read_lines(chunk.bytes, chunk.start, reading, keys);
+            ControlFlow::Continue(())
         })?;
-    let ControlFlow::Continue(()) = flow;
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Reads the lines after the header in one pass, by the rules of an agent. If the file is large,

@@ -372,33 +372,34 @@ pub fn build_head_for(
     options: &ForkOptions,
     timestamp: &str,
 ) -> Vec<Vec<u8>> {
-    let has_title_line = agent.constants().has_title_line;
     let source_cwd = source_header.get_text("cwd");
     let cwd = options.cwd.as_ref().or(source_cwd.as_ref());
-    let mut header = Object::new()
+    let header = Object::new()
         .str("type", "session")
         .number("version", 3.0)
         .str("id", &options.session_id)
         .str("timestamp", timestamp)
         .with(cwd, |header, cwd| header.text("cwd", cwd));
-    if has_title_line {
-        header = header
-            .with(title.text, |header, title| header.raw("title", title))
-            .with(title.source, |header, source| {
-                header.raw("titleSource", source)
-            });
-    }
-    header = header.with(options.source.as_ref(), |header, source| {
-        header.text("parentSession", source)
-    });
-    if !has_title_line {
-        return vec![header.finish()];
+    if !agent.constants().has_title_line {
+        return vec![add_parent_session(header, options).finish()];
     }
 
+    let header = header
+        .with(title.text, |header, title| header.raw("title", title))
+        .with(title.source, |header, source| {
+            header.raw("titleSource", source)
+        });
     let folders = source_header.get_some("additionalDirectories");
-    header = header.with(folders, |header, folders| {
+    let header = add_parent_session(header, options).with(folders, |header, folders| {
         header.raw("additionalDirectories", folders)
     });
     let title_line = title_line(title.text, title.source, &Text::from(timestamp));
     vec![title_line, header.finish()]
+}
+
+/// Adds the path of the source session to a header, if it is known.
+fn add_parent_session(header: Object, options: &ForkOptions) -> Object {
+    header.with(options.source.as_ref(), |header, source| {
+        header.text("parentSession", source)
+    })
 }

@@ -237,24 +237,24 @@ fn choose_result(
     chosen: &BTreeSet<EntryIx>,
     is_active: &[bool],
 ) -> Result<Option<EntryIx>, Refusal> {
-    // A provider accepts only one result of a call.
-    let mut chosen_results = results.iter().filter(|ix| chosen.contains(ix));
-    if let Some(&one) = chosen_results.next() {
-        if let Some(&other) = chosen_results.next() {
-            return Err(Refusal::with_hint(
-                format!(
-                    "{} and {} answer the same tool call",
-                    session.id(one),
-                    session.id(other)
-                ),
-                "pick one of them",
-            ));
+    let mut chosen_results = results.to_vec();
+    chosen_results.retain(|result| chosen.contains(result));
+    match chosen_results[..] {
+        [] => {
+            let on_path = results.iter().find(|ix| is_active[ix.index()]);
+            Ok(on_path.or(results.last()).copied())
         }
-        return Ok(Some(one));
+        [only] => Ok(Some(only)),
+        // A provider accepts only one result of a call.
+        [one, other, ..] => Err(Refusal::with_hint(
+            format!(
+                "{} and {} answer the same tool call",
+                session.id(one),
+                session.id(other)
+            ),
+            "pick one of them",
+        )),
     }
-
-    let on_path = results.iter().find(|ix| is_active[ix.index()]);
-    Ok(on_path.or(results.last()).copied())
 }
 
 /// Returns the refusal of a chosen tool result without its call.

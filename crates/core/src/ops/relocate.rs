@@ -183,26 +183,30 @@ pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<Pa
         return None;
     }
     let absolute_cwd = resolve_user_path(cwd, here);
-    let old_bytes = old.as_os_str().as_encoded_bytes();
-    if is_windows_absolute(old_bytes) {
-        let below_old = strip_folder(absolute_cwd.as_os_str().as_encoded_bytes(), old_bytes)?;
-        let below_old = std::str::from_utf8(below_old).ok()?;
-        // Joined part by part, because the new directory may be on a system with another separator.
-        let mut moved = new.to_owned();
-        for part in below_old.split(['/', '\\']) {
-            if !part.is_empty() {
-                moved.push(part);
-            }
-        }
-        return Some(moved);
+    if is_windows_absolute(old.as_os_str().as_encoded_bytes()) {
+        return moved_windows_path(&absolute_cwd, old, new);
     }
-
     let below_old = absolute_cwd.strip_prefix(old).ok()?;
     if below_old.as_os_str().is_empty() {
         // `join` with an empty path would add a slash at the end.
         return Some(new.to_owned());
     }
     Some(new.join(below_old))
+}
+
+/// Does the same as [`moved_cwd`] for paths of Windows. They are joined part by part, because the
+/// new directory may be on a system with another separator.
+fn moved_windows_path(path: &Path, old: &Path, new: &Path) -> Option<PathBuf> {
+    let path_bytes = path.as_os_str().as_encoded_bytes();
+    let below_old = strip_folder(path_bytes, old.as_os_str().as_encoded_bytes())?;
+    let below_old = std::str::from_utf8(below_old).ok()?;
+    let mut moved = new.to_owned();
+    for part in below_old.split(['/', '\\']) {
+        if !part.is_empty() {
+            moved.push(part);
+        }
+    }
+    Some(moved)
 }
 
 #[cfg(test)]

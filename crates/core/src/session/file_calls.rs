@@ -101,22 +101,25 @@ pub fn called_files<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Vec<Ca
             found.push(CalledFile { tool, path });
         }
     }
-    if let Some(edits) = replacement_list(arguments) {
-        for edit in edits.items() {
-            let Some(new_name) = nonempty_text(edit, "rename") else {
-                continue;
-            };
-            // A call counts once for each file.
-            let is_known = found.iter().any(|file| file.path == new_name);
-            if !is_known {
-                found.push(CalledFile {
-                    tool,
-                    path: new_name,
-                });
-            }
+    for path in new_names(arguments) {
+        // A call counts once for each file.
+        let is_known = found.iter().any(|file| file.path == path);
+        if !is_known {
+            found.push(CalledFile { tool, path });
         }
     }
     found
+}
+
+/// Returns the new names that the `edits` of oh-my-pi give to files.
+fn new_names(arguments: Raw<'_>) -> Vec<Text<'_>> {
+    let mut names = Vec::new();
+    if let Some(edits) = replacement_list(arguments) {
+        for edit in edits.items() {
+            names.extend(nonempty_text(edit, "rename"));
+        }
+    }
+    names
 }
 
 /// Returns the paths in the headings of a patch ([`heading_path`]), each once. The lines of a

@@ -40,11 +40,9 @@ pub fn may_be_forwarded(start: &[u8]) -> bool {
 /// Skips a block of metadata that a chat program put before the user's words, and returns what
 /// follows it. `None` if the text does not begin with a block.
 ///
-/// A block is a time, if there is one, a label such as `Sender (untrusted metadata):`, and a body:
-/// text between fences, a JSON value, or plain lines up to an empty line.
+/// A block is a time, if there is one, a label such as `Sender (untrusted metadata):`, and a body.
 fn skip_block(text: &[u8]) -> Option<&[u8]> {
     const LABEL_END: &[u8] = b"):";
-    const FENCE: &[u8] = b"```";
 
     let from_label = skip_time(text);
     let line_end = memchr(b'\n', from_label).unwrap_or(from_label.len());
@@ -53,9 +51,14 @@ fn skip_block(text: &[u8]) -> Option<&[u8]> {
     if !may_be_forwarded(&line[..label_len]) {
         return None;
     }
+    skip_body(trim_start(&from_label[label_len + LABEL_END.len()..]))
+}
 
-    // The body may have a fence around it, be JSON, or be plain lines.
-    let body = trim_start(&from_label[label_len + LABEL_END.len()..]);
+/// Skips the body of a block, and returns what follows it. A body is text between fences, a JSON
+/// value, or plain lines up to an empty line. `None` if a fence is not closed.
+fn skip_body(body: &[u8]) -> Option<&[u8]> {
+    const FENCE: &[u8] = b"```";
+
     if let Some(fenced) = body.strip_prefix(FENCE) {
         let fenced_len = memmem::find(fenced, FENCE)?;
         return Some(&fenced[fenced_len + FENCE.len()..]);

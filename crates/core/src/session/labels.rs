@@ -6,7 +6,6 @@ use super::entry::EntryIx;
 use crate::session::Session;
 use foldhash::HashMap;
 use pisess_json::text::Text;
-use std::collections::hash_map::Entry;
 
 /// The labels in effect.
 #[derive(Debug)]
@@ -32,24 +31,30 @@ impl<'a> Labels<'a> {
         for change in &session.collected.labels {
             let target = session.bytes(change.target);
             if change.name.is_empty() {
-                // The place stays empty, so that the indexes of other targets remain valid.
-                if let Some(index) = labels.order_index.remove(target) {
-                    labels.order[index] = None;
-                }
-                continue;
-            }
-            match labels.order_index.entry(target) {
-                Entry::Occupied(known_target) => {
-                    let index = *known_target.get();
-                    labels.order[index] = Some(change);
-                }
-                Entry::Vacant(new_target) => {
-                    new_target.insert(labels.order.len());
-                    labels.order.push(Some(change));
-                }
+                labels.clear(target);
+            } else {
+                labels.set(target, change);
             }
         }
         labels
+    }
+
+    /// Sets the label of the entry with the id `target`.
+    fn set(&mut self, target: &'a [u8], change: &'a LabelChange) {
+        if let Some(&index) = self.order_index.get(target) {
+            self.order[index] = Some(change);
+        } else {
+            self.order_index.insert(target, self.order.len());
+            self.order.push(Some(change));
+        }
+    }
+
+    /// Clears the label of the entry with the id `target`. Its place in the order stays empty, so
+    /// that the indexes of other entries remain valid.
+    fn clear(&mut self, target: &[u8]) {
+        if let Some(index) = self.order_index.remove(target) {
+            self.order[index] = None;
+        }
     }
 
     /// Returns the `label` entry that gives an entry its label; `None` if the entry has no label.

@@ -13,6 +13,24 @@ const MAX_RANGES: usize = 8;
 /// `MIN_GROUP` equal findings are not worth a group, so each gets a group of its own. The groups
 /// are ordered by the line and kind of their first finding.
 pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+    let mut groups = Vec::new();
+    let mut separate = Vec::new();
+    for equal in collect_equal(findings) {
+        if equal.len() >= MIN_GROUP {
+            groups.push(equal);
+        } else {
+            separate.extend(equal.into_iter().map(|finding| vec![finding]));
+        }
+    }
+    // The sort is stable: if a group and a separate finding have the same line and kind, the group
+    // comes first.
+    groups.append(&mut separate);
+    groups.sort_by_key(|group| (group[0].line, group[0].kind));
+    groups
+}
+
+/// Returns the equal findings together, in the order of the first of each.
+fn collect_equal(findings: &[Finding]) -> Vec<Vec<&Finding>> {
     let mut equal_findings: Vec<Vec<&Finding>> = Vec::new();
     // The index in `equal_findings` of the findings with each key.
     let mut index_by_key: HashMap<_, usize> = HashMap::default();
@@ -32,22 +50,7 @@ pub fn group_findings(findings: &[Finding]) -> Vec<Vec<&Finding>> {
             }
         }
     }
-
-    let mut groups = Vec::new();
-    let mut separate = Vec::new();
-    for equal in equal_findings {
-        if equal.len() >= MIN_GROUP {
-            groups.push(equal);
-        } else {
-            separate.extend(equal.into_iter().map(|finding| vec![finding]));
-        }
-    }
-
-    // The sort is stable: if a group and a separate finding have the same line and kind, the group
-    // comes first.
-    groups.append(&mut separate);
-    groups.sort_by_key(|group| (group[0].line, group[0].kind));
-    groups
+    equal_findings
 }
 
 /// Returns the number of equal findings and their lines, such as `12 entries, lines 2-13`; `None`

@@ -299,36 +299,34 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
     reader.with_message(operation.entry, |message| {
         let calls = stored_calls(message);
         let call = calls.get(operation.call_index).copied();
-        let [name, arguments] = find_members(call.unwrap_or(Raw::NULL), ["name", "arguments"]);
-        let name = name.and_then(Raw::text).unwrap_or_default();
-        let arguments = arguments.unwrap_or(Raw::NULL);
-
-        // Claude Code's tools have names such as `Edit`, and those of the others such as `edit`.
-        let is_of_claude = name.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
-        // OpenCode's tools have the same names as pi's, but different arguments.
-        let is_of_opencode = arguments.get("filePath").is_some();
-
-        match operation.action {
-            FileAction::Write => match arguments.get_text("content") {
-                Some(content) => FileChange::Write(content.into_string_lossy()),
-                None => FileChange::UnknownChange,
-            },
-            FileAction::Edit => {
-                // See `TextEdits::is_sequential`.
-                let is_sequential = is_of_claude || is_of_opencode;
-                read_edit(arguments, output, &operation.path, is_sequential)
-            }
-            FileAction::Read => {
-                // The other agents print more than the text, such as numbers of lines.
-                let prints_only_text = name == *"read" && !is_of_opencode;
-                if prints_only_text {
-                    output.read_lines(arguments)
-                } else {
-                    FileChange::UnknownRead
-                }
-            }
-        }
+        change_of_call(call.unwrap_or(Raw::NULL), output, operation)
     })
+}
+
+/// Returns what an operation wrote, replaced or read, given its call and the output of the tool.
+fn change_of_call(call: Raw, output: ToolOutput, operation: &FileOperation) -> FileChange {
+    let [name, arguments] = find_members(call, ["name", "arguments"]);
+    let name = name.and_then(Raw::text).unwrap_or_default();
+    let arguments = arguments.unwrap_or(Raw::NULL);
+
+    // Claude Code's tools have names such as `Edit`, and those of the others such as `edit`.
+    let is_of_claude = name.as_bytes().first().is_some_and(u8::is_ascii_uppercase);
+    // OpenCode's tools have the same names as pi's, but different arguments.
+    let is_of_opencode = arguments.get("filePath").is_some();
+    match operation.action {
+        FileAction::Write => match arguments.get_text("content") {
+            Some(content) => FileChange::Write(content.into_string_lossy()),
+            None => FileChange::UnknownChange,
+        },
+        FileAction::Edit => {
+            // See `TextEdits::is_sequential`.
+            let is_sequential = is_of_claude || is_of_opencode;
+            read_edit(arguments, output, &operation.path, is_sequential)
+        }
+        // The other agents print more than the text, such as numbers of lines.
+        FileAction::Read if is_of_opencode || name != *"read" => FileChange::UnknownRead,
+        FileAction::Read => output.read_lines(arguments),
+    }
 }
 
 /// Returns the change that an edit made to the file at `path`: as the tool recorded it or, failing

@@ -7,7 +7,7 @@
 use crate::session::Session;
 use crate::session::conversation::Conversation;
 use crate::session::entry::{EntryIx, LineNo};
-use foldhash::HashSet;
+use std::collections::BTreeSet;
 
 /// An entry to show: a match, or an entry near one.
 #[derive(Clone, Copy, Debug)]
@@ -42,19 +42,17 @@ pub fn entries_around_matches(
         }
     }
 
-    // A set, because an entry may be near several matches.
-    let mut shown: HashSet<EntryIx> = HashSet::default();
+    // A set, because an entry may be near several matches. It is in file order.
+    let mut shown: BTreeSet<EntryIx> = BTreeSet::new();
     for matched in &matches {
         shown.insert(matched.entry);
         shown.extend(conversation.ancestors(matched.entry).take(most_above));
         shown.extend(conversation.descendants(matched.entry).take(most_below));
     }
-    let mut in_file_order: Vec<EntryIx> = shown.into_iter().collect();
-    in_file_order.sort_unstable_by_key(|ix| ix.index());
 
-    let mut nearby = Vec::with_capacity(in_file_order.len());
+    let mut nearby = Vec::with_capacity(shown.len());
     let mut previous = None;
-    for entry in in_file_order {
+    for entry in shown {
         // The parent in the conversation is directly before the entry in the result.
         let continues = previous.is_some() && previous == conversation.ancestors(entry).next();
         previous = Some(entry);

@@ -169,11 +169,13 @@ impl<'s> FileSearch<'s> {
         let query = self.query;
         let preamble = self.preamble;
         let mut path = ActivePath::default();
-        let mut complete_and_report =
-            |found: Match| match path.complete_if_wanted(source, query, preamble.format, found)? {
+        let mut complete_and_report = |found: Match| {
+            let completed = path.complete_if_wanted(source, query, preamble.format, found)?;
+            match completed {
                 Some(completed) => Ok(on_match(&preamble.header, completed)),
                 None => Ok(ControlFlow::Continue(())),
-            };
+            }
+        };
 
         let remaining_len = source.len().saturating_sub(self.start);
         if workers <= 1 || is_small(remaining_len) {

@@ -317,7 +317,7 @@ pub fn scan_record_into<'a>(
     // In a damaged file, the value on a line may be of any type.
     if record.is_object {
         scanner.walk_members(keys, |scanner, keys, key| {
-            scan_member(scanner, keys, key, record, blocks)
+            record.scan_member(key, scanner, keys, blocks)
         })?;
     } else {
         scanner.skip_value_with(keys)?;
@@ -330,73 +330,92 @@ pub fn scan_record_into<'a>(
 /// Replaces the content of `blocks` by its content blocks. A message that is not an object has no
 /// members.
 pub fn scan_message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
+    blocks.clear();
+    let mut facts = MessageFacts::default();
+    if !whole.is_object() {
+        return facts;
+    }
     let mut scanner = Scanner::document(whole.bytes());
     let mut keys = KeyCache::disabled(Member::named);
-    let mut facts = None;
-    match scan_message(&mut scanner, &mut keys, &mut facts, blocks) {
-        Ok(()) => facts.unwrap_or_default(),
+    match facts.scan(&mut scanner, &mut keys, blocks) {
+        Ok(()) => facts,
         Err(_) => MessageFacts::default(),
     }
 }
 
-/// Walks over the value of a record's member, and stores it if it is one to collect. Of a repeated
-/// key, the last counts. The content blocks of a message are stored in `blocks`.
-fn scan_member<'a>(
-    scanner: &mut Scanner<'a>,
-    keys: &mut KeyCache<Member>,
-    key: Member,
-    record: &mut Record<'a>,
-    blocks: &mut Vec<Block<'a>>,
-) -> Result<(), Malformed> {
-    match key {
-        Member::Type => record.kind = scan_string(scanner, keys)?,
-        Member::Id => {
-            record.has_id = true;
-            record.id = scan_string(scanner, keys)?;
-        }
-        Member::Timestamp => record.timestamp = scan_string(scanner, keys)?,
-        Member::CustomType => record.custom_type = scan_string(scanner, keys)?,
-        Member::Message => scan_message(scanner, keys, &mut record.message, blocks)?,
-        other => match other.kept_index() {
-            Some(index) => record.values[index] = Some(scan_value(scanner, keys)?),
-            None => scanner.skip_value_with(keys)?,
-        },
-    }
-    Ok(())
-}
-
-/// Walks over the value of the member `message`, and stores in `message` what is collected of it,
-/// or `None` if it is not an object. Its content blocks replace those in `blocks`.
-///
-/// Of several members `message`, the last counts, so nothing of an earlier one may remain. After an
-/// error, what is stored is incomplete, and must not be used.
-fn scan_message<'a>(
-    scanner: &mut Scanner<'a>,
-    keys: &mut KeyCache<Member>,
-    message: &mut Option<MessageFacts<'a>>,
-    blocks: &mut Vec<Block<'a>>,
-) -> Result<(), Malformed> {
-    if scanner.peek() != b'{' {
-        *message = None;
-        return scanner.skip_value_with(keys);
-    }
-    blocks.clear();
-    let start = scanner.pos();
-    let facts = message.insert(MessageFacts::default());
-    scanner.walk_members(keys, |scanner, keys, key| {
-        facts.members.insert(key);
+impl<'a> Record<'a> {
+    /// Walks over the value of the member `key`, and stores it if it is one to collect. Of a
+    /// repeated key, the last counts. The content blocks of a message are stored in `blocks`.
+    fn scan_member(
+        &mut self,
+        key: Member,
+        scanner: &mut Scanner<'a>,
+        keys: &mut KeyCache<Member>,
+        blocks: &mut Vec<Block<'a>>,
+    ) -> Result<(), Malformed> {
         match key {
-            Member::Role => facts.role = scan_string(scanner, keys)?,
-            Member::Content => facts.content = scan_content(scanner, keys, blocks)?,
+            Member::Type => self.kind = scan_string(scanner, keys)?,
+            Member::Id => {
+                self.has_id = true;
+                self.id = scan_string(scanner, keys)?;
+            }
+            Member::Timestamp => self.timestamp = scan_string(scanner, keys)?,
+            Member::CustomType => self.custom_type = scan_string(scanner, keys)?,
+            Member::Message => self.scan_message(scanner, keys, blocks)?,
             other => match other.kept_index() {
-                Some(index) => facts.values[index] = Some(scan_value(scanner, keys)?),
+                Some(index) => self.values[index] = Some(scan_value(scanner, keys)?),
                 None => scanner.skip_value_with(keys)?,
             },
         }
         Ok(())
-    })?;
-    facts.bytes = &scanner.bytes()[start..scanner.pos()];
-    Ok(())
+    }
+
+    /// Walks over the value of the member `message`, and stores what is collected of it, or `None`
+    /// if it is not an object. Of several members `message`, the last counts, so nothing of an
+    /// earlier one may remain.
+    fn scan_message(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        keys: &mut KeyCache<Member>,
+        blocks: &mut Vec<Block<'a>>,
+    ) -> Result<(), Malformed> {
+        if scanner.peek() != b'{' {
+            self.message = None;
+            return scanner.skip_value_with(keys);
+        }
+        // Filled in place, because the facts are large to move.
+        let facts = self.message.insert(MessageFacts::default());
+        facts.scan(scanner, keys, blocks)
+    }
+}
+
+impl<'a> MessageFacts<'a> {
+    /// Walks over a message, which must be an object, and stores the members to collect. Its
+    /// content blocks replace those in `blocks`. After an error, what is stored is incomplete, and
+    /// must not be used.
+    fn scan(
+        &mut self,
+        scanner: &mut Scanner<'a>,
+        keys: &mut KeyCache<Member>,
+        blocks: &mut Vec<Block<'a>>,
+    ) -> Result<(), Malformed> {
+        blocks.clear();
+        let start = scanner.pos();
+        scanner.walk_members(keys, |scanner, keys, key| {
+            self.members.insert(key);
+            match key {
+                Member::Role => self.role = scan_string(scanner, keys)?,
+                Member::Content => self.content = scan_content(scanner, keys, blocks)?,
+                other => match other.kept_index() {
+                    Some(index) => self.values[index] = Some(scan_value(scanner, keys)?),
+                    None => scanner.skip_value_with(keys)?,
+                },
+            }
+            Ok(())
+        })?;
+        self.bytes = &scanner.bytes()[start..scanner.pos()];
+        Ok(())
+    }
 }
 
 /// Walks over the content of a message, and returns its form. The objects in an array are stored in
