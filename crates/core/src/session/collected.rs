@@ -202,13 +202,6 @@ pub struct OddLine {
 }
 renumber!(OddLine { line } keeps { span });
 
-/// A collection to which the collection of the next part of the file can be appended.
-pub trait AppendPart {
-    /// Moves the content of `next` to the end of this collection, and adds the `preceding` counts
-    /// to its numbers. `next` becomes empty, and is reused for a later part.
-    fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts);
-}
-
 impl<T: Renumber> AppendPart for Vec<T> {
     fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts) {
         for item in next.iter_mut() {
@@ -379,20 +372,23 @@ impl Renumber for LineNo {
     }
 }
 
-/// The position of a `message` is relative to its line. So it needs no change when the parts of a
-/// file are joined.
 impl Renumber for Range<u32> {
-    fn renumber(&mut self, _: PrecedingCounts) {}
+    fn renumber(&mut self, _: PrecedingCounts) {
+        // The position of a `message` is relative to its line. So it needs no change when the parts
+        // of a file are joined.
+    }
 }
 
-/// A number of tokens does not refer to an entry, a line or a string, so it needs no change.
 impl Renumber for u64 {
-    fn renumber(&mut self, _: PrecedingCounts) {}
+    fn renumber(&mut self, _: PrecedingCounts) {
+        // A number of tokens does not refer to an entry, a line or a string.
+    }
 }
 
-/// A key is a hash of strings. It does not refer to their place, so it needs no change.
 impl Renumber for EntryKey {
-    fn renumber(&mut self, _: PrecedingCounts) {}
+    fn renumber(&mut self, _: PrecedingCounts) {
+        // A key is a hash of strings. It does not refer to their place.
+    }
 }
 
 impl<T: Renumber> Renumber for Option<T> {
@@ -401,4 +397,11 @@ impl<T: Renumber> Renumber for Option<T> {
             item.renumber(preceding);
         }
     }
+}
+
+/// A collection to which the collection of the next part of the file can be appended.
+pub trait AppendPart {
+    /// Moves the content of `next` to the end of this collection, and adds the `preceding` counts
+    /// to its numbers. `next` becomes empty, and is reused for a later part.
+    fn append_part(&mut self, next: &mut Self, preceding: PrecedingCounts);
 }

@@ -8,19 +8,6 @@
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 
-/// The entries of a session, as far as turns depend on them.
-pub trait ResponseTree {
-    /// Returns the number of entries, which no path without a cycle exceeds.
-    fn entry_count(&self) -> usize;
-
-    /// Returns the parent of an entry; `None` for a root. The parents of a malformed session may
-    /// form a cycle.
-    fn parent(&self, ix: EntryIx) -> Option<EntryIx>;
-
-    /// Whether an entry is a message of the model.
-    fn is_response(&self, ix: EntryIx) -> bool;
-}
-
 /// Returns copied responses and, with each, the rest of its turn: the entries that led to it from
 /// the next response above.
 ///
@@ -78,4 +65,17 @@ fn rest_of_turn(
         entries,
         entry_above: above,
     }
+}
+
+/// The entries of a session, as far as turns depend on them.
+pub trait ResponseTree {
+    /// Returns the number of entries, which no path without a cycle exceeds.
+    fn entry_count(&self) -> usize;
+
+    /// Returns the parent of an entry; `None` for a root. The parents of a malformed session may
+    /// form a cycle.
+    fn parent(&self, ix: EntryIx) -> Option<EntryIx>;
+
+    /// Whether an entry is a message of the model.
+    fn is_response(&self, ix: EntryIx) -> bool;
 }

@@ -32,31 +32,28 @@ pub(super) fn check_result_order(
     links: LinkRepair,
 ) -> io::Result<CheckedLinks> {
     let session = reader.session();
-    let unchanged = CheckedLinks {
+    let mut checked = CheckedLinks {
         links,
         findings: Vec::new(),
     };
     // Few files have separated results, so the function returns early where nothing is found.
     if session.collected.tool_results.is_empty() {
-        return Ok(unchanged);
+        return Ok(checked);
     }
-    let messages = MessageTree::read(reader, &unchanged.links)?;
+    let messages = MessageTree::read(reader, &checked.links)?;
     let separated = find_separated_answers(session, &messages);
     if separated.is_empty() {
-        return Ok(unchanged);
+        return Ok(checked);
     }
     let gaps = find_gaps(session, &messages, &separated);
     if gaps.is_empty() {
-        return Ok(unchanged);
+        return Ok(checked);
     }
 
-    let links = unchanged.links;
     let moves = plan_moves(session, &messages.parents, &gaps);
-    let findings = report_gaps(reader, &gaps, &moves, &links)?;
-    Ok(CheckedLinks {
-        links: moves.added_to(links),
-        findings,
-    })
+    checked.findings = report_gaps(reader, &gaps, &moves, &checked.links)?;
+    checked.links = moves.added_to(checked.links);
+    Ok(checked)
 }
 
 /// Plans to move the results below each gap to the place above it. Nothing is moved if it is not
