@@ -108,23 +108,13 @@ pub fn link_appended(session: &mut Session, first_new: usize, parent_ids: &[Entr
 /// Adds the ids of the entries from the index `first_new` on to the index of ids. Stops and returns
 /// `false` at an id that another entry has, or that an earlier entry names as its missing parent.
 fn index_new_ids(session: &mut Session, first_new: usize) -> bool {
-    let Session {
-        entries,
-        arena,
-        ids,
-        dangling,
-        ..
-    } = session;
-    let id_of = |ix: EntryIx| &arena[entries[ix.index()].id.range()];
-    for index in first_new..entries.len() {
-        let ix = EntryIx::new(index);
-        let is_missing_parent = dangling
-            .iter()
-            .any(|missing| arena[missing.text.range()] == *id_of(ix));
-        if is_missing_parent {
+    for ix in (first_new..session.entries.len()).map(EntryIx::new) {
+        let id = session.bytes(session.entry(ix).id);
+        let mut missing_parents = session.dangling.iter();
+        if missing_parents.any(|missing| session.bytes(missing.text) == id) {
             return false;
         }
-        let with_same_id = ids.insert(ix, id_of);
+        let with_same_id = index_id(session, ix);
         if with_same_id.is_some_and(|other| other != ix) {
             return false;
         }
@@ -213,29 +203,32 @@ impl Session {
 /// If several entries have an id, the index contains the last, as in the agents. The others are
 /// marked as superseded. Each repetition is a problem on the line that repeats the id.
 fn index_ids(session: &mut Session) {
-    // The fields are borrowed one by one, because the index reads ids while flags of entries are
-    // set.
-    let mut ids = IdIndex::with_capacity(session.entries.len());
+    session.ids = IdIndex::with_capacity(session.entries.len());
+    for ix in session.entry_indexes() {
+        let earlier_with_same_id = index_id(session, ix);
+        if let Some(superseded) = earlier_with_same_id {
+            session.problems.push(Problem {
+                line: session.entry(ix).line,
+                kind: FindingKind::DuplicateId,
+            });
+            let flags = &mut session.entries[superseded.index()].flags;
+            flags.insert_if(Flags::SUPERSEDED, true);
+        }
+    }
+}
+
+/// Adds the id of an entry to the index, and returns the entry to which the index mapped the id
+/// before.
+fn index_id(session: &mut Session, ix: EntryIx) -> Option<EntryIx> {
+    // The fields are borrowed one by one: the index stores no ids, so it reads them while it
+    // changes.
     let Session {
         entries,
         arena,
-        problems,
+        ids,
         ..
     } = session;
-    for index in 0..entries.len() {
-        let id_of = |ix: EntryIx| &arena[entries[ix.index()].id.range()];
-        let earlier_with_same_id = ids.insert(EntryIx::new(index), id_of);
-        if let Some(superseded) = earlier_with_same_id {
-            problems.push(Problem {
-                line: entries[index].line,
-                kind: FindingKind::DuplicateId,
-            });
-            entries[superseded.index()]
-                .flags
-                .insert_if(Flags::SUPERSEDED, true);
-        }
-    }
-    session.ids = ids;
+    ids.insert(ix, |ix| &arena[entries[ix.index()].id.range()])
 }
 
 /// Makes each entry the child of the entry before it in the file.

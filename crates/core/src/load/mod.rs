@@ -309,23 +309,27 @@ fn read_all_lines(
     } else {
         options.workers
     };
-    let ranges = chunk_ranges(source, preamble.end);
 
     // A fragment is empty after it was joined, and its memory is used for a later range.
     let empty_fragments = Pool::new(Fragment::default);
-    // Called on the threads, in any order; the function below it on this one, in file order.
-    let read_fragment = |range| {
-        let mut fragment = empty_fragments.get();
-        read_lines_in(source, range, &reading, &mut fragment)?;
-        Ok::<Fragment, LoadError>(fragment)
-    };
     let mut whole = Fragment::after(preamble);
-    in_order(ranges, workers, read_fragment, |fragment| {
-        let mut fragment = fragment?;
-        whole.append(&mut fragment)?;
-        empty_fragments.put(fragment);
-        Ok::<(), LoadError>(())
-    })?;
+    in_order(
+        chunk_ranges(source, preamble.end),
+        workers,
+        // Called on the threads, in any order.
+        |range| {
+            let mut fragment = empty_fragments.get();
+            read_lines_in(source, range, &reading, &mut fragment)?;
+            Ok::<Fragment, LoadError>(fragment)
+        },
+        // Called on this thread, in file order.
+        |fragment| {
+            let mut fragment = fragment?;
+            whole.append(&mut fragment)?;
+            empty_fragments.put(fragment);
+            Ok::<(), LoadError>(())
+        },
+    )?;
 
     // A line that needed a larger buffer is rare, and what is done with the session next may need
     // as much memory.

@@ -471,13 +471,16 @@ fn add_time_of_notes_at_leaf(session: &Session, extents: &mut [SubtreeExtent]) {
     let Some(&leaf) = at_leaf.notes.first() else {
         return;
     };
-    if let Some(above) = at_leaf.entry_above {
-        let own_count = SubtreeExtent::single_entry(session.entry(above)).entry_count;
-        let continues_elsewhere = extents[above.index()].entry_count > own_count;
-        // Otherwise, the notes belong to the branch that ends at the entry above.
-        if !continues_elsewhere {
-            return;
+    // Without a branch below the entry above them, they belong to the branch that ends there.
+    let are_own_branch = match at_leaf.entry_above {
+        Some(above) => {
+            let own_count = SubtreeExtent::single_entry(session.entry(above)).entry_count;
+            extents[above.index()].entry_count > own_count
         }
+        None => true,
+    };
+    if !are_own_branch {
+        return;
     }
 
     let leaf_ms = entry_time(session.entry(leaf));

@@ -154,21 +154,21 @@ impl<'l> BudgetedScan<'l> {
         // The bytes of an incomplete value were scanned, too, so they count.
         self.budget = self.budget.saturating_sub(end - start);
         let record = scanned.ok()?;
-
-        let is_inside_another = self
-            .line
-            .get(end)
-            .is_some_and(|&next_byte| follows_inner_value(next_byte));
-        if is_inside_another {
+        if self.is_inner_value_before(end) {
             return None;
         }
-        let is_title = expected.may_be_title && is_title_slot(Raw::from_checked(record.bytes));
-        let is_entry_or_header =
-            has_id_and_parent(&record) || is_entry_without_id(&record, beginning, expected);
-        if is_entry_or_header || is_title {
-            Some(start..end)
-        } else {
-            None
+
+        let is_wanted = has_id_and_parent(&record)
+            || is_entry_without_id(&record, beginning, expected)
+            || (expected.may_be_title && is_title_slot(Raw::from_checked(record.bytes)));
+        if is_wanted { Some(start..end) } else { None }
+    }
+
+    /// Whether a value that ends at `end` is inside of another one, as the byte after it shows.
+    fn is_inner_value_before(&self, end: usize) -> bool {
+        match self.line.get(end) {
+            Some(&next_byte) => follows_inner_value(next_byte),
+            None => false,
         }
     }
 }

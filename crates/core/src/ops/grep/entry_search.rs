@@ -510,10 +510,7 @@ impl FieldSearch<'_, '_> {
             return ControlFlow::Continue(());
         }
         if self.search.query.inverted && self.first_text.is_none() {
-            let text = field.text();
-            if !text.is_empty() {
-                self.first_text = Some(self.search.build_hit(field.path(), &text, 0..0));
-            }
+            self.first_text = self.hit_at_start(field);
         }
         let Some(found) = self.search.find_in_field(field) else {
             return ControlFlow::Continue(());
@@ -525,9 +522,20 @@ impl FieldSearch<'_, '_> {
         let entries = &self.search.query.entries;
         let wants_text = entries.only_failed || !entries.tool_names.is_empty();
         if wants_text && is_tool_name(&field.path()) {
-            return ControlFlow::Continue(());
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
-        ControlFlow::Break(())
+    }
+
+    /// Returns a hit at the start of a field, which an inverted search shows; `None` if the field
+    /// is empty.
+    fn hit_at_start(&self, field: &Field) -> Option<Hit> {
+        let text = field.text();
+        if text.is_empty() {
+            return None;
+        }
+        Some(self.search.build_hit(field.path(), &text, 0..0))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::load::{LoadError, is_small};
 use crate::session::Header;
 use crate::session::defect::DamagedLines;
 use crate::session::entry::LineNo;
-use crate::session::prefilter::Candidates;
+use crate::session::prefilter::{Candidates, Prefilter};
 use crate::session::read::header::{self, Preamble};
 use crate::session::read::line_chunks::{LineChunk, chunk_ranges, read_chunks};
 use crate::session::read::record::{self, Block, Member, Record, scan_record_into};
@@ -308,15 +308,9 @@ impl<'s> FileSearch<'s> {
         on_match: &mut MatchHandler,
     ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = chunk.bytes;
-        // Without a prefilter, every line is searched. An inverted search needs this: the prefilter
-        // would skip the lines that it looks for.
-        let prefilter = if self.query.inverted {
-            None
-        } else {
-            self.query.pattern.prefilter()
-        };
-        let mut candidates = prefilter.map(|prefilter| prefilter.candidates(bytes));
-
+        let mut candidates = self
+            .prefilter()
+            .map(|prefilter| prefilter.candidates(bytes));
         let mut state = ChunkState::default();
         let mut line_start = 0;
         while let Some(start) = next_candidate_line(bytes, line_start, candidates.as_mut()) {
@@ -328,9 +322,18 @@ impl<'s> FileSearch<'s> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-
         self.lines.finish_chunk(chunk);
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Returns the prefilter for the lines that may match. Without one, every line is searched. An
+    /// inverted search has none: it would skip the lines that such a search looks for.
+    fn prefilter(&self) -> Option<&'s Prefilter> {
+        if self.query.inverted {
+            None
+        } else {
+            self.query.pattern.prefilter()
+        }
     }
 
     /// Searches a line of a chunk, and returns where it ends. The blocks on the line are stored in

@@ -238,7 +238,8 @@ impl<'r> RangeReader<'r> {
         self.skips_first_line && self.buffer_end() >= self.range.end
     }
 
-    /// Returns where in the buffer the lines are that begin in the range. The first `lines_len`
+    /// Returns where in the buffer the lines are that begin in the range: `bbb⏎cc⏎` in
+    /// `aa⏎bbb⏎cc⏎dd⏎`, if the range begins within `aa` and ends within `cc`. The first `lines_len`
     /// bytes of the buffer are whole lines.
     fn own_lines(&self, lines_len: usize) -> Range<usize> {
         let lines = &self.buffer.bytes()[..lines_len];
