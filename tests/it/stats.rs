@@ -433,7 +433,15 @@ fn notes_the_sub_agents_that_are_not_counted() {
     s.put("x/s.jsonl", delegating(&[("r1", usage, json!({}))]));
     assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 1 advisor not counted (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
     assert_eq!(cost("stats --json ./x/s.jsonl"), json!(1.25));
-    assert_eq!(cost("stats --json ./x/s.jsonl ./x/s"), json!(7.25));
+    // In any order and spelling, the sub-agents are those of the session.
+    for paths in [
+        "./x/s.jsonl ./x/s",
+        "./x/s ./x/s.jsonl",
+        "./x/../x/s.jsonl ./x/s/",
+    ] {
+        let line = format!("stats -q --json {paths}");
+        assert_eq!(cost(&line), json!(7.25), "{paths}");
+    }
     // Calls are in no result.
     assert_snapshot!(note("stats --by tool ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess stats --by tool ./x/s.jsonl ./x/s` counts them, too)");
     std::fs::remove_file(s.path("x/s/__advisor.jsonl")).unwrap();

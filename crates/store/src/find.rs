@@ -12,8 +12,9 @@
 
 use super::error::{Action, StoreError};
 use super::files::{self, DISK, FileType, Files};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -115,6 +116,7 @@ pub fn find_with(paths: &[PathBuf], reach: Reach, is_document: fn(&OsStr) -> boo
     for path in paths {
         search.add_path(path);
     }
+    search.assign_owners();
     search.found
 }
 
@@ -169,11 +171,17 @@ impl KnownFiles {
     /// Adds the file at a path. Returns whether it is new; `true` also if the path cannot be
     /// examined.
     pub fn insert(&mut self, path: &Path) -> bool {
-        match DISK.stat_at(path) {
-            Ok(stat) => self.identities.insert((stat.device, stat.inode)),
-            Err(_) => true,
+        match identity(path) {
+            Some(identity) => self.identities.insert(identity),
+            None => true,
         }
     }
+}
+
+/// Returns the device and the inode of the file at a path. `None` if it cannot be examined.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let stat = DISK.stat_at(path).ok()?;
+    Some((stat.device, stat.inode))
 }
 
 /// Returns the time of [`modified`] in milliseconds since 1970. `None` also for a time before 1970.
@@ -228,6 +236,16 @@ struct Search {
     searched_folders: BTreeSet<PathBuf>,
     /// The files that were given by their path.
     given_files: BTreeSet<PathBuf>,
+    /// The given paths that may have the sub-agents of a session.
+    artifacts: Vec<Artifacts>,
+}
+
+/// A given path in, or to, the directory of a session: its files may be of sub-agents.
+struct Artifacts {
+    /// The identity of the session's file.
+    session: (u64, u64),
+    /// The files of the path, as indexes of [`FoundFiles::files`].
+    files: Range<usize>,
 }
 
 impl Search {
@@ -246,24 +264,27 @@ impl Search {
                 return;
             }
         };
-        let mut owner = find_owner(path);
+        let owner = find_owner(path);
+        let start = self.found.files.len();
         if stat.kind != FileType::Folder {
             let is_new = self.given_files.insert(path.to_owned());
             if is_new {
-                self.add_file(path.to_owned(), owner, true);
+                self.add_file(path.to_owned(), owner.clone(), true);
+            }
+            if let Some(owner) = owner {
+                self.add_artifacts(&owner, start);
             }
             return;
         }
 
         // A directory that is given alone is an ordinary one. Together with the session, it has the
         // sub-agents of that session.
-        let session = with_suffix(path, ".jsonl");
-        if owner.is_none() && self.given_files.contains(&session) {
-            owner = Some(Arc::from(session));
-        }
+        let session = match &owner {
+            Some(owner) => owner.to_path_buf(),
+            None => session_beside(path),
+        };
 
         // Only the files found from here on are sorted: the paths given keep their order.
-        let start = self.found.files.len();
         let mut unsearched = vec![Folder {
             path: path.to_owned(),
             owner,
@@ -274,6 +295,43 @@ impl Search {
             self.search_folder(folder, &mut unsearched);
         }
         self.found.files[start..].sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+        self.add_artifacts(&session, start);
+    }
+
+    /// Notes that the files found from `start` on are of sub-agents of `session`, if that session
+    /// exists, and is found, too.
+    fn add_artifacts(&mut self, session: &Path, start: usize) {
+        if let Some(session) = identity(session) {
+            let files = start..self.found.files.len();
+            self.artifacts.push(Artifacts { session, files });
+        }
+    }
+
+    /// Sets the owners of files whose session was found by another of the given paths. The session
+    /// may be given first or last, and in any spelling: the owner is the path by which it was
+    /// found.
+    fn assign_owners(&mut self) {
+        if self.artifacts.is_empty() {
+            return;
+        }
+        let mut paths: BTreeMap<(u64, u64), Arc<Path>> = BTreeMap::new();
+        for file in &self.found.files {
+            if let Some(identity) = identity(&file.path) {
+                let path = || Arc::from(file.path.as_path());
+                paths.entry(identity).or_insert_with(path);
+            }
+        }
+        for Artifacts { session, files } in &self.artifacts {
+            let Some(owner) = paths.get(session) else {
+                continue;
+            };
+            for file in &mut self.found.files[files.clone()] {
+                // A link in the directory may lead to the session.
+                if file.path != **owner {
+                    file.owner = Some(Arc::clone(owner));
+                }
+            }
+        }
     }
 
     /// Adds the files of a directory, and appends its subdirectories to `unsearched`.
@@ -462,16 +520,24 @@ fn find_owner(path: &Path) -> Option<Arc<Path>> {
     let mut owner = None;
     // From the innermost directory outwards, so that the last session found is the outermost one.
     for folder in path.ancestors().skip(1) {
-        // The root and `..` have no name.
+        // The root and `..` have no name. What is before `..` is not above the path: `s/../s.jsonl`
+        // is not in `s`.
         if folder.file_name().is_none() {
-            continue;
+            break;
         }
-        let session = with_suffix(folder, ".jsonl");
+        let session = session_beside(folder);
         if modified(&session).is_some() {
             owner = Some(session);
         }
     }
     owner.map(Arc::from)
+}
+
+/// Returns the path of the session whose sub-agents are in a directory: of `a/s/` or `a/s`, it is
+/// `a/s.jsonl`.
+fn session_beside(folder: &Path) -> PathBuf {
+    // The components leave out a slash at the end.
+    with_suffix(folder.components().as_path(), ".jsonl")
 }
 
 /// Returns the paths in a directory, sorted.
@@ -621,6 +687,42 @@ mod tests {
             let found = find(&[root.join(below)], Reach::Whole);
             assert_eq!(paths(&found, root), ["s/1/2.jsonl of s.jsonl"], "{below}");
         }
+    }
+
+    #[test]
+    fn a_directory_given_with_its_session_belongs_to_it() {
+        let folder = folder_with(&["s.jsonl", "s/1.jsonl", "s/1/2.jsonl", "s/t/3.jsonl"]);
+        let root = folder.path();
+        for (session, artifacts) in [
+            ("s.jsonl", "s"),
+            ("s.jsonl", "s/"),
+            ("./s.jsonl", "s"),
+            ("s.jsonl", "./s"),
+            ("s/../s.jsonl", "s"),
+            ("./s.jsonl", "s/1.jsonl"),
+            ("s/../s.jsonl", "s/t"),
+            (".", "s"),
+        ] {
+            let session = root.join(session);
+            let artifacts = root.join(artifacts);
+            for given in [[&session, &artifacts], [&artifacts, &session]] {
+                let found = find(&given.map(PathBuf::clone), Reach::Whole);
+                let owner = found.files.iter().find(|file| file.owner.is_none());
+                let owner = owner.unwrap().path.clone();
+                assert!(owner.ends_with("s.jsonl"), "{given:?}: {owner:?}");
+                for file in found.files {
+                    let is_owner = file.path == owner;
+                    let wanted = (!is_owner).then_some(&*owner);
+                    assert_eq!(file.owner.as_deref(), wanted, "{given:?}");
+                }
+            }
+        }
+        // Alone, it is an ordinary directory.
+        let found = find(&[root.join("s/")], Reach::Whole);
+        assert_eq!(
+            paths(&found, root),
+            ["s/1.jsonl", "s/1/2.jsonl of s/1.jsonl", "s/t/3.jsonl"]
+        );
     }
 
     #[test]
