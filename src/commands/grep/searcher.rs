@@ -562,7 +562,7 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
         let failed_calls = self
             .failed_calls
             .get_or_init(|| FailedCalls::read(self.source).unwrap_or_default());
-        failed_calls.contains(&tool.call_id)
+        failed_calls.contains(&tool.call_id, hit.line)
     }
 
     /// Returns the unique prefixes of the session's ids; `None` if they are not highlighted.
