@@ -7,16 +7,17 @@ use crate::cli::locate::{ArchiveScope, Scope, SessionStores};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Links, Ui, apply_style, to_visible};
-use crate::cli::rollouts::Rollouts;
+use crate::cli::rollouts::{Rollouts, detect_file};
 use crate::cli::sources::{SourceArgs, Sources};
 use crate::load::peek::is_torn;
+use crate::load::read_header;
 use crate::session::paths::abbreviate_home;
 use crate::session::period::Period;
 use crate::session::prefilter::Prefilter;
 use crate::session::usage::SubAgents;
 use owo_colors::Style;
 use pisess_store::workers::in_order;
-use pisess_store::{FoundFile, FoundFiles, KnownFiles, find_sub_agents, modified_ms};
+use pisess_store::{FoundFile, FoundFiles, Glance, KnownFiles, find_sub_agents, modified_ms};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -286,6 +287,8 @@ impl SessionsToRead {
     pub fn find_unread_agents(&self, period: Period) -> Vec<FoundFile> {
         let mut agents = find_agents_of_named(&self.files).files;
         agents.retain(|agent| may_have_entries_since(&agent.path, period.from));
+        // The directory may also have other files, such as an agent's notes or data.
+        agents.retain(|agent| is_session(&agent.path));
         agents
     }
 
@@ -425,6 +428,17 @@ fn open_only_session(
         return Input::open(path, ui).map(Some);
     }
     Ok(Input::open_path_to_read(path, &Rollouts::default(), words, is_stdout).ok())
+}
+
+/// Whether a file begins as a session of any agent.
+fn is_session(path: &Path) -> bool {
+    if matches!(detect_file(path), Ok(Some(_))) {
+        return true;
+    }
+    match Glance::open(path) {
+        Ok(file) => read_header(&file).is_ok(),
+        Err(_) => false,
+    }
 }
 
 /// Whether a file was modified at `since` (in milliseconds since 1970) or later. Returns true

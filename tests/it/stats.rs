@@ -425,6 +425,11 @@ fn notes_the_sub_agents_that_are_not_counted() {
         assert_eq!(note(line), "", "{line}");
     }
 
+    // Files that are no sessions do not count.
+    s.put("x/s/notes.jsonl", "hi\n");
+    s.put("x/s/data/rows.jsonl", "{\"row\":1}\n");
+    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+
     // What a result reports is counted, and an advisor is in no result.
     let usage = json!({"input": 5, "output": 5, "cost": {"total": 1.0}});
     let named = json!({"results": [{"sessionFile": "/away/s/Scout.jsonl"}]});
