@@ -2,6 +2,7 @@
 
 use crate::cli::ids::Ids;
 use crate::cli::output::{Clock, Failure, Ui};
+use crate::cli::process::command_line::quote_word;
 use crate::format::AGE_UNITS;
 use crate::session::period::Period;
 use pisess_json::time::{iso_string, parse_js_date};
@@ -48,6 +49,18 @@ impl PeriodArgs {
     /// Whether the period has a start or an end.
     pub fn is_given(&self) -> bool {
         self.since.is_some() || self.until.is_some()
+    }
+
+    /// Returns the options, each after a space, for a command in a hint.
+    pub fn to_words(&self) -> String {
+        let mut words = String::new();
+        if let Some(since) = &self.since {
+            words += &format!(" --since {}", quote_word(since.as_ref()));
+        }
+        if let Some(until) = &self.until {
+            words += &format!(" --until {}", quote_word(until.as_ref()));
+        }
+        words
     }
 
     /// Returns the period.

@@ -37,6 +37,17 @@ impl SourceArgs {
         !self.names.is_empty()
     }
 
+    /// Returns the options, each after a space, for a command in a hint.
+    pub fn to_words(&self) -> String {
+        let mut words = String::new();
+        for name in &self.names {
+            if let Some(value) = name.to_possible_value() {
+                words += &format!(" --source {}", value.get_name());
+            }
+        }
+        words
+    }
+
     /// Returns the agents whose sessions are read. `None` if none are named: then those of pi and
     /// oh-my-pi are read. Without `--source`, the environment variable `PISESS_SOURCES` decides.
     pub fn sources(&self, ui: &Ui) -> Result<Option<Sources>, Failure> {

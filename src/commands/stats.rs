@@ -379,7 +379,8 @@ impl Args {
     }
 
     /// Notes which command prints the failed calls that `--by file` counts: the rows only have
-    /// their numbers.
+    /// their numbers. The command prints all failed calls, because a search for the file would miss
+    /// those whose results do not name it.
     fn note_failed_calls(&self, ui: &mut Ui) {
         let counts_files = self.by.contains(&GroupKey::File);
         if !counts_files || self.json {
@@ -392,18 +393,19 @@ impl Args {
         if self.sessions.archived {
             command += " --archived";
         }
-        for name in &self.sessions.source.names {
-            if let Some(value) = name.to_possible_value() {
-                command += &format!(" --source {}", value.get_name());
-            }
+        command += &self.sessions.source.to_words();
+        command += &self.period.to_words();
+        command += " --failed --full";
+        if !self.sessions.paths.is_empty() {
+            // The pattern that each entry matches: before several paths, there must be one.
+            command += " ''";
         }
-        command += " --failed --full FILE";
         for path in &self.sessions.paths {
             command.push(' ');
             command += &quote_word(path.as_os_str());
         }
         ui.warn(&format!(
-            "some of these calls failed (hint: `{command}` prints those that name FILE)"
+            "some of these calls failed (hint: `{command}` prints failed calls, with their arguments)"
         ));
     }
 
@@ -420,20 +422,11 @@ impl Args {
         if !keys.is_empty() {
             options += &format!(" --by {}", keys.join(","));
         }
-        if let Some(since) = &self.period.since {
-            options += &format!(" --since {}", quote_word(since.as_ref()));
-        }
-        if let Some(until) = &self.period.until {
-            options += &format!(" --until {}", quote_word(until.as_ref()));
-        }
+        options += &self.period.to_words();
         if let Some(prices) = &self.prices {
             options += &format!(" --prices {}", quote_word(prices.as_os_str()));
         }
-        for name in &self.sessions.source.names {
-            if let Some(value) = name.to_possible_value() {
-                options += &format!(" --source {}", value.get_name());
-            }
-        }
+        options += &self.sessions.source.to_words();
         options
     }
 

@@ -2925,7 +2925,7 @@ fn a_session_of_gemini_cli() {
     file                 reads  writes  failed  sessions  in
     ~/kites/missing.txt      0       0       1         1  4559f9ab
     ~/kites/note.txt         0       1       0         1  4559f9ab
-    2> pisess: note: some of these calls failed (hint: `pisess grep --failed --full FILE ./new` prints those that name FILE)
+    2> pisess: note: some of these calls failed (hint: `pisess grep --failed --full '' ./new` prints failed calls, with their arguments)
     ");
     assert_snapshot!(s.run("stats --by model ./new"), @r"
     model                  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files

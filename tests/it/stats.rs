@@ -896,8 +896,12 @@ fn stats_by_file_counts_failed_calls_apart() {
     assert_snapshot!(s.unchanged("stats --by file ./a.jsonl"), @"
     file     reads  writes  failed  sessions  in
     /p/a.rs      1       1       1         1  s
-    2> pisess: note: some of these calls failed (hint: `pisess grep --failed --full FILE ./a.jsonl` prints those that name FILE)
+    2> pisess: note: some of these calls failed (hint: `pisess grep --failed --full '' ./a.jsonl` prints failed calls, with their arguments)
     ");
+    assert_snapshot!(s.pisess("stats --by file --since 2025 --source pi ./a.jsonl").done().stderr, @"pisess: note: some of these calls failed (hint: `pisess grep --source pi --since 2025 --failed --full '' ./a.jsonl` prints failed calls, with their arguments)");
+    // The result does not name the file, but the command finds the call.
+    let found = s.run("grep --failed --full '' ./a.jsonl");
+    assert!(found.contains("a.rs"), "{found}");
     let [row] = &rows(&s.run("stats --by file --json ./a.jsonl"))[..] else {
         panic!("not one row");
     };
