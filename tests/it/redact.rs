@@ -620,6 +620,20 @@ fn a_check_takes_the_agents_whose_sessions_it_reads() {
     let line = format!("redact --check {} --source codex", s.path("").display());
     assert_snapshot!(format!("{:?}", found(&line)), @r#"("pisess: note: no sessions of Codex in these files and directories (hint: `pisess list --source codex --all` lists all projects)", 0)"#);
     assert_snapshot!(format!("{:?}", found("redact --check")), @r#"("pisess: note: no sessions of this directory (hint: --all reads all projects)", 0)"#);
+    // Only the sessions of another agent are in this directory, or in any.
+    let other = Sandbox::new();
+    for line in [
+        "redact --check --source pi,claude",
+        "redact --check --all --source all",
+    ] {
+        let cwd = other.path("").display().to_string();
+        let cwd = cwd.trim_end_matches('/');
+        let text = claude.replace("/home/u/kites", cwd);
+        other.put(in_store, text.replacen("kite", &secret(0), 1));
+        let done = other.pisess(line).at_home().done();
+        assert_eq!(done.code, 1, "{done}");
+        assert!(!done.stderr.contains("no sessions"), "{done}");
+    }
     assert_snapshot!(run("redact -n --all --source all").fails(2), @"--source requires --check (hint: the sessions of other agents are only searched for secrets)");
     assert_snapshot!(run("redact").fails(2), @"the following required arguments were not provided: <SESSION>... (hint: `pisess redact --check --all` reads the sessions of all projects; --choose asks for one; see `pisess redact --help`)");
 }

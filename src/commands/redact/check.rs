@@ -6,7 +6,7 @@ use crate::cli::foreign::{
     find_project_sessions_of, find_sessions_of, find_sources, find_sources_of_projects,
 };
 use crate::cli::locate::{ArchiveScope, SessionStores, existing_store_roots};
-use crate::cli::named::{expand_arguments_to_read, find_sessions, shown_title};
+use crate::cli::named::{find_sessions, search_arguments_to_read, shown_title};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::rollouts::Rollouts;
@@ -99,13 +99,28 @@ struct SessionsToSearch {
     files: Vec<FoundFile>,
     /// The failures of arguments that name nothing, and of directories that cannot be searched.
     failures: Vec<Failure>,
+    /// The note for the user if there are no sessions. `None` if a failure says so.
+    none_found_note: Option<String>,
+}
+
+impl SessionsToSearch {
+    /// Warns if there are no sessions.
+    fn warn_of_none(&self, ui: &mut Ui) {
+        if self.files.is_empty()
+            && let Some(note) = &self.none_found_note
+        {
+            ui.warn(note);
+        }
+    }
 }
 
 /// Finds the sessions to search: those of pi and oh-my-pi, and among the arguments those of any
 /// agent; or those of the agents that `--source` names.
 fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failure> {
     let Some(sources) = args.sources(ui)? else {
-        return find_own_sessions(args, ui);
+        let sessions = find_own_sessions(args, ui)?;
+        sessions.warn_of_none(ui);
+        return Ok(sessions);
     };
     if !sources.includes_own() {
         // This warns itself if there are none.
@@ -113,10 +128,12 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
         return Ok(SessionsToSearch {
             files: found.files,
             failures: found.failures,
+            none_found_note: None,
         });
     }
 
     let mut sessions = find_own_sessions(args, ui)?;
+    let found_any = !sessions.files.is_empty();
     sessions.files = sources.retain_files(sessions.files, ui)?;
     let of_others = if args.all {
         find_sessions_of(&sources.origins, ui)
@@ -127,6 +144,10 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
         find_sources_of_projects(&sources.origins, &args.sessions, &sessions.files, ui)
     };
     sessions.files.extend(of_others);
+    let is_none_reported = found_any && sources.origins.is_empty();
+    if !is_none_reported {
+        sessions.warn_of_none(ui);
+    }
     Ok(sessions)
 }
 
@@ -141,15 +162,13 @@ fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failu
         if args.archived {
             files.extend(stores.find_archive_files(ArchiveScope::CurrentProject)?);
         }
-        if files.is_empty() {
-            ui.warn(NO_SESSIONS_HERE);
-        }
         if !args.archived {
             stores.warn_archives_skipped(ArchiveScope::CurrentProject, Period::default(), ui);
         }
         return Ok(SessionsToSearch {
             files,
             failures: found.failures,
+            none_found_note: Some(NO_SESSIONS_HERE.to_owned()),
         });
     }
 
@@ -158,7 +177,7 @@ fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failu
     } else {
         &args.sessions
     };
-    let found = expand_arguments_to_read(sessions, Reach::Whole, ui);
+    let found = search_arguments_to_read(sessions, Reach::Whole, ui);
     let mut files = found.files;
     if args.archived {
         files.extend(stores.find_archive_files(ArchiveScope::AllProjects)?);
@@ -168,6 +187,7 @@ fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failu
     Ok(SessionsToSearch {
         files,
         failures: found.failures,
+        none_found_note: found.none_found_note,
     })
 }
 
