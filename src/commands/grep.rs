@@ -257,7 +257,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let args = args.separate_pattern_from_paths(ui)?;
     args.refuse_conflicts()?;
     let exit = search(&args, ui)?;
-    if exit != Exit::Found || !args.takes_pattern_for_session() {
+    if exit != Exit::Found || !args.takes_pattern_for_session(ui)? {
         return Ok(exit);
     }
 
@@ -400,7 +400,7 @@ impl Args {
         if ui.current_folder().join(argument).is_file() || is_session_id(argument, ui) {
             return Ok(Some(PathBuf::from(argument)));
         }
-        if !self.may_name_session() {
+        if !self.may_name_session(ui)? {
             return Ok(None);
         }
         let stores = SessionStores::locate(ui);
@@ -423,25 +423,24 @@ impl Args {
     }
 
     /// Whether the only argument may be the name of a session of pi or oh-my-pi, or words of its
-    /// title. With these options, the sessions are selected already.
-    fn may_name_session(&self) -> bool {
-        let SessionsArgs {
-            all,
-            archived,
-            source,
-            ..
-        } = &self.sessions;
-        if *all || *archived || source.is_given() {
-            return false;
+    /// title. With `--all`, `--archived` and `--source`, and with the environment variable of the
+    /// last, the sessions are selected already. `-v` needs a pattern.
+    fn may_name_session(&self, ui: &Ui) -> Result<bool, Failure> {
+        let sessions = &self.sessions;
+        if self.invert_match || sessions.all || sessions.archived {
+            return Ok(false);
+        }
+        if sessions.source.sources(ui)?.is_some() {
+            return Ok(false);
         }
         let argument = self.optional_pattern().unwrap_or_default();
-        name_argument(Path::new(argument)).is_some()
+        Ok(name_argument(Path::new(argument)).is_some())
     }
 
     /// Whether the pattern, which matches no entry, may be a session.
-    fn takes_pattern_for_session(&self) -> bool {
-        let searches_for_matches = !self.invert_match && !self.files_without_match && !self.follow;
-        searches_for_matches && self.may_name_session()
+    fn takes_pattern_for_session(&self, ui: &Ui) -> Result<bool, Failure> {
+        let searches_for_matches = !self.files_without_match && !self.follow;
+        Ok(searches_for_matches && self.may_name_session(ui)?)
     }
 
     /// Whether words of a title are accepted in place of a name. The title may be another one than

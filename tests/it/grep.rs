@@ -1060,6 +1060,18 @@ fn a_name_or_title_alone_is_a_session() {
     aaaa0001:user: question of near2
     2> pisess: `last` is near2 (3mo): question of near2
     ");
+    // `-v` has a pattern, and the environment may exclude the sessions of pi.
+    assert_eq!(
+        run("grep --role user -v QUESTION").text().lines().count(),
+        2
+    );
+    let call = desk.pisess("grep --role user QUESTION");
+    let of_others = call.env("PISESS_SOURCES", "claude").done();
+    assert_eq!(
+        (of_others.code, of_others.text().as_str()),
+        (1, ""),
+        "{of_others}"
+    );
     // A name that several sessions have is a pattern.
     desk.pi("near3", 5, &[name("question")]);
     assert_eq!(run("grep --role user question").text().lines().count(), 3);
