@@ -138,6 +138,18 @@ fn name_range_around(text: &[u8], stem: Range<usize>) -> Range<usize> {
     }
 }
 
+/// Whether a name that ends in `.pw` is a host of that domain, with a port or a path after it, as
+/// in `example.pw:8080` and `git@example.pw:/srv`. `mail.pw: x9Qd81Lm` is a password.
+fn is_host(text: &[u8], name: &Range<usize>) -> bool {
+    if !text[name.clone()].ends_with(b".pw") {
+        return false;
+    }
+    match text[name.end..] {
+        [b':', next, ..] => next.is_ascii_digit() || next == b'/',
+        _ => false,
+    }
+}
+
 /// A name in a text, and a value that is assigned to it.
 struct Assignment<'t> {
     text: &'t [u8],
@@ -164,6 +176,9 @@ impl<'t> Assignment<'t> {
             .count();
         let name_range = dashed_name.start + dash_count..dashed_name.end;
         let is_option = dash_count > 0;
+        if is_host(text, &name_range) {
+            return Vec::new();
+        }
         let Some(operator) = Operator::read(text, &name_range, is_option) else {
             return Vec::new();
         };
