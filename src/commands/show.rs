@@ -375,7 +375,7 @@ fn resolve_entries(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Fail
 
     let mut entries = Vec::new();
     for argument in arguments {
-        match open.resolve_selection(argument)? {
+        match open.resolve_selection_to_show(argument)? {
             Selection::Entry(position) => entries.push(require_shown(open, position, argument)?),
             Selection::Range(range) => entries.extend(open.conversation_entries(range, argument)?),
         }

@@ -490,12 +490,40 @@ fn ambiguous_with_its_candidates() {
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl label:twice").fails(2), @r#"./two-branches.jsonl: "twice" matches several entries: 1a2b3c05, 1a2b3c07 (hint: several entries have this label; name one of them by its id)"#);
 }
 
+/// As `check`, other commands than `show` quote a damaged line without secrets.
+#[test]
+fn a_reference_to_a_damaged_line_quotes_no_secret() {
+    let s = Sandbox::new();
+    let names = r#"{"type":"message","id":"u1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"DB_PASSWORD=kX8vQ2mWz7LrT4"}}"#;
+    let with_secret = r#"xx the key API_PASSWORD=\"aB3dE5fG7hJ9kL\" is ok"}]}}"#;
+    let of_other_line = "xx then kX8vQ2mWz7LrT4 is ok\"}]}}";
+    s.put(
+        "s.jsonl",
+        crate::sandbox::session(&[names, with_secret, of_other_line, "xx the tide"]),
+    );
+    for line in [":3", ":4"] {
+        for command in [
+            "label -q -n ./s.jsonl REF x",
+            "switch -q -n ./s.jsonl REF",
+            "path -q ./s.jsonl REF",
+        ] {
+            let failure = s.unchanged(&command.replace("REF", line)).fails(2);
+            let hint = "(hint: the line has: (not quoted, because it has a secret))";
+            assert!(failure.ends_with(hint), "{failure}");
+        }
+    }
+    let failure = s.unchanged("path -q ./s.jsonl :5").fails(2);
+    assert!(failure.ends_with("(hint: the line has: the)"), "{failure}");
+    let shown = s.unchanged("show -q ./s.jsonl :3").fails(2);
+    assert!(shown.contains("aB3dE5fG7hJ9kL"), "{shown}");
+}
+
 #[test]
 fn none_of_that_kind_and_no_entry_on_that_line() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/blank-lines.jsonl"]);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl @^{compaction}").fails(2), @r#"./two-branches.jsonl: no entry at or above "@" has the role or type "compaction" (hint: `pisess path` lists the entries above, `pisess tree` also other branches; a role is, for example, user, and a type compaction)"#);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl root^{user}").fails(2), @r#"./two-branches.jsonl: no entry at or above "root" has the role or type "user" (hint: elsewhere in the tree: 1a2b3c06, 1a2b3c04, 1a2b3c01)"#);
-    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :1").fails(2), @r#"./two-branches.jsonl: no entry on line 1 (hint: the line has: {"type":"session","version":3,"id":"019c0000-0000-7000-8000-00000000babe","timestamp":"2026-01-01T00:00:00.000Z","cwd":"~/kites"})"#);
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl :1").fails(2), @r#"./two-branches.jsonl: no entry on line 1 (hint: `pisess tree --filter all --json` lists the lines)"#);
     assert_snapshot!(s.unchanged("path ./two-branches.jsonl :99").fails(2), @"./two-branches.jsonl: no entry on line 99 (hint: `pisess tree --filter all --json` lists the lines)");
     // Lines are those of the file, including blank ones.
     assert_eq!(named(&s, "blank-lines.jsonl", ":3"), "u0000001");

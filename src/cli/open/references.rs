@@ -2,6 +2,7 @@
 
 use super::OpenSession;
 use crate::cli::output::{Exit, Failure, FailureKind, to_visible, truncate_end};
+use crate::ops::check::quote_damaged_line;
 use crate::ops::switch::previous_leaf;
 use crate::session::entry::{EntryIx, LineNo};
 use crate::session::range::{EntryRange, Selection, resolve_range, resolve_selection};
@@ -51,6 +52,29 @@ impl OpenSession {
         }
         resolve_selection(&self.entry_reader(), argument)
             .map_err(|error| self.reference_failure(error))
+    }
+
+    /// Returns what an argument of `show` selects, as [`OpenSession::resolve_selection`] does. If it
+    /// names a line without an entry, the failure has the line itself: `show` is the way to look at
+    /// it.
+    pub fn resolve_selection_to_show(&self, argument: &str) -> Result<Selection, Failure> {
+        if argument == PREVIOUS_REFERENCE {
+            return Ok(Selection::Entry(self.previous_leaf()?));
+        }
+        let error = match resolve_selection(&self.entry_reader(), argument) {
+            Ok(selection) => return Ok(selection),
+            Err(error) => error,
+        };
+        let line = line_without_entry(&error);
+        let failure = reference_failure(&self.input.name, error);
+        match line.and_then(|line| self.read_line(line)) {
+            Some(bytes) => {
+                let text = to_visible(&String::from_utf8_lossy(bytes.trim_ascii()));
+                let text = truncate_end(&text, MOST_LINE_COLUMNS, "…");
+                Err(failure.with_hint(format!("the line has: {text}")))
+            }
+            None => Err(failure),
+        }
     }
 
     /// Returns the range that a command reads: the range in `argument`, the last `last_count`
@@ -165,40 +189,49 @@ impl OpenSession {
         .with_hint(format!("see `pisess check {}`", self.input.as_argument())))
     }
 
-    /// Returns the failure for a reference that cannot be resolved. If it names a line without an
-    /// entry, such as a damaged one, the hint is what the line has.
+    /// Returns the failure for a reference that cannot be resolved. If it names a damaged line, the
+    /// hint is what can be read of the line, without secrets, as `check` quotes it.
     fn reference_failure(&self, error: ReferenceError) -> Failure {
-        let line = match &error {
-            ReferenceError::NoEntryOnLine { line } => Some(*line),
-            _ => None,
-        };
+        let line = line_without_entry(&error);
         let failure = reference_failure(&self.input.name, error);
-        match line.and_then(|line| self.start_of_line(line)) {
-            Some(text) => failure.with_hint(format!("the line has: {text}")),
-            None => failure,
+        let Some(bytes) = line.and_then(|line| self.read_line(line)) else {
+            return failure;
+        };
+        let quoted = quote_damaged_line(&bytes, self.input.source(), self.options.workers);
+        match quoted {
+            Ok(text) if !text.is_empty() => {
+                failure.with_hint(format!("the line has: {}", to_visible(&text)))
+            }
+            _ => failure,
         }
     }
 
-    /// Returns the start of a line of the file, at most [`MOST_LINE_COLUMNS`] wide. `None` if the
-    /// line is blank, missing or unreadable, or if lines are numbered as in the file of another
-    /// agent, which was converted.
-    fn start_of_line(&self, wanted: LineNo) -> Option<String> {
+    /// Returns the bytes of a line of the file. `None` if the line is blank, missing or unreadable,
+    /// or if lines are numbered as in the file of another agent, which was converted.
+    fn read_line(&self, wanted: LineNo) -> Option<Vec<u8>> {
         if self.input.foreign.is_some() {
             return None;
         }
         let source = self.input.source();
         let mut number = 0;
-        let mut start = None;
+        let mut found = None;
         for_each_line::<io::Error>(source, 0..source.len(), |line| {
             number += 1;
             if number == wanted.0 {
-                let text = String::from_utf8_lossy(line.bytes.trim_ascii());
-                start = Some(truncate_end(&to_visible(&text), MOST_LINE_COLUMNS, "…"));
+                found = Some(line.bytes.to_vec());
             }
             Ok(())
         })
         .ok()?;
-        start.filter(|text| !text.is_empty())
+        found.filter(|bytes| !bytes.trim_ascii().is_empty())
+    }
+}
+
+/// Returns the line that a reference names, if no entry is on it.
+fn line_without_entry(error: &ReferenceError) -> Option<LineNo> {
+    match error {
+        ReferenceError::NoEntryOnLine { line } => Some(*line),
+        _ => None,
     }
 }
 

@@ -3,12 +3,15 @@
 use super::Finding;
 use crate::format::format_count;
 use crate::ops::redact::redact_session;
-use crate::redact::values::ValueSearch;
+use crate::redact::values::{SecretValue, ValueSearch};
 use crate::redact::{Redactor, SecretSearch};
 use crate::session::entry::Role;
+use crate::session::read::line_chunks::for_each_line;
+use aho_corasick::AhoCorasick;
 use memchr::memmem;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::LazyLock;
 
@@ -193,26 +196,52 @@ fn without_last_word(text: &str) -> &str {
     }
 }
 
-/// Returns a text from the first white space on. A text of one word becomes empty.
+/// Returns a text without its first word. If that may be half of a name whose value follows, as in
+/// `ssword: kX8v` and `OKEN = kX8v`, the value is left out, too. A text of one word becomes empty.
 fn without_first_word(text: &str) -> &str {
-    match text.find(char::is_whitespace) {
-        Some(start) => &text[start..],
-        None => "",
+    let mut rest = text;
+    loop {
+        let Some(word_end) = rest.find(char::is_whitespace) else {
+            return "";
+        };
+        let word = &rest[..word_end];
+        rest = rest[word_end..].trim_start();
+        let names_value = word.ends_with([':', '=']) || rest.starts_with(['=', ':']);
+        if !names_value {
+            return rest;
+        }
     }
 }
 
-/// Returns the beginning of a text, on one line and without the NUL bytes that a crash leaves. If
-/// there is more, the beginning ends with a whole word and `…`.
+/// Returns a text without its NUL bytes, which a crash leaves in place of other bytes, and without
+/// the words beside them: each may be half of a secret.
+fn without_words_at_nuls(text: &str) -> String {
+    let mut kept = Vec::new();
+    let mut pieces = text.split('\0').peekable();
+    let mut is_first = true;
+    while let Some(mut piece) = pieces.next() {
+        if !is_first {
+            piece = without_first_word(piece);
+        }
+        if pieces.peek().is_some() {
+            piece = without_last_word(piece);
+        }
+        kept.push(piece);
+        is_first = false;
+    }
+    kept.join(" ")
+}
+
+/// Returns the beginning of a text, on one line and without NUL bytes. If there is more, the
+/// beginning ends with a whole word and `…`.
 fn quote_beginning(text: &str) -> String {
     // Of a key that was cut off, the rules find only what is certainly part of it.
     let has_key = KEY_NAMES.iter().any(|name| text.contains(name));
     if has_key || SECRET_RULES.search_text(text).is_some() {
         return SECRET_NOTE.to_owned();
     }
-    let words: Vec<&str> = text
-        .split(|c: char| c.is_whitespace() || c == '\0')
-        .filter(|word| !word.is_empty())
-        .collect();
+    let text = without_words_at_nuls(text);
+    let words: Vec<&str> = text.split_whitespace().collect();
     let line = Text::from(words.join(" "));
     let head = line.head_whole(EXCERPT_UNITS);
     if head.utf16_len() == line.utf16_len() {
@@ -223,24 +252,126 @@ fn quote_beginning(text: &str) -> String {
 }
 
 /// Replaces each excerpt that has a secret which only another place of the session shows to be one,
-/// as `TOKEN=abc…` does. This searches the whole session, but damaged lines are rare.
+/// as `TOKEN=abc…` does. Only lines that share a part of a word with an excerpt are searched.
 pub(super) fn hide_secrets_of_session(
     findings: &mut [Finding],
     source: &dyn ReadAt,
     workers: usize,
 ) -> io::Result<()> {
-    if findings.iter().all(|finding| finding.excerpt.is_empty()) {
+    let mut excerpts = Vec::new();
+    for finding in findings {
+        if !finding.excerpt.is_empty() {
+            excerpts.push(&mut finding.excerpt);
+        }
+    }
+    hide_secrets(&mut excerpts, source, workers)
+}
+
+/// Returns what can be read of a broken line of a session, as [`excerpt_of_line`] does, without a
+/// secret that only another place of the session shows to be one.
+///
+/// # Errors
+/// If the session cannot be read.
+pub fn quote_damaged_line(line: &[u8], source: &dyn ReadAt, workers: usize) -> io::Result<String> {
+    let mut excerpt = excerpt_of_line(line);
+    if !excerpt.is_empty() {
+        hide_secrets(&mut [&mut excerpt], source, workers)?;
+    }
+    Ok(excerpt)
+}
+
+fn hide_secrets(
+    excerpts: &mut [&mut String],
+    source: &dyn ReadAt,
+    workers: usize,
+) -> io::Result<()> {
+    let mut parts = BTreeSet::new();
+    for excerpt in &*excerpts {
+        for word in excerpt.split_whitespace() {
+            add_secret_parts(word, &mut parts);
+        }
+    }
+    if parts.is_empty() {
         return Ok(());
     }
-    let mut redactor = Redactor::default();
-    redact_session(source, &mut redactor, workers, None)?;
-    let secrets = ValueSearch::new(redactor.found_values());
-    for finding in findings {
-        if secrets.has_value_in(&finding.excerpt) {
-            SECRET_NOTE.clone_into(&mut finding.excerpt);
+    let finder = if parts.len() <= MOST_PARTS {
+        AhoCorasick::new(parts).ok()
+    } else {
+        None
+    };
+
+    let mut values = Vec::new();
+    let mut batch = Vec::new();
+    for_each_line(source, 0..source.len(), |line| {
+        let may_share = match &finder {
+            Some(finder) => finder.is_match(line.bytes),
+            None => true,
+        };
+        if may_share {
+            batch.extend_from_slice(line.bytes);
+            batch.push(b'\n');
+        }
+        if batch.len() >= BATCH_LEN {
+            values.extend(find_values(&std::mem::take(&mut batch), workers)?);
+        }
+        io::Result::Ok(())
+    })?;
+    values.extend(find_values(&batch, workers)?);
+
+    let secrets = ValueSearch::new(values);
+    for excerpt in excerpts {
+        if secrets.has_value_in(excerpt) {
+            SECRET_NOTE.clone_into(excerpt);
         }
     }
     Ok(())
+}
+
+/// The length of the parts of words by which lines are found that may show a word to be a secret,
+/// in bytes. A secret is at least as long.
+const PART_LEN: usize = 6;
+
+/// The minimum length of the whole part between two characters that JSON may escape.
+const SHORTEST_PART: usize = 3;
+
+/// The maximum number of parts to search for. With more, all lines are searched for secrets.
+const MOST_PARTS: usize = 20_000;
+
+/// The number of bytes of lines to search for secrets at a time.
+const BATCH_LEN: usize = 8 * 1024 * 1024;
+
+/// Adds the parts of a word at least one of which is on each line that has a secret of this word:
+/// of `kX8vQ2m`, the parts `kX8vQ2` and `X8vQ2m`. A word of letters has no parts: `redact` leaves
+/// such a word, too, where it is not clearly a password.
+fn add_secret_parts(word: &str, parts: &mut BTreeSet<Vec<u8>>) {
+    // The punctuation of a sentence.
+    let word = word.trim_matches(['.', ',', ';', ':', '(', ')', '"', '\'']);
+    let may_be_escaped = |byte: &u8| !byte.is_ascii_graphic() || matches!(byte, b'"' | b'\\');
+    for piece in word.as_bytes().split(may_be_escaped) {
+        if piece.len() >= PART_LEN {
+            let windows = piece
+                .windows(PART_LEN)
+                .filter(|part| !is_part_of_word(part));
+            parts.extend(windows.map(<[u8]>::to_vec));
+        } else if piece.len() >= SHORTEST_PART && piece.len() < word.len() {
+            parts.insert(piece.to_vec());
+        }
+    }
+}
+
+/// Whether a part has only letters, as in a word of a language: no capital follows a small letter.
+fn is_part_of_word(part: &[u8]) -> bool {
+    let has_inner_capital = part
+        .windows(2)
+        .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    part.iter().all(u8::is_ascii_alphabetic) && !has_inner_capital
+}
+
+/// Returns the secrets in some lines of a session.
+fn find_values(lines: &Vec<u8>, workers: usize) -> io::Result<Vec<SecretValue>> {
+    let mut redactor = Redactor::default();
+    redact_session(lines, &mut redactor, workers, None)?;
+    Ok(redactor.found_values())
 }
 
 #[cfg(test)]
@@ -261,7 +392,7 @@ mod tests {
             (r#"{"type":"compaction","summary":"Goal: "#, "Goal:"),
             (
                 "client_loop: send  disconnect: Broken pipe",
-                "send disconnect: Broken",
+                "disconnect: Broken",
             ),
             // It begins, or ends, in the middle of a string.
             (
@@ -269,6 +400,17 @@ mod tests {
                 r#"is the old one"}]}}"#,
             ),
             ("c6912E7\"}]}}", ""),
+            // The name of the secret is torn.
+            ("assword: kX8vQ2mWz7LrT4 is the login", "is the"),
+            ("OKEN = kX8vQ2mWz7LrT4 is the login", "is the"),
+            ("OKEN =kX8vQ2mWz7LrT4 is the login", "is the"),
+            // A crash left NUL bytes in place of the rest of a word.
+            (
+                "{\"content\":\"the key kQ7vR2xT9m\0\0\0W4pL8z and more\",\"x\":1",
+                "the key and more",
+            ),
+            ("ab cd kQ7vR2xT9m\0\0\0OKEN: W4pL8z and more", "cd and"),
+            ("\0\0\0W4pL8z and more words", "and more"),
             (
                 r#"{"type":"message","message":{"role":"user","content":"ghp_16C7e42F292c6912E7"#,
                 "",
@@ -305,6 +447,14 @@ mod tests {
         ] {
             assert_eq!(excerpt_of_line(line.as_bytes()), expected);
         }
+        let mut parts = BTreeSet::new();
+        add_secret_parts("(lights,", &mut parts);
+        add_secret_parts("Harbour", &mut parts);
+        assert!(parts.is_empty(), "{parts:?}");
+        add_secret_parts("kX8vQ2m.", &mut parts);
+        add_secret_parts("Straße9x", &mut parts);
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        assert_eq!(parts, [&b"Stra"[..], b"X8vQ2m", b"e9x", b"kX8vQ2"]);
         let long = excerpt_of_line("abcd ".repeat(200).as_bytes());
         assert_eq!(long.chars().count(), EXCERPT_UNITS);
         assert!(long.ends_with("abcd…"));

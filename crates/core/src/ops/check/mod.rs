@@ -27,6 +27,7 @@ mod resync;
 mod rewritten;
 mod turns;
 
+pub use excerpt::quote_damaged_line;
 pub use finding::{Finding, FindingKind, Severity};
 pub use groups::{describe_lines, group_findings};
 pub use header::{FoundCwd, SessionLocation};
