@@ -88,8 +88,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --check prints a row for each secret of a session. Of several sessions, each that has secrets
 /// has a heading with its id, title and path. Each row below it is a kind of secret, with the
-/// number of the first line that has one, and how many there are. No row or heading contains a
-/// secret.
+/// number of the first line that has one, and how many there are. Apart from the path, no row or
+/// heading contains a secret.
 ///
 /// --check also reads sessions of other agents, and archives, among its arguments. With --all, it
 /// reads the stores of pi and oh-my-pi; with `--source all`, also those of the other agents; with
@@ -115,7 +115,7 @@ pub struct Args {
     /// Include the sessions of all projects (with --check or -n)
     #[arg(short, long, conflicts_with_all = ["sessions", "output"])]
     pub all: bool,
-    /// Include archived sessions, but not their sub-agents (with --check --all)
+    /// Include archived sessions, but not their sub-agents (with --check, without SESSION)
     #[arg(long, requires = "check", conflicts_with_all = ["sessions", "source"])]
     pub archived: bool,
     #[command(flatten)]

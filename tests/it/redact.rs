@@ -593,6 +593,18 @@ fn sessions_of_other_agents_are_searched() {
     2> pisess: 2 sessions searched: 1 secret in 1 session
     exit 1
     ");
+
+    // The id of a session is not shown, either, if it has a secret.
+    let token = secret(0);
+    let text = claude.replacen("kite", &token, 1);
+    s.put(
+        "ids/claude.jsonl",
+        text.replace("c1a00000-0000-4000-8000-0000000000a1", &token),
+    );
+    s.put("ids/other.jsonl", claude);
+    let done = s.unchanged("redact --check ./ids");
+    assert!(!done.text().contains(&token[token.len() - 8..]), "{done}");
+    assert!(done.text().starts_with("Which paper"), "{done}");
 }
 
 /// `--source` selects agents, as for other commands that read. Without SESSION, the sessions of the

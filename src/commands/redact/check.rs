@@ -30,6 +30,7 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
     let SessionsToSearch {
         files,
         mut failures,
+        ..
     } = find_sessions_to_search(args, ui)?;
     let is_one = files.len() + failures.len() == 1;
     if is_one && let Some(failure) = failures.pop() {
@@ -153,7 +154,7 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
 
 /// Finds the sessions that the arguments name; without arguments, those of the current directory,
 /// or of all projects. Archives are included only with `--archived`. Without it and without
-/// arguments, a warning says that archives are not searched.
+/// arguments, a warning says that archives are not searched. The caller warns if there are none.
 fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failure> {
     let stores = SessionStores::locate(ui);
     if args.sessions.is_empty() && !args.all {
@@ -228,7 +229,8 @@ pub(super) struct SearchedSession {
 
 /// What the heading of a session has besides its path.
 pub(super) struct SessionHeading {
-    pub id: Text<'static>,
+    /// `None` if it may have a secret.
+    pub id: Option<Text<'static>>,
     /// The title on one line, without secrets.
     pub title: String,
 }
@@ -292,14 +294,20 @@ fn read_heading(
 
     let mut title = shown_title(&listed);
     // The copy keeps a secret where its text may be an ordinary word.
-    if ValueSearch::new(secrets).has_value_in(&title) {
+    let secrets = ValueSearch::new(secrets);
+    if secrets.has_value_in(&title) {
         "(title not shown, because it may have a secret)".clone_into(&mut title);
     }
     let id = match &input.foreign {
         Some(head) => Text::from(head.id.clone()),
         None => listed.id,
     };
-    Some(SessionHeading { id, title })
+    // The id of another agent's session is not from the copy.
+    let has_secret = secrets.has_value_in(&id.to_string_lossy());
+    Some(SessionHeading {
+        id: (!has_secret).then_some(id),
+        title,
+    })
 }
 
 /// Whether parts of a session were pruned, which are in a file beside it.

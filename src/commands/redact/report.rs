@@ -229,9 +229,12 @@ fn print_below_heading(
     }
     let mut heading = searched.input.name.clone();
     if let Some(SessionHeading { id, title }) = &searched.heading {
-        let id = id.to_string_lossy();
-        let id = to_visible(id_suffix(&id, ID_SUFFIX_LEN));
-        heading = format!("{id}  {title}  {heading}");
+        heading = format!("{title}  {heading}");
+        if let Some(id) = id {
+            let id = id.to_string_lossy();
+            let id = to_visible(id_suffix(&id, ID_SUFFIX_LEN));
+            heading = format!("{id}  {heading}");
+        }
     }
     ui.print(&format!("{}\n", apply_style(&heading, ui.styles.bold)))?;
 
