@@ -207,10 +207,23 @@ pub fn read_dialect(source: &dyn ReadAt) -> Result<Dialect, LoadError> {
     if preamble.title_slot.is_some() {
         return Ok(Dialect::OhMyPi);
     }
+    let lengths = [FIRST_GUESS_LEN, SECOND_GUESS_LEN];
+    if let Some(found) = search_dialect_evidence(source, &preamble, &lengths)? {
+        return Ok(found);
+    }
     // The evidence may be in any line.
-    let lengths = [FIRST_GUESS_LEN, SECOND_GUESS_LEN, source.len()];
-    let found = search_dialect_evidence(source, &preamble, &lengths)?;
-    Ok(found.unwrap_or(Dialect::Pi))
+    let lines = preamble.end..source.len();
+    let flow =
+        read_chunks(
+            &mut PageBuffer::default(),
+            source,
+            lines,
+            |chunk| match find_dialect_evidence(chunk.bytes, &preamble) {
+                Some(dialect) => ControlFlow::Break(dialect),
+                None => ControlFlow::Continue(()),
+            },
+        )?;
+    Ok(flow.break_value().unwrap_or(Dialect::Pi))
 }
 
 /// Returns the agent that the first lines after the preamble show, searching as many bytes as each

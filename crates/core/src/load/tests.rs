@@ -151,6 +151,30 @@ impl ReadAt for MadeContent {
     }
 }
 
+/// Content of which no long part is read at once.
+struct ReadInParts(Vec<u8>);
+
+impl ReadAt for ReadInParts {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        assert!(buf.len() <= 1024 * 1024, "{} bytes", buf.len());
+        self.0.read_at(buf, offset)
+    }
+
+    fn len(&self) -> u64 {
+        ReadAt::len(&self.0)
+    }
+}
+
+#[test]
+fn the_agent_of_a_long_file_is_found_in_little_memory() {
+    let lines = format!("{}\n", message("a", "null")).repeat(20_000);
+    let evidence = r#"{"type":"mode_change","id":"m","parentId":null,"mode":"plan"}"#;
+    for (end, wanted) in [("", Dialect::Pi), (evidence, Dialect::OhMyPi)] {
+        let content = ReadInParts(format!("{HEADER}\n{lines}{end}").into_bytes());
+        assert_eq!(read_dialect(&content).unwrap(), wanted);
+    }
+}
+
 #[test]
 fn content_that_is_made_loads_as_if_it_were_in_a_file() {
     let mut text = format!("{HEADER}\n\nnot json\n");
