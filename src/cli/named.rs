@@ -57,6 +57,7 @@ pub fn find_sessions(
         let search = ArgumentSearch {
             reach: Reach::Whole,
             is_strict: false,
+            takes_projects: true,
             is_to_read: true,
         };
         return find_by_arguments(paths, search, ui);
@@ -85,6 +86,21 @@ pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Fou
     let search = ArgumentSearch {
         reach,
         is_strict: true,
+        takes_projects: reach == Reach::Whole,
+        is_to_read: false,
+    };
+    let found = find_by_arguments(arguments, search, ui);
+    found.warn_of_none(ui);
+    found
+}
+
+/// Returns the sessions that arguments name, for a command that only reports which of them it would
+/// change. In addition to [`expand_arguments`], projects are accepted.
+pub fn expand_arguments_to_report(arguments: &[PathBuf], ui: &mut Ui) -> FoundSessions {
+    let search = ArgumentSearch {
+        reach: Reach::Visible,
+        is_strict: true,
+        takes_projects: true,
         is_to_read: false,
     };
     let found = find_by_arguments(arguments, search, ui);
@@ -106,6 +122,7 @@ pub fn search_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui
     let search = ArgumentSearch {
         reach,
         is_strict: true,
+        takes_projects: reach == Reach::Whole,
         is_to_read: true,
     };
     find_by_arguments(arguments, search, ui)
@@ -119,6 +136,9 @@ struct ArgumentSearch {
     /// Whether a subdirectory that cannot be searched is a failure. Otherwise there is only a
     /// warning.
     is_strict: bool,
+    /// Whether a directory without sessions is taken for a project, and the name of a project is
+    /// accepted.
+    takes_projects: bool,
     /// Whether the sessions are only read. Then words of a title name a session, and only the last
     /// rollout of a Codex thread is kept, which represents all of them.
     is_to_read: bool,
@@ -154,7 +174,12 @@ impl ResolvedArguments {
                 }
                 Err(failure) => failure,
             };
-            match find_project_by_name(argument, search.reach, ui) {
+            let project = if search.takes_projects {
+                find_project_by_name(argument, ui)
+            } else {
+                Ok(None)
+            };
+            match project {
                 Ok(None) => {}
                 Ok(Some(project)) => {
                     report_project(argument, &project.cwd, ui);
@@ -185,8 +210,8 @@ impl ResolvedArguments {
 /// Returns the sessions that arguments name, standard input first, and the failures of arguments
 /// that name nothing.
 ///
-/// With `Reach::Whole`, a directory without sessions is taken for a project, whose sessions are in
-/// the stores. The name of a project is accepted, too.
+/// If the search takes projects, a directory without sessions is one, and its sessions are in the
+/// stores. The name of a project is accepted, too.
 fn find_by_arguments(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> FoundSessions {
     let reach = search.reach;
     let ResolvedArguments {
@@ -202,7 +227,7 @@ fn find_by_arguments(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui)
         Reach::Whole => store::find_with(&paths, reach, is_document_name),
         Reach::Own | Reach::Visible => store::find(&paths, reach),
     };
-    if reach == Reach::Whole
+    if search.takes_projects
         && let Some(files) = find_project_sessions(&paths, &found.files, ui)
     {
         // The directories themselves contain no sessions.
@@ -338,19 +363,11 @@ struct NamedProject {
 /// Returns the project with this name. The name is the end of the project's path, as `list` shows
 /// it.
 ///
-/// `None` if no project has the name, or if the argument is an existing path. Only a search with
-/// `Reach::Whole` accepts projects.
+/// `None` if no project has the name, or if the argument is an existing path.
 ///
 /// # Errors
 /// If several projects have the name. The failure lists their paths.
-fn find_project_by_name(
-    argument: &Path,
-    reach: Reach,
-    ui: &Ui,
-) -> Result<Option<NamedProject>, Failure> {
-    if reach != Reach::Whole {
-        return Ok(None);
-    }
+fn find_project_by_name(argument: &Path, ui: &Ui) -> Result<Option<NamedProject>, Failure> {
     let Some(name) = name_argument(argument) else {
         return Ok(None);
     };
@@ -388,13 +405,18 @@ fn several_projects_failure(name: &str, cwds: &BTreeSet<PathBuf>, ui: &Ui) -> Fa
         .with_path(name)
 }
 
-/// Returns the directory of the project with this name, which is found as for a search in whole
-/// directories.
+/// Whether an argument is the name of one project, and neither a path nor the name of a session.
+pub fn names_project(argument: &Path, ui: &Ui) -> bool {
+    let is_session = resolve_name(argument, ui).is_ok();
+    !is_session && matches!(find_project_by_name(argument, ui), Ok(Some(_)))
+}
+
+/// Returns the directory of the project with this name.
 ///
 /// # Errors
 /// If several projects have the name.
 pub fn find_project_cwd(argument: &Path, ui: &Ui) -> Result<Option<PathBuf>, Failure> {
-    let project = find_project_by_name(argument, Reach::Whole, ui)?;
+    let project = find_project_by_name(argument, ui)?;
     Ok(project.map(|project| project.cwd))
 }
 

@@ -11,6 +11,7 @@ mod sub_agents;
 use self::directory::export_all;
 use self::session::export_session;
 use crate::cli::guide::{Example, Guide};
+use crate::cli::named::{find_project_cwd, names_project};
 use crate::cli::options::{LastArgs, parse_positive_amount};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::RedactionArgs;
@@ -315,10 +316,19 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let failure = Failure::usage_error("only --as messages takes several sessions");
         return Err(failure.with_hint("give a directory, or run the command for each session"));
     }
-    if args.session.is_dir() && args.output.as_deref() != Some(Path::new("-")) {
+    if args.output.as_deref() != Some(Path::new("-"))
+        && (args.session.is_dir() || names_project(&args.session, ui))
+    {
         return export_all(args, format, ui);
     }
-    export_session(args, &args.session, format, None, ui)
+    let exported = export_session(args, &args.session, format, None, ui);
+    if let Err(failure) = &exported
+        && failure.is_missing_file
+    {
+        // If several projects have the name, that is the reason.
+        find_project_cwd(&args.session, ui)?;
+    }
+    exported
 }
 
 /// Whether a path is written as that of a directory: it ends with a separator, as in `pages/`.

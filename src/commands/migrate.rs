@@ -4,8 +4,8 @@ use crate::cli::foreign::load_failure;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::existing_store_roots;
 use crate::cli::named::{
-    FoundSessions, NEEDS_RECURSION, expand_arguments, is_found_by_name, is_in_subfolder,
-    reach_of_change,
+    FoundSessions, NEEDS_RECURSION, expand_arguments, expand_arguments_to_report, is_found_by_name,
+    is_in_subfolder, reach_of_change,
 };
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
@@ -18,7 +18,7 @@ use crate::load::{LoadOptions, load};
 use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
 use pisess_json::write::Object;
-use pisess_store::{self as store, Batch, Committed, FoundFile, Reach, SessionFile};
+use pisess_store::{self as store, Batch, Committed, FoundFile, SessionFile};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -135,21 +135,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Migrates the given files, and those in the given directories. With `--check` or `-n`, only
 /// reports which of them need it: then subdirectories are searched even without `-r`.
 fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let reach = if args.writes_files() {
-        reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
-    } else {
-        Reach::Visible
-    };
     let sessions = if args.all {
         &existing_store_roots(ui)
     } else {
         &args.sessions
     };
+    let found = if args.writes_files() {
+        let force = args.write.change.force;
+        let reach = reach_of_change(&args.sessions, args.recursive, force, ui)?;
+        expand_arguments(sessions, reach, ui)
+    } else {
+        expand_arguments_to_report(sessions, ui)
+    };
     let FoundSessions {
         files,
         mut failures,
         ..
-    } = expand_arguments(sessions, reach, ui);
+    } = found;
     // For a single argument, a failure to find it is the failure of the command.
     if sessions.len() == 1
         && files.is_empty()

@@ -504,6 +504,24 @@ fn a_project_by_its_name() {
         assert_eq!((rows, code), (0, 2), "{said}");
         assert!(said.contains("no such file, and no session"), "{said}");
     }
+    // A command that would change sessions reports on those of a project.
+    let (_, said, code) = counts("migrate --check ferry/app");
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("the sessions of the project /srv/ferry/app"),
+        "{said}"
+    );
+    let (_, said, code) = counts("migrate ferry/app");
+    assert_eq!(code, 2, "{said}");
+    // An export has a page for each session.
+    let exported = d.pisess("export kites -o pages/").done();
+    assert_eq!((exported.code, exported.stderr.as_str()), (0, note));
+    assert_eq!(std::fs::read_dir(d.s.path("pages")).unwrap().count(), 2);
+    let ambiguous = d.pisess("export app -o pages/").done();
+    assert!(
+        ambiguous.stderr.contains("2 projects have the name app"),
+        "{ambiguous}"
+    );
     let several = d.pisess("list app").done();
     assert_eq!(several.code, 2);
     assert_snapshot!(several.stderr, @"
