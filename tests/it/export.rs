@@ -1852,4 +1852,8 @@ fn no_output_replaces_a_converted_or_compressed_session() {
         s.run(&format!("export --as messages ./{rollout}.zst")),
         format!("{stem}.messages.jsonl\n")
     );
+    // A compressed session of pi has a name, too.
+    let compressed = ruzstd::encoding::compress_to_vec(&fixture("tour.jsonl")[..], level);
+    s.put("tour.jsonl.zst", compressed);
+    assert_snapshot!(s.run("export ./tour.jsonl.zst"), @"tour.html");
 }

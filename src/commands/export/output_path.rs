@@ -3,10 +3,11 @@
 use super::{Args, examples};
 use crate::cli::open::Input;
 use crate::cli::output::Ui;
+use crate::cli::rollouts::is_pipe;
 use crate::export::source::Contents;
 use crate::export::verify::Rendition;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
-use pisess_store::{self as store, SessionFile};
+use pisess_store as store;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -30,12 +31,8 @@ pub fn output_path(
         Rendition::Trajectory => ".json",
         Rendition::Messages => examples::SUFFIX,
     };
-    // A session of another agent was converted in memory: the input has no file, but a path.
-    let path = if input.foreign.is_some() {
-        input.path.as_deref()
-    } else {
-        input.file().map(SessionFile::path)
-    };
+    // A session that was converted or decompressed in memory has no file, but a path.
+    let path = input.path.as_deref().filter(|path| !is_pipe(path));
     let stem = path.and_then(session_stem);
     let name = match stem {
         Some(stem) if is_from_directory && format != Rendition::Trajectory => {
