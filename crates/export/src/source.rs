@@ -1,12 +1,11 @@
 //! The entries of an export, and the text of their fields.
 
 use super::cuts::{Cuts, first_request_and_last};
-use super::row_text::readable_row;
-use super::typed::Author;
 use super::work::Work;
 use foldhash::HashMap;
 pub use pisess_core::format::clip as cut;
 use pisess_core::format::format_count;
+use pisess_core::format::title::title_words;
 use pisess_core::ops::branches::find_branches;
 use pisess_core::ops::extract::write_part;
 use pisess_core::ops::plan::copy_all;
@@ -606,7 +605,7 @@ impl<'a> Contents<'a> {
                 continue;
             }
             let row = self.session.row_parts(ix).body;
-            let request = readable_row(&row.to_string_lossy(), Author::User).into_owned();
+            let request = title_words(&row.to_string_lossy());
             if request.trim().is_empty() {
                 continue;
             }

@@ -1,6 +1,7 @@
 //! Recognizes marks of Markdown in a text that was joined to one line.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Whether a word is a mark of a block: a fence with its language, the `#` of a heading, or the
 /// rule below the head of a table. A rule must have more than three characters, because a shorter
@@ -31,78 +32,137 @@ pub fn strip_emphasis(word: &str) -> String {
 }
 
 /// Replaces the links and images in a line by their texts: `see [the docs](https://x.org)` becomes
-/// `see the docs`. A link whose end is cut off counts, too.
+/// `see the docs`, and `[![build](b.svg)](https://ci.org)` becomes `build`. A link whose end is cut
+/// off counts, too.
 ///
 /// Brackets of code stay: those after a name, as in `a[i](x)`, and those before something that is
-/// no address.
+/// no address, as in `map [key](list.len)`.
 pub fn strip_links(line: &str) -> Cow<'_, str> {
     if !line.contains("](") {
         return Cow::Borrowed(line);
     }
-    let mut plain = String::new();
-    let mut rest = line;
-    while let Some(end_of_text) = rest.find("](") {
-        let before = &rest[..end_of_text];
-        let after = &rest[end_of_text + 2..];
-        if let Some(start_of_text) = find_link_text(before)
-            && let Some(address_len) = address_len(after)
-        {
-            let words_before = &before[..start_of_text];
-            // An image has a `!` before the bracket.
-            plain.push_str(words_before.strip_suffix('!').unwrap_or(words_before));
-            plain.push_str(&before[start_of_text + 1..]);
-            rest = &after[address_len..];
-        } else {
-            plain.push_str(&rest[..end_of_text + 2]);
-            rest = after;
+    let mut open_brackets = Vec::new();
+    let mut marks: Vec<Range<usize>> = Vec::new();
+    let mut offset = 0;
+    while let Some(distance) = line[offset..].find(['[', ']']) {
+        let bracket = offset + distance;
+        offset = bracket + 1;
+        if line[bracket..].starts_with('[') {
+            open_brackets.push(bracket);
+            continue;
         }
+        let Some(open_bracket) = open_brackets.pop() else {
+            continue;
+        };
+        let Some(target_len) = target_len(&line[offset..]) else {
+            continue;
+        };
+        let before = &line[..open_bracket];
+        let follows_mark = marks.last().is_some_and(|mark| mark.end == open_bracket);
+        let follows_name = before.ends_with(is_in_name) && !follows_mark;
+        let is_blank = line[open_bracket + 1..bracket].trim().is_empty();
+        if follows_name || is_blank {
+            continue;
+        }
+        // An image has a `!` before the bracket.
+        let text_mark_len = if before.ends_with('!') { 2 } else { 1 };
+        marks.push(open_bracket + 1 - text_mark_len..open_bracket + 1);
+        marks.push(bracket..offset + target_len);
+        offset += target_len;
     }
-    plain.push_str(rest);
-    Cow::Owned(plain)
-}
 
-/// Returns the offset of the `[` before the text of a link, which ends with `before`.
-fn find_link_text(before: &str) -> Option<usize> {
-    let start = before.rfind('[')?;
-    let text = &before[start + 1..];
-    if text.trim().is_empty() || text.contains(']') || before[..start].ends_with(is_in_name) {
-        return None;
+    // The mark before the text of an outer link was found last.
+    marks.sort_by_key(|mark| mark.start);
+    let mut plain = String::new();
+    let mut kept_start = 0;
+    for mark in marks {
+        plain.push_str(&line[kept_start..mark.start]);
+        kept_start = mark.end;
     }
-    Some(start)
+    plain.push_str(&line[kept_start..]);
+    Cow::Owned(plain)
 }
 
 fn is_in_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | ']' | ')')
 }
 
-/// Returns the length of the address with which `after` begins, and of the parenthesis that closes
-/// it. `None` if this is no address.
-fn address_len(after: &str) -> Option<usize> {
+/// Returns the length of the target of a link, with its parentheses: `(https://x.org "The docs")`
+/// or `(<https://x.org>)`. `None` if `after_text` does not begin with a target.
+fn target_len(after_text: &str) -> Option<usize> {
+    let target = after_text.strip_prefix('(')?;
+    let (address, after_address) = match target.strip_prefix('<') {
+        Some(enclosed) => {
+            // No further than the next `<`, so that this is linear.
+            let end = enclosed.find(['<', '>'])?;
+            (&enclosed[..end], enclosed[end..].strip_prefix('>')?)
+        }
+        None => target.split_at(address_len(target)?),
+    };
+    if !is_address(address) {
+        return None;
+    }
+    let rest = skip_link_title(after_address.trim_start())?;
+    // Without a parenthesis, the link is cut off.
+    if rest.is_empty() {
+        return Some(after_text.len());
+    }
+    let after_target = rest.strip_prefix(')')?;
+    Some(after_text.len() - after_target.len())
+}
+
+/// Returns the length of the address with which `target` begins: up to white space, or to the
+/// parenthesis that closes the target. `None` if a bracket is in it.
+fn address_len(target: &str) -> Option<usize> {
     let mut depth = 0;
-    let mut end = None;
-    for (offset, c) in after.char_indices() {
+    for (offset, c) in target.char_indices() {
         match c {
             '(' => depth += 1,
             ')' if depth > 0 => depth -= 1,
-            ')' => {
-                end = Some(offset);
-                break;
-            }
+            ')' => return Some(offset),
             // Stopping at a bracket keeps this linear: the next link begins with one.
-            '[' => return None,
-            c if c.is_whitespace() => return None,
+            '[' | ']' => return None,
+            c if c.is_whitespace() => return Some(offset),
             _ => {}
         }
     }
-    let address = &after[..end.unwrap_or(after.len())];
-    if !address.contains(['/', '.', '#', ':']) {
+    Some(target.len())
+}
+
+/// Skips the title of a link, which is in quotes, and may be cut off. `None` if there is something
+/// else than a title or the end of the target.
+fn skip_link_title(after_address: &str) -> Option<&str> {
+    if after_address.is_empty() || after_address.starts_with(')') {
+        return Some(after_address);
+    }
+    let quote = after_address.chars().next()?;
+    if !matches!(quote, '"' | '\'') {
         return None;
     }
-    match end {
-        Some(end) => Some(end + 1),
-        None => Some(after.len()),
+    match after_address[1..].split_once(quote) {
+        Some((_title, after_title)) => Some(after_title.trim_start()),
+        None => Some(""),
     }
 }
+
+/// Whether a text in parentheses is an address, and not code such as `list.len`: it has a `/` or
+/// `#`, or is the name of a file.
+fn is_address(text: &str) -> bool {
+    if text.contains(['/', '#']) || text.starts_with("mailto:") {
+        return true;
+    }
+    match text.rsplit_once('.') {
+        Some((_, extension)) => LINKED_EXTENSIONS.contains(&extension),
+        None => false,
+    }
+}
+
+/// The extensions of files to which people link.
+const LINKED_EXTENSIONS: [&str; 28] = [
+    "md", "txt", "rst", "html", "htm", "pdf", "png", "jpg", "jpeg", "gif", "svg", "webp", "rs",
+    "py", "js", "ts", "go", "java", "c", "h", "cpp", "sh", "css", "json", "toml", "yaml", "yml",
+    "csv",
+];
 
 /// Whether a character beside `**` shows that this `**` is not a part of a glob pattern.
 fn can_border_emphasis(c: char) -> bool {

@@ -108,6 +108,7 @@ pub fn plain_words(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn a_title_is_what_the_user_asked() {
@@ -131,6 +132,16 @@ mod tests {
                 "why a[i](x.y) and [](auto x)?",
             ),
             ("[x](y) [cut](https://x.o", "[x](y) cut"),
+            ("[docs](https://x.org \"The docs\"), why?", "docs, why?"),
+            ("[docs](https://x.org 'The do", "docs"),
+            ("[![CI](b.svg)](https://ci.org) fails", "CI fails"),
+            ("[a](<https://x.org/b c>)![b](b.png)", "ab"),
+            ("[a [b] c](https://x.org)[d](e.md)", "a [b] cd"),
+            (
+                "map [key](fn.call) and [i](j + k/2)",
+                "map [key](fn.call) and [i](j + k/2)",
+            ),
+            ("] [a](/b \"c\" d) [", "] [a](/b \"c\" d) ["),
             (
                 "<skill name=\"s\" location=\"/s\">\n# Be\n</skill>\n\nthe login page",
                 "the login page",
@@ -155,6 +166,17 @@ mod tests {
             (" \n", ""),
         ] {
             assert_eq!(title_words(message), title, "{message}");
+        }
+    }
+
+    /// A word may be megabytes long.
+    #[test]
+    fn links_of_a_long_word_take_linear_time() {
+        for repeated in [["[", "](/"], ["[", "](/)"], ["[a](/'", ""], ["[a](<", "]("]] {
+            let line = repeated.map(|part| part.repeat(200_000)).concat();
+            let start = Instant::now();
+            strip_links(&line);
+            assert!(start.elapsed() < Duration::from_secs(5), "{repeated:?}");
         }
     }
 
