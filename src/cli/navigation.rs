@@ -84,10 +84,17 @@ fn writes_to_stdout(write: &WriteArgs, open: &OpenSession) -> bool {
 }
 
 /// Returns the entry of the conversation at a position, or the nearest one above. `None` for the
-/// root. If there is no such entry, returns the one at the position.
-pub fn conversation_entry(session: &Session, position: Position) -> Option<EntryIx> {
-    let target = position.entry()?;
-    Some(session.conversation_end(Some(target)).unwrap_or(target))
+/// root. If there is no such entry, returns the nearest one that is neither a mark nor a label.
+pub fn conversation_entry(
+    open: &OpenSession,
+    position: Position,
+) -> Result<Option<EntryIx>, Failure> {
+    let end = open.session.conversation_end(position.entry());
+    if end.is_some() {
+        return Ok(end);
+    }
+    let other = skip_marks_and_labels(&open.entry_reader(), position);
+    Ok(open.input.map_read_error(other)?.entry())
 }
 
 /// The end of a branch that is to be summarized.

@@ -164,11 +164,11 @@ fn add_in_place(
     if counts.only_second > 0 && !write.change.json {
         counts.report(ui);
     }
-    let has_added = counts.only_second > 0 && !write.change.dry_run && !write.change.json;
-    if has_added && args.other.is_some() {
+    let reports_addition = counts.only_second > 0 && !write.change.json;
+    if reports_addition && !write.change.dry_run && args.other.is_some() {
         ui.print_status(&format!("{first_name} has the entries of both now"));
     }
-    if has_added {
+    if reports_addition {
         let second_leaf = Position::from(second.session.leaf);
         let (continued, leaf) = if continues_first {
             (&mut first, first_leaf)

@@ -252,6 +252,7 @@ fn a_copy_that_only_lacks_the_end_becomes_the_other() {
      size  id        type  content
     142 B  aaaa0001  user  at home
     2> pisess: 0 entries only in the first copy, 1 entry only in the second
+    2> pisess: would be at aaaa0001  user: at home
     ");
     assert_snapshot!(s.pisess("join ./two-branches.jsonl ./grown.jsonl --json").done(), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"message","id":"aaaa0001","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"at home"}}],"editorText":null}"#);
     assert_eq!(s.bytes("two-branches.jsonl"), s.bytes("grown.jsonl"));

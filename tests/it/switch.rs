@@ -137,6 +137,11 @@ fn root_is_the_empty_conversation() {
     2> pisess: nothing to do in ./header-only.jsonl
     2> pisess: now at root
     ");
+    // The mark is no place of its own.
+    assert_snapshot!(s.unchanged("switch ./two-branches.jsonl @"), @"
+    2> pisess: nothing to do in ./two-branches.jsonl
+    2> pisess: now at root
+    ");
 }
 
 #[test]

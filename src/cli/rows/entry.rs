@@ -145,9 +145,10 @@ pub fn report_destination(
     if leaf.entry().is_some_and(|ix| ix.index() >= entry_count) {
         return;
     }
-    let described = match conversation_entry(&open.session, leaf) {
-        Some(ix) => describe_entry_alone(open, ix, ui),
-        None => Ok("root".to_owned()),
+    let described = match conversation_entry(open, leaf) {
+        Ok(Some(ix)) => describe_entry_alone(open, ix, ui),
+        Ok(None) => Ok("root".to_owned()),
+        Err(failure) => Err(failure),
     };
     if let Ok(destination) = described {
         print_destination(&destination, change, ui);
