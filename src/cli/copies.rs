@@ -65,15 +65,18 @@ fn find_copy_in_folder(
     session: &Path,
     folder: &Path,
     access: CopyAccess,
-    ui: &Ui,
+    ui: &mut Ui,
 ) -> Result<PathBuf, Failure> {
     // Lists the files of a Codex directory once.
     let rollouts = Rollouts::default();
     let id = read_id(session, access, &rollouts, ui)?;
     let found = store::find(&[folder.to_owned()], Reach::Whole);
+    for problem in &found.problems {
+        ui.warn(&problem.text);
+    }
     let mut others = Vec::new();
     let mut copies = Vec::new();
-    for file in found.files {
+    for file in store::distinct_files(found.files, |file| &file.path) {
         let is_itself = store::is_same(&file.path, session);
         if file.owner.is_some() || is_itself {
             continue;

@@ -401,6 +401,19 @@ fn the_copy_in_a_directory_is_found() {
     assert_snapshot!(s.unchanged("join ./tour.jsonl ./stick/old").fails(2), @"./stick/old: no session in it has the id of ./tour.jsonl, 019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70 (hint: `pisess list -l ./stick/old` prints the paths of its sessions)");
     assert_snapshot!(s.unchanged("diff ./tour.jsonl ./stick/old").fails(2), @"./stick/old: no session in it has the id of ./tour.jsonl, 019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70 (hint: `pisess diff ./tour.jsonl ./stick/old/b.jsonl` compares it with the only session there)");
     s.put("stick/c.jsonl", grown(&[]));
+    #[cfg(unix)]
+    {
+        // Two names of one file are one copy.
+        std::fs::create_dir(s.path("links")).unwrap();
+        std::fs::hard_link(s.path("stick/old/b.jsonl"), s.path("links/b.jsonl")).unwrap();
+        std::os::unix::fs::symlink("b.jsonl", s.path("links/c.jsonl")).unwrap();
+        assert_eq!(s.unchanged("diff ./tour.jsonl ./links").code, 2);
+        let found = s.unchanged("diff ./a.jsonl ./links");
+        assert!(
+            found.stderr.contains("the second copy is ./links/b.jsonl"),
+            "{found}"
+        );
+    }
     assert_snapshot!(s.unchanged("diff ./a.jsonl ./stick"), @"
     2> pisess: ./stick: 2 sessions in it have the id of ./a.jsonl (hint: give the path of one)
     2>   ./stick/c.jsonl
