@@ -423,6 +423,10 @@ fn tip_for_sessions_with_all(
     error: &clap::Error,
     subcommand: Option<&clap::Command>,
 ) -> Option<String> {
+    // The usage in the message has SESSION, too.
+    if is_conflict(error, "--archived", "'--source <") {
+        return Some("omit one of the two".to_owned());
+    }
     for option in ["--all", "--archived"] {
         if !is_conflict(error, option, "[SESSION]") {
             continue;

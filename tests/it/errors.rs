@@ -813,6 +813,13 @@ fn grep_list_migrate_redact_all_hint_at_what_was_meant() {
     let said = |line: &str| s.unchanged(line).fails(2);
     assert_snapshot!(said("grep --all refund webhook"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: put a pattern of several words in quotes, and give no SESSION; see `pisess grep --help`)");
     assert_snapshot!(said("list --all name"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: omit --all or SESSION; a name is looked up in all projects; see `pisess list --help`)");
+    for command in ["list", "stats", "grep x", "blame x", "redact --check"] {
+        let failure = said(&format!("{command} --archived --source pi"));
+        assert!(
+            failure.contains("(hint: omit one of the two; "),
+            "{failure}"
+        );
+    }
     assert_snapshot!(said("migrate --all"), @"--all requires --check or -n (hint: to migrate the sessions in a directory, give it with -r)");
     assert_snapshot!(said("redact --all"), @"--all requires --check or -n (hint: redact one session at a time, with -o)");
 }
