@@ -1718,6 +1718,17 @@ fn the_rollouts_of_a_thread_are_one_session() {
         "pisess: nothing to do\n"
     );
 
+    // A dry run of both at once counts the same.
+    let planned = Home::with(&[]);
+    planned
+        .0
+        .put(FIRST_ROLLOUT, fixture("codex/paginated.jsonl"));
+    planned
+        .0
+        .put(NEXT_ROLLOUT, fixture("codex/paginated-reverted.jsonl"));
+    let dry_run = planned.run("import -n ./.codex/sessions");
+    assert_eq!(dry_run.code, 0, "{dry_run}");
+
     // At once, or by either file, it is the same session.
     let whole = Home::with(&[]);
     whole.0.put(FIRST_ROLLOUT, fixture("codex/paginated.jsonl"));

@@ -160,6 +160,12 @@ impl Input {
         })
     }
 
+    /// Returns the input for a session that would be at a path, with its content.
+    pub fn from_content(path: &Path, content: Spooled) -> Input {
+        let name = to_visible(&path.to_string_lossy());
+        Input::new(name, Some(path.to_owned()), Opened::Stream(content))
+    }
+
     /// Returns the same input with the current state of its file. There is no progress bar, because
     /// only the end of the file will be read.
     pub fn with_file(&self, file: SessionFile) -> Input {

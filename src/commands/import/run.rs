@@ -16,10 +16,12 @@ use crate::session::Session;
 use crate::session::content::member_is;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{
     self as store, Committed, Fill, FnWriter, InputFile, Locked, Member, NewFolder, SessionFile,
+    Spooled,
 };
 use std::fs::File;
 use std::io::{self, Write};
@@ -67,6 +69,9 @@ pub struct Importer<'a> {
     /// New directories of sources that could not be imported. Other sources of the same project may
     /// be about to use them. So they are removed only when all sources are done, and only if empty.
     unused_folders: Mutex<Vec<NewFolder>>,
+    /// With `-n`, the new sessions that were planned so far, by path: another source may continue
+    /// one of them.
+    planned: Mutex<HashMap<PathBuf, Destination>>,
 }
 
 impl ImportResult {
@@ -95,6 +100,7 @@ impl<'a> Importer<'a> {
             rollouts: Rollouts::default(),
             stdout_is,
             unused_folders: Mutex::default(),
+            planned: Mutex::default(),
         }
     }
 
@@ -109,7 +115,10 @@ impl<'a> Importer<'a> {
         if !destination.exists {
             return self.create_session(destination, &destination.id, &destination.path);
         }
-        let input = Input::open_path(&destination.path, self.stdout_is)?;
+        let input = match self.spool_planned(&destination.path)? {
+            Some(content) => Input::from_content(&destination.path, content),
+            None => Input::open_path(&destination.path, self.stdout_is)?,
+        };
         let open = OpenSession::load(input, LoadOptions::default())?;
         let file = self.rollouts.open(&destination.source.head.path)?;
         let state = match self.determine_state(destination, &file, &open) {
@@ -261,10 +270,32 @@ impl<'a> Importer<'a> {
         let entries = self
             .write_session(destination, id, &mut counter)
             .map_err(|error| unreadable_source(&destination.source, error))?;
+        let planned = self.planned.lock();
+        let mut planned = planned.unwrap_or_else(PoisonError::into_inner);
+        let destination = Destination {
+            id: id.to_owned(),
+            ..destination.clone()
+        };
+        planned.insert(path.to_owned(), destination);
         Ok(ImportResult {
             planned_bytes,
             ..ImportResult::new(path, Action::Create, entries)
         })
+    }
+
+    /// Returns the content of a new session that was planned with `-n`; `None` if no such session
+    /// was planned at this path.
+    fn spool_planned(&self, path: &Path) -> Result<Option<Spooled>, Failure> {
+        let planned = self.planned.lock();
+        let planned = planned.unwrap_or_else(PoisonError::into_inner);
+        let Some(destination) = planned.get(path) else {
+            return Ok(None);
+        };
+        let content = store::spool_written(&mut |out| {
+            self.write_session(destination, &destination.id, out)?;
+            Ok(())
+        })?;
+        Ok(Some(content))
     }
 
     /// Keeps a new directory until all sources are done: another source may be about to use it.
@@ -313,7 +344,10 @@ impl<'a> Importer<'a> {
             let Some(plan) = self.plan_append(destination, source_file, open)? else {
                 return Ok(None);
             };
-            refuse_in_dry_run(&open.input, plan.result.action, &options)?;
+            // A session that is only planned has no file yet.
+            if open.input.file().is_some() {
+                refuse_in_dry_run(&open.input, plan.result.action, &options)?;
+            }
             return Ok(Some(plan.result));
         }
 
