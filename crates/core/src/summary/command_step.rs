@@ -101,6 +101,14 @@ impl CommandStep {
         other_words.all(|word| own_words.any(|own| own == word))
     }
 
+    /// Whether the step, if it runs tests, runs all of them: none of its arguments selects some, as
+    /// those of `npm test`, `make check` and `vitest run`, but not of `cargo test -p tide`.
+    pub fn runs_all_tests(&self) -> bool {
+        const SUBCOMMANDS: &str = "test tests check run nextest";
+        let mut arguments = self.words[1..].iter();
+        arguments.all(|word| contains_word(SUBCOMMANDS, word))
+    }
+
     /// Returns the paths that the step removes, renames or moves. A pattern is no path.
     pub fn removed_paths(&self) -> Vec<&str> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();

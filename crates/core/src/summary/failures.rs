@@ -64,6 +64,8 @@ impl ToolHistory {
     ///
     /// - a step of an answered turn that was run again with a hidden exit code, if the output then
     ///   ended without a word of failure, and the reply does not say that it still fails
+    /// - a step that ran some tests, if all tests passed later in the turn, and the reply does not
+    ///   say that it still fails
     /// - a step that names a path which was removed since: it cannot be run again
     /// - the failures of a turn that the user answered with giving up ("never mind"), or by saying
     ///   that it works
@@ -88,9 +90,7 @@ impl ToolHistory {
                 continue;
             };
             let later_runs = self.runs.range(index + 1..);
-            let is_settled =
-                |later: &ToolRun| later.settles_step(step) || later.settles_tests_of(run);
-            if later_runs.clone().any(is_settled) {
+            if later_runs.clone().any(|later| later.settles_step(step)) {
                 continue;
             }
             if removals.are_named_since(&step.words.join(" "), index + 1) {
@@ -105,6 +105,10 @@ impl ToolHistory {
             let still_fails =
                 turn.is_some_and(|turn| reports_open_failure(turn.last_words(), step));
             if is_answered && !still_fails && seems_to_have_passed(step, later_runs.clone()) {
+                continue;
+            }
+            let runs_all_tests = |later: &ToolRun| later.settles_tests_of(run, step);
+            if !still_fails && later_runs.clone().any(runs_all_tests) {
                 continue;
             }
             let later_turns = turns.clone().filter(|turn| turn.number > run.turn_number);

@@ -82,10 +82,20 @@ impl ToolRun {
         is_last_step && (!self.command.hides_last_exit_code || reports_passed_tests(&self.output))
     }
 
-    /// Whether the call ran more tests than an earlier one that failed, as the same words of both
-    /// report, and all passed: `Tests 842 passed` after `Tests 1 failed | 18 passed`.
-    pub fn settles_tests_of(&self, earlier: &ToolRun) -> bool {
+    /// Whether the call ran all tests after an earlier call whose `failed_step` ran some: it ran
+    /// more of them, as the same words of both report, and all passed. An example is `npm test`
+    /// with `Tests 842 passed`, after `vitest run src/tide` with `Tests 1 failed | 18 passed`.
+    pub fn settles_tests_of(&self, earlier: &ToolRun, failed_step: &CommandStep) -> bool {
         if self.turn_number != earlier.turn_number || !reports_passed_tests(&self.output) {
+            return false;
+        }
+        // The output is that of the last step.
+        let runs_all_tests = self
+            .command
+            .steps
+            .last()
+            .is_some_and(|last| last.folder == failed_step.folder && last.runs_all_tests());
+        if !runs_all_tests {
             return false;
         }
         let own_lead = self.output.split_whitespace().next();

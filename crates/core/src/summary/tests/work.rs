@@ -298,6 +298,35 @@ fn a_run_of_all_tests_settles_the_failure_of_some() {
 }
 
 #[test]
+fn a_run_of_other_tests_settles_no_failure() {
+    let failed = "running 14 tests\ntest tide ... FAILED\n\
+                  test result: FAILED. 13 passed; 1 failed\n\nCommand exited with code 101";
+    let passed = "running 40 tests\ntest result: ok. 40 passed; 0 failed";
+    let blocked = |later: &str, reply: &str| {
+        let arguments = format!(r#"{{"command":{}}}"#, json(later));
+        let mut messages = vec![
+            user("Test both crates."),
+            bash("cargo test -p alpha tide", Some(failed)),
+            called("", "bash", &arguments, passed, false),
+        ];
+        if !reply.is_empty() {
+            messages.push(says(reply));
+        }
+        section(messages, "### Blocked")
+    };
+    assert_eq!(blocked("make test", ""), "- (none)");
+    for (later, reply) in [
+        ("cargo test -p beta", ""),
+        ("cargo test -p beta", "The test tide of alpha still fails."),
+        ("make test", "The test tide of alpha still fails."),
+        ("cd beta && make test", ""),
+    ] {
+        let open = blocked(later, reply);
+        assert!(open.contains("-p alpha"), "{later} {reply}: {open}");
+    }
+}
+
+#[test]
 fn probes_are_no_blockers() {
     let nothing = Some("\n\nCommand exited with code 1");
     let messages = [
