@@ -106,8 +106,7 @@ pub(super) fn begins_with_item(reply: &str, message: &str) -> bool {
     let words = message.trim_start_matches("the ");
     let name = first_word(words);
     // Few messages begin so, and to find the list takes longer.
-    let is_letter = is_bare_letter(name) && words[name.len()..].starts_with(' ');
-    if !is_set_off(words, name) && !is_letter {
+    if !begins_with_name(words, name) {
         return false;
     }
     let items = LastList::find(reply).items;
@@ -137,6 +136,13 @@ pub(super) fn keep_number(answer: &str) -> String {
 pub(super) fn first_word(text: &str) -> &str {
     let mut words = text.split(|c: char| !c.is_alphanumeric());
     words.next().unwrap_or_default()
+}
+
+/// Whether the first word of a text is no word of its sentence: it is set off, as in "a, but
+/// small", or a letter that is no word, as in "b for now". Then it may name an item of a list.
+pub(super) fn begins_with_name(text: &str, first_word: &str) -> bool {
+    let is_letter = is_bare_letter(first_word) && text[first_word.len()..].starts_with(' ');
+    is_letter || is_set_off(text, first_word)
 }
 
 /// Whether a word is a letter that is no word of a sentence, unlike `a` and `i`; in Spanish, `e`,

@@ -1,6 +1,6 @@
 //! Options within a line, as in `A) keep it? B) drop it?`.
 
-use super::list_items::{first_word, may_name_item};
+use super::list_items::{begins_with_name, first_word, may_name_item};
 use super::user_quotes::find_answers;
 
 /// Returns the item of a list within a line: `A) keep it? B) drop it?`, `(1) one, (2) both`
@@ -53,25 +53,36 @@ fn find_next_item(item: &str) -> Option<usize> {
 
 /// Shortens numbered questions to the options that an answer names: `(2) Which colour: a) red, b)
 /// blue, c) none?`, answered by `1 yes. 2 b`, becomes `(2) Which colour: b) blue`. Questions
-/// without such options stay as they are.
+/// without such options, or without a number, stay as they are.
 pub(super) fn keep_chosen_options(questions: &[&str], answer: &str) -> Vec<String> {
     let answers = find_answers(answer);
     let mut shortened = Vec::new();
-    for (index, question) in questions.iter().enumerate() {
-        let chosen = answers
-            .get(index)
+    for question in questions {
+        // The first answer is that to question 1.
+        let index = item_number(question).and_then(|number| number.checked_sub(1));
+        let chosen = index
+            .and_then(|index| answers.get(index))
             .and_then(|answer| keep_chosen_option(question, answer));
         shortened.push(chosen.unwrap_or_else(|| (*question).to_owned()));
     }
     shortened
 }
 
+/// Returns the number of an item of a list: 2 in `2. in blue`, `**2)** in blue` and `(2) in blue`.
+fn item_number(item: &str) -> Option<usize> {
+    let unmarked = item.trim_start_matches([' ', '*', '(']);
+    let number = first_word(unmarked);
+    let is_marked = unmarked[number.len()..].starts_with(['.', ')', ':']);
+    if is_marked { number.parse().ok() } else { None }
+}
+
 /// Returns a question with the only option that the answer to it begins with. `None` if there is
-/// none, or no other.
+/// none, or no other. The first word of "a warm one" names no option.
 fn keep_chosen_option(question: &str, answer: &str) -> Option<String> {
-    let name = first_word(answer.trim_start_matches(|c: char| !c.is_alphanumeric()));
+    let words = answer.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let name = first_word(words);
     let is_letter = name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
-    if !is_letter {
+    if !is_letter || !begins_with_name(words, name) {
         return None;
     }
     let first_option = find_inner_item(question, "a").or_else(|| find_inner_item(question, "A"))?;
@@ -110,5 +121,37 @@ mod tests {
             [questions[0], "2. Which colour: b) blue", questions[2]]
         );
         assert_eq!(keep_chosen_options(&questions, "b"), questions);
+    }
+
+    #[test]
+    fn an_article_chooses_no_option() {
+        let questions = [
+            "1. Which size: a) A3, b) A4?",
+            "2. Which colour: a) red, b) blue?",
+        ];
+        let answer = "1 a bit larger than last year. 2. a warm one, but never red";
+        assert_eq!(keep_chosen_options(&questions, answer), questions);
+        assert_eq!(
+            keep_chosen_options(&questions, "(1) a\n(2) b for now"),
+            ["1. Which size: a) A3", "2. Which colour: b) blue?"]
+        );
+    }
+
+    /// The first item of the list asks nothing.
+    #[test]
+    fn an_answer_belongs_to_the_question_with_its_number() {
+        let questions = [
+            "2. Which size: a) A3, b) A4?",
+            "**3.** Which colour: a) red, b) blue?",
+            "- Which paper: a) old, b) new?",
+        ];
+        assert_eq!(
+            keep_chosen_options(&questions, "1 fine. 2 b, please. 3 a"),
+            [
+                "2. Which size: b) A4?",
+                "**3.** Which colour: a) red",
+                questions[2]
+            ]
+        );
     }
 }
