@@ -2,6 +2,7 @@
 
 use super::budget::*;
 use super::cut::cut_middle;
+use super::list_items::keep_number;
 use super::message::{ReplyEnd, only_leads_over};
 use super::nods::strip_nods;
 use super::proposals::Proposal;
@@ -147,9 +148,9 @@ impl Turn {
         }
         // A nod at the start matters less than what would be cut off for it.
         if count_utf16(&request) > max {
-            return quote_line(strip_nods(&request), max);
+            return quote_line(&keep_number(strip_nods(&request)), max);
         }
-        quote_line(&request, max)
+        quote_line(&keep_number(&request), max)
     }
 
     /// Returns the assistant's last words.

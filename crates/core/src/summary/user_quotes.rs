@@ -106,7 +106,7 @@ fn read_pieces(message: &str) -> Vec<Piece<'_>> {
 }
 
 /// Returns the answers of a message to numbered questions, without the numbers: `yes.` and `b, but
-/// pale` in `1 yes. 2 b, but pale`.
+/// pale` in `1 yes. 2 b, but pale`. They are those to the questions from 1 on, without a gap.
 pub(super) fn find_answers(message: &str) -> Vec<&str> {
     let mut answers = Vec::new();
     for piece in read_pieces(message) {
@@ -138,9 +138,8 @@ fn leading_number(text: &str) -> Option<usize> {
 fn pick_pieces(pieces: &[Piece], max: usize) -> Vec<Option<String>> {
     let mut texts = vec![None; pieces.len()];
     let mut room = max;
-    let leads: Vec<usize> = (0..pieces.len())
-        .filter(|&index| index == 0 || pieces[index].begins_answer)
-        .collect();
+    let is_lead = |index: usize| index == 0 || pieces[index].begins_answer;
+    let leads: Vec<usize> = (0..pieces.len()).filter(|&index| is_lead(index)).collect();
     let lead_max = max / leads.len();
     let leads_size: usize = leads
         .iter()
@@ -156,9 +155,7 @@ fn pick_pieces(pieces: &[Piece], max: usize) -> Vec<Option<String>> {
         texts[index] = Some(text);
     }
 
-    let mut others: Vec<usize> = (0..pieces.len())
-        .filter(|index| !leads.contains(index))
-        .collect();
+    let mut others: Vec<usize> = (0..pieces.len()).filter(|&index| !is_lead(index)).collect();
     // A stable sort, so equals stay in order.
     others.sort_by_key(|&index| std::cmp::Reverse(weigh_piece(pieces[index].text)));
     let mut is_first = true;

@@ -304,6 +304,24 @@ fn what_follows_an_answer_without_a_reply_is_the_next_request() {
     assert_eq!(quotation(&text, REQUEST), "Draw the harbours as squares.");
 }
 
+/// `1.` is the mark of a list, which is cut off at the start of other quotations.
+#[test]
+fn a_request_keeps_the_number_that_it_begins_with() {
+    let text = summary(
+        None,
+        vec![
+            user("Draw the map."),
+            says("Two questions:\n1. Which size: a) A3, b) A4?\n2. Which colour?"),
+            user("1. b. 2. a warm one"),
+            bash("make map", None),
+            says("Drawn."),
+            user("Now the harbours."),
+        ],
+    );
+    let goal = below(&text, "## Goal").join("\n");
+    assert!(goal.contains("\"(1) b. 2. a warm one\""), "{goal}");
+}
+
 #[test]
 fn requests_are_what_the_user_asks() {
     for (text, expected) in [("Draw the map.", true), ("/model", false), (" ", false)] {
