@@ -62,14 +62,20 @@ const REASONS: &str = r"(?ix)(^|\W)(because|since|so|so\ that|otherwise|instead|
       |\w+n[’']t|cannot|weil|da|sonst|damit|denn|statt|parce\ que|car|puisque|sinon|porque|ya\ que
       |para\ que)(\W|$)";
 
-/// What begins in the same way, and settles nothing: looking, working, and what is open.
+/// What begins in the same way, and settles nothing: looking, working, complaints ("I keep getting
+/// errors"), and what is open.
 const SETTLES_NOTHING: &str = r"(?ix)(^|\W)(i|we)\ (could|can|might|would|may|should)\W
     | (^|\W)(i|we)[’']d\W | (^|\W)(shall|should)\ (i|we)\W
     | (^|\W)(take|took)\ (stock|a\ (closer\ )?look|another\ look|care) | (^|\W)if\ you\W
     | (^|\W)let\ me\ (know|see|check|look)\W
     | (^|\W)left\ (for\ you|over|off)\W | (^|\W)(take|took)\ (long|time)\W
+    | (^|\W)(i|we)\ (keep|kept)\ \w+ing\W | (^|\W)(i|we)\ left\ [^,;]*\ at\ \d{1,2}:\d\d
+    | (^|\W)(i|we)\ [^,;]*\ by\ mistake(\W|$)
     | (^|\W)keep(ing)?\ (going|on|looking|an\ eye)\W
     | (^|\W)put\ (it|them)?\ ?together\W | (^|\W)use\ (this|it)\ to\ (see|find|check)\W";
+
+/// A condition: "if I keep the lock". Its verb settles nothing; what follows may.
+const CONDITIONS: &str = r"(?i)(^|\W)(if|when|while|wenn|si|quand)\ (i|we|ich|wir|je|nous)\W[^,;:]*";
 
 /// The words with which a choice replaces the one before it, and those with which it withdraws it.
 const REPLACES: &str = r"(?ix) ^\W*(instead|so\ instead|stattdessen)\W";
@@ -274,6 +280,7 @@ impl OwnChoice {
         static REASON: LazyLock<Regex> = LazyLock::new(|| compile_expression(REASONS));
         static NOTHING: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES_NOTHING));
         static REPLACEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
+        static CONDITION: LazyLock<Regex> = LazyLock::new(|| compile_expression(CONDITIONS));
         /// The points for a verb that settles, and for a reason.
         const POINTS: usize = 2;
 
@@ -281,8 +288,10 @@ impl OwnChoice {
         if is_announcement || is_asking(sentence) {
             return None;
         }
-        let settles = settles(sentence) || begins_as_choice(sentence);
-        if !settles && !DO.is_match(sentence) {
+        // A mark in place of a condition, so that what follows it does not begin the sentence.
+        let settling = CONDITION.replace_all(sentence, "_");
+        let settles = settles(&settling) || begins_as_choice(&settling);
+        if !settles && !DO.is_match(&settling) {
             return None;
         }
         let has_reason = REASON.is_match(sentence);

@@ -133,6 +133,8 @@ fn what_is_settled_is_told_from_what_is_done() {
         "Ich bleibe bei der alten Tabelle `karten`, weil noch Daten darin sind.",
         "Je garde le format mp3 en 64k, parce que l'hébergement est petit.",
         "Mantengo la numeración de 2024, porque la junta no la ha cerrado.",
+        "When I ran it, it failed on 2 charts, so I keep the old parser.",
+        "I keep the lock here, because if we drop it, the 2 workers deadlock.",
     ] {
         let decisions = chosen(&[settled]);
         assert!(decisions.contains("The assistant chose"), "{settled}");
@@ -146,6 +148,12 @@ fn what_is_settled_is_told_from_what_is_done() {
         "The build keeps failing, so the next thing to look at is the linker.",
         "Should I keep the old names of the harbours, or use the new ones?",
         "If you prefer the old colours, say so and the map gets them again.",
+        "I keep getting `ECONNREFUSED`, because the container is not up.",
+        "I kept seeing the same 404, so the route of the map must be wrong.",
+        "If I keep the lock here, the 2 workers deadlock because each waits.",
+        "When we drop the index, the query needs 40 s because of the join.",
+        "We left the `v1` API at 12:30 because the tests needed too long.",
+        "I replaced `foo.c` by `foo.h` by mistake, so it must come back.",
     ] {
         assert_eq!(chosen(&[done]), "- (none)", "{done}");
     }
