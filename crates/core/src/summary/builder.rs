@@ -212,6 +212,7 @@ impl SummaryBuilder {
 
         self.end_turn();
         self.own_choices.drop_those_in(text);
+        self.decisions.drop_own_choices_in(text);
         self.tool_history.turn_number += 1;
         self.turn = Turn::from_message(self.tool_history.turn_number, one_line(entry, 60), text);
         let is_first = self.turn.number == 1 && !self.is_continued;

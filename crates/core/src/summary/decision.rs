@@ -4,7 +4,7 @@ use super::budget::POINT;
 use super::one_line::one_line;
 use super::quote::{count_utf16, first_chars, is_narrower, quote_line};
 use super::revisions::{Distance, LaterMessage};
-use super::sections::comparison_key;
+use super::sections::{EARLIER_MARK, OWN_CHOICE_LEAD, comparison_key};
 use super::turns::Turn;
 use super::words::content_words;
 use foldhash::HashSet;
@@ -82,6 +82,12 @@ impl Decision {
         // It may quote more than these words, so the quotation marks are not compared.
         let words = quotation.trim_matches('"');
         self.text.contains(words) || self.is_of_message(message)
+    }
+
+    /// Returns the choice, if the assistant made it, and a previous summary lists it.
+    pub fn own_choice(&self) -> Option<&str> {
+        let text = self.text.trim_start_matches(EARLIER_MARK);
+        text.strip_prefix(OWN_CHOICE_LEAD)
     }
 
     /// Whether it is what this message decided.

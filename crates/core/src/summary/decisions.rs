@@ -3,6 +3,7 @@
 use super::budget::*;
 use super::decision::{Decision, shorten_decision};
 use super::fitting::items_size;
+use super::own_choices::is_about_choice;
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
 use super::quote::{first_chars, is_narrower, quote_line};
@@ -200,6 +201,24 @@ impl Decisions {
             let first_run = history.first_run_after(decision.last_turn_for_it());
             decision.has_path_removed = removals.are_named_since(&decision.text, first_run);
             !(decision.has_path_removed && decision.is_of_previous())
+        });
+    }
+
+    /// Drops the choices of the assistant that a previous summary lists, if a later request is
+    /// about them: what it says of them counts.
+    pub fn drop_own_choices_in(&mut self, request: &str) {
+        if !self
+            .0
+            .iter()
+            .any(|decision| decision.own_choice().is_some())
+        {
+            return;
+        }
+        let lower = request.to_lowercase();
+        let said_words: HashSet<&str> = naming_words(&lower).collect();
+        self.0.retain(|decision| match decision.own_choice() {
+            Some(choice) => !is_about_choice(request, &said_words, choice),
+            None => true,
         });
     }
 

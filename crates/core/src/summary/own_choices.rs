@@ -75,7 +75,8 @@ const SETTLES_NOTHING: &str = r"(?ix)(^|\W)(i|we)\ (could|can|might|would|may|sh
     | (^|\W)put\ (it|them)?\ ?together\W | (^|\W)use\ (this|it)\ to\ (see|find|check)\W";
 
 /// A condition: "if I keep the lock". Its verb settles nothing; what follows may.
-const CONDITIONS: &str = r"(?i)(^|\W)(if|when|while|wenn|si|quand)\ (i|we|ich|wir|je|nous)\W[^,;:]*";
+const CONDITIONS: &str =
+    r"(?i)(^|\W)(if|when|while|wenn|si|quand)\ (i|we|ich|wir|je|nous)\W[^,;:]*";
 
 /// The words with which a choice replaces the one before it, and those with which it withdraws it.
 const REPLACES: &str = r"(?ix) ^\W*(instead|so\ instead|stattdessen)\W";
@@ -139,11 +140,9 @@ impl OwnChoices {
             return;
         }
         let lower = request.to_lowercase();
-        let said: HashSet<&str> = naming_words(&lower).collect();
-        self.0.retain(|choice| {
-            let shared = choice.words.iter().filter(|word| said.contains(&***word));
-            shared.count() < SHARED_WORDS && !names_identifier_of(request, &choice.text)
-        });
+        let said_words: HashSet<&str> = naming_words(&lower).collect();
+        self.0
+            .retain(|choice| !is_about_choice(request, &said_words, &choice.text));
     }
 
     /// Lists the choices that say most, of equals the newest, in their order and in at most `max`
@@ -174,6 +173,13 @@ impl OwnChoices {
         listed.sort_by_key(|(index, _)| *index);
         listed.into_iter().map(|(_, point)| point).collect()
     }
+}
+
+/// Whether a request, whose naming words are `said_words`, is about a choice of the assistant.
+pub(super) fn is_about_choice(request: &str, said_words: &HashSet<&str>, choice: &str) -> bool {
+    let lower = choice.to_lowercase();
+    let words: HashSet<&str> = naming_words(&lower).collect();
+    words.intersection(said_words).count() >= SHARED_WORDS || names_identifier_of(request, choice)
 }
 
 static SETTLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES));

@@ -104,6 +104,25 @@ fn a_short_turn_and_a_later_request_leave_no_choice_of_the_assistant() {
 }
 
 #[test]
+fn a_later_request_drops_choices_of_a_previous_summary() {
+    let previous = "## Key Decisions\n\
+        - Earlier: The assistant chose: \"I keep `tide_v1`, because two scripts import it.\"\n\
+        - The assistant chose: \"I dropped the server, since the charts need no routes.\"\n\
+        - The user chose: \"the charts need no routes, says the server\"\n";
+    let decisions = |request: &str| {
+        let text = summary(Some(previous), [user(request)]);
+        below(&text, "## Key Decisions").join("\n")
+    };
+    let renamed = decisions("Rename tide_v1 to tide, please.");
+    assert!(!renamed.contains("tide_v1"), "{renamed}");
+    assert!(renamed.contains("chose: \"I dropped"), "{renamed}");
+    let restored = decisions("The charts do need routes, so put the server back.");
+    assert!(restored.contains("tide_v1"), "{restored}");
+    assert!(!restored.contains("I dropped"), "{restored}");
+    assert!(restored.contains("The user chose"), "{restored}");
+}
+
+#[test]
 fn choices_of_the_assistant_are_few_and_the_best() {
     let remarks = [
         "I leave the harbour mole out, since the survey ends before it.",
