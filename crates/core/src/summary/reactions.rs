@@ -174,6 +174,12 @@ pub(super) fn reports_failure_of(step: &CommandStep, text: &str) -> bool {
     sentences.any(|sentence| step.is_named_in(sentence) && speaks_of_failure(sentence))
 }
 
+/// Whether a sentence of a text speaks of a failure, whichever it is.
+pub(super) fn speaks_of_any_failure(text: &str) -> bool {
+    let mut sentences = text.lines().flat_map(str::unicode_sentences);
+    sentences.any(speaks_of_failure)
+}
+
 /// The words with which a reply says what the assistant did in another way, after what failed:
 /// "it doesn't work there; I copied the files over ssh".
 const DONE_OTHERWISE: &str = r"(?ix)[,;:.)–—]\ ((and|so|but)\ )?(i|we)([’']ve

@@ -3,7 +3,7 @@
 
 use super::command_step::CommandStep;
 use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
-use super::reactions::{may_be_about, reports_failure_of};
+use super::reactions::{may_be_about, reports_failure_of, speaks_of_any_failure};
 use super::removals::Removals;
 use super::reported_failures::reports_open_failure;
 use super::tool_calls::ToolHistory;
@@ -79,11 +79,18 @@ impl Sequel {
     }
 
     /// Whether the rest of the turn that the cut splits was answered without a word on a failure in
-    /// it: the work was done in another way. What was missing may be named for the reason.
+    /// it: the work was done in another way. What was missing may be named for the reason. An
+    /// answer that speaks of any failure may mean this one: "I could not reach the machine".
     pub fn passes_over(&self, run: &ToolRun, step: &CommandStep) -> bool {
-        if run.has_missing_module() {
-            return self.is_turn_answered && !reports_failure_of(step, &self.answer);
+        if !self.is_turn_answered {
+            return false;
         }
-        self.is_turn_answered && !step.is_named_in(&self.answer) && !may_be_about(run, &self.answer)
+        if run.has_missing_module() {
+            return !reports_failure_of(step, &self.answer);
+        }
+        let may_speak_of_it = step.is_named_in(&self.answer)
+            || may_be_about(run, &self.answer)
+            || speaks_of_any_failure(&self.answer);
+        !may_speak_of_it
     }
 }

@@ -1144,6 +1144,14 @@ fn what_the_kept_messages_settle_is_not_blocked() {
         failed("make chart.pdf"),
     );
     assert!(blocked.contains("make chart.pdf"), "{blocked}");
+    // It names nothing, but says that something is open.
+    for reply in [
+        "All but the last step is done. The machine did not answer.",
+        "Le site n'est pas en ligne : la machine ne répond pas.",
+    ] {
+        let blocked = blocked_before([says(reply)], failed("make chart.pdf"));
+        assert!(blocked.contains("make chart.pdf"), "{reply}: {blocked}");
+    }
     // What follows the next request is another matter.
     let kept = [user("Now the legend."), says("Drawn by hand.")];
     let blocked = blocked_before(kept, failed("make chart.pdf"));
