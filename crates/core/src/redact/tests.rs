@@ -664,13 +664,39 @@ impl Dice {
         out
     }
 
-    /// Returns the assignment of a password of letters and a few other characters.
+    /// Returns the assignment of a password of letters and a few other characters, with an operator
+    /// or only a space.
     fn assigned_password(&mut self) -> String {
-        const NAMES: [&str; 4] = ["DB_PASSWORD=", "PASSWORD=", "password: ", "export PASSWD="];
-        let letters: Vec<char> = "abcdefghijklmnopqrstuvwxyzé(){}[],;<>&!".chars().collect();
-        let mut assignment = NAMES[self.below(NAMES.len())].to_owned();
-        for _ in 0..6 + self.below(8) {
+        const NAMES: [&str; 10] = [
+            "DB_PASSWORD=",
+            "PASSWORD=",
+            "password: ",
+            "export PASSWD=",
+            "mysql --password ",
+            "mysql --password '",
+            "curl --mail-pw ",
+            "curl --api-token ",
+            "ENV DB_PASSWORD ",
+            "set -x MAIL_PW ",
+        ];
+        let letters: Vec<char> = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNé(){}[],;<>&!*#%~?"
+            .chars()
+            .collect();
+        let name = NAMES[self.below(NAMES.len())];
+        let mut assignment = name.to_owned();
+        // A word of capitals and small letters only, which is a token if it is long.
+        let is_word = self.one_in(4);
+        let letters = if is_word {
+            &letters[..40]
+        } else {
+            &letters[..]
+        };
+        let length = if is_word { 20 } else { 6 + self.below(8) };
+        for _ in 0..length {
             assignment.push(letters[self.below(letters.len())]);
+        }
+        if name.ends_with('\'') {
+            assignment.push('\'');
         }
         assignment
     }
@@ -771,6 +797,36 @@ fn the_look_at_needles_misses_nothing() {
     }
     assert!(found.is_empty());
     assert!((400..1400).contains(&hits), "a mixture: {hits}");
+}
+
+/// What finds a secret beside another one finds it alone, too.
+#[test]
+fn a_password_after_a_space_needs_no_digit() {
+    for assignment in [
+        "mysql --password Murmel*tier!",
+        "mysql --password 'Murmel*tier!'",
+        "curl --mail-pw Murmel*tier!",
+        "ENV DB_PASSWORD Murmel*tier!",
+        "set -x DB_PASSWORD Murmel*tier!",
+        "curl --api-token rBtlxyMEMUdsmIPT and more",
+    ] {
+        for text in [
+            assignment.to_owned(),
+            format!("{assignment}\n\nGITHUB_TOKEN={}", made(15, WORD, 17)),
+        ] {
+            let line = format!(r#"{{"text":{}}}"#, json(&text));
+            let count = 1 + usize::from(text.contains("GITHUB_TOKEN"));
+            assert_eq!(redacted(&line).1.len(), count, "{line}");
+        }
+    }
+    for prose in [
+        "the password please!",
+        "a token again? and again!",
+        "the session works.",
+    ] {
+        let line = format!(r#"{{"text":{}}}"#, json(prose));
+        assert_eq!(redacted(&line).1, vec![], "{line}");
+    }
 }
 
 /// Of thinking that a provider redacted, only the mark and the signature are removed unsearched.

@@ -1,8 +1,8 @@
 //! Decides from the raw bytes after a keyword whether a line is searched for assignments. The
 //! search itself reads decoded text, so it finds the value in its own way.
 
-use super::SHORTEST_VALUE;
 use super::syntax::{LONGEST_TYPE, ends_value, is_in_type};
+use super::{SHORTEST_VALUE, has_digit_or_sign};
 use crate::redact::names::is_name_character;
 
 /// The keywords of assignments in the raw bytes of a line. For each, [`may_be_assigned`] checks the
@@ -172,15 +172,20 @@ fn skip_separator(bytes: &[u8]) -> &[u8] {
 /// Whether a space, a word of letters and another space follow, as in `session of the agent`. Most
 /// keywords in a conversation are such ordinary words, so they are decided before all others.
 ///
-/// [`has_likely_value`] would give the same answer: without an operator, a secret has a digit. It
-/// looks beyond the word `value`, so prose with that word is left to it.
+/// [`has_likely_value`] would give the same answer: without an operator, a secret has a digit, a
+/// sign, or more letters than a word. It looks beyond the word `value`, so prose with that word is
+/// left to it.
 fn is_plain_prose(after_keyword: &[u8]) -> bool {
     let [b' ', words @ ..] = after_keyword else {
         return false;
     };
     let first_other = words.iter().position(|byte| !byte.is_ascii_alphabetic());
     match first_other {
-        Some(word_len) => word_len > 0 && words[word_len] == b' ' && !words.starts_with(b"value"),
+        Some(word_len) => {
+            (1..SHORTEST_RANDOM_LETTERS).contains(&word_len)
+                && words[word_len] == b' '
+                && !words.starts_with(b"value")
+        }
         None => false,
     }
 }
@@ -222,13 +227,11 @@ impl<'t> RawWord<'t> {
     /// Whether the word may be a secret, not a word of a language.
     ///
     /// In ordinary text, a word such as `token` is followed by another word. So without an
-    /// operator, a secret must have a digit. After an operator, it must have a character that is
-    /// not a letter, as in `x9Qd81Lm`, or several capitals, as in `rBtlxyMEMUdsmIPT`.
+    /// operator, a secret must have a digit or a sign, as in `Murmel*tier!`. After an operator, it
+    /// must have a character that is not a letter, as in `x9Qd81Lm`. Letters alone must include
+    /// several capitals, as in `rBtlxyMEMUdsmIPT`.
     fn may_be_secret(&self) -> bool {
         let word = self.signed_word;
-        if !self.has_operator {
-            return word.len() >= SHORTEST_VALUE && word.iter().any(u8::is_ascii_digit);
-        }
         // The escape `\u00e9` ends the word, but encodes a character of the value.
         if begins_with_numbered_escape(self.after_word()) {
             return true;
@@ -236,19 +239,24 @@ impl<'t> RawWord<'t> {
         if word.len() < SHORTEST_VALUE {
             return false;
         }
+        if !self.has_operator {
+            return has_digit_or_sign(word) || is_of_random_letters(word);
+        }
 
         // In code, `;`, `,` or a closing bracket may follow a word, as in `token: string;`, so
         // these do not count.
         let end = word.iter().rposition(|byte| !b";,)]}".contains(byte));
         let trimmed = &word[..end.map_or(0, |last| last + 1)];
         let has_only_letters = trimmed.iter().all(u8::is_ascii_alphabetic);
-        if !has_only_letters {
-            return true;
-        }
-        // Random letters have more capitals than the names of types and functions.
-        let capitals = word.iter().filter(|byte| byte.is_ascii_uppercase()).count();
-        word.len() >= SHORTEST_RANDOM_LETTERS && capitals > MOST_CAPITALS
+        !has_only_letters || is_of_random_letters(word)
     }
+}
+
+/// Whether a word of letters may be random: it has more capitals than the names of types and
+/// functions.
+fn is_of_random_letters(word: &[u8]) -> bool {
+    let capitals = word.iter().filter(|byte| byte.is_ascii_uppercase()).count();
+    word.len() >= SHORTEST_RANDOM_LETTERS && capitals > MOST_CAPITALS
 }
 
 /// The minimum length of a value that has only letters.
