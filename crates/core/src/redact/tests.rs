@@ -799,6 +799,19 @@ fn the_look_at_needles_misses_nothing() {
     assert!((400..1400).contains(&hits), "a mixture: {hits}");
 }
 
+#[test]
+fn a_password_in_an_array_may_have_brackets() {
+    for array in [
+        "[']Murmel1907!', 'Winter2024!']",
+        "['Mur]mel1907[', 'Winter2024!']",
+        "['Winter2024!', ']Murmel1907!' ]",
+    ] {
+        let line = format!(r#"{{"text":"password = {array}"}}"#);
+        let (done, secrets) = redacted(&line);
+        assert_eq!(secrets.len(), 2, "{done}");
+    }
+}
+
 /// What finds a secret beside another one finds it alone, too.
 #[test]
 fn a_password_after_a_space_needs_no_digit() {
@@ -958,6 +971,7 @@ fn each_string_in_the_array_of_a_secret_in_text_is_one() {
         format!("api_key{}= [\"{secret}\"]", " ".repeat(40)),
         format!("  api_key\n    = [\"{secret}\"]"),
         format!("  api_key\n    = \"{secret}\""),
+        format!("api_key = ['a]b[', ']c', \"{secret}\"]"),
         format!(
             "api_key: list[str] = [{}\"{secret}\"]",
             "\"a\", ".repeat(50)
@@ -982,6 +996,8 @@ fn each_string_in_the_array_of_a_secret_in_text_is_one() {
         r#"api_key: ["]?([A-Za-z0-9]{20,})["]?"#.to_owned(),
         r#"api_key => ['"`]([A-Za-z0-9]{20,})['"`]"#.to_owned(),
         r#"token=["']([^"']{20,}[A-Z0-9]{4})[^"']"#.to_owned(),
+        r#"token=["][A-Za-z0-9]+["]"#.to_owned(),
+        r#"token=['"][A-Za-z0-9]+['"]"#.to_owned(),
         "'password' => ['required', 'min:12', 'max:255', 'regex:/[0-9]/']".to_owned(),
         "'password' => ['required', 'digits_between:4,8', 'min_digits:4']".to_owned(),
         "'password' => ['required_unless:role,admin2', 'nullable', 'unique:users,pw_2']".to_owned(),

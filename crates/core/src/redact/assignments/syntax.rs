@@ -257,7 +257,7 @@ pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
             };
             if !is_in_object {
                 let content = &text[quote_at + 1..string_end - 1];
-                if is_between_classes(content) {
+                if is_between_classes(content, &text[string_end..]) {
                     break;
                 }
                 if let Some(value) = WrittenValue::read(text, at) {
@@ -329,10 +329,20 @@ fn skip_method_calls(text: &[u8], string_end: usize) -> usize {
 
 /// Whether the content of a string is what is between two quotes of a regular expression, which are
 /// in classes of characters: the `](x9Qd)[` of `["](x9Qd)["]`, or the `"](x9Qd)[^` of
-/// `['"](x9Qd)[^'"]`. The `]` closes the first class. A password may end in `[`, too.
-fn is_between_classes(content: &[u8]) -> bool {
+/// `['"](x9Qd)[^'"]`. The `]` closes the first class. `after` are the bytes after the string.
+///
+/// A password may begin with `]`, or have one and end in `[`. But it rarely does both or has
+/// brackets of other kinds, and an item of an array is followed by a comma or the end.
+fn is_between_classes(content: &[u8], after: &[u8]) -> bool {
+    let begins_after_class = content.starts_with(b"]");
     let ends_in_class = content.ends_with(b"[") || content.ends_with(b"[^");
-    content.starts_with(b"]") || content.contains(&b']') && ends_in_class
+    let may_be_between = begins_after_class || content.contains(&b']') && ends_in_class;
+    if !may_be_between {
+        return false;
+    }
+    let has_syntax = content.iter().any(|byte| br"({\".contains(byte));
+    let is_item = matches!(after[skip_space(after, 0)..], [b',' | b']', ..]);
+    has_syntax || begins_after_class && ends_in_class || !is_item
 }
 
 /// Whether a byte may be in a number or a word, such as `-1.5e3`, `null` and `False`.
