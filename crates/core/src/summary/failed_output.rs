@@ -18,8 +18,8 @@ const MOST_TESTS: usize = 4;
 ///   kind report errors;
 /// - first of all, if there are failed tests, a line with their names: `failed: low, high`.
 ///
-/// Empty lines are skipped, and so is `status`, the line that the agent adds to the output. The
-/// lines share the space of a point.
+/// Empty lines are skipped, and so are the lines that the agent adds to the output: `status` and a
+/// notice of truncation. The lines share the space of a point.
 pub(super) fn pick_informative_lines(status: &str, output: &str) -> String {
     let output = sanitize(output);
     let failed_tests = list_failed_tests(&output);
@@ -32,7 +32,7 @@ pub(super) fn pick_informative_lines(status: &str, output: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     for line in output.lines().rev() {
         let is_empty = ["", "(no output)", status].contains(&line.trim());
-        if is_empty || failed_test_name(line).is_some() {
+        if is_empty || is_truncation_notice(line) || failed_test_name(line).is_some() {
             continue;
         }
         let is_last_line = lines.is_empty();
@@ -58,15 +58,16 @@ pub(super) fn pick_informative_lines(status: &str, output: &str) -> String {
 
 /// Returns the line of the output of a failed call that most likely says why it failed: the first
 /// that a test runner writes for a failed test; else the first that reports an error, as programs
-/// write it; else the last of the form `what: why` that is not indented; else the last line, which
-/// is usually a total. Empty if there is none.
+/// write it; else the last of the form `what: why` that is not indented; else the last line with a
+/// letter, which is usually a total; else the last line. Empty if there is none.
 pub fn failure_reason(output: &str) -> String {
     let output = sanitize(output);
     let mut lines = Vec::new();
     for line in output.lines() {
-        // The agents add the last two.
+        // The agents add the last three.
         let is_status = line.starts_with("Command exited with code ");
-        if !line.trim().is_empty() && line != "(no output)" && !is_status {
+        let is_added = line == "(no output)" || is_status || is_truncation_notice(line);
+        if !line.trim().is_empty() && !is_added {
             lines.push(line);
         }
     }
@@ -74,10 +75,24 @@ pub fn failure_reason(output: &str) -> String {
     let failed_test = lines.iter().find(|line| failed_test_name(line).is_some());
     let error = lines.iter().find(|line| reports_error(line));
     let reason = lines.iter().rfind(|line| has_reason(line));
-    match failed_test.or(error).or(reason).or(lines.last()) {
+    let last_words = lines
+        .iter()
+        .rfind(|line| line.contains(char::is_alphabetic));
+    let found = failed_test
+        .or(error)
+        .or(reason)
+        .or(last_words)
+        .or(lines.last());
+    match found {
         Some(line) => one_line(line.trim(), POINT),
         None => String::new(),
     }
+}
+
+/// Whether a line is the agent's notice that the output is longer: `[Showing lines 151-2150 of
+/// 4000. Full output: /tmp/pi-bash-ab.log]`.
+fn is_truncation_notice(line: &str) -> bool {
+    line.starts_with("[Showing lines ") || line.starts_with('[') && line.contains("Full output: ")
 }
 
 /// Whether a line has the form `what: why`, and is not indented.
@@ -171,6 +186,16 @@ mod tests {
             ),
             ("running 14 tests\n..F.\n1 failed", "1 failed"),
             ("(no output)\n\nCommand exited with code 3", ""),
+            (
+                "see above\n\n[Showing lines 151-2150 of 4000. Full output: /tmp/a.log]\n\n\
+                 Command exited with code 1",
+                "see above",
+            ),
+            (
+                "it broke\n}\n-----\n\nCommand exited with code 1",
+                "it broke",
+            ),
+            ("404\n\nCommand exited with code 1", "404"),
         ] {
             assert_eq!(failure_reason(output), expected, "{output}");
         }
@@ -201,6 +226,10 @@ mod tests {
             (
                 "FAILED: slot 2 is empty after load",
                 "FAILED: slot 2 is empty after load",
+            ),
+            (
+                "make: *** [all] Error 2\n\n[Output truncated. Full output: /tmp/a.log]",
+                "make: *** [all] Error 2",
             ),
         ] {
             let lines = pick_informative_lines("Command exited with code 1", output);
