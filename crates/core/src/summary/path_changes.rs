@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 pub(super) enum PathChange {
     /// The path was removed, renamed or moved.
     Removed(RemovedPath),
-    /// The path is there: it was written, or something was moved or copied to it.
+    /// The path is there: it was made or written, or something was moved or copied to it.
     Written(String),
     /// The path is there, with what is below it. `.` is everything.
     Restored(String),
@@ -32,7 +32,12 @@ pub(super) fn changes_of_step(
     for path in written_paths(step) {
         changes.push(PathChange::Written(path));
     }
-    for path in step.removed_paths() {
+    let removed_paths = if keeps_files(step, part) {
+        Vec::new()
+    } else {
+        step.removed_paths()
+    };
+    for path in removed_paths {
         changes.push(PathChange::Removed(RemovedPath {
             path: path.to_owned(),
             folder: folder.to_owned(),
@@ -44,6 +49,18 @@ pub(super) fn changes_of_step(
     }
     changes.extend(changes_of_redirections(part));
     changes
+}
+
+/// Whether a `git rm` leaves the files there: it only changes the index, or shows what it would do.
+fn keeps_files(step: &CommandStep, part: &str) -> bool {
+    const OPTIONS: [&str; 3] = ["--cached", "--dry-run", "-n"];
+    step.is_one_of("git-rm") && has_one_of(part, &OPTIONS)
+}
+
+/// Whether one of these options is in a part of a command line.
+fn has_one_of(part: &str, options: &[&str]) -> bool {
+    let mut words = part.split_whitespace();
+    words.any(|word| options.contains(&word))
 }
 
 /// Returns the files that are written by redirections in a part of a command line.
@@ -60,12 +77,12 @@ pub(super) fn changes_of_redirections(part: &str) -> Vec<PathChange> {
     changes
 }
 
-/// Returns the paths that a step writes, copies or moves to. What is copied or moved to a directory
-/// is there below its own name.
+/// Returns the paths that a step makes, writes, copies or moves to. What is copied or moved to a
+/// directory is there below its own name.
 fn written_paths(step: &CommandStep) -> Vec<String> {
     let words: Vec<&str> = step.words.iter().map(String::as_str).collect();
     let (sources, target) = match words[..] {
-        ["touch" | "tee", ref paths @ ..] => {
+        ["touch" | "tee" | "mkdir", ref paths @ ..] => {
             return paths.iter().map(|path| (*path).to_owned()).collect();
         }
         ["mv" | "cp" | "ln" | "install", ref sources @ .., target]
@@ -86,6 +103,8 @@ fn written_paths(step: &CommandStep) -> Vec<String> {
 fn restored_paths(step: &CommandStep, part: &str) -> Vec<String> {
     let words: Vec<&str> = step.words.iter().map(String::as_str).collect();
     match words[..] {
+        ["git", "restore", ..] if changes_only_index(part) => Vec::new(),
+        ["git", "clone", .., source_or_target] => vec![cloned_name(source_or_target).to_owned()],
         ["git", "checkout" | "restore", ref paths @ ..] => {
             paths.iter().map(|path| (*path).to_owned()).collect()
         }
@@ -93,6 +112,23 @@ fn restored_paths(step: &CommandStep, part: &str) -> Vec<String> {
         ["git", "reset", ..] if part.contains("--hard") => vec![".".to_owned()],
         _ => Vec::new(),
     }
+}
+
+/// Whether the options of a `git restore` restore the index, but no files.
+fn changes_only_index(part: &str) -> bool {
+    has_one_of(part, &["--staged", "-S"]) && !has_one_of(part, &["--worktree", "-W"])
+}
+
+/// Returns the directory of a clone, given the last argument of `git clone`. If that is the address
+/// of the repository, the directory has its name: `map` for `https://host/ada/map.git`.
+fn cloned_name(source_or_target: &str) -> &str {
+    let is_address = source_or_target.contains(':') || source_or_target.ends_with(".git");
+    if !is_address {
+        return source_or_target;
+    }
+    let address = source_or_target.trim_end_matches('/');
+    let address = address.strip_suffix(".git").unwrap_or(address);
+    address.rsplit(['/', ':']).next().unwrap_or(address)
 }
 
 /// Whether each step of a command line runs, or else the command line fails: not if one is

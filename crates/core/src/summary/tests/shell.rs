@@ -141,6 +141,13 @@ fn a_command_line_changes_paths_in_order() {
             "*. *. *.",
         ),
         ("git reset a.rs && ls", ""),
+        ("rm -rf out && mkdir -p out/debug", "-out +out/debug"),
+        ("git clone -b main https://host/ada/map src", "*src"),
+        ("git clone git@host:ada/map.git", "*map"),
+        ("git rm -q --cached a.rs", ""),
+        ("git rm a.rs", "-a.rs"),
+        ("git restore --staged a.rs", ""),
+        ("git restore --staged --worktree a.rs", "*a.rs"),
     ] {
         let mut changes = Vec::new();
         for change in CommandLine::parse(line).path_changes {
