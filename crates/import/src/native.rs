@@ -192,6 +192,14 @@ struct BranchState {
     is_below_last: bool,
 }
 
+/// An entry of the session of pi, as it is read from the file.
+#[derive(Clone, Copy)]
+struct StoredEntry<'e> {
+    ix: EntryIx,
+    kind: Kind,
+    json: Raw<'e>,
+}
+
 /// A walk over the entries of a session.
 struct Walk<'a> {
     reader: &'a EntryReader<'a>,
@@ -214,12 +222,12 @@ struct Walk<'a> {
     /// The lines of messages on the path to the leaf, each with its entry. Summaries are not among
     /// them. The result written for a call that had none is listed with the entry of the call.
     active_lines: Vec<(EntryIx, LineIx)>,
-    /// The ids of calls that are used in the new session.
-    call_ids: HashSet<String>,
-    /// For each id that several calls have, the number that is appended to the next one.
-    next_id_numbers: HashMap<String, usize>,
+    call_ids: CallIds,
     /// The time of the entry that is being written.
     time_ms: i64,
+    /// The branch of the entry that is being written: before it is written, the state after its
+    /// parent, and then the state after the entry.
+    branch: BranchState,
 }
 
 impl<'a> Walk<'a> {
@@ -253,13 +261,14 @@ impl<'a> Walk<'a> {
             unwritten_children,
             states: vec![None; session.entries.len()],
             active_lines: Vec::new(),
-            call_ids: HashSet::default(),
-            next_id_numbers: HashMap::default(),
+            call_ids: CallIds::default(),
             time_ms: target.created_ms,
+            branch: BranchState::default(),
         })
     }
 
-    /// Writes all entries, each after its parent, and otherwise in the order of the file.
+    /// Writes all entries, each after its parent, and otherwise in the order of the file. Returns
+    /// whether the model sees anything at the leaf.
     fn write_all_entries(mut self) -> io::Result<bool> {
         self.last_seen = self.find_last_seen()?;
         let session = self.reader.session();
@@ -277,10 +286,12 @@ impl<'a> Walk<'a> {
             }
         }
 
-        let mut end = self.take_state_after(session.leaf);
-        self.close_calls(&mut end)?;
-        self.writer.finish(end.line)?;
-        Ok(end.line.is_some())
+        // The agent continues at the leaf, so no call of its branch may remain without a result.
+        self.branch = self.take_state_after(session.leaf);
+        self.close_calls()?;
+        let last_line = self.branch.line;
+        self.writer.finish(last_line)?;
+        Ok(last_line.is_some())
     }
 
     /// Returns the state after an entry, for the next of its children to be written. If `ix` is
@@ -308,31 +319,36 @@ impl<'a> Walk<'a> {
     /// Writes an entry as lines of the new session. Its parent must have been written. If it has
     /// children that were not written yet, stores the state after the entry for them.
     fn write_entry(&mut self, ix: EntryIx) -> io::Result<()> {
-        let session = self.reader.session();
         let line = self.reader.read_line(ix)?;
-        let entry = Raw::from_checked(line.trim_ascii());
-        if let Some(time_ms) = date_from_value(entry.get("timestamp")) {
+        let session = self.reader.session();
+        let entry = StoredEntry {
+            ix,
+            kind: session.entry(ix).kind,
+            json: Raw::from_checked(line.trim_ascii()),
+        };
+        // An entry without a time gets that of the entry written before it.
+        if let Some(time_ms) = date_from_value(entry.json.get("timestamp")) {
             self.time_ms = time_ms;
         }
 
-        let mut state = self.take_state_after(session.entry(ix).parent);
-        if self.may_be_seen(ix, &state) {
-            self.write_as_seen(ix, entry, &mut state)?;
+        self.branch = self.take_state_after(session.entry(ix).parent);
+        if self.may_be_seen(&entry) {
+            self.write_as_seen(&entry)?;
         } else {
-            self.write_unseen(entry, &state)?;
+            self.write_unseen(&entry)?;
         }
         if Some(ix) == self.last_seen {
-            state.is_below_last = true;
+            self.branch.is_below_last = true;
         }
+
         self.is_written[ix.index()] = true;
         if self.unwritten_children[ix.index()] > 0 {
-            self.states[ix.index()] = Some(state);
+            self.states[ix.index()] = Some(std::mem::take(&mut self.branch));
         }
         Ok(())
     }
 
-    /// Whether an entry may be written as lines that the model sees. `state_before` is the state
-    /// after its parent.
+    /// Whether an entry may be written as lines that the model sees.
     ///
     /// The agents continue a session below its last line on the path. So entries below that line on
     /// other branches are written as unseen: they would be taken for the end of the session.
@@ -340,14 +356,14 @@ impl<'a> Walk<'a> {
     /// The agents apply the last compaction of the file. So all other compactions are written as
     /// unseen, too: if each listed what it keeps, the file would grow with the square of their
     /// number.
-    fn may_be_seen(&self, ix: EntryIx, state_before: &BranchState) -> bool {
-        if self.reader.session().entry(ix).kind == Kind::Compaction {
-            return Some(ix) == self.last_compaction;
+    fn may_be_seen(&self, entry: &StoredEntry) -> bool {
+        if entry.kind == Kind::Compaction {
+            return Some(entry.ix) == self.last_compaction;
         }
-        if self.is_active[ix.index()] {
+        if self.is_active[entry.ix.index()] {
             return true;
         }
-        self.writer.has_branches() && !state_before.is_below_last
+        self.writer.has_branches() && !self.branch.is_below_last
     }
 
     /// Returns the last entry on the path to the leaf that the model sees; labels and other
@@ -379,48 +395,31 @@ impl<'a> Walk<'a> {
         Ok(None)
     }
 
-    /// Writes an entry that the model does not see. The state stays as it is.
-    fn write_unseen(&mut self, entry: Raw, state: &BranchState) -> io::Result<()> {
-        self.writer.write_unseen(&self.source_entry(entry, state))
+    /// Writes an entry that the model does not see. The branch continues as if the entry were not
+    /// there.
+    fn write_unseen(&mut self, entry: &StoredEntry) -> io::Result<()> {
+        self.writer.write_unseen(&self.source_entry(entry))
     }
 
     /// Writes an entry as what the model sees of it: by the role of the message that pi sends. If
     /// the model sees nothing of it, the entry is written as unseen.
-    fn write_as_seen(
-        &mut self,
-        ix: EntryIx,
-        entry: Raw,
-        state: &mut BranchState,
-    ) -> io::Result<()> {
-        if self.reader.session().entry(ix).kind == Kind::SessionInfo {
-            return self.write_title(entry, state);
+    fn write_as_seen(&mut self, entry: &StoredEntry) -> io::Result<()> {
+        if entry.kind == Kind::SessionInfo {
+            return self.write_title(entry);
         }
-        let Some(message) = self.message_for_model(ix)? else {
-            return self.write_unseen(entry, state);
+        let Some(message) = self.message_for_model(entry.ix)? else {
+            return self.write_unseen(entry);
         };
         let message = Raw::from_checked(&message);
         let content = message.get("content").unwrap_or(Raw::NULL);
         let role = message.get_text("role").unwrap_or_default();
         match role.as_bytes() {
             // pi sends the summary of a compaction in the name of the user.
-            b"user" if self.reader.session().entry(ix).kind == Kind::Compaction => {
-                self.write_compaction(ix, entry, content, state)
-            }
-            b"user" if has_content(content) => {
-                self.close_calls(state)?;
-                let visibility = match entry.get("display").and_then(Raw::bool) {
-                    Some(false) => Visibility::Hidden,
-                    _ => Visibility::Shown,
-                };
-                let seen = ModelMessage::User {
-                    content,
-                    visibility,
-                };
-                self.write_line(ix, entry, &seen, state)
-            }
-            b"assistant" if is_sent(message) => self.write_response(ix, entry, message, state),
-            b"toolResult" => self.write_result(ix, entry, message, state),
-            _ => self.write_unseen(entry, state),
+            b"user" if entry.kind == Kind::Compaction => self.write_compaction(entry, content),
+            b"user" if has_content(content) => self.write_user_message(entry, content),
+            b"assistant" if is_sent(message) => self.write_response(entry, message),
+            b"toolResult" => self.write_result(entry, message),
+            _ => self.write_unseen(entry),
         }
     }
 
@@ -440,83 +439,80 @@ impl<'a> Walk<'a> {
 
     /// Writes a name of the session. An entry that removes the name is written as unseen, because
     /// the agents cannot remove a title.
-    fn write_title(&mut self, entry: Raw, state: &BranchState) -> io::Result<()> {
-        let name = entry.get_text("name").unwrap_or_default();
+    fn write_title(&mut self, entry: &StoredEntry) -> io::Result<()> {
+        let name = entry.json.get_text("name").unwrap_or_default();
         if name.is_blank() {
-            return self.write_unseen(entry, state);
+            return self.write_unseen(entry);
         }
-        self.writer
-            .write_title(&self.source_entry(entry, state), &name)
+        self.writer.write_title(&self.source_entry(entry), &name)
+    }
+
+    /// Writes a message of the user with this content, after the missing results of the last
+    /// response.
+    fn write_user_message(&mut self, entry: &StoredEntry, content: Raw) -> io::Result<()> {
+        self.close_calls()?;
+        let visibility = match entry.json.get("display").and_then(Raw::bool) {
+            Some(false) => Visibility::Hidden,
+            _ => Visibility::Shown,
+        };
+        let seen = ModelMessage::User {
+            content,
+            visibility,
+        };
+        self.write_line(entry, &seen)
     }
 
     /// Writes a response, after the missing results of the response before it. The calls of the new
     /// response are open from then on: each needs a result before the next message.
-    fn write_response(
-        &mut self,
-        ix: EntryIx,
-        entry: Raw,
-        message: Raw,
-        state: &mut BranchState,
-    ) -> io::Result<()> {
-        self.close_calls(state)?;
+    fn write_response(&mut self, entry: &StoredEntry, message: Raw) -> io::Result<()> {
+        self.close_calls()?;
         let content = message.get("content").unwrap_or(Raw::NULL);
         let mut calls = Vec::new();
         for block in blocks_of_type(content, "toolCall") {
             let source_id = block.get_text("id").unwrap_or_default().into_owned();
-            let id = self.assign_call_id(&source_id);
+            let wanted_id = source_id.to_string_lossy();
+            let id = self.call_ids.assign(self.writer.call_id(&wanted_id));
             calls.push(OpenCall { source_id, id });
         }
         let seen = ModelMessage::Response {
             message,
             calls: &calls,
         };
-        self.write_line(ix, entry, &seen, state)?;
-        state.response = Some(ix);
-        state.open_calls = Rc::new(calls);
+        self.write_line(entry, &seen)?;
+        self.branch.response = Some(entry.ix);
+        self.branch.open_calls = Rc::new(calls);
         Ok(())
     }
 
-    /// Writes the result of a call; `message` is what pi sends of the `entry` with the index `ix`.
+    /// Writes the result of a call. `message` is what pi sends of `entry`.
     ///
     /// The call must be open: made by the last response on the branch, and without a result so far.
     /// Any other result is written as an entry that the model does not see, because the APIs of the
     /// models refuse a conversation with a second result of a call, or with a result whose call is
     /// missing.
-    fn write_result(
-        &mut self,
-        ix: EntryIx,
-        entry: Raw,
-        message: Raw,
-        state: &mut BranchState,
-    ) -> io::Result<()> {
+    fn write_result(&mut self, entry: &StoredEntry, message: Raw) -> io::Result<()> {
         // As in `write_response`, a missing id is an empty one.
         let source_id = message.get_text("toolCallId").unwrap_or_default();
-        let mut open_calls = state.open_calls.iter();
+        let mut open_calls = self.branch.open_calls.iter();
         let Some(index) = open_calls.position(|call| call.source_id == source_id) else {
-            return self.write_unseen(entry, state);
+            return self.write_unseen(entry);
         };
         // Other branches below the response may share the list. If so, `make_mut` copies it for
         // this branch, and the call remains open on the others.
-        let call = Rc::make_mut(&mut state.open_calls).remove(index);
+        let call = Rc::make_mut(&mut self.branch.open_calls).remove(index);
         let seen = ModelMessage::Result {
             message,
             call: &call,
         };
-        self.write_line(ix, entry, &seen, state)
+        self.write_line(entry, &seen)
     }
 
     /// Writes a compaction with the lines that it keeps: the lines of the entries from its first
-    /// kept entry on. If the first kept entry is not an ancestor of the compaction, it keeps
-    /// nothing.
-    fn write_compaction(
-        &mut self,
-        ix: EntryIx,
-        entry: Raw,
-        content: Raw,
-        state: &mut BranchState,
-    ) -> io::Result<()> {
-        self.close_calls(state)?;
-        let kept_entries = self.list_kept_entries(ix, entry.get_text("firstKeptEntryId"));
+    /// kept entry on. `content` is its summary.
+    fn write_compaction(&mut self, entry: &StoredEntry, content: Raw) -> io::Result<()> {
+        self.close_calls()?;
+        let first_kept = entry.json.get_text("firstKeptEntryId");
+        let kept_entries = self.list_kept_entries(entry.ix, first_kept);
         let mut kept = Vec::new();
         for (line_entry, line) in &self.active_lines {
             if kept_entries.contains(line_entry) {
@@ -529,9 +525,8 @@ impl<'a> Walk<'a> {
         };
         // Not by `write_line`, which would list the summary among the lines that a compaction may
         // keep.
-        let source = self.source_entry(entry, state);
-        let line = self.writer.write_seen(&source, &seen)?;
-        state.line = Some(line);
+        let line = self.writer.write_seen(&self.source_entry(entry), &seen)?;
+        self.branch.line = Some(line);
         Ok(())
     }
 
@@ -555,23 +550,15 @@ impl<'a> Walk<'a> {
 
     /// Writes a line that the model sees, and records it in `active_lines` if it is on the path. A
     /// summary is not written here: a later compaction cannot keep it.
-    fn write_line(
-        &mut self,
-        ix: EntryIx,
-        entry: Raw,
-        seen: &ModelMessage,
-        state: &mut BranchState,
-    ) -> io::Result<()> {
-        let line = self
-            .writer
-            .write_seen(&self.source_entry(entry, state), seen)?;
-        self.record_line(ix, line, state);
+    fn write_line(&mut self, entry: &StoredEntry, seen: &ModelMessage) -> io::Result<()> {
+        let line = self.writer.write_seen(&self.source_entry(entry), seen)?;
+        self.record_line(entry.ix, line);
         Ok(())
     }
 
     /// Records a line of an entry as the last line of the branch.
-    fn record_line(&mut self, ix: EntryIx, line: LineIx, state: &mut BranchState) {
-        state.line = Some(line);
+    fn record_line(&mut self, ix: EntryIx, line: LineIx) {
+        self.branch.line = Some(line);
         if self.is_active[ix.index()] {
             self.active_lines.push((ix, line));
         }
@@ -580,57 +567,82 @@ impl<'a> Walk<'a> {
     /// Writes the result "No result provided" for each call that still has none, as pi does,
     /// because another message follows. The lines belong to the response, so that a compaction
     /// keeps a call with its result, or neither.
-    fn close_calls(&mut self, state: &mut BranchState) -> io::Result<()> {
+    fn close_calls(&mut self) -> io::Result<()> {
         // Without a response, no call is open.
-        let Some(response) = state.response else {
+        let Some(response) = self.branch.response else {
             return Ok(());
         };
-        let open_calls = std::mem::take(&mut state.open_calls);
+        let open_calls = std::mem::take(&mut self.branch.open_calls);
         for call in open_calls.iter() {
             let line = self
                 .writer
-                .write_missing_result(state.line, self.time_ms, call)?;
-            self.record_line(response, line, state);
+                .write_missing_result(self.branch.line, self.time_ms, call)?;
+            self.record_line(response, line);
         }
         Ok(())
     }
 
-    /// Returns an entry with its parent and its time, as the writer needs it.
-    fn source_entry<'e>(&self, entry: Raw<'e>, state: &BranchState) -> SourceEntry<'e> {
+    /// Returns an entry as the writer needs it: with its time, and the line that it follows.
+    fn source_entry<'e>(&self, entry: &StoredEntry<'e>) -> SourceEntry<'e> {
         SourceEntry {
-            parent: state.line,
+            parent: self.branch.line,
             time_ms: self.time_ms,
-            entry,
+            entry: entry.json,
         }
     }
+}
 
-    /// Returns an id for a call that the APIs accept and that no other call has. If
-    /// `source_id` is used already, a number is appended, as in `call_2`.
-    fn assign_call_id(&mut self, source_id: &Text) -> Text<'static> {
-        let source_id = source_id.to_string_lossy();
+/// The ids of the calls in the new session.
+#[derive(Default)]
+struct CallIds {
+    used: HashSet<String>,
+    /// For each id that several calls wanted, the number that is appended for the next one.
+    next_numbers: HashMap<String, usize>,
+}
+
+impl CallIds {
+    /// Returns an id that the APIs accept and that no other call has. It is `wanted`, or similar:
+    ///
+    /// ```text
+    /// call 1    call_1      the APIs accept only letters, digits, `_` and `-`
+    /// call_1    call_1_2    if another call has `call_1`
+    /// (empty)   call
+    /// ```
+    fn assign(&mut self, wanted: &str) -> Text<'static> {
         let mut base = String::new();
-        for char in self.writer.call_id(&source_id).chars().take(MAX_ID_LEN) {
-            // The APIs accept no other characters.
-            let is_allowed = char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
-            base.push(if is_allowed { char } else { '_' });
+        for char in wanted.chars().take(MAX_ID_LEN) {
+            let is_accepted = char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+            base.push(if is_accepted { char } else { '_' });
         }
         if base.is_empty() {
             base.push_str("call");
         }
 
-        let mut id = base.clone();
-        // Stored for the next call with this id, so that many equal ids do not try all numbers
-        // again.
-        let next_number = self.next_id_numbers.entry(base.clone()).or_insert(2);
-        while self.call_ids.contains(&id) {
+        let id = self.append_number_if_used(&base);
+        self.used.insert(id.clone());
+        Text::from(id)
+    }
+
+    /// Returns `base` or, if a call has that id already, `base` with a number, as in `call_2`.
+    /// `base` is ASCII.
+    fn append_number_if_used(&mut self, base: &str) -> String {
+        if !self.used.contains(base) {
+            return base.to_owned();
+        }
+
+        // Kept for the next call with this id, so that many equal ids do not try all numbers again.
+        let next_number = self.next_numbers.entry(base.to_owned()).or_insert(2);
+        loop {
             let suffix = format!("_{next_number}");
             *next_number += 1;
-            // With its suffix, the id must not be longer than the APIs accept. It is ASCII.
+            // With its suffix, the id must not be longer than the APIs accept.
             let base_len = base.len().min(MAX_ID_LEN - suffix.len());
-            id = format!("{}{suffix}", &base[..base_len]);
+            let id = format!("{}{suffix}", &base[..base_len]);
+            // Another call may have wanted this very id.
+            if !self.used.contains(&id) {
+                return id;
+            }
         }
-        self.call_ids.insert(id.clone());
-        Text::from(id)
     }
 }
 
