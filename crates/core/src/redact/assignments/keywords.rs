@@ -211,7 +211,7 @@ impl<'t> RawWord<'t> {
         let word_len = (0..from_word.len())
             .find(|&at| from_word[at] == b'\\' || ends_value(&from_word[at..]))
             .unwrap_or(from_word.len());
-        let signs_start = separator.width - separator.signs_at_end;
+        let signs_start = separator.width - separator.doubtful_len;
         Some(RawWord {
             has_operator: separator.has_operator,
             signed_word: &rest[signs_start..separator.width + word_len],
@@ -265,40 +265,49 @@ const SHORTEST_RANDOM_LETTERS: usize = 16;
 /// The maximum number of capitals in the name of a type or function.
 const MOST_CAPITALS: usize = 2;
 
-/// The raw bytes between a name and a word after it, such as `\": \"`.
+/// The raw bytes between a name and a word after it: the `: "-` of `token: "-x9Qd"`.
 struct Separator {
     /// The number of bytes.
     width: usize,
-    /// Whether the bytes contain an operator.
+    /// Whether the bytes contain an operator, such as `:`.
     has_operator: bool,
-    /// The number of brackets and signs at the end, which may belong to the value instead.
-    signs_at_end: usize,
+    /// How many of the last bytes may be the beginning of the value instead, such as the `-` in the
+    /// example: a password may begin with it.
+    doubtful_len: usize,
 }
 
 impl Separator {
     /// Reads the quotes, brackets, white space and operators at the start of `rest`, the raw bytes
-    /// after a name: the `: "-` of `: "-x9Qd"`, where `-` is a sign at the end. Quotes and white
-    /// space may be escaped, as in JSON. `None` if there are none, or if nothing follows.
+    /// after a name. Quotes and white space may be escaped, as in JSON. `None` if there are none,
+    /// or if nothing follows.
+    ///
+    /// ```text
+    /// rest          separator   operator   doubtful
+    /// : "x9Qd"      : "         yes
+    /// : "-x9Qd"     : "-        yes        -
+    /// (x9Qd)        (           yes        (
+    /// ```
     fn read(rest: &[u8]) -> Option<Separator> {
         let mut width = 0;
         let mut has_operator = false;
-        let mut signs_at_end = 0;
+        let mut doubtful_len = 0;
         while let Some(byte) = rest.get(width) {
             match byte {
-                // A value begins with none of these, so signs before them are not part of it.
+                // No value begins with one of these, so what is before them is not doubtful.
                 b':' | b'=' => {
                     has_operator = true;
-                    signs_at_end = 0;
+                    doubtful_len = 0;
                 }
-                b'"' | b'\'' | b'`' | b' ' | b'\t' | b'\r' | b'\n' => signs_at_end = 0,
-                // A password may begin with any of these.
+                b'"' | b'\'' | b'`' | b' ' | b'\t' | b'\r' | b'\n' => doubtful_len = 0,
+                // An operator, or the beginning of a value.
                 b'(' | b',' | b'>' => {
                     has_operator = true;
-                    signs_at_end += 1;
+                    doubtful_len += 1;
                 }
-                b')' | b']' | b'?' | b'+' | b'-' => signs_at_end += 1,
+                // The end of an index or a call, or the beginning of a value.
+                b')' | b']' | b'?' | b'+' | b'-' => doubtful_len += 1,
                 b'\\' => {
-                    signs_at_end = 0;
+                    doubtful_len = 0;
                     // The letter of `\n` is part of the escape. The quote of `\"` is a separator by
                     // itself, and so is the second backslash of `\\`.
                     if matches!(rest.get(width + 1), Some(b'n' | b't' | b'r')) {
@@ -315,7 +324,7 @@ impl Separator {
         Some(Separator {
             width,
             has_operator,
-            signs_at_end,
+            doubtful_len,
         })
     }
 }

@@ -13,25 +13,38 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-impl SecretSearch {
-    /// Runs `searches` on one string, given as written, on all levels of escapes: as written,
-    /// decoded, and, if it contains JSON in which strings have escapes, decoded again.
-    pub(super) fn search_string(
-        &self,
-        raw: &[u8],
-        searches: SearchSet,
-        sources: SecretSources,
-    ) -> StringFinds {
-        if raw.len() < SHORTEST_SEARCHED {
+/// The search of one string of a line.
+pub(super) struct StringSearch<'a> {
+    search: &'a SecretSearch,
+    sources: SecretSources,
+    /// The string as written, with escapes.
+    raw: &'a [u8],
+    /// The secrets that were found so far.
+    hits: SecretHits<'a>,
+}
+
+impl<'a> StringSearch<'a> {
+    pub(super) fn new(search: &'a SecretSearch, sources: SecretSources, raw: &'a [u8]) -> Self {
+        StringSearch {
+            search,
+            sources,
+            raw,
+            hits: SecretHits::new(raw),
+        }
+    }
+
+    /// Runs `searches` on all levels of escapes: on the string as written, decoded, and, if it
+    /// contains JSON in which strings have escapes, decoded again.
+    pub(super) fn run(mut self, searches: SearchSet) -> StringFinds {
+        if self.raw.len() < SHORTEST_SEARCHED {
             return StringFinds::default();
         }
-        let mut hits = SecretHits::new(raw);
-        for level in escape_levels(raw) {
-            self.add_hits_at_level(&level, searches, sources, &mut hits);
+        for level in escape_levels(self.raw) {
+            self.add_hits_at_level(&level, searches);
         }
         StringFinds {
-            examples: std::mem::take(&mut hits.examples),
-            hits: hits.finish(),
+            examples: std::mem::take(&mut self.hits.examples),
+            hits: self.hits.finish(),
         }
     }
 
@@ -42,13 +55,7 @@ impl SecretSearch {
     /// secret. The text should be the one that the secret has elsewhere. So forms without terminal
     /// codes, and with entities decoded, come first. A percent sign or a plus may be part of a
     /// secret, so forms in which these encode other characters come last.
-    fn add_hits_at_level(
-        &self,
-        level: &MappedText,
-        searches: SearchSet,
-        sources: SecretSources,
-        hits: &mut SecretHits,
-    ) {
+    fn add_hits_at_level(&mut self, level: &MappedText, searches: SearchSet) {
         // Escaped letters can hide the needles of any form.
         let has_escapes = searches.intersects(SearchSet::ESCAPES);
         let may_have = |form: SearchSet| has_escapes || searches.intersects(form);
@@ -63,57 +70,45 @@ impl SecretSearch {
         if may_have(SearchSet::ENTITIES)
             && let Some(decoded) = visible_text.decode_entities()
         {
-            self.add_hits_in_decoded(&decoded, sources, hits);
+            self.add_hits_in_decoded(&decoded);
         }
         if let Some(without_codes) = &without_codes {
-            self.add_hits_in_decoded(without_codes, sources, hits);
+            self.add_hits_in_decoded(without_codes);
         }
 
         // Unless letters are escaped, the needles of this level are known: they are those of the
         // raw bytes.
         if has_escapes {
-            self.add_hits_in_decoded(level, sources, hits);
+            self.add_hits_in_decoded(level);
         } else {
-            self.add_hits_in_form(level, searches, sources, hits);
+            self.add_hits_in_form(level, searches);
         }
 
         // A secret that was found may continue with an encoded character.
-        if may_have(SearchSet::PERCENT) || !hits.is_empty() {
+        if may_have(SearchSet::PERCENT) || !self.hits.is_empty() {
             if let Some(decoded) = visible_text.decode_form() {
-                self.add_hits_in_decoded(&decoded, sources, hits);
+                self.add_hits_in_decoded(&decoded);
             }
             if let Some(decoded) = visible_text.decode_percent() {
-                self.add_hits_in_decoded(&decoded, sources, hits);
+                self.add_hits_in_decoded(&decoded);
             }
         }
     }
 
     /// Adds the secrets in a decoded form of a text. The needles are searched for again, because
     /// decoding may show needles that the raw bytes hide.
-    fn add_hits_in_decoded(
-        &self,
-        decoded: &MappedText,
-        sources: SecretSources,
-        hits: &mut SecretHits,
-    ) {
-        let searches = self.needed_searches(&decoded.text);
-        self.add_hits_in_form(decoded, searches, sources, hits);
+    fn add_hits_in_decoded(&mut self, decoded: &MappedText) {
+        let searches = self.search.needed_searches(&decoded.text);
+        self.add_hits_in_form(decoded, searches);
     }
 
-    /// Runs `searches` on one form of a text, and adds the secrets to `hits`.
+    /// Runs `searches` on one form of a text, and adds the secrets.
     ///
     /// Known values come first, because the first find decides the kind of a secret. Then come the
-    /// matches of rules in the text, and last those in its base64. A secret in base64 has the range
-    /// of its digits.
-    fn add_hits_in_form(
-        &self,
-        form: &MappedText,
-        searches: SearchSet,
-        sources: SecretSources,
-        hits: &mut SecretHits,
-    ) {
-        self.add_values_in_form(form, hits);
-        if sources == SecretSources::ValuesOnly {
+    /// matches of rules in the text, and last those in its base64.
+    fn add_hits_in_form(&mut self, form: &MappedText, searches: SearchSet) {
+        self.add_values_in_form(form);
+        if self.sources == SecretSources::ValuesOnly {
             return;
         }
 
@@ -122,42 +117,70 @@ impl SecretSearch {
         if !is_base64_file(text) {
             each_match(searches, text, |rule_match| {
                 let source = form.source_range(rule_match.range.clone());
-                add_hit(rule_match, text, source, hits);
+                self.add_rule_match(rule_match, text, source);
             });
         }
         if searches.intersects(SearchSet::BASE64) {
-            self.add_hits_in_base64(form, hits);
+            self.add_hits_in_base64(form);
         }
     }
 
     /// Adds the occurrences of known values in one form of a text.
-    fn add_values_in_form(&self, form: &MappedText, hits: &mut SecretHits) {
-        let mut add_value = |range: Range<usize>, value_index: usize| {
+    fn add_values_in_form(&mut self, form: &MappedText) {
+        let value_search = &self.search.value_search;
+        value_search.each_occurrence(&form.text, &mut |range, value_index| {
             let source = form.source_range(range);
-            if hits.covers(&source) {
+            if self.hits.covers(&source) {
                 return;
             }
-            let value = &self.value_search.values[value_index];
-            hits.add(SecretHit {
+            let value = &value_search.values[value_index];
+            self.hits.add(SecretHit {
                 range: source,
                 kind: value.kind,
                 secret: value.bytes.clone(),
                 ..SecretHit::default()
             });
-        };
-        self.value_search
-            .each_occurrence(&form.text, &mut add_value);
+        });
     }
 
-    /// Adds the matches of rules in what the base64 in one form of a text encodes.
-    fn add_hits_in_base64(&self, form: &MappedText, hits: &mut SecretHits) {
+    /// Adds the matches of rules in what the base64 in one form of a text encodes. Such a secret
+    /// has the range of its digits.
+    fn add_hits_in_base64(&mut self, form: &MappedText) {
         each_base64_run(&form.text, &mut |decoded| {
-            let decoded_searches = self.needed_searches(&decoded.bytes);
+            let decoded_searches = self.search.needed_searches(&decoded.bytes);
             each_match(decoded_searches, &decoded.bytes, |rule_match| {
                 let digits = decoded.source_range(rule_match.range.clone());
                 let source = form.source_range(digits);
-                add_hit(rule_match, &decoded.bytes, source, hits);
+                self.add_rule_match(rule_match, &decoded.bytes, source);
             });
+        });
+    }
+
+    /// Adds the match of a rule in `text`. `source` is the range of the match in the string as
+    /// written. An example key from documentation is added to the examples instead.
+    fn add_rule_match(&mut self, rule_match: RuleMatch, text: &[u8], source: Range<usize>) {
+        let secret = &text[rule_match.range];
+        if is_example(secret) {
+            self.hits.examples.insert(secret.to_vec());
+            return;
+        }
+        // Most secrets of a second search are known values, which were added before.
+        if self.hits.covers(&source) {
+            return;
+        }
+        // A longer name may be joined with other text, so it is not shown.
+        let name = if rule_match.name.len() <= LONGEST_SHOWN_NAME {
+            self.hits
+                .share_name(&String::from_utf8_lossy(rule_match.name))
+        } else {
+            Arc::default()
+        };
+        self.hits.add(SecretHit {
+            range: source,
+            kind: rule_match.kind,
+            name,
+            secret: secret.into(),
+            ..SecretHit::default()
         });
     }
 }
@@ -185,33 +208,6 @@ const SHORTEST_SEARCHED: usize = 6;
 
 /// The maximum length of a name in reports.
 const LONGEST_SHOWN_NAME: usize = 40;
-
-/// Adds the match of a rule in a text to `hits`. `source` is the range of the match in the string
-/// as written. An example key from documentation is added to the examples instead.
-fn add_hit(rule_match: RuleMatch, text: &[u8], source: Range<usize>, hits: &mut SecretHits) {
-    let secret = &text[rule_match.range];
-    if is_example(secret) {
-        hits.examples.insert(secret.to_vec());
-        return;
-    }
-    // Most secrets of a second search are known values, which were added before.
-    if hits.covers(&source) {
-        return;
-    }
-    // A longer name may be joined with other text, so it is not shown.
-    let name = if rule_match.name.len() <= LONGEST_SHOWN_NAME {
-        hits.share_name(&String::from_utf8_lossy(rule_match.name))
-    } else {
-        Arc::default()
-    };
-    hits.add(SecretHit {
-        range: source,
-        kind: rule_match.kind,
-        name,
-        secret: secret.into(),
-        ..SecretHit::default()
-    });
-}
 
 /// From this length on, the digits of a text in base64 are not searched with the rules: only the
 /// bytes that they encode.

@@ -1,0 +1,332 @@
+//! Searches one line: divides it into strings, and decides between finds that overlap.
+
+use super::SecretSearch;
+use super::string_search::{SecretSources, StringSearch};
+use crate::redact::assignments::kind_of_member;
+use crate::redact::finds::Finds;
+use crate::redact::opaque::{self, OpaqueValues};
+use crate::redact::placeholders;
+use crate::redact::places::{RangeSet, SecretHit};
+use crate::redact::prefilter::{NeedleHit, SearchSet};
+use crate::redact::rules::is_example;
+use crate::redact::values::SecretValue;
+use crate::redact::{Replacement, Splice};
+use pisess_json::strings::{LineString, Strings};
+use pisess_json::{Malformed, string};
+use std::iter::Peekable;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The keys of identifiers, types and times. In their values, the rules are not applied; only known
+/// values are searched for.
+const ID_KEYS: &str =
+    "id parentId targetId fromId firstKeptEntryId toolCallId timestamp type responseId";
+
+/// The search of one line.
+pub(super) struct LineSearch<'a> {
+    search: &'a SecretSearch,
+    /// The line, without its newline.
+    line: &'a [u8],
+    /// The searches that all needles of the line call for.
+    searches: SearchSet,
+    /// The strings of the line. The last that was read is the current one.
+    strings: Strings<'a>,
+    /// The replacements of the signatures that were read so far.
+    signatures: Vec<Splice>,
+    /// Everything else that was found so far.
+    finds: Finds,
+}
+
+impl<'a> LineSearch<'a> {
+    pub(super) fn new(search: &'a SecretSearch, line: &'a [u8], needles: &[NeedleHit]) -> Self {
+        let mut searches = SearchSet::default();
+        for needle in needles {
+            searches |= needle.searches;
+        }
+        LineSearch {
+            search,
+            line,
+            searches,
+            strings: Strings::new(line),
+            signatures: Vec::new(),
+            finds: Finds::default(),
+        }
+    }
+
+    /// Searches the line. `needles` are the hits of needles in it, in order.
+    ///
+    /// If two finds overlap, only one is kept:
+    /// 1. an opaque block, rather than a signature in it;
+    /// 2. opaque content, rather than a home directory or a name in it;
+    /// 3. opaque content, a home directory or a name, rather than a secret that is inside it;
+    /// 4. any other secret, rather than the finds that it overlaps.
+    ///
+    /// From a malformed line, only secrets are removed.
+    pub(super) fn run(mut self, needles: &[NeedleHit]) -> Finds {
+        if self.searches.intersects(SearchSet::PLACEHOLDERS) {
+            self.finds.placeholders = placeholders::read_all(self.line);
+        }
+        let is_json = self.search_strings(needles).is_ok();
+        if !is_json {
+            self.search_malformed();
+            return self.finds;
+        }
+
+        // Rule 1.
+        let signatures = std::mem::take(&mut self.signatures);
+        let opaque = self.find_opaque(signatures);
+        self.finds.opaque_count = opaque.count;
+        let mut splices = opaque.splices;
+
+        // Rule 2.
+        let mut people_splices = self.find_people(&splices);
+        splices.append(&mut people_splices);
+
+        // This comes before rule 3 drops the secrets in opaque content, because a value that is
+        // part of such a secret is not irreplaceable.
+        let removed_ranges = RangeSet::from_ranges(splices.iter().map(|splice| &splice.range));
+        self.add_irreplaceable(&removed_ranges);
+
+        // Rule 3.
+        let hits = &mut self.finds.hits;
+        hits.retain(|hit| !removed_ranges.covers(&hit.range));
+
+        // Rule 4.
+        let secret_ranges = RangeSet::from_ranges(hits.iter().map(|hit| &hit.range));
+        splices.retain(|splice| !secret_ranges.overlaps(&splice.range));
+        self.finds.splices = splices;
+        self.finds
+    }
+
+    /// Whether the needles call for a search. Escaped letters can hide the needles of any search,
+    /// so they call for all.
+    fn calls_for(&self, search: SearchSet) -> bool {
+        self.searches.intersects(search) || self.searches.intersects(SearchSet::ESCAPES)
+    }
+
+    /// Searches the strings of the line, and finds its signatures.
+    ///
+    /// # Errors
+    /// [`Malformed`] if the line is not valid JSON. Only the strings before the error were searched
+    /// then.
+    fn search_strings(&mut self, needles: &[NeedleHit]) -> Result<(), Malformed> {
+        // Unless letters are escaped, a needle on any level of escapes is also in the raw bytes. So
+        // each string is searched only as its own needles call for. Escaped letters are needles
+        // themselves, which call for a search of all levels.
+        let mut text_needles = needles
+            .iter()
+            .filter(|needle| needle.searches.intersects(SearchSet::TEXT))
+            .peekable();
+        // The last key that was read, and whether it may be the name of a secret, so that the
+        // strings under it are checked.
+        let mut last_key: &[u8] = b"";
+        let mut may_be_assigned = false;
+
+        while let Some(string) = self.strings.advance()? {
+            // A signature is removed as a whole, so it is not searched.
+            if self.is_signature(&string) {
+                self.signatures.push(Splice {
+                    range: string.range.clone(),
+                    replacement: Replacement::Bytes(Vec::new()),
+                });
+                continue;
+            }
+
+            let searches = take_searches_in(&mut text_needles, &string.range);
+            if !searches.is_empty() {
+                self.add_hits_in_string(&string, searches);
+            }
+            if string.is_key {
+                last_key = string.raw.bytes;
+                may_be_assigned = searches.intersects(SearchSet::ASSIGNMENTS)
+                    || searches.intersects(SearchSet::HIDING);
+                continue;
+            }
+            // The last key may be in an earlier item of the array that the string is in, as `a` in
+            // `{"api_key":[{"a":1},"…"]}`. The key of the array was not kept, so it is checked.
+            // Keys with the same text are told apart by their place in the line.
+            let is_under_earlier_key = !std::ptr::eq(self.strings.nearest_key(), last_key);
+            if may_be_assigned || is_under_earlier_key {
+                self.add_member_hit(&string);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the string that was just read is the value of a signature.
+    fn is_signature(&self, string: &LineString) -> bool {
+        self.searches.intersects(SearchSet::SIGNATURES)
+            && !string.is_key
+            && !string.range.is_empty()
+            && opaque::is_signature_key(self.strings.nearest_key())
+    }
+
+    /// Adds the secrets in the string that was just read. `searches` are the searches that the
+    /// needles in the string call for.
+    fn add_hits_in_string(&mut self, string: &LineString, searches: SearchSet) {
+        let raw = string.raw.bytes;
+        // The rules are not applied to ids and times, because they may take them for secrets.
+        let is_id = !string.is_key && is_id_member(self.strings.nearest_key(), raw);
+        let sources = if is_id {
+            SecretSources::ValuesOnly
+        } else {
+            SecretSources::RulesAndValues
+        };
+        let mut found = StringSearch::new(self.search, sources, raw).run(searches);
+        self.finds.examples.append(&mut found.examples);
+        if found.hits.is_empty() {
+            return;
+        }
+
+        let field: Arc<str> = self.strings.path().into();
+        let string_start = string.range.start;
+        for hit in &mut found.hits {
+            hit.field = field.clone();
+            // From offsets in the string to offsets in the line.
+            hit.range = string_start + hit.range.start..string_start + hit.range.end;
+        }
+        // A line with many secrets has most of them in one string, so their list is not copied.
+        if self.finds.hits.is_empty() {
+            self.finds.hits = found.hits;
+        } else {
+            self.finds.hits.append(&mut found.hits);
+        }
+    }
+
+    /// Adds the string that was just read as a secret, if its key and its text show that it is one,
+    /// as in `"api_key":"x9Qd81LmP2"`. Does nothing if a secret was already found in the string, or
+    /// if it is an example from documentation.
+    fn add_member_hit(&mut self, string: &LineString) {
+        // Secrets are added in the order of the line, so only the last can be in this string.
+        let last_hit = self.finds.hits.last();
+        let has_hit = last_hit.is_some_and(|hit| string.range.start < hit.range.end);
+        let value = string.raw.bytes;
+        if has_hit || is_example(value) {
+            return;
+        }
+        let key = string::decode(self.strings.nearest_key());
+        let Some(kind) = kind_of_member(key.as_bytes(), value) else {
+            return;
+        };
+        self.finds.hits.push(SecretHit {
+            field: self.strings.path().into(),
+            range: string.range.clone(),
+            kind,
+            name: key.to_string_lossy().into(),
+            secret: value.into(),
+        });
+    }
+
+    /// Searches an incomplete or malformed line as one text, including its signatures. The secrets
+    /// found in this way replace those that were found in its strings. The examples are added to
+    /// those.
+    fn search_malformed(&mut self) {
+        let mut searches = self.searches;
+        // The needles of rules were not searched for in signatures, so any rule may apply there.
+        if searches.intersects(SearchSet::SIGNATURES) {
+            searches |= SearchSet::TEXT;
+        }
+        if !searches.intersects(SearchSet::TEXT) {
+            self.finds.hits.clear();
+            return;
+        }
+        let sources = SecretSources::RulesAndValues;
+        let mut found = StringSearch::new(self.search, sources, self.line).run(searches);
+        self.finds.examples.append(&mut found.examples);
+        self.finds.hits = found.hits;
+    }
+
+    /// Returns the replacements of opaque content in a line: of opaque blocks, if the needles call
+    /// for them, and of those `signatures` that are outside of these blocks.
+    fn find_opaque(&self, signatures: Vec<Splice>) -> OpaqueValues {
+        if !self.calls_for(SearchSet::BLOCKS) {
+            return OpaqueValues {
+                count: signatures.len(),
+                splices: signatures,
+            };
+        }
+        let mut found = opaque::find_opaque_values(self.line, self.search.keeps_images);
+        let found_ranges = RangeSet::from_ranges(found.splices.iter().map(|splice| &splice.range));
+        for signature in signatures {
+            if !found_ranges.overlaps(&signature.range) {
+                found.push(signature);
+            }
+        }
+        found
+    }
+
+    /// Returns the replacements of home directories and names in a line, outside of opaque content.
+    /// Empty if they are not to be replaced, or if the needles do not call for them.
+    fn find_people(&self, opaque: &[Splice]) -> Vec<Splice> {
+        let Some(people) = &self.search.people else {
+            return Vec::new();
+        };
+        if !self.calls_for(SearchSet::PEOPLE) {
+            return Vec::new();
+        }
+        let opaque_ranges = RangeSet::from_ranges(opaque.iter().map(|splice| &splice.range));
+        let mut splices = people.find_splices(self.line);
+        splices.retain(|splice| !opaque_ranges.overlaps(&splice.range));
+        splices
+    }
+
+    /// Adds the known values that are outside of strings, such as the number in `{"pin":9182}`.
+    /// They are irreplaceable, because a placeholder there would not be valid JSON.
+    ///
+    /// A value is outside of strings if it neither overlaps a secret that was found in one, nor is
+    /// in one of `removed_ranges`, which are removed from the line as a whole. A value next to a
+    /// digit is part of another number, and is skipped.
+    fn add_irreplaceable(&mut self, removed_ranges: &RangeSet) {
+        let line = self.line;
+        let secret_ranges = RangeSet::from_ranges(self.finds.hits.iter().map(|hit| &hit.range));
+        let mut irreplaceable = Vec::new();
+        self.search
+            .value_search
+            .each_occurrence(line, &mut |range, value_index| {
+                let follows_digit = line[..range.start].last().is_some_and(u8::is_ascii_digit);
+                let precedes_digit = line.get(range.end).is_some_and(u8::is_ascii_digit);
+                let is_part_of_number = follows_digit || precedes_digit;
+                let is_removed = secret_ranges.overlaps(&range) || removed_ranges.covers(&range);
+                if !is_part_of_number && !is_removed {
+                    irreplaceable.push((range, value_index));
+                }
+            });
+
+        // `path_at` needs ascending offsets, which `each_occurrence` guarantees.
+        let mut paths = Strings::new(line);
+        for (range, value_index) in irreplaceable {
+            let SecretValue { kind, bytes } = &self.search.value_search.values[value_index];
+            self.finds.irreplaceable.push(SecretHit {
+                field: paths.path_at(range.start).into(),
+                range,
+                kind,
+                secret: bytes.clone(),
+                ..SecretHit::default()
+            });
+        }
+    }
+}
+
+/// Returns the searches that a range of the line needs because of its needles. Consumes these
+/// needles, and those before the range, from `needles`, which are in order.
+fn take_searches_in<'n>(
+    needles: &mut Peekable<impl Iterator<Item = &'n NeedleHit>>,
+    range: &Range<usize>,
+) -> SearchSet {
+    let mut searches = SearchSet::default();
+    while let Some(needle) = needles.next_if(|needle| needle.last_byte < range.end) {
+        // Needles before the range are in signatures or between strings, so they do not count.
+        if needle.last_byte >= range.start {
+            searches |= needle.searches;
+        }
+    }
+    searches
+}
+
+/// The maximum length of a string that is an identifier, a type or a time.
+const LONGEST_ID: usize = 80;
+
+/// Whether a string is an identifier, a type or a time, by its key and its length.
+pub fn is_id_member(key: &[u8], value: &[u8]) -> bool {
+    value.len() <= LONGEST_ID && ID_KEYS.split(' ').any(|name| key == name.as_bytes())
+}
