@@ -3,6 +3,7 @@
 use super::given;
 use super::open::Input;
 use crate::cli::output::{Failure, Ui, to_visible};
+use crate::export::verify::{Rendition, find_leaked_values};
 use crate::format::format_count as amount;
 use crate::ops::redact::{FoundSecret, RedactionReport, find_remaining, redact_session};
 use crate::redact::Redactor;
@@ -10,8 +11,8 @@ use crate::redact::people::{People, find_home};
 use crate::redact::values::{SecretValue, from_env_file, from_secret_file};
 use foldhash::HashMap;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Spooled};
-use std::collections::{BTreeMap, BTreeSet};
+use pisess_store::{self as store, ReadAt, Spooled};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -178,17 +179,16 @@ pub struct RemovedSecrets {
     /// The report of the session's own secrets.
     pub report: RedactionReport,
     /// The secrets of the session and, after [`RemovedSecrets::merge`], of its sub-agents.
-    pub secrets: Vec<SecretValue>,
-    /// The first place of each secret, with the same indexes as `secrets`.
-    first_places: Vec<FirstPlace>,
+    secrets: Vec<RemovedSecret>,
 }
 
-/// The first place of a secret.
-struct FirstPlace {
+/// A secret that was removed.
+struct RemovedSecret {
+    value: SecretValue,
     /// The name of the session that contains the secret: the session itself or that of a sub-agent.
     session_name: String,
-    /// The place; `None` if no place in the report has the placeholder of the secret.
-    found: Option<FoundSecret>,
+    /// The first place of the secret; `None` if no place in the report has its placeholder.
+    first_place: Option<FoundSecret>,
 }
 
 impl RemovedSecrets {
@@ -205,9 +205,6 @@ impl RemovedSecrets {
         let values = args.read_values(&input, ui)?;
         let mut redactor = args.new_redactor(&input, values, ui)?;
         let (copy, report) = redact_to_copy(&input, &mut redactor, ui.processor_count())?;
-        // The redactor has found them while it made the copy.
-        let mut secrets = redactor.found_values();
-        secrets.retain(|value| !value.is_ordinary());
 
         // The report names secrets only by their placeholders.
         let mut place_by_placeholder = HashMap::default();
@@ -215,50 +212,70 @@ impl RemovedSecrets {
             let first = places[0];
             place_by_placeholder.insert(first.secret.placeholder(), first.clone());
         }
-        // One for each secret, in the same order.
-        let mut first_places = Vec::new();
-        for secret in &secrets {
-            first_places.push(FirstPlace {
+        // The redactor has found the values while it made the copy.
+        let mut secrets = Vec::new();
+        for value in redactor.found_values() {
+            if value.is_ordinary() {
+                continue;
+            }
+            let placeholder = redactor.placeholder_for(&value);
+            secrets.push(RemovedSecret {
+                value,
                 session_name: input.name.clone(),
-                found: place_by_placeholder.remove(&redactor.placeholder_for(secret)),
+                first_place: place_by_placeholder.remove(&placeholder),
             });
         }
-        let removed = RemovedSecrets {
-            report,
-            secrets,
-            first_places,
-        };
-        Ok((input.with_copy(copy), removed))
+        Ok((input.with_copy(copy), RemovedSecrets { report, secrets }))
     }
 
     /// Adds the secrets that were removed from another session, for example that of a sub-agent.
     pub fn merge(&mut self, of_agent: RemovedSecrets) {
         self.secrets.extend(of_agent.secrets);
-        self.first_places.extend(of_agent.first_places);
     }
 
-    /// Fails if a secret is left in the export. The failure has the first place of the first such
-    /// secret in the session. `left_secrets` are indexes into [`RemovedSecrets::secrets`].
-    pub fn refuse_left_in_export(
+    /// Returns the secrets that a written export still contains: none, unless redaction has failed.
+    pub fn find_left_in(
         &self,
-        left_secrets: &BTreeSet<usize>,
-        session: &Input,
-    ) -> Result<(), Failure> {
-        let Some(&first) = left_secrets.first() else {
+        written: &dyn ReadAt,
+        format: Rendition,
+    ) -> io::Result<LeftSecrets<'_>> {
+        let mut values = Vec::new();
+        for secret in &self.secrets {
+            values.push(secret.value.clone());
+        }
+        // The indexes of values are those of the secrets.
+        let mut left = Vec::new();
+        for index in find_leaked_values(format, written, &values)? {
+            left.push(&self.secrets[index]);
+        }
+        Ok(LeftSecrets(left))
+    }
+}
+
+/// The removed secrets that an export contains nevertheless, in the order of [`RemovedSecrets`].
+#[derive(Default)]
+pub struct LeftSecrets<'a>(Vec<&'a RemovedSecret>);
+
+impl LeftSecrets<'_> {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Fails if a secret is left. The failure names the first one by its first place in the
+    /// exported session, or in that of a sub-agent.
+    pub fn refuse(&self, session: &Input) -> Result<(), Failure> {
+        let Some(first) = self.0.first() else {
             return Ok(());
         };
 
-        let others = and_more(left_secrets.len() - 1);
+        let others = and_more(self.0.len() - 1);
         let remains = format!("{others} would remain in the export; nothing was written");
-        let kind = self.secrets[first].kind;
-        let FirstPlace {
-            session_name,
-            found,
-        } = &self.first_places[first];
-        let failure = match found {
-            Some(found) => {
-                let line = found.line.0;
-                let field = describe_place(found);
+        let kind = first.value.kind;
+        let failure = match &first.first_place {
+            Some(place) => {
+                let session_name = &first.session_name;
+                let line = place.line.0;
+                let field = describe_place(place);
                 Failure::invalid(format_args!(
                     "{session_name}:{line}: {kind} of {field}{remains}"
                 ))

@@ -11,7 +11,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
 use crate::cli::transaction::copy_failure;
-use crate::export::verify::{Rendition, find_leaked_values};
+use crate::export::verify::Rendition;
 use crate::format::format_count;
 use crate::ops::branches::find_branches;
 use crate::ops::plan::copy_all;
@@ -100,8 +100,8 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(failure.with_path(&name));
     }
     if let (Some(removed), Some(input)) = (&writer.removed, &writer.first_input) {
-        let left = find_leaked_values(Rendition::Messages, &written, &removed.secrets);
-        removed.refuse_left_in_export(&input.map_read_error(left)?, input)?;
+        let left_secrets = removed.find_left_in(&written, Rendition::Messages);
+        input.map_read_error(left_secrets)?.refuse(input)?;
     }
     write_result(args, &written, &writer, ui)?;
     if writer.without_question > 0 {

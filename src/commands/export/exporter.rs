@@ -6,7 +6,7 @@ use super::{Args, WRITE_BUFFER, open_needs_file_failure};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::redaction::{
-    RemovedSecrets, SecretsOutcome, add_counts, refuse_leftovers, report_redaction,
+    LeftSecrets, RemovedSecrets, SecretsOutcome, add_counts, refuse_leftovers, report_redaction,
 };
 use crate::export::atif::{SubAgent, has_steps, write_trajectory};
 use crate::export::fit::fit_to_size;
@@ -14,12 +14,11 @@ use crate::export::markdown::write_document;
 use crate::export::page::{OwnPage, read_own_page, write_page};
 use crate::export::source::{Contents, ExportedPart};
 use crate::export::static_html::write_static_page;
-use crate::export::verify::{Rendition, find_leaked_values};
+use crate::export::verify::Rendition;
 use crate::ops::plan::copy_all;
 use crate::session::range::EntryRange;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Committed, Fill, Glance, ReadAt, StoreError};
-use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
@@ -161,7 +160,7 @@ impl Exporter<'_> {
 
         // The store calls `check` with the complete file, right before the file gets its name. If
         // it fails, the path stays as it was.
-        let mut left_secrets = BTreeSet::new();
+        let mut left_secrets = LeftSecrets::default();
         let mut check = |written: &dyn ReadAt| {
             left_secrets = self.find_left_secrets(written)?;
             refuse_leftovers(!left_secrets.is_empty())?;
@@ -180,7 +179,7 @@ impl Exporter<'_> {
         if let Some(removed) = self.removed {
             // If a secret is left, `create_result` is a failure as well, but does not name the
             // secret. So this comes first.
-            removed.refuse_left_in_export(&left_secrets, session)?;
+            left_secrets.refuse(session)?;
             report_redaction(&removed.report, session, SecretsOutcome::LeftOut, ui);
         }
         // An existing export can be accepted: an earlier run completed it only if no secret was
@@ -188,12 +187,12 @@ impl Exporter<'_> {
         self.accept_complete(path, create_result, &mut write)
     }
 
-    /// With `--redact`, returns the indexes of the removed secrets that are left in a written
-    /// export. Without it, none.
-    fn find_left_secrets(&self, written: &dyn ReadAt) -> io::Result<BTreeSet<usize>> {
+    /// With `--redact`, returns the removed secrets that are left in a written export. Without it,
+    /// returns none.
+    fn find_left_secrets(&self, written: &dyn ReadAt) -> io::Result<LeftSecrets<'_>> {
         match self.removed {
-            Some(removed) => find_leaked_values(self.format, written, &removed.secrets),
-            None => Ok(BTreeSet::new()),
+            Some(removed) => removed.find_left_in(written, self.format),
+            None => Ok(LeftSecrets::default()),
         }
     }
 
@@ -239,8 +238,8 @@ impl Exporter<'_> {
                 .map_err(Failure::from_stdout_error);
         };
         let written = store::spool_written(&mut |out| self.write_contents(contents, out))?;
-        let left_secrets = session.map_read_error(self.find_left_secrets(&written))?;
-        removed.refuse_left_in_export(&left_secrets, session)?;
+        let left_secrets = removed.find_left_in(&written, self.format);
+        session.map_read_error(left_secrets)?.refuse(session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::from_stdout_error)?;
         ui.flush()?;
         report_redaction(&removed.report, session, SecretsOutcome::LeftOut, ui);
