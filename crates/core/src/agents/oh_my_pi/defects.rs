@@ -10,10 +10,13 @@ pub fn assess_defect(kind: FindingKind, is_worst_case: bool) -> Option<Assessmen
     Some(match kind {
         FindingKind::ByteOrderMark => error("oh-my-pi opens it, but every later rewrite fails"),
         FindingKind::OldVersion => note("oh-my-pi rewrites the whole file at the first change"),
-        FindingKind::SecondHeader if is_worst_case => {
-            error("oh-my-pi treats it as the leaf and opens the session empty")
+        FindingKind::SecondHeader => {
+            if is_worst_case {
+                error("oh-my-pi treats it as the leaf and opens the session empty")
+            } else {
+                warning("oh-my-pi treats it as an entry")
+            }
         }
-        FindingKind::SecondHeader => warning("oh-my-pi treats it as an entry"),
         FindingKind::MalformedLine | FindingKind::NulBytes | FindingKind::TornTail => {
             error("its content is lost: oh-my-pi deletes the line at its next write")
         }
@@ -31,10 +34,13 @@ pub fn assess_defect(kind: FindingKind, is_worst_case: bool) -> Option<Assessmen
         FindingKind::ParentCycle if is_worst_case => {
             error("oh-my-pi stops where the cycle closes; earlier entries are not seen")
         }
-        FindingKind::NoContent if is_worst_case => {
-            error("oh-my-pi opens the session and fails when it builds the context")
+        FindingKind::NoContent => {
+            if is_worst_case {
+                error("oh-my-pi opens the session and fails when it builds the context")
+            } else {
+                warning("oh-my-pi sends it without content")
+            }
         }
-        FindingKind::NoContent => warning("oh-my-pi sends it without content"),
         FindingKind::MessageBeforeResult => {
             note("oh-my-pi sends the result before it; pi does not")
         }

@@ -5,7 +5,7 @@ use super::message::is_user_interrupt;
 use super::row_note;
 use crate::agents::row::{
     BracketEnd, CUT_MARK, NamedValue, ROW_UNITS, RowText, message_head, named_value,
-    normalize_spaces, push_message_text_or, role_name, round_to_thousands, string_head,
+    normalize_spaces, push_text_row, role_name, round_to_thousands, string_head,
 };
 use crate::session::column::RowShape;
 use crate::session::content;
@@ -100,8 +100,8 @@ pub fn push_message_row(
     rows: &mut Vec<u8>,
 ) -> RowShape {
     match role {
-        Role::User => push_message_text_or("user", message, blocks, rows, Text::default),
-        Role::Developer => push_message_text_or("developer", message, blocks, rows, Text::default),
+        Role::User => push_text_row("user", message, blocks, rows).shape,
+        Role::Developer => push_text_row("developer", message, blocks, rows).shape,
         Role::Assistant => push_assistant(message, blocks, rows),
         Role::ToolResult => {
             let name = match message.get(Member::ToolName) {
@@ -135,22 +135,28 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], rows: &mut Vec<u8>) 
         return RowText::with_role(ROLE, &note).append_to(rows);
     }
 
-    push_message_text_or(ROLE, message, blocks, rows, || {
-        // The error of a superseded turn is not shown.
-        let is_superseded = content::member_is(recovery, "status", "superseded");
-        if !is_superseded && let Some(text) = failure_text(message) {
-            return normalize_spaces(text).head(ERROR_UNITS);
-        }
+    let row = push_text_row(ROLE, message, blocks, rows);
+    if !row.has_text {
+        rows.extend_from_slice(ending_text(message, recovery).as_bytes());
+    }
+    row.shape
+}
 
-        let is_aborted = message
-            .get(Member::StopReason)
-            .is_some_and(|reason| reason.is("aborted"));
-        Text::from(if is_aborted {
-            "(aborted)"
-        } else {
-            "(no content)"
-        })
-    })
+/// Returns what the row of a turn without text shows: the reason why it failed, `(aborted)` or
+/// `(no content)`. `recovery` is the member `retryRecovery` of the turn.
+fn ending_text(turn: &MessageFacts, recovery: Raw) -> Text<'static> {
+    // The error of a superseded turn is not shown.
+    let is_superseded = content::member_is(recovery, "status", "superseded");
+    if !is_superseded && let Some(text) = failure_text(turn) {
+        return normalize_spaces(text).head(ERROR_UNITS);
+    }
+
+    let stop_reason = turn.get(Member::StopReason);
+    if stop_reason.is_some_and(|reason| reason.is("aborted")) {
+        Text::from("(aborted)")
+    } else {
+        Text::from("(no content)")
+    }
 }
 
 /// Returns the text that the agent shows for a turn that failed or was aborted

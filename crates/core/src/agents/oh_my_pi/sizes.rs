@@ -46,8 +46,10 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
     let mut estimates: HashMap<EntryIx, f64> = HashMap::default();
     let mut budget = context_build_budget(session.entries.len());
     for &tip in tips {
-        let is_counted = insert_counted_sizes(tip, reader, &mut sizes)?;
-        if is_counted {
+        if let Some(counted) = find_counted_size(tip, reader, &sizes)? {
+            for ix in counted.entries {
+                sizes.insert(ix, counted.size);
+            }
             continue;
         }
         if budget == 0 {
@@ -63,39 +65,41 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
     Ok(sizes)
 }
 
-/// Adds the size of the context at `tip` to `sizes`: the nearest count by a provider above `tip`,
-/// or 0 if there is none up to the root. The entries between the two get the same size.
+/// A size of the context that is the same at several entries, up to the end of a branch.
+struct CountedSize {
+    /// In tokens.
+    size: f64,
+    /// The entries from the end of the branch up to the one at which the size is known.
+    entries: Vec<EntryIx>,
+}
+
+/// Finds the size of the context at `tip`: the nearest count by a provider at or above `tip`, or 0
+/// if there is none up to the root. `None` if a compaction is nearer than any count.
 ///
-/// Returns `false`, and adds nothing, if a compaction is nearer than any count.
-fn insert_counted_sizes(
+/// `known_sizes` are the sizes that were found for other tips, whose branches may share entries
+/// with this one. The walk upwards ends where it meets them.
+fn find_counted_size(
     tip: EntryIx,
     reader: &EntryReader,
-    sizes: &mut HashMap<EntryIx, f64>,
-) -> io::Result<bool> {
+    known_sizes: &HashMap<EntryIx, f64>,
+) -> io::Result<Option<CountedSize>> {
     let session = reader.session();
-    // In tokens. If the walk comes to the root, nothing was counted.
-    let mut size = 0.0;
-    let mut visited = Vec::new();
+    let mut entries = Vec::new();
     for ix in session.ancestors(Some(tip)) {
         if session.entry(ix).kind == Kind::Compaction {
-            return Ok(false);
+            return Ok(None);
         }
-        visited.push(ix);
-        // The size is known if the walk from another tip visited the entry, or if a provider
-        // counted there.
-        let mut known_size = sizes.get(&ix).copied();
-        if known_size.is_none() && session.is_message(ix, Role::Assistant) {
-            let usage = reader.with_message(ix, ContextUsage::from_turn)?;
-            known_size = usage.map(|usage| usage.context);
-        }
-        if let Some(known_size) = known_size {
-            size = known_size;
-            break;
-        }
-    }
+        entries.push(ix);
 
-    for ix in visited {
-        sizes.insert(ix, size);
+        if let Some(&size) = known_sizes.get(&ix) {
+            return Ok(Some(CountedSize { size, entries }));
+        }
+        if session.is_message(ix, Role::Assistant)
+            && let Some(usage) = reader.with_message(ix, ContextUsage::from_turn)?
+        {
+            let size = usage.context;
+            return Ok(Some(CountedSize { size, entries }));
+        }
     }
-    Ok(true)
+    Ok(Some(CountedSize { size: 0.0, entries }))
 }

@@ -3,8 +3,8 @@
 
 use crate::agents::row::{
     BracketEnd, NamedValue, ROW_UNITS, RowText, bash_call_text, message_head, named_value,
-    normalize_spaces, push_message_text_or, push_text_heads, role_name, round_to_thousands,
-    string_head, unknown_call_text, with_prefix,
+    normalize_spaces, push_text_heads, push_text_row, role_name, round_to_thousands, string_head,
+    unknown_call_text, with_prefix,
 };
 use crate::session::column::RowShape;
 use crate::session::content::blocks_of_type;
@@ -93,17 +93,26 @@ pub fn push_message_row(
     rows: &mut Vec<u8>,
 ) -> RowShape {
     match role {
-        Role::User => push_message_text_or("user", message, blocks, rows, Text::default),
-        Role::Assistant => push_message_text_or("assistant", message, blocks, rows, || {
-            turn_end_text(message)
-        }),
+        Role::User => push_text_row("user", message, blocks, rows).shape,
+        Role::Assistant => {
+            let row = push_text_row("assistant", message, blocks, rows);
+            if !row.has_text {
+                rows.extend_from_slice(turn_end_text(message).as_bytes());
+            }
+            row.shape
+        }
         Role::ToolResult => {
-            let name = message.get(Member::ToolName).filter(|name| !name.is_null());
-            bracketed_text(&name.map_or(Text::from("tool"), display_value)).append_to(rows)
+            let name = match message.get(Member::ToolName) {
+                Some(name) if !name.is_null() => display_value(name),
+                _ => Text::from("tool"),
+            };
+            bracketed_text(&name).append_to(rows)
         }
         Role::BashExecution => {
-            let command = message.get(Member::Command).map(content_head);
-            let command = normalize_spaces(command.unwrap_or_default());
+            let command = match message.get(Member::Command) {
+                Some(command) => normalize_spaces(content_head(command)),
+                None => Text::default(),
+            };
             RowText::with_bracketed_role("bash", &command).append_to(rows)
         }
         _ => bracketed_text(&role_name(role, message)).append_to(rows),

@@ -60,8 +60,8 @@ pub fn context_tokens(projection: &Projection) -> io::Result<f64> {
     })
 }
 
-/// Computes [`context_tokens`], with `measure` for the size of each message. A caller may remember
-/// sizes in it, because several contexts share messages.
+/// Computes [`context_tokens`]. `measure` returns the size of a message: several contexts share
+/// messages, so a caller may have the sizes of some of them already.
 fn context_tokens_with(
     projection: &Projection,
     mut measure: impl FnMut(&ContextMessage) -> io::Result<MessageSize>,
@@ -73,7 +73,7 @@ fn context_tokens_with(
         .rposition(|&ix| changes_context(session.entry(ix).kind));
 
     // From the last message to the first, until a provider's count is found. It includes all
-    // messages before it, so these are not read.
+    // messages before it, so these are not read. This is the estimate of the messages after it.
     let mut trailing_estimate = 0;
     // The same without system messages; needed only if there is no count.
     let mut non_system_estimate = 0;
@@ -93,14 +93,20 @@ fn context_tokens_with(
         }
     }
 
-    // There is no count, and all messages were estimated. The model receives the system messages
-    // combined into one, which may be smaller: a later one can replace a tool of an earlier one.
-    let system_estimate = match system::combine_system_messages(projection)? {
-        // The time in the message does not matter for its size.
-        Some(system) => estimate_message(Raw::from_checked(&system.to_message(b"0"))),
-        None => 0,
-    };
+    // There is no count, so all messages were estimated.
+    let system_estimate = estimate_combined_system(projection)?;
     Ok((non_system_estimate + system_estimate) as f64)
+}
+
+/// Estimates the one message into which all system messages of a context are combined for the
+/// model. It may be smaller than all of them: a later one can replace a tool of an earlier one.
+fn estimate_combined_system(projection: &Projection) -> io::Result<u64> {
+    let Some(system) = system::combine_system_messages(projection)? else {
+        return Ok(0);
+    };
+    // The time in the message does not matter for its size.
+    let message = system.to_message(b"0");
+    Ok(estimate_message(Raw::from_checked(&message)))
 }
 
 /// Whether an entry of this type can change the context before it. Then earlier counts of a

@@ -231,26 +231,32 @@ fn normalize_spaces_from(rows: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Appends a row `role: text` to a buffer of rows, and returns its shape, which shows where the
-/// role ends. The text is the start of the message's text, on one line or, if that is empty, the
-/// result of `fallback`.
-pub fn push_message_text_or(
+/// A row `role: text` at the end of a buffer of rows.
+pub struct TextRow {
+    /// Where the role ends.
+    pub shape: RowShape,
+    /// Whether the message has a text. Otherwise, the row ends after `role: `, and the caller may
+    /// append something else.
+    pub has_text: bool,
+}
+
+/// Appends a row `role: text` to a buffer of rows. The text is the start of the message's text, on
+/// one line.
+pub fn push_text_row(
     role: &str,
     message: &MessageFacts,
     blocks: &[Block],
     rows: &mut Vec<u8>,
-    fallback: impl FnOnce() -> Text<'static>,
-) -> RowShape {
+) -> TextRow {
     rows.extend_from_slice(role.as_bytes());
     rows.extend_from_slice(b": ");
     let text_start = rows.len();
     push_message_head(message, blocks, ROW_UNITS, rows);
     normalize_spaces_from(rows, text_start);
-    let is_empty = rows.len() == text_start;
-    if is_empty {
-        rows.extend_from_slice(fallback().as_bytes());
+    TextRow {
+        shape: RowShape::new(RowShape::Prefixed, role.len()),
+        has_text: rows.len() > text_start,
     }
-    RowShape::new(RowShape::Prefixed, role.len())
 }
 
 /// Whether the agent's tree would show a text of a message, which `is_visible` decides. It gets
