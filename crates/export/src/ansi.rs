@@ -17,40 +17,73 @@ pub struct Style {
     pub link: Option<String>,
 }
 
-/// Divides terminal output into pieces of one style, without the escape sequences. Calls
-/// `write_piece` with each piece, in order; some may be empty.
-pub fn each_styled_piece<'a>(text: &'a str, write_piece: &mut dyn FnMut(&Style, &'a str)) {
-    each_styled_piece_of_part(text, &mut Style::default(), write_piece);
+/// Reads terminal output, which may come in several parts: a colour or a link that is not ended in
+/// one part continues in the next.
+#[derive(Default)]
+pub struct TerminalReader {
+    /// How text appears after what was read so far.
+    style: Style,
 }
 
-/// Divides one part of terminal output into pieces of one style, for a caller that decodes a long
-/// text in parts. Calls `write_piece` with each piece, in order.
-///
-/// On entry, `style` is the style at the start of the part; on return, the style at its end. The
-/// caller passes the same `style` with the next part, so that a colour continues there. Parts end
-/// with lines, except in very long lines: only there, a carriage return overwrites too little.
-pub fn each_styled_piece_of_part<'a>(
-    part: &'a str,
-    style: &mut Style,
-    write_piece: &mut dyn FnMut(&Style, &'a str),
-) {
-    // Most output has no escape, carriage return or backspace.
-    if memchr::memchr3(b'\x1b', b'\r', b'\x08', part.as_bytes()).is_none() {
-        return write_piece(style, part);
+impl TerminalReader {
+    /// Divides the next part of the output into pieces of one style, without the escape sequences.
+    /// Calls `write_piece` with each piece, in order; some may be empty.
+    ///
+    /// A part should end with a line. Within a line that is divided, a carriage return overwrites
+    /// only what precedes it in the same part.
+    pub fn each_piece<'a>(&mut self, part: &'a str, write_piece: &mut dyn FnMut(&Style, &'a str)) {
+        // Most output has no escape, carriage return or backspace.
+        if memchr::memchr3(b'\x1b', b'\r', b'\x08', part.as_bytes()).is_none() {
+            return write_piece(&self.style, part);
+        }
+        for line in part.split_inclusive('\n') {
+            let line_end = line.trim_end_matches(['\r', '\n']).len();
+            // What follows the last carriage return has overwritten what is before it.
+            let visible_start = match line[..line_end].rfind('\r') {
+                Some(carriage_return) => carriage_return + 1,
+                None => 0,
+            };
+            // Overwritten text is not shown, but its colours and links still apply.
+            self.each_line_piece(&line[..visible_start], &mut |_, _| ());
+            self.each_line_piece(&line[visible_start..line_end], write_piece);
+            if line.ends_with('\n') {
+                // A line break has no style.
+                write_piece(&Style::default(), "\n");
+            }
+        }
     }
-    for line in part.split_inclusive('\n') {
-        let line_end = line.trim_end_matches(['\r', '\n']).len();
-        // What follows the last carriage return has overwritten what is before it.
-        let visible_start = match line[..line_end].rfind('\r') {
-            Some(carriage_return) => carriage_return + 1,
-            None => 0,
-        };
-        // Overwritten text is not shown, but its colours and links still apply.
-        each_line_piece(&line[..visible_start], style, &mut |_, _| ());
-        each_line_piece(&line[visible_start..line_end], style, write_piece);
-        if line.ends_with('\n') {
-            // A line break has no style.
-            write_piece(&Style::default(), "\n");
+
+    /// Calls `write_piece` with the text between the escape sequences of a line. Each piece has the
+    /// style that the sequences before it have set.
+    fn each_line_piece<'a>(&mut self, line: &'a str, write_piece: &mut dyn FnMut(&Style, &'a str)) {
+        static SEQUENCES: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(SEQUENCE).expect("a constant"));
+        let mut piece_start = 0;
+        for sequence in SEQUENCES.find_iter(line) {
+            write_piece(&self.style, &line[piece_start..sequence.start()]);
+            self.style.apply_sequence(sequence.as_str());
+            piece_start = sequence.end();
+        }
+        write_piece(&self.style, &line[piece_start..]);
+    }
+}
+
+impl Style {
+    /// Changes the style as an escape sequence demands. Only sequences for colours and links do
+    /// that; any other has no effect.
+    fn apply_sequence(&mut self, sequence: &str) {
+        if let Some(codes) = colour_codes(sequence) {
+            // In markup, a colour is the kind of a word.
+            self.word_kind = apply_colour_codes(codes, self.word_kind);
+        } else if let Some(address) = link_address(sequence) {
+            // A fragment such as `#e1` would link to an element of the page, which no command
+            // knows.
+            let is_allowed = is_allowed_address(address) && !address.starts_with('#');
+            self.link = if is_allowed {
+                Some(address.to_owned())
+            } else {
+                None
+            };
         }
     }
 }
@@ -60,36 +93,6 @@ pub fn each_styled_piece_of_part<'a>(
 ///
 /// A sequence that is cut short matches, too, up to where the text of the sequence ends.
 const SEQUENCE: &str = r"\x1b(?:\[[^@-~]*[@-~]?|[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])?|\x08";
-
-/// Calls `write_piece` with the pieces of a line between its escape sequences. Each sequence for
-/// colours or links changes `style`; no sequence is part of a piece.
-fn each_line_piece<'a>(
-    line: &'a str,
-    style: &mut Style,
-    write_piece: &mut dyn FnMut(&Style, &'a str),
-) {
-    static SEQUENCES: LazyLock<Regex> = LazyLock::new(|| Regex::new(SEQUENCE).expect("a constant"));
-    let mut piece_start = 0;
-    for sequence in SEQUENCES.find_iter(line) {
-        write_piece(style, &line[piece_start..sequence.start()]);
-        piece_start = sequence.end();
-
-        if let Some(codes) = colour_codes(sequence.as_str()) {
-            // In markup, a colour is the kind of a word.
-            style.word_kind = apply_colour_codes(codes, style.word_kind);
-        } else if let Some(address) = link_address(sequence.as_str()) {
-            // A fragment such as `#e1` would link to an element of the page, which no command
-            // knows.
-            let is_allowed = is_allowed_address(address) && !address.starts_with('#');
-            style.link = if is_allowed {
-                Some(address.to_owned())
-            } else {
-                None
-            };
-        }
-    }
-    write_piece(style, &line[piece_start..]);
-}
 
 /// Returns the codes of a sequence that selects colours: `1;31` of `ESC [1;31m`. `None` for any
 /// other sequence.
@@ -123,10 +126,10 @@ fn apply_colour_codes(colour_codes: &str, kind_before: Option<WordKind>) -> Opti
         match code {
             // Everything reset, and the default text colour.
             0 | 39 => word_kind = None,
-            // A word is not both bold and coloured. A colour that is set already stays.
-            1 => word_kind = word_kind.or(Some(WordKind::BOLD)),
+            // Bold. A word is not both bold and coloured, and a colour that is set already stays.
+            1 if word_kind.is_none() => word_kind = Some(WordKind::BOLD),
             // No longer bold. A colour stays.
-            22 => word_kind = word_kind.filter(|kind| *kind != WordKind::BOLD),
+            22 if word_kind == Some(WordKind::BOLD) => word_kind = None,
             30..=37 => word_kind = Some(WordKind::from_colour(code - 30)),
             90..=97 => word_kind = Some(WordKind::from_colour(code - 90)),
             // A text colour, which the codes after this one describe.
@@ -172,7 +175,7 @@ mod tests {
 
     fn read(text: &str) -> String {
         let mut out = String::new();
-        each_styled_piece(text, &mut |style, text| {
+        TerminalReader::default().each_piece(text, &mut |style, text| {
             if text.is_empty() {
                 return;
             }

@@ -58,7 +58,9 @@ pub fn push_code_block(
     language: Option<&'static Language>,
     markup: &mut Markup,
 ) {
-    push_block(text, name, language, FIRST_SECTION, markup);
+    markup.push_element_with(Tag::Block, name, |markup| {
+        SectionWriter::new(markup).write_code(text, language);
+    });
 }
 
 /// Appends a block of code, of which the page shows more at first than with [`push_code_block`]:
@@ -69,32 +71,8 @@ pub fn push_short_block(
     language: Option<&'static Language>,
     markup: &mut Markup,
 ) {
-    push_block(text, name, language, LATER_SECTION, markup);
-}
-
-/// Appends a block of code in sections: a page shows only the first one until the reader asks for
-/// more. `first_section` limits the first one, [`LATER_SECTION`] the others.
-fn push_block(
-    text: &str,
-    name: &str,
-    language: Option<&'static Language>,
-    first_section: CodeSectionLimits,
-    markup: &mut Markup,
-) {
-    let text = text.strip_suffix('\n').unwrap_or(text);
     markup.push_element_with(Tag::Block, name, |markup| {
-        let mut writer = SectionWriter::new(markup);
-        // For the first section only: the writer sets the limits of the next ones.
-        writer.limits = first_section;
-        match language {
-            Some(language) if writer.markup.has_colours() && text.len() <= LONGEST_COLOURED => {
-                each_word(text, language, &mut |word_kind, word| {
-                    writer.write(word_kind, word)
-                });
-            }
-            _ => writer.write(None, text),
-        }
-        writer.finish();
+        SectionWriter::with_first_section(markup, LATER_SECTION).write_code(text, language);
     });
 }
 
@@ -103,7 +81,9 @@ pub fn push_output(text: &str, markup: &mut Markup) {
     let text = text.strip_suffix('\n').unwrap_or(text);
     markup.push_element(Tag::Output, |markup| {
         let mut writer = SectionWriter::new(markup);
-        ansi::each_styled_piece(text, &mut |style, text| writer.write_styled(style, text));
+        ansi::TerminalReader::default().each_piece(text, &mut |style, piece| {
+            writer.write_styled(style, piece);
+        });
         writer.finish();
     });
 }
@@ -127,12 +107,10 @@ pub fn decoded_parts(string: &[u8]) -> impl Iterator<Item = String> {
 pub fn push_json_output(string: &[u8], markup: &mut Markup) {
     markup.push_element(Tag::Output, |markup| {
         let mut writer = SectionWriter::new(markup);
-        // Kept from part to part, so that a colour continues in the next one.
-        let mut style = ansi::Style::default();
-        each_shown_part(string, |text| {
-            ansi::each_styled_piece_of_part(text, &mut style, &mut |style, text| {
-                writer.write_styled(style, text)
-            });
+        // One reader for all parts, so that a colour continues in the next part.
+        let mut reader = ansi::TerminalReader::default();
+        each_shown_part(string, |part| {
+            reader.each_piece(part, &mut |style, piece| writer.write_styled(style, piece));
         });
         writer.finish();
     });
@@ -180,14 +158,37 @@ pub(super) struct SectionWriter<'m> {
 }
 
 impl<'m> SectionWriter<'m> {
+    /// Begins the first section, of which a page shows everything at first.
     pub(super) fn new(markup: &'m mut Markup) -> Self {
+        SectionWriter::with_first_section(markup, FIRST_SECTION)
+    }
+
+    /// Begins the first section, with limits of its own. All later sections have those of
+    /// [`LATER_SECTION`].
+    fn with_first_section(markup: &'m mut Markup, first_section: CodeSectionLimits) -> Self {
         markup.begin_section();
         SectionWriter {
             markup,
             written_lines: 0,
             written_bytes: 0,
-            limits: FIRST_SECTION,
+            limits: first_section,
         }
+    }
+
+    /// Writes a whole block of code and ends the last section. The words are coloured if the
+    /// language is known and the text is not too long. A newline at the end of the text is left
+    /// out: a block would show it as an empty last line.
+    fn write_code(mut self, text: &str, language: Option<&'static Language>) {
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        match language {
+            Some(language) if self.markup.has_colours() && text.len() <= LONGEST_COLOURED => {
+                each_word(text, language, &mut |word_kind, word| {
+                    self.write(word_kind, word);
+                });
+            }
+            _ => self.write(None, text),
+        }
+        self.finish();
     }
 
     /// Writes text of one kind. Text that does not fit in the section continues in the next.
@@ -246,25 +247,26 @@ impl<'m> SectionWriter<'m> {
         let bytes_left = self.limits.bytes - self.written_bytes;
         let lines_left = self.limits.lines - self.written_lines;
         debug_assert!(bytes_left > 0 && lines_left > 0);
-
-        // The limit of lines: the section ends after the last line that it has room for. `nth`
-        // counts from 0.
         let fitting_bytes = &text.as_bytes()[..text.len().min(bytes_left)];
+
+        // The limit of lines is reached: the section ends after the last line that it has room for.
         let mut newlines = memchr::memchr_iter(b'\n', fitting_bytes);
-        if let Some(last_newline) = newlines.nth(lines_left - 1) {
+        let last_index = lines_left - 1;
+        if let Some(last_newline) = newlines.nth(last_index) {
             return last_newline + 1;
         }
 
-        // The limit of bytes.
+        // Neither limit is reached.
         if fitting_bytes.len() == text.len() {
             return text.len();
         }
+
+        // The limit of bytes is reached: the section ends after the last line that fits.
         if let Some(last_newline) = memchr::memrchr(b'\n', fitting_bytes) {
             return last_newline + 1;
         }
 
-        // The first line does not fit. At least one character is taken, so that the caller
-        // advances.
+        // Not even one line fits. At least one character is taken, so that the caller advances.
         let mut split_offset = bytes_left.max(LONGEST_CHAR);
         while split_offset < text.len() && !text.is_char_boundary(split_offset) {
             split_offset += 1;

@@ -8,16 +8,18 @@ use std::io::{self, Write};
 /// The limits for the lines of a tool's output, in the order in which they are tried.
 const LINE_LIMITS: [usize; 7] = [80, 40, 20, 10, 5, 2, 0];
 
+/// Writes an export of the contents, with the cuts that they have.
+type WriteExport<'a> = dyn Fn(&Contents, &mut dyn Write) -> io::Result<()> + 'a;
+
 /// Sets the cuts of `contents` so that `write` writes at most `max_bytes` bytes. The cuts leave out
 /// as little as possible: first lines of output, then thinking, then tools, then entries between
 /// the first request and the last entries.
 ///
-/// Returns `false` if the export does not fit even with the largest cuts, which are then set. Each
-/// attempt leaves its cuts applied, so the first that fits ends the search.
+/// Returns `false` if the export does not fit even with the largest cuts, which are then set.
 pub fn fit_to_size(
     contents: &mut Contents,
     max_bytes: u64,
-    write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
+    write: &WriteExport,
 ) -> io::Result<bool> {
     let requested = contents.cuts;
     let without_tools = Cuts {
@@ -25,54 +27,21 @@ pub fn fit_to_size(
         omits_thinking: true,
         ..requested
     };
+    let limit = SizeLimit { max_bytes, write };
     for cuts in growing_cuts(requested, without_tools) {
-        if apply_and_fits(contents, cuts, max_bytes, write)? {
+        contents.apply_larger_cuts(cuts);
+        if limit.allows(contents)? {
             return Ok(true);
         }
     }
 
-    let entry_count = most_last_entries(contents, without_tools, max_bytes, write)?;
-    // The search ended with cuts that may not fit.
+    let entry_count = limit.find_most_last_entries(contents, without_tools)?;
+    // The search has left the cuts that it tried last, which may not fit.
     contents.apply_larger_cuts(Cuts {
         last_entries: Some(entry_count.unwrap_or(0)),
         ..without_tools
     });
     Ok(entry_count.is_some())
-}
-
-/// Returns the largest number of last entries with which the export fits, by binary search. The
-/// number is less than the length of the path: the whole path is known not to fit. `None` if the
-/// export does not fit even without last entries.
-///
-/// Afterwards, `contents` has the cuts that were tried last, which may not fit.
-fn most_last_entries(
-    contents: &mut Contents,
-    without_tools: Cuts,
-    max_bytes: u64,
-    write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
-) -> io::Result<Option<usize>> {
-    // The cuts count entries along the whole path. It may be longer than the path to
-    // `contents.leaf`: that is the last entry that is shown.
-    let path_len = contents.path_len();
-    let with_last = |entry_count| Cuts {
-        last_entries: Some(entry_count),
-        ..without_tools
-    };
-    if path_len == 0 || !apply_and_fits(contents, with_last(0), max_bytes, write)? {
-        return Ok(None);
-    }
-
-    let mut fitting = 0;
-    let mut too_many = path_len;
-    while fitting + 1 < too_many {
-        let entry_count = usize::midpoint(fitting, too_many);
-        if apply_and_fits(contents, with_last(entry_count), max_bytes, write)? {
-            fitting = entry_count;
-        } else {
-            too_many = entry_count;
-        }
-    }
-    Ok(Some(fitting))
 }
 
 /// Returns the cuts to try before entries are left out, from `requested` to `without_tools`. Each
@@ -97,27 +66,69 @@ fn growing_cuts(requested: Cuts, without_tools: Cuts) -> Vec<Cuts> {
     growing
 }
 
-/// Applies the cuts to `contents`, and returns whether `write` then writes at most `max_bytes`
-/// bytes. As soon as it has written more, its writer returns an error, which ends the attempt. The
-/// cuts stay applied, whatever the result.
-fn apply_and_fits(
-    contents: &mut Contents,
-    cuts: Cuts,
+/// The size that an export may have.
+struct SizeLimit<'a> {
     max_bytes: u64,
-    write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
-) -> io::Result<bool> {
-    contents.apply_larger_cuts(cuts);
-    let mut bytes_left = max_bytes;
-    let count = |bytes: &[u8]| {
-        bytes_left = bytes_left
-            .checked_sub(bytes.len() as u64)
-            .ok_or(io::ErrorKind::FileTooLarge)?;
-        Ok(())
-    };
-    match write(contents, &mut FnWriter(count)) {
-        Ok(()) => Ok(true),
-        // Only `count` returns this error: the bytes go to no file that could be too large.
-        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
-        Err(error) => Err(error),
+    write: &'a WriteExport<'a>,
+}
+
+impl SizeLimit<'_> {
+    /// Whether the export of these contents is small enough. It is written, but not kept; once it
+    /// is too large, the rest is not written.
+    fn allows(&self, contents: &Contents) -> io::Result<bool> {
+        let mut bytes_left = self.max_bytes;
+        let count_bytes = |bytes: &[u8]| match bytes_left.checked_sub(bytes.len() as u64) {
+            Some(fewer_left) => {
+                bytes_left = fewer_left;
+                Ok(())
+            }
+            // Ends the attempt.
+            None => Err(io::ErrorKind::FileTooLarge.into()),
+        };
+        match (self.write)(contents, &mut FnWriter(count_bytes)) {
+            Ok(()) => Ok(true),
+            // Only `count_bytes` returns this error: the bytes go to no file that could be too
+            // large.
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the largest number of last entries with which the export fits, by binary search.
+    /// `None` if it does not fit even without last entries.
+    ///
+    /// Changes the cuts of `contents`. Afterwards, they are those that were tried last, which may
+    /// not fit.
+    fn find_most_last_entries(
+        &self,
+        contents: &mut Contents,
+        without_tools: Cuts,
+    ) -> io::Result<Option<usize>> {
+        // The cuts count entries along the whole path. It may be longer than the path to
+        // `contents.leaf`: that is the last entry that is shown.
+        let path_len = contents.path_len();
+        let mut fits_with = |entry_count| {
+            contents.apply_larger_cuts(Cuts {
+                last_entries: Some(entry_count),
+                ..without_tools
+            });
+            self.allows(contents)
+        };
+        if path_len == 0 || !fits_with(0)? {
+            return Ok(None);
+        }
+
+        // `fitting` entries fit, and `too_many` do not: the whole path was tried before.
+        let mut fitting = 0;
+        let mut too_many = path_len;
+        while fitting + 1 < too_many {
+            let entry_count = usize::midpoint(fitting, too_many);
+            if fits_with(entry_count)? {
+                fitting = entry_count;
+            } else {
+                too_many = entry_count;
+            }
+        }
+        Ok(Some(fitting))
     }
 }

@@ -15,29 +15,9 @@ pub fn estimate_lines(markup: &Markup) -> u32 {
     let mut hidden = HiddenSections::default();
     let mut height = TextHeight::default();
     for event in markup.events() {
-        match event {
-            Event::Section => hidden.begin_section(),
-            Event::SectionEnd => hidden.end_section(),
-            Event::Open(tag, _) => hidden.open_element(tag),
-            Event::Text(_) | Event::Close | Event::Word(_) | Event::WordEnd => {}
-        }
-        if hidden.is_in_one() {
-            continue;
-        }
-
-        match event {
-            Event::Open(tag, _) => {
-                if !tag.is_inline() {
-                    height.begin_block();
-                }
-                if tag == Tag::Image {
-                    height.lines += IMAGE_LINES;
-                }
-            }
-            Event::Text(text) => height.add_text(text),
-            // Each end counts as one character, which is about the space between elements.
-            Event::Close | Event::WordEnd => height.open_chars += 1,
-            Event::Section | Event::SectionEnd | Event::Word(_) => {}
+        hidden.enter_or_leave(event);
+        if !hidden.is_in_one() {
+            height.add_event(event);
         }
     }
     height.end_line();
@@ -55,6 +35,21 @@ struct TextHeight {
 }
 
 impl TextHeight {
+    /// Adds what an event of the markup shows.
+    fn add_event(&mut self, event: Event) {
+        match event {
+            Event::Text(text) => self.add_text(text),
+            Event::Open(Tag::Image, _) => {
+                self.begin_block();
+                self.lines += IMAGE_LINES;
+            }
+            Event::Open(tag, _) if !tag.is_inline() => self.begin_block(),
+            // Each end counts as one character, which is about the space between elements.
+            Event::Close | Event::WordEnd => self.open_chars += 1,
+            Event::Open(..) | Event::Section | Event::SectionEnd | Event::Word(_) => {}
+        }
+    }
+
     /// Adds a text, in which a line break begins a new line.
     fn add_text(&mut self, text: &str) {
         for (index, line) in text.split('\n').enumerate() {
@@ -100,8 +95,18 @@ impl HiddenSections {
         self.depth > 0
     }
 
-    /// Must be called for each opening of an element: the sections in a fold are hidden, and a
-    /// section after the opening is the first one of its element.
+    /// Follows the events of the markup: must be called with each, in order.
+    fn enter_or_leave(&mut self, event: Event) {
+        match event {
+            Event::Section => self.begin_section(),
+            Event::SectionEnd => self.end_section(),
+            Event::Open(tag, _) => self.open_element(tag),
+            Event::Text(_) | Event::Close | Event::Word(_) | Event::WordEnd => {}
+        }
+    }
+
+    /// Opens an element. The sections in a fold are hidden, and a section after the opening is the
+    /// first one of its element.
     fn open_element(&mut self, tag: Tag) {
         self.follows_section = false;
         if tag == Tag::Fold && self.depth == 0 {
