@@ -36,9 +36,10 @@ impl DocumentLayout {
                 Err(error) => return Err(error),
             };
             for &byte in &buffer[..read_len] {
-                if !finder.scan_byte(offset, byte) {
+                if !finder.allows(byte) {
                     return Ok(None);
                 }
+                finder.scan_byte(offset, byte);
                 offset += 1;
             }
         }
@@ -56,8 +57,10 @@ enum Member {
     Other,
 }
 
+/// A scan of a document, byte by byte.
 #[derive(Default)]
 struct LayoutFinder {
+    /// What was found so far.
     layout: DocumentLayout,
     /// The number of open objects and arrays.
     depth: usize,
@@ -77,24 +80,25 @@ struct LayoutFinder {
 }
 
 impl LayoutFinder {
-    /// Scans the next byte, which is at `offset`. Returns whether the file can still be one object.
-    /// It cannot if something precedes the opening brace, or follows the closing one.
-    fn scan_byte(&mut self, offset: u64, byte: u8) -> bool {
-        if self.is_in_string {
-            self.scan_string_byte(byte);
-            return true;
-        }
+    /// Whether the next byte may be part of a file that is one object. It may not if it precedes
+    /// the opening brace or follows the closing one, unless it is white space.
+    fn allows(&self, byte: u8) -> bool {
         if byte.is_ascii_whitespace() {
             return true;
         }
-        if self.has_ended {
-            return false;
+        let is_before_object = self.depth == 0 && !self.has_ended;
+        if is_before_object {
+            return byte == b'{';
         }
-        let is_before_object = self.depth == 0;
-        if is_before_object && byte != b'{' {
-            return false;
-        }
+        !self.has_ended
+    }
 
+    /// Scans the next byte, which is at `offset`.
+    fn scan_byte(&mut self, offset: u64, byte: u8) {
+        if self.is_in_string {
+            return self.scan_string_byte(byte);
+        }
+        let is_in_document = self.depth == 1;
         match byte {
             b'"' => {
                 self.is_in_string = true;
@@ -102,7 +106,8 @@ impl LayoutFinder {
                     self.member_name.clear();
                 }
             }
-            b':' if self.depth == 1 => {
+            // Between the name and the value of a member of the document.
+            b':' if is_in_document => {
                 self.expects_name = false;
                 self.member = match &*self.member_name {
                     b"info" => Member::Session,
@@ -110,13 +115,13 @@ impl LayoutFinder {
                     _ => Member::Other,
                 };
             }
-            b',' if self.depth == 1 => self.expects_name = true,
+            // Between two members of the document.
+            b',' if is_in_document => self.expects_name = true,
             b'{' | b'[' => self.open_bracket(offset, byte),
             b'}' | b']' => self.close_bracket(offset + 1),
-            // Numbers, `true`, `false`, `null`, and the punctuation within values.
+            // White space, numbers, `true`, `false`, `null`, and the punctuation within values.
             _ => {}
         }
-        true
     }
 
     /// Scans a byte of a string, up to its closing quote, and collects the byte if the string is
