@@ -27,6 +27,7 @@ use pisess_store::workers::{Pool, in_order};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::ops::Range;
+use std::sync::Arc;
 use step::{StepMaker, TrajectoryStep};
 
 /// The session of a sub-agent, whose trajectory is embedded.
@@ -179,9 +180,9 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         // root.
         let exported_path = self.contents.exported_path();
         let path_from_root = self.contents.session.path(self.contents.leaf);
-        let plan = TrajectoryPlan::new(&exported_path, self.contents, self.fork_time_ms)?;
+        let planned = plan_entries(&exported_path, self.contents, self.fork_time_ms)?;
         self.write_head(sub_agent_id, &path_from_root)?;
-        self.write_steps(&plan, workers)?;
+        self.write_steps(&planned, workers)?;
         self.write_final_metrics()
     }
 
@@ -217,19 +218,19 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         Ok(())
     }
 
-    /// Writes the steps in the order of the plan. `workers` threads make them in batches, each with
-    /// a [`StepMaker`] of its own.
-    fn write_steps(&mut self, plan: &TrajectoryPlan, workers: usize) -> io::Result<()> {
+    /// Writes the steps of the planned entries, in order. `workers` threads make them in batches,
+    /// each with a [`StepMaker`] of its own.
+    fn write_steps(&mut self, planned: &[PlannedEntry], workers: usize) -> io::Result<()> {
         let contents = self.contents;
-        let batches = split_batches(&plan.entries, BatchSize::default(), |planned| {
-            contents.session.entry(planned.ix).span.len
+        let batches = split_batches(planned, BatchSize::default(), |entry| {
+            contents.session.entry(entry.ix).span.len
         });
         // Copied, because `write_batch` below borrows `self`.
         let path_name = self.path_name;
         let sub_agents = self.sub_agents;
         let makers = Pool::new(|| StepMaker::new(contents, path_name, sub_agents));
         let make_batch =
-            |batch: Range<usize>| makers.with(|maker| plan.make_steps(&plan.entries[batch], maker));
+            |batch: Range<usize>| makers.with(|maker| maker.make_steps(&planned[batch]));
         let write_batch = |steps: io::Result<Vec<TrajectoryStep>>| -> io::Result<()> {
             for step in steps? {
                 self.write_step(step)?;
@@ -304,163 +305,131 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     }
 }
 
-/// The entries of a trajectory: the entries of the path, in which each compaction is followed by
-/// copies of the entries that it kept.
-struct TrajectoryPlan {
-    entries: Vec<PlannedEntry>,
-    /// The thinking levels that entries set, in the order of `entries`. The first is `None`, for
-    /// the entries before any is set.
-    thinking_levels: Vec<Option<String>>,
-}
-
-/// An entry, and the context that its step depends on.
+/// An entry of a trajectory, and the context that its step depends on.
 #[derive(Debug)]
 struct PlannedEntry {
     ix: EntryIx,
     copy_state: CopyState,
-    /// The index in [`TrajectoryPlan::thinking_levels`] of the level in effect.
-    thinking_level: u32,
+    /// The thinking level in effect; `None` if none was set.
+    thinking_level: Option<Arc<str>>,
 }
 
-/// The index in [`TrajectoryPlan::thinking_levels`] before any thinking level is set.
-const NO_THINKING_LEVEL: u32 = 0;
+/// Plans the trajectory of a path: its entries in order, and after each compaction, copies of the
+/// entries that it kept, because the agent sends those to the model again.
+///
+/// It is an error if all compactions together keep more than [`MOST_COPIES`] times as many entries
+/// as the path has.
+fn plan_entries(
+    path: &[EntryIx],
+    contents: &Contents,
+    fork_time_ms: i64,
+) -> io::Result<Vec<PlannedEntry>> {
+    let session = contents.session;
+    let reader = EntryReader::new(session, contents.file);
+    let indexed_path = IndexedPath::new(path, session);
+    let most_kept = MOST_COPIES * path.len().max(SHORTEST_LIMITED_PATH);
 
-impl TrajectoryPlan {
-    /// Plans the trajectory of a path: its entries in order, and after each compaction, copies of
-    /// the entries that it kept, because the agent sends those to the model again.
-    ///
-    /// It is an error if all compactions together keep more than [`MOST_COPIES`] times as many
-    /// entries as the path has.
-    fn new(path: &[EntryIx], contents: &Contents, fork_time_ms: i64) -> io::Result<TrajectoryPlan> {
-        let session = contents.session;
-        let reader = EntryReader::new(session, contents.file);
-        let mut path_positions = vec![None; session.entries.len()];
-        for (position, ix) in path.iter().enumerate() {
-            path_positions[ix.index()] = Some(position);
-        }
-
-        let mut plan = TrajectoryPlan {
-            entries: Vec::with_capacity(path.len()),
-            thinking_levels: vec![None],
+    let mut planned = Vec::with_capacity(path.len());
+    let mut thinking_level = None;
+    let mut kept_count = 0;
+    for (position, &ix) in path.iter().enumerate() {
+        let was_before_fork = session.entry(ix).time_ms < fork_time_ms;
+        let copy_state = if was_before_fork {
+            CopyState::Forked
+        } else {
+            CopyState::Original
         };
-        let mut thinking_level = NO_THINKING_LEVEL;
-        let mut kept_count = 0;
-        for (position, &ix) in path.iter().enumerate() {
-            let was_before_fork = session.entry(ix).time_ms < fork_time_ms;
-            let copy_state = if was_before_fork {
-                CopyState::Forked
-            } else {
-                CopyState::Original
-            };
-            thinking_level = plan.thinking_level_after(ix, thinking_level, &reader)?;
-            plan.entries.push(PlannedEntry {
-                ix,
-                copy_state,
-                thinking_level,
-            });
+        thinking_level = thinking_level_after(ix, thinking_level, &reader)?;
+        planned.push(PlannedEntry {
+            ix,
+            copy_state,
+            thinking_level: thinking_level.clone(),
+        });
 
-            let kept = kept_entries(path, position, &path_positions, &reader)?;
-            kept_count += kept.len();
-            if kept_count > MOST_COPIES * path.len().max(SHORTEST_LIMITED_PATH) {
-                let what =
-                    "the compactions of this path keep the same entries too often for a trajectory";
-                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-            }
-            plan.add_kept_entries(kept, &reader)?;
+        let kept = indexed_path.kept_entries(position, &reader)?;
+        kept_count += kept.len();
+        if kept_count > most_kept {
+            let what =
+                "the compactions of this path keep the same entries too often for a trajectory";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        Ok(plan)
+        planned.append(&mut plan_copies(kept, &reader)?);
     }
-
-    /// Adds copies of the entries that a compaction kept. Their thinking level is not set until one
-    /// of these entries sets it.
-    fn add_kept_entries(&mut self, kept: &[EntryIx], reader: &EntryReader) -> io::Result<()> {
-        let mut thinking_level = NO_THINKING_LEVEL;
-        for &ix in kept {
-            thinking_level = self.thinking_level_after(ix, thinking_level, reader)?;
-            self.entries.push(PlannedEntry {
-                ix,
-                copy_state: CopyState::Kept,
-                thinking_level,
-            });
-        }
-        Ok(())
-    }
-
-    /// Returns the index of the thinking level in effect after an entry. An entry that sets a level
-    /// adds it to [`TrajectoryPlan::thinking_levels`]. After any other entry, the index is still
-    /// `level_before`.
-    fn thinking_level_after(
-        &mut self,
-        ix: EntryIx,
-        level_before: u32,
-        reader: &EntryReader,
-    ) -> io::Result<u32> {
-        if reader.session().entry(ix).kind != Kind::ThinkingLevelChange {
-            return Ok(level_before);
-        }
-        let level = reader.with_entry(ix, |entry| {
-            let level = entry.get_text("thinkingLevel")?;
-            Some(level.to_string_lossy().into_owned())
-        })?;
-        self.thinking_levels.push(level);
-        // The index of the level that was just added.
-        Ok(self.thinking_levels.len() as u32 - 1)
-    }
-
-    /// Makes the steps of planned entries. Some entries have no step.
-    fn make_steps(
-        &self,
-        entries: &[PlannedEntry],
-        maker: &StepMaker,
-    ) -> io::Result<Vec<TrajectoryStep>> {
-        let mut steps = Vec::new();
-        for planned in entries {
-            let thinking_level = self.thinking_levels[planned.thinking_level as usize].as_deref();
-            steps.extend(maker.make_step(planned, thinking_level)?);
-        }
-        Ok(steps)
-    }
+    Ok(planned)
 }
 
-/// Returns the entries of the path that are kept by the compaction at `position`: those from the
-/// first one that it names up to the compaction. Returns none if the entry at `position` is not a
-/// compaction, or keeps nothing.
-///
-/// `path_positions` has the position of each entry of the session that is on the path.
-fn kept_entries<'p>(
-    path: &'p [EntryIx],
-    position: usize,
-    path_positions: &[Option<usize>],
-    reader: &EntryReader,
-) -> io::Result<&'p [EntryIx]> {
-    match first_kept_position(path[position], path_positions, reader)? {
-        Some(first) if first < position => Ok(&path[first..position]),
-        // A compaction that keeps nothing names itself.
-        _ => Ok(&[]),
+/// Plans copies of the entries that a compaction kept. Their thinking level is not set until one of
+/// these entries sets it.
+fn plan_copies(kept: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<PlannedEntry>> {
+    let mut planned = Vec::with_capacity(kept.len());
+    let mut thinking_level = None;
+    for &ix in kept {
+        thinking_level = thinking_level_after(ix, thinking_level, reader)?;
+        planned.push(PlannedEntry {
+            ix,
+            copy_state: CopyState::Kept,
+            thinking_level: thinking_level.clone(),
+        });
     }
+    Ok(planned)
 }
 
-/// Returns the position on the path of the first entry that a compaction keeps. `None` if `ix` is
-/// not a compaction, or if the entry that it names is not on the path.
-///
-/// `path_positions` has the position of each entry of the session that is on the path.
-fn first_kept_position(
+/// Returns the thinking level in effect after an entry: the one that the entry sets, or else
+/// `level_before`.
+fn thinking_level_after(
     ix: EntryIx,
-    path_positions: &[Option<usize>],
+    level_before: Option<Arc<str>>,
     reader: &EntryReader,
-) -> io::Result<Option<usize>> {
-    let session = reader.session();
-    if session.entry(ix).kind != Kind::Compaction {
-        return Ok(None);
+) -> io::Result<Option<Arc<str>>> {
+    if reader.session().entry(ix).kind != Kind::ThinkingLevelChange {
+        return Ok(level_before);
     }
-    let first_kept = reader.with_entry(ix, |entry| {
-        entry
-            .get_text("firstKeptEntryId")
-            .and_then(|id| session.find_entry(&id))
-            // A native snapshot names the last entry that it covers instead.
-            .or_else(|| native::first_kept_entry(session, ix, entry))
-    })?;
-    Ok(first_kept.and_then(|kept| path_positions[kept.index()]))
+    reader.with_entry(ix, |entry| {
+        let level = entry.get_text("thinkingLevel")?;
+        Some(Arc::from(&*level.to_string_lossy()))
+    })
+}
+
+/// A path, in which entries are found by their indexes.
+struct IndexedPath<'p> {
+    path: &'p [EntryIx],
+    /// For each entry of the session, its position on the path if it is on the path.
+    positions: Vec<Option<usize>>,
+}
+
+impl<'p> IndexedPath<'p> {
+    fn new(path: &'p [EntryIx], session: &Session) -> Self {
+        let mut positions = vec![None; session.entries.len()];
+        for (position, ix) in path.iter().enumerate() {
+            positions[ix.index()] = Some(position);
+        }
+        IndexedPath { path, positions }
+    }
+
+    /// Returns the entries of the path that are kept by the compaction at `position`: those from
+    /// the first one that it names up to the compaction. Returns none if the entry at `position` is
+    /// not a compaction, or keeps nothing.
+    fn kept_entries(&self, position: usize, reader: &EntryReader) -> io::Result<&'p [EntryIx]> {
+        let session = reader.session();
+        let ix = self.path[position];
+        if session.entry(ix).kind != Kind::Compaction {
+            return Ok(&[]);
+        }
+        let first_kept = reader.with_entry(ix, |entry| {
+            let named = entry.get_text("firstKeptEntryId");
+            named
+                .and_then(|id| session.find_entry(&id))
+                // A native snapshot names the last entry that it covers instead.
+                .or_else(|| native::first_kept_entry(session, ix, entry))
+        })?;
+
+        let first_position = first_kept.and_then(|kept| self.positions[kept.index()]);
+        match first_position {
+            Some(first) if first < position => Ok(&self.path[first..position]),
+            // A compaction that keeps nothing names itself.
+            _ => Ok(&[]),
+        }
+    }
 }
 
 /// Returns the model of the last reply on the path, as `provider/model`. `None` if there is no

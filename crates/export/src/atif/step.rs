@@ -92,25 +92,28 @@ impl<'a> StepMaker<'a> {
         }
     }
 
+    /// Makes the steps of planned entries. Some entries have no step.
+    pub fn make_steps(&self, entries: &[PlannedEntry]) -> io::Result<Vec<TrajectoryStep>> {
+        let mut steps = Vec::new();
+        for entry in entries {
+            steps.extend(self.make_step(entry)?);
+        }
+        Ok(steps)
+    }
+
     /// Makes the step of an entry. `None` if the entry has no step: a setting, a message that is
     /// not an object, or a result that is in the step of its call.
-    ///
-    /// `thinking_level` is the level in effect; `None` if none was set.
-    pub fn make_step(
-        &self,
-        planned: &PlannedEntry,
-        thinking_level: Option<&str>,
-    ) -> io::Result<Option<TrajectoryStep>> {
-        let PlannedEntry { ix, copy_state, .. } = *planned;
+    fn make_step(&self, entry: &PlannedEntry) -> io::Result<Option<TrajectoryStep>> {
+        let ix = entry.ix;
         if self.contents.session.entry(ix).kind != Kind::Message {
             return self
                 .reader
-                .with_entry(ix, |line| self.entry_step(ix, line, copy_state));
+                .with_entry(ix, |line| self.entry_step(entry, line));
         }
 
-        let read_result = self.reader.with_message(ix, |message| {
-            self.message_step(ix, message, copy_state, thinking_level)
-        });
+        let read_result = self
+            .reader
+            .with_message(ix, |message| self.message_step(entry, message));
         // The outer result is that of reading the message. The inner one is that of making the
         // step: for a reply, the results of its calls are read as well.
         read_result?
@@ -118,88 +121,82 @@ impl<'a> StepMaker<'a> {
 
     /// Makes the step of an entry that is not a message: a message of an extension, a summary, or a
     /// request of which only the usage is recorded. `None` for an entry of any other kind.
-    fn entry_step(&self, ix: EntryIx, line: Raw, copy_state: CopyState) -> Option<TrajectoryStep> {
-        let kind = self.contents.session.entry(ix).kind;
+    fn entry_step(&self, entry: &PlannedEntry, line: Raw) -> Option<TrajectoryStep> {
+        let kind = self.contents.session.entry(entry.ix).kind;
         // After a compaction, the model sees the kept messages again, but not the requests that
         // were made for summaries.
         let is_billed_request = matches!(
             kind,
             Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
         );
-        if copy_state == CopyState::Kept && is_billed_request {
+        if entry.copy_state == CopyState::Kept && is_billed_request {
             return None;
         }
 
         match kind {
             Kind::CustomMessage => {
                 let source = source_of_custom_message(line);
-                Some(self.plain_step(ix, source, line, copy_state))
+                Some(self.plain_step(entry, source, line))
             }
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
-                let summary = line
-                    .get("summary")
-                    .or(line.get("message"))
-                    .and_then(decode_string)
-                    .unwrap_or_default();
+                let summary = line.get("summary").or(line.get("message"));
+                let summary = summary.and_then(decode_string).unwrap_or_default();
                 let content = RequestContent {
                     model: None,
                     message: &summary,
-                    extra: self.begin_extra_with_kind(ix),
+                    extra: self.begin_extra_with_kind(entry.ix),
                 };
-                Some(self.request_step(ix, copy_state, content))
+                Some(self.request_step(entry, content))
             }
-            Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
+            Kind::Usage | Kind::ModelUsage => {
+                // Without a usage, the entry records nothing of a request.
+                self.contents.session.usage_of(entry.ix)?;
                 let content = RequestContent {
                     model: read_model_name(line),
                     message: "",
-                    extra: self.begin_extra_with_kind(ix),
+                    extra: self.begin_extra_with_kind(entry.ix),
                 };
-                Some(self.request_step(ix, copy_state, content))
+                Some(self.request_step(entry, content))
             }
             _ => None,
         }
     }
 
-    /// Makes the step of a message by its role; `None` if it has none. `thinking_level` is the
-    /// level in effect, which is written in the step of a reply only.
+    /// Makes the step of a message by its role; `None` if it has none.
     fn message_step(
         &self,
-        ix: EntryIx,
+        entry: &PlannedEntry,
         message: Raw,
-        copy_state: CopyState,
-        thinking_level: Option<&str>,
     ) -> io::Result<Option<TrajectoryStep>> {
         if !message.is_object() {
             return Ok(None);
         }
-        let step = match self.contents.session.entry(ix).role {
-            Role::Assistant => self.reply_step(ix, message, copy_state, thinking_level)?,
-            Role::ToolResult => return Ok(self.tool_result_step(ix, message, copy_state)),
-            Role::BashExecution | Role::PythonExecution => {
-                self.execution_step(ix, message, copy_state)
-            }
-            Role::User => self.plain_step(ix, StepSource::User, message, copy_state),
+        let step = match self.contents.session.entry(entry.ix).role {
+            Role::Assistant => self.reply_step(entry, message)?,
+            Role::ToolResult => return Ok(self.tool_result_step(entry, message)),
+            Role::BashExecution | Role::PythonExecution => self.execution_step(entry, message),
+            Role::User => self.plain_step(entry, StepSource::User, message),
             Role::Custom | Role::HookMessage => {
                 let source = source_of_custom_message(message);
-                self.plain_step(ix, source, message, copy_state)
+                self.plain_step(entry, source, message)
             }
             // pi sends its system messages again in the checkpoint of a compaction, which is no
             // step of its own.
-            Role::System if copy_state == CopyState::Kept => return Ok(None),
+            Role::System if entry.copy_state == CopyState::Kept => return Ok(None),
             Role::System
             | Role::Developer
             | Role::FileMention
             | Role::BranchSummary
             | Role::CompactionSummary
             | Role::Other
-            | Role::Missing => self.plain_step(ix, StepSource::System, message, copy_state),
+            | Role::Missing => self.plain_step(entry, StepSource::System, message),
         };
         Ok(Some(step))
     }
 
     /// Makes the step of a command or code that the user ran: the command is the message of the
     /// user, and its output the observation.
-    fn execution_step(&self, ix: EntryIx, message: Raw, copy_state: CopyState) -> TrajectoryStep {
+    fn execution_step(&self, entry: &PlannedEntry, message: Raw) -> TrajectoryStep {
         // A command of the shell, or code in Python.
         let command = message
             .get("command")
@@ -220,11 +217,11 @@ impl<'a> StepMaker<'a> {
             .json("extra", &result_extra.finish())
             .finish();
         let step = self
-            .begin_step(ix, StepSource::User, copy_state)
+            .begin_step(entry.ix, StepSource::User, entry.copy_state)
             .str("message", &command)
             .json("observation", &observation_json(&[result]))
-            .json("extra", &self.begin_extra(ix).finish());
-        TrajectoryStep::new(step, copy_state)
+            .json("extra", &self.begin_extra(entry.ix).finish());
+        TrajectoryStep::new(step, entry.copy_state)
     }
 
     /// Makes the step of a tool result. Usually the step of its call contains the result. Then
@@ -233,12 +230,8 @@ impl<'a> StepMaker<'a> {
     /// (see [`TrajectoryStep::repeated_result`]).
     ///
     /// The step of a result without a call has the result, and its usage if there is one.
-    fn tool_result_step(
-        &self,
-        ix: EntryIx,
-        message: Raw,
-        copy_state: CopyState,
-    ) -> Option<TrajectoryStep> {
+    fn tool_result_step(&self, entry: &PlannedEntry, message: Raw) -> Option<TrajectoryStep> {
+        let ix = entry.ix;
         let call_id = message.get_text("toolCallId").unwrap_or_default();
         let is_in_step_of_call = self.contents.is_matching_result(call_id.as_bytes(), ix);
         let has_usage = self.contents.session.usage_of(ix).is_some();
@@ -246,66 +239,61 @@ impl<'a> StepMaker<'a> {
             return None;
         }
 
-        let mut named_sub_agents = Vec::new();
-        let mut repeated_result = None;
-        let mut extra = self.begin_extra(ix).str("type", "toolResult");
+        let extra = self.begin_extra(ix).str("type", "toolResult");
         if is_in_step_of_call {
-            repeated_result = Some(ix);
-        } else {
-            // The step has no calls, so the result names none.
-            let call_id = None;
-            let result = self.result_json(message, call_id, &mut named_sub_agents);
-            extra = extra.json("result", &result);
+            let content = RequestContent {
+                model: None,
+                message: "",
+                extra,
+            };
+            return Some(TrajectoryStep {
+                repeated_result: Some(ix),
+                ..self.request_step(entry, content)
+            });
         }
+
+        // The step has no calls, so the result names none.
+        let call_id = None;
+        let result = self.render_result(message, call_id);
         let content = RequestContent {
             model: None,
             message: "",
-            extra,
+            extra: extra.json("result", &result.json),
         };
         Some(TrajectoryStep {
-            named_sub_agents,
-            repeated_result,
-            ..self.request_step(ix, copy_state, content)
+            named_sub_agents: result.named_sub_agents,
+            ..self.request_step(entry, content)
         })
     }
 
     /// Makes the step of a message that is not a reply: its content or summary, without metrics.
-    fn plain_step(
-        &self,
-        ix: EntryIx,
-        source: StepSource,
-        message: Raw,
-        copy_state: CopyState,
-    ) -> TrajectoryStep {
-        let mut extra = self.begin_extra(ix);
+    fn plain_step(&self, entry: &PlannedEntry, source: StepSource, message: Raw) -> TrajectoryStep {
+        let mut extra = self.begin_extra(entry.ix);
         if let Some(custom_type) = message.get("customType") {
             extra = extra.str("custom_type", &string_or_json(custom_type));
         }
         let content = content_json(message.get("content").or(message.get("summary")));
         let step = self
-            .begin_step(ix, source, copy_state)
+            .begin_step(entry.ix, source, entry.copy_state)
             .json("message", &content)
             .json("extra", &extra.finish());
-        TrajectoryStep::new(step, copy_state)
+        TrajectoryStep::new(step, entry.copy_state)
     }
 
     /// Makes the step of an entry that a request of the agent may have produced, such as a summary.
     /// If the entry records a usage, it is from a request: the step is from the agent, and has the
     /// model and metrics. Otherwise the step is from the system.
-    fn request_step(
-        &self,
-        ix: EntryIx,
-        copy_state: CopyState,
-        content: RequestContent,
-    ) -> TrajectoryStep {
-        let usages = Vec::from_iter(self.contents.session.usage_of(ix).copied());
+    fn request_step(&self, entry: &PlannedEntry, content: RequestContent) -> TrajectoryStep {
+        let copy_state = entry.copy_state;
+        let usages = Vec::from_iter(self.contents.session.usage_of(entry.ix).copied());
         let is_from_agent = !usages.is_empty();
         let source = if is_from_agent {
             StepSource::Agent
         } else {
             StepSource::System
         };
-        let mut step = self.begin_step(ix, source, copy_state);
+
+        let mut step = self.begin_step(entry.ix, source, copy_state);
         if is_from_agent && let Some(model) = content.model {
             step = step.str("model_name", &model);
         }
@@ -316,20 +304,15 @@ impl<'a> StepMaker<'a> {
 
     /// Makes the step of a reply: its text and thinking, its calls with their results, and the
     /// metrics of its request and of those results.
-    fn reply_step(
-        &self,
-        ix: EntryIx,
-        message: Raw,
-        copy_state: CopyState,
-        thinking_level: Option<&str>,
-    ) -> io::Result<TrajectoryStep> {
+    fn reply_step(&self, entry: &PlannedEntry, message: Raw) -> io::Result<TrajectoryStep> {
+        let ix = entry.ix;
         let names = ["usage", "content", "stopReason", "errorMessage", "api"];
         let [usage, content, stop_reason, error, api] = find_members(message, names);
         let counted_usage = self.contents.session.usage_of(ix).copied();
         // A reply that `pick` copied was paid for where it is first, so the session does not count
         // the usage in the message. Such a reply is a copy, as those that a fork copies.
         let is_picked = usage.is_some() && counted_usage.is_none();
-        let copy_state = match copy_state {
+        let copy_state = match entry.copy_state {
             CopyState::Original if is_picked => CopyState::Forked,
             other => other,
         };
@@ -358,7 +341,7 @@ impl<'a> StepMaker<'a> {
         if let Some(model) = read_model_name(message) {
             step = step.str("model_name", &model);
         }
-        if let Some(thinking_level) = thinking_level {
+        if let Some(thinking_level) = &entry.thinking_level {
             step = step.str("reasoning_effort", thinking_level);
         }
         step = step.json("message", &content_json(content));
@@ -390,18 +373,10 @@ impl<'a> StepMaker<'a> {
         // Two calls of a reply may have the same id: the result belongs to the first one.
         let mut used_results = Vec::new();
         for block in blocks_of_type(content, "toolCall") {
-            let [id, name, arguments] = find_members(block, ["id", "name", "arguments"]);
-            let id_bytes = id.and_then(Raw::text).unwrap_or_default();
-            let id = id.and_then(decode_string).unwrap_or_default();
-            let name = name.and_then(decode_string).unwrap_or_default();
-            let arguments = arguments.filter(|arguments| arguments.is_object());
-            let call = Object::new()
-                .str("tool_call_id", &id)
-                .str("function_name", &name)
-                .json("arguments", arguments.map_or(b"{}", Raw::bytes));
-            reply_calls.calls.push(call.finish());
+            reply_calls.calls.push(call_json(block));
 
-            let Some(result) = self.contents.matching_result(id_bytes.as_bytes(), ix) else {
+            let id = block.get_text("id").unwrap_or_default();
+            let Some(result) = self.contents.matching_result(id.as_bytes(), ix) else {
                 continue;
             };
             if used_results.contains(&result) {
@@ -411,37 +386,28 @@ impl<'a> StepMaker<'a> {
             if let Some(&usage) = session.usage_of(result) {
                 reply_calls.add_result_usage(result, usage, copy_state);
             }
-            let result_json = self.result_reader.with_message(result, |message| {
-                self.result_json(message, Some(&id), &mut reply_calls.named_sub_agents)
+            let mut rendered = self.result_reader.with_message(result, |message| {
+                self.render_result(message, Some(&id.to_string_lossy()))
             })?;
-            reply_calls.results.push(result_json);
+            reply_calls.results.push(rendered.json);
+            reply_calls
+                .named_sub_agents
+                .append(&mut rendered.named_sub_agents);
         }
         Ok(reply_calls)
     }
 
-    /// Returns a tool result as JSON. `call_id` is the id of its call; `None` if the step does not
-    /// contain the call.
-    ///
-    /// The result refers to the trajectories of the sub-agents that it names. Their indexes are
-    /// added to `named_sub_agents`, so that these trajectories are written.
-    fn result_json(
-        &self,
-        message: Raw,
-        call_id: Option<&str>,
-        named_sub_agents: &mut Vec<usize>,
-    ) -> Vec<u8> {
+    /// Renders a tool result. `call_id` is the id of its call; `None` if the step does not contain
+    /// the call. The result refers to the trajectories of the sub-agents that it names.
+    fn render_result(&self, message: Raw, call_id: Option<&str>) -> RenderedResult {
         let names = ["details", "toolName", "isError", "content"];
         let [details, tool, is_error, content] = find_members(message, names);
 
-        // A result names the sessions of sub-agents by the ends of their paths.
-        let reported_ends = details.map(reported_session_ends).unwrap_or_default();
-        let path_ends = possible_session_ends(Path::new(self.path_name), &reported_ends);
+        let named_sub_agents = self.find_named_sub_agents(details);
         let mut references = Vec::new();
-        for (index, agent) in self.sub_agents.iter().enumerate() {
-            if path_ends.contains(&session_end(&agent.path)) {
-                references.push(Object::new().str("trajectory_id", &agent.id).finish());
-                named_sub_agents.push(index);
-            }
+        for &index in &named_sub_agents {
+            let id = &self.sub_agents[index].id;
+            references.push(Object::new().str("trajectory_id", id).finish());
         }
 
         let mut extra = Object::new();
@@ -454,11 +420,29 @@ impl<'a> StepMaker<'a> {
         if let Some(id) = call_id {
             result = result.str("source_call_id", id);
         }
-        result
+        let json = result
             .json("content", &content_json(content))
             .json_array("subagent_trajectory_ref", &references)
             .json("extra", &extra.finish())
-            .finish()
+            .finish();
+        RenderedResult {
+            json,
+            named_sub_agents,
+        }
+    }
+
+    /// Returns the indexes of the sub-agents that a result names in its `details`. It names their
+    /// sessions by the ends of the paths.
+    fn find_named_sub_agents(&self, details: Option<Raw>) -> Vec<usize> {
+        let reported_ends = details.map(reported_session_ends).unwrap_or_default();
+        let path_ends = possible_session_ends(Path::new(self.path_name), &reported_ends);
+        let mut named = Vec::new();
+        for (index, agent) in self.sub_agents.iter().enumerate() {
+            if path_ends.contains(&session_end(&agent.path)) {
+                named.push(index);
+            }
+        }
+        named
     }
 
     /// Begins the JSON of a step: its time, who it is from, and whether it is a copy. A time that
@@ -500,6 +484,30 @@ struct RequestContent<'t> {
     message: &'t str,
     /// The members of `extra`.
     extra: Object,
+}
+
+/// A tool result in a step.
+struct RenderedResult {
+    json: Vec<u8>,
+    /// The indexes of the sub-agents that it names. Their trajectories are written as well.
+    named_sub_agents: Vec<usize>,
+}
+
+/// Returns a call in the content of a reply as JSON of the format.
+fn call_json(block: Raw) -> Vec<u8> {
+    let [id, name, arguments] = find_members(block, ["id", "name", "arguments"]);
+    let arguments = arguments.filter(|arguments| arguments.is_object());
+    Object::new()
+        .str(
+            "tool_call_id",
+            &id.and_then(decode_string).unwrap_or_default(),
+        )
+        .str(
+            "function_name",
+            &name.and_then(decode_string).unwrap_or_default(),
+        )
+        .json("arguments", arguments.map_or(b"{}", Raw::bytes))
+        .finish()
 }
 
 /// Returns who a message of an extension is from: [`StepSource::User`] if it starts a turn, as a
