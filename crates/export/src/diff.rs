@@ -3,6 +3,7 @@
 use super::code::{Language, SectionWriter};
 use super::highlight::each_word;
 use super::markup::{Markup, Tag, WordKind};
+use super::view_parts::ChangedLines;
 use pisess_core::format::changes::DiffSign;
 use std::ops::Range;
 
@@ -70,40 +71,36 @@ pub fn push_diff(lines: &[(DiffSign, &str)], style: DiffStyle, markup: &mut Mark
     markup.push_element_with(Tag::Diff, &format_change_counts(lines), |markup| {
         let mut writer = SectionWriter::new(markup);
         for run in shown_lines.chunk_by(|line, next| line.sign == next.sign) {
-            // Before the element is opened, so that the new section does not begin with the end of
-            // an empty element. Within the element, `push_line` divides the section.
-            writer.divide_if_full();
-            let tag = match run[0].sign {
-                DiffSign::Added => Some(Tag::Added),
-                DiffSign::Removed => Some(Tag::Removed),
-                DiffSign::Common => None,
-            };
-            if let Some(tag) = tag {
-                writer.markup.open(tag);
-            }
-            for line in run {
-                push_line(line, language, &mut writer);
-            }
-            if tag.is_some() {
-                writer.markup.close();
-            }
+            push_run(run, language, &mut writer);
         }
         writer.finish();
     });
 }
 
+/// Appends consecutive lines with the same sign, as one element unless they are common.
+fn push_run(run: &[DiffLine], language: Option<&'static Language>, writer: &mut SectionWriter) {
+    // Before the element is opened, so that the new section does not begin with the end of an empty
+    // element. Within the element, `push_line` divides the section.
+    writer.divide_if_full();
+    let tag = match run[0].sign {
+        DiffSign::Added => Some(Tag::Added),
+        DiffSign::Removed => Some(Tag::Removed),
+        DiffSign::Common => None,
+    };
+    if let Some(tag) = tag {
+        writer.markup.open(tag);
+    }
+    for line in run {
+        push_line(line, language, writer);
+    }
+    if tag.is_some() {
+        writer.markup.close();
+    }
+}
+
 /// Returns the number of added and of removed lines, as in `+3 −1`. A count of 0 is left out.
 fn format_change_counts(lines: &[(DiffSign, &str)]) -> String {
-    let mut added = 0;
-    let mut removed = 0;
-    for (sign, _) in lines {
-        match sign {
-            DiffSign::Added => added += 1,
-            DiffSign::Removed => removed += 1,
-            DiffSign::Common => {}
-        }
-    }
-
+    let ChangedLines { added, removed } = ChangedLines::count(lines);
     match (added, removed) {
         (0, 0) => String::new(),
         (added, 0) => format!("+{added}"),
@@ -173,31 +170,28 @@ fn split_number(line: &str) -> Option<(&str, &str)> {
 /// Sets [`DiffLine::changed`] of replaced lines. Where added lines directly follow removed lines,
 /// the first removed line is compared with the first added line, and so on.
 fn mark_changes(lines: &mut [DiffLine]) {
-    let mut start = 0;
-    while start < lines.len() {
-        let removed_end = run_end(lines, start, DiffSign::Removed);
-        let added_end = run_end(lines, removed_end, DiffSign::Added);
-        let pair_count = usize::min(removed_end - start, added_end - removed_end);
-        for pair in 0..pair_count {
-            let old_index = start + pair;
-            let new_index = removed_end + pair;
-            if let Some(parts) = changed_parts(lines[old_index].text, lines[new_index].text) {
-                lines[old_index].changed = parts.old;
-                lines[new_index].changed = parts.new;
+    let mut remaining = lines;
+    while !remaining.is_empty() {
+        // Any of the three runs may be empty.
+        let removed_len = run_len(remaining, DiffSign::Removed);
+        let (removed, after_removed) = remaining.split_at_mut(removed_len);
+        let added_len = run_len(after_removed, DiffSign::Added);
+        let (added, after_added) = after_removed.split_at_mut(added_len);
+        let common_len = run_len(after_added, DiffSign::Common);
+        remaining = &mut after_added[common_len..];
+
+        for (old, new) in removed.iter_mut().zip(added) {
+            if let Some(parts) = changed_parts(old.text, new.text) {
+                old.changed = parts.old;
+                new.changed = parts.new;
             }
         }
-        // A common line is in neither run, so `added_end` may be `start`.
-        start = usize::max(added_end, start + 1);
     }
 }
 
-/// Returns the index after the run of lines with this sign that begins at `start`.
-fn run_end(lines: &[DiffLine], start: usize, sign: DiffSign) -> usize {
-    let mut end = start;
-    while end < lines.len() && lines[end].sign == sign {
-        end += 1;
-    }
-    end
+/// Returns the number of lines with this sign at the start of `lines`.
+fn run_len(lines: &[DiffLine], sign: DiffSign) -> usize {
+    lines.iter().take_while(|line| line.sign == sign).count()
 }
 
 /// The parts of two lines in which they differ.
@@ -226,7 +220,7 @@ fn changed_parts(old: &str, new: &str) -> Option<ChangedParts> {
 }
 
 /// Returns the length in bytes of the longest common prefix that ends within no word of either
-/// text.
+/// text: of `a red ` for `a red ferry` and `a red field`.
 fn common_words_at_start(old: &str, new: &str) -> usize {
     let mut len = 0;
     for (old_char, new_char) in old.chars().zip(new.chars()) {
@@ -243,7 +237,7 @@ fn common_words_at_start(old: &str, new: &str) -> usize {
 }
 
 /// Returns the length in bytes of the longest common suffix that begins within no word of either
-/// text.
+/// text: of ` sail` for `a red sail` and `a bad sail`.
 fn common_words_at_end(old: &str, new: &str) -> usize {
     let mut len = 0;
     for (old_char, new_char) in old.chars().rev().zip(new.chars().rev()) {
@@ -255,9 +249,9 @@ fn common_words_at_end(old: &str, new: &str) -> usize {
     let old_before = &old[..old.len() - len];
     let new_before = &new[..new.len() - len];
     // If the suffix begins within a word of one of the texts, what it has of this word is removed.
-    // The suffix is the same in both.
     let splits_word = old_before.ends_with(is_word_char) || new_before.ends_with(is_word_char);
     if splits_word {
+        // The suffix is the same in both texts.
         let suffix = &old[old.len() - len..];
         len = suffix.trim_start_matches(is_word_char).len();
     }
@@ -292,8 +286,8 @@ fn push_line(line: &DiffLine, language: Option<&'static Language>, writer: &mut 
     writer.write(None, "\n");
 }
 
-/// Appends the text of a line in the range `piece`, all of one kind. What of it is changed becomes
-/// an element.
+/// Appends a piece of a line's text, given by its byte range. All of it has one kind. The part of it
+/// that is changed, if any, becomes an element.
 fn push_line_piece(
     line: &DiffLine,
     piece: Range<usize>,

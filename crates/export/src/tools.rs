@@ -67,14 +67,36 @@ impl<'t> HeadMark<'t> {
     }
 }
 
+/// A call of a tool.
+struct ToolCall<'a> {
+    /// The agent's name for the tool; empty if it is missing.
+    name: String,
+    arguments: Raw<'a>,
+}
+
+impl<'a> ToolCall<'a> {
+    /// Reads a call from its block in a reply.
+    fn read(block: Raw<'a>) -> ToolCall<'a> {
+        let [name, arguments] = find_members(block, ["name", "arguments"]);
+        ToolCall {
+            name: name.and_then(decode_string).unwrap_or_default(),
+            arguments: arguments.unwrap_or(Raw::NULL),
+        }
+    }
+
+    /// Whether the tool runs a command in a shell.
+    fn is_bash(&self) -> bool {
+        matches!(&*self.name, "bash" | "Bash")
+    }
+}
+
 impl EntryView<'_> {
     /// Appends a call in the message that made it: a link to its result, or the call itself if the
     /// export has no result.
     pub fn push_call(&mut self, block: Raw) {
         let contents = self.source.contents;
-        let name = string_member(block, "name").unwrap_or_default();
-        let arguments = block.get("arguments").unwrap_or(Raw::NULL);
-        let subject = self.call_subject(&name, arguments);
+        let call = ToolCall::read(block);
+        let subject = self.call_subject(&call);
 
         if let Some(id) = block.get_text("id")
             && let Some(result) = contents.nearest_result(id.as_bytes(), self.ix)
@@ -82,26 +104,24 @@ impl EntryView<'_> {
         {
             self.markup
                 .push_element_with(Tag::Call, &result_number.to_string(), |m| {
-                    m.push_text_element(Tag::Name, &cut(&name, LONGEST_NAME));
+                    m.push_text_element(Tag::Name, &cut(&call.name, LONGEST_NAME));
                     m.push_text_element(Tag::Subject, &cut(&subject, LONGEST_SUBJECT));
                 });
             return;
         }
 
-        let changed_lines_before = self.facts.changed_lines;
         self.push_tool(ToolState::Open, |view| {
             let mut marks = Vec::new();
             // With a filter, the session may have a result that is left out.
             if contents.cuts.filter.is_none() {
                 marks.push(HeadMark::remark("no result"));
             }
-            push_head_line(&name, &subject, &marks, &mut view.markup);
+            push_head_line(&call.name, &subject, &marks, &mut view.markup);
             let details_of_result = Raw::NULL;
-            view.push_call_details(&name, arguments, details_of_result);
+            // Without a result, it is not known whether the call has changed these lines, so they
+            // do not count.
+            let _changed_lines = view.push_call_details(&call, details_of_result);
         });
-        // The details have counted the lines that the call would change. Without a result, it is
-        // not known whether it did, so these lines do not count.
-        self.facts.changed_lines = changed_lines_before;
     }
 
     /// Appends a result with the call that it answers. `message` is the result.
@@ -116,14 +136,13 @@ impl EntryView<'_> {
     /// Appends a call with its result: the head line, the details of the call, the output, the
     /// calls that the tool made itself, then images and other content of the result.
     ///
-    /// `message` is the result. `call` is the block of its call, or `null` if there is none.
-    fn push_call_with_result(&mut self, call: Raw, message: Raw) {
+    /// `message` is the result. `call_block` is the block of its call, or `null` if there is none.
+    fn push_call_with_result(&mut self, call_block: Raw, message: Raw) {
         let names = ["toolName", "content", "isError", "prunedAt", "details"];
         let [result_name, content, is_error, pruned_at, details] = find_members(message, names);
-        let [call_name, arguments] = find_members(call, ["name", "arguments"]);
-        let name = result_name.or(call_name).and_then(decode_string);
-        let name = name.unwrap_or("tool".into());
-        let arguments = arguments.unwrap_or(Raw::NULL);
+        let mut call = ToolCall::read(call_block);
+        let name = result_name.or(call_block.get("name"));
+        call.name = name.and_then(decode_string).unwrap_or("tool".to_owned());
         let details = details.unwrap_or(Raw::NULL);
         let output = ToolOutput::new(content, self.source.contents.cuts.max_lines);
         let failed = is_error.is_some_and(Raw::is_truthy);
@@ -141,25 +160,25 @@ impl EntryView<'_> {
             marks.push(HeadMark::remark("shortened by the agent"));
         }
 
-        let state = ToolState::of_finished(failed);
-        self.push_tool(state, |view| {
-            let subject = view.call_subject(&name, arguments);
-            push_head_line(&name, &subject, &marks, &mut view.markup);
+        let mut changed_lines = None;
+        self.push_tool(ToolState::of_finished(failed), |view| {
+            let subject = view.call_subject(&call);
+            push_head_line(&call.name, &subject, &marks, &mut view.markup);
 
-            let drawn = view.push_call_details(&name, arguments, details);
-            let shows_change = drawn == DrawnDetails::FileChange;
+            changed_lines = view.push_call_details(&call, details);
+            let shows_change = changed_lines.is_some();
             if output.text.is_blank() {
                 // A drawn change or an image is enough.
                 if output.other_blocks.is_empty() && !shows_change {
                     view.markup.push_text_element(Tag::Note, "no output");
                 }
-            } else if shows_change && !failed && is_edit_tool(&name) {
+            } else if shows_change && !failed && is_edit_tool(&call.name) {
                 // The output of a successful edit only confirms the change that was drawn.
                 let text = output.text.shortened();
                 let confirmation = cut(&first_line(text.trim()), LONGEST_REMARK);
                 view.markup.push_text_element(Tag::Note, &confirmation);
             } else {
-                view.push_output(&name, arguments, &output.text, failed);
+                view.push_output(&call, &output.text, failed);
             }
 
             view.push_nested_calls(message);
@@ -172,10 +191,12 @@ impl EntryView<'_> {
             }
         });
 
-        self.facts.commits = output.text.find_commits(arguments);
+        self.facts.commits = output.text.find_commits(call.arguments);
         if failed {
+            // It has changed nothing.
             self.facts.exit_code = outcome.exit_code().map(str::to_owned);
-            self.facts.changed_lines = ChangedLines::default();
+        } else {
+            self.facts.changed_lines = changed_lines.unwrap_or_default();
         }
     }
 
@@ -189,41 +210,34 @@ impl EntryView<'_> {
 
     /// Appends the output of a tool. If the export limits its lines, the last lines of a command
     /// are shown, and the first lines of any other tool.
-    ///
-    /// The lines that a `read` returns are numbered as in the file. If the `read` failed, the text
-    /// is a message, and has no numbers.
-    fn push_output(&mut self, name: &str, arguments: Raw, text: &OutputText, has_failed: bool) {
-        let text = match text {
-            OutputText::Whole(text) => text,
-            OutputText::Long(string) => {
-                return self.push_long_output(name, arguments, string, has_failed);
-            }
-        };
-        match name {
-            // Not `Read` of Claude Code, which writes the numbers into its output.
-            "read" if !has_failed => {
-                let first_line = first_line_number(arguments);
-                let path = self.path_argument(arguments);
-                let language = path.as_deref().and_then(Language::from_path);
-                self.push_first_lines(text, |text, m| {
-                    code::push_numbered_lines(text, first_line, language, m);
-                });
-            }
-            "bash" | "Bash" => self.push_last_lines(text),
-            _ => self.push_first_lines(text, code::push_output),
+    fn push_output(&mut self, call: &ToolCall, output: &OutputText, has_failed: bool) {
+        // Not for `Read` of Claude Code, which writes the numbers into its output. The output of a
+        // `read` that failed is a message.
+        let is_part_of_file = call.name == "read" && !has_failed;
+        if is_part_of_file {
+            return self.push_read_lines(call.arguments, output);
+        }
+        match output {
+            OutputText::Whole(text) if call.is_bash() => self.push_last_lines(text),
+            OutputText::Whole(text) => self.push_first_lines(text, code::push_output),
+            // The export does not limit lines: see `ToolOutput::new`.
+            OutputText::Long(string) => code::push_json_output(string, &mut self.markup),
         }
     }
 
-    /// Appends a long output like [`push_output`](Self::push_output), decoded in parts. `string` is
-    /// the bytes between its quotes. The export must not limit the lines.
-    fn push_long_output(&mut self, name: &str, arguments: Raw, string: &[u8], has_failed: bool) {
-        if name != "read" || has_failed {
-            return code::push_json_output(string, &mut self.markup);
-        }
+    /// Appends the lines that a `read` returned, numbered as in the file.
+    fn push_read_lines(&mut self, arguments: Raw, output: &OutputText) {
         let first_line = first_line_number(arguments);
         let path = self.path_argument(arguments);
         let language = path.as_deref().and_then(Language::from_path);
-        code::push_json_numbered_lines(string, first_line, language, &mut self.markup);
+        match output {
+            OutputText::Whole(text) => self.push_first_lines(text, |text, m| {
+                code::push_numbered_lines(text, first_line, language, m);
+            }),
+            OutputText::Long(string) => {
+                code::push_json_numbered_lines(string, first_line, language, &mut self.markup);
+            }
+        }
     }
 
     /// Appends the calls that a tool made itself: a head line for each, folded under the number of
@@ -249,25 +263,24 @@ impl EntryView<'_> {
     }
 
     /// Appends the head line of a call that a tool made.
-    fn push_nested_call(&mut self, call: Raw) {
-        let name = string_member(call, "name").unwrap_or_default();
-        let arguments = call.get("arguments").unwrap_or(Raw::NULL);
-        let subject = self.call_subject(&name, arguments);
+    fn push_nested_call(&mut self, block: Raw) {
         let mut marks = Vec::new();
-        if call.get("isError").is_some_and(Raw::is_truthy) {
+        if block.get("isError").is_some_and(Raw::is_truthy) {
             marks.push(HeadMark::failure("failed"));
         }
-        push_head_line(&name, &subject, &marks, &mut self.markup);
+        let call = ToolCall::read(block);
+        let subject = self.call_subject(&call);
+        push_head_line(&call.name, &subject, &marks, &mut self.markup);
     }
 
     /// Returns the subject of a call, on one line: the command, file or pattern that the tool works
-    /// on. `name` is the agent's name for the tool; agents have different names, as in `bash`,
-    /// `Bash` and `shell`.
+    /// on. Agents have different names for the same tool, as in `bash`, `Bash` and `shell`.
     ///
     /// The subject of an unknown tool is the path in its arguments. If the expected argument is
     /// missing, the subject is the first argument that is a string; without one, it is empty.
-    fn call_subject(&self, name: &str, arguments: Raw) -> String {
-        let subject = match name {
+    fn call_subject(&self, call: &ToolCall) -> String {
+        let arguments = call.arguments;
+        let subject = match &*call.name {
             "bash" | "Bash" => string_member(arguments, "command").map(|text| first_line(&text)),
             "shell" | "local_shell" => shell_subject(arguments),
             "read" => self.read_subject(arguments),
@@ -351,65 +364,72 @@ impl EntryView<'_> {
     /// - a tool that writes a file: the content of the file;
     /// - any other tool: the change that it made to a file, or else its arguments as JSON.
     ///
-    /// Agents name the same tool in lower case or with a capital letter. Adds the lines of a change
-    /// to the facts of the entry.
-    fn push_call_details(&mut self, name: &str, arguments: Raw, details: Raw) -> DrawnDetails {
-        match name {
+    /// Agents name the same tool in lower case or with a capital letter.
+    ///
+    /// Returns the lines of the change that was drawn; `None` if none was.
+    fn push_call_details(&mut self, call: &ToolCall, details: Raw) -> Option<ChangedLines> {
+        let arguments = call.arguments;
+        match &*call.name {
             "bash" | "Bash" => {
                 let command = string_member(arguments, "command").unwrap_or_default();
                 if command.trim_end().contains('\n') || command.chars().count() > LONGEST_SUBJECT {
                     let language = Language::from_name("sh");
                     code::push_code_block(&command, "sh", language, &mut self.markup);
                 }
-                DrawnDetails::NoFileChange
+                None
             }
-            "read" | "ls" | "grep" | "find" | "glob" | "Read" | "LS" | "Grep" | "Glob" => {
-                DrawnDetails::NoFileChange
-            }
-            "write" | "Write" => {
-                let Some(content) = string_member(arguments, "content") else {
-                    return self.push_change_or_arguments(arguments, details);
-                };
-                self.facts.changed_lines.added += content.lines().count();
-                let path = self.path_argument(arguments);
-                let language = path.and_then(|path| Language::from_path(&path));
-                let first_line = 1;
-                self.push_first_lines(&content, |text, m| {
-                    code::push_numbered_lines(text, first_line, language, m)
-                });
-                DrawnDetails::FileChange
-            }
+            "read" | "ls" | "grep" | "find" | "glob" | "Read" | "LS" | "Grep" | "Glob" => None,
+            "write" | "Write" => match string_member(arguments, "content") {
+                Some(content) => Some(self.push_new_content(arguments, &content)),
+                None => self.push_change_or_arguments(arguments, details),
+            },
             _ => self.push_change_or_arguments(arguments, details),
+        }
+    }
+
+    /// Appends the content that a call wrote to a file. All its lines count as added.
+    fn push_new_content(&mut self, arguments: Raw, content: &str) -> ChangedLines {
+        let path = self.path_argument(arguments);
+        let language = path.and_then(|path| Language::from_path(&path));
+        let first_line = 1;
+        self.push_first_lines(content, |text, m| {
+            code::push_numbered_lines(text, first_line, language, m)
+        });
+        ChangedLines {
+            added: content.lines().count(),
+            removed: 0,
         }
     }
 
     /// Appends the change that a call made to a file: the agent's diff in `details`, or else the
     /// texts that the arguments replace. If there is no change, appends the arguments as JSON,
     /// unless there is only one.
-    fn push_change_or_arguments(&mut self, arguments: Raw, details: Raw) -> DrawnDetails {
+    ///
+    /// Returns the lines of the change; `None` if there is none.
+    fn push_change_or_arguments(&mut self, arguments: Raw, details: Raw) -> Option<ChangedLines> {
         let path = self.path_argument(arguments);
         let language = path.and_then(|path| Language::from_path(&path));
         if let Some(diff) = details.get("diff").and_then(decode_string) {
             let mut lines = Vec::new();
-            let mut has_change = false;
             for line in diff.lines() {
-                let sign = classify_diff_line(line);
-                has_change |= sign != DiffSign::Common;
-                lines.push((sign, line));
+                lines.push((classify_diff_line(line), line));
             }
             // Some agents store only the headers of the hunks.
+            let has_change = lines.iter().any(|(sign, _)| *sign != DiffSign::Common);
             if has_change {
-                self.push_diff(lines, language, DiffSource::Agent);
-                return DrawnDetails::FileChange;
+                return Some(self.push_diff(&lines, language, DiffSource::Agent));
             }
         }
 
         let replacements = read_replacements(arguments);
         if !replacements.is_empty() {
+            let mut changed_lines = ChangedLines::default();
             for TextReplacement { old, new, .. } in &replacements {
-                self.push_comparison(old, new, language);
+                let replaced = self.push_comparison(old, new, language);
+                changed_lines.added += replaced.added;
+                changed_lines.removed += replaced.removed;
             }
-            return DrawnDetails::FileChange;
+            return Some(changed_lines);
         }
 
         // A single argument is usually the subject in the head line.
@@ -417,12 +437,18 @@ impl EntryView<'_> {
         if has_several {
             self.push_json("arguments", arguments);
         }
-        DrawnDetails::NoFileChange
+        None
     }
 
-    /// Appends the difference between two texts as a diff. If they are too long to compare, all
-    /// lines of `old` are removed lines, followed by all lines of `new` as added lines.
-    fn push_comparison(&mut self, old: &str, new: &str, language: Option<&'static Language>) {
+    /// Appends the difference between two texts as a diff, and returns its changed lines. If the
+    /// texts are too long to compare, all lines of `old` are removed lines, followed by all lines
+    /// of `new` as added lines.
+    fn push_comparison(
+        &mut self,
+        old: &str,
+        new: &str,
+        language: Option<&'static Language>,
+    ) -> ChangedLines {
         if old.len() + new.len() > LONGEST_COMPARED {
             let mut lines = Vec::new();
             for line in old.lines() {
@@ -431,8 +457,7 @@ impl EntryView<'_> {
             for line in new.lines() {
                 lines.push((DiffSign::Added, line));
             }
-            self.push_diff(lines, language, DiffSource::Export);
-            return;
+            return self.push_diff(&lines, language, DiffSource::Export);
         }
 
         // The lines of a diff begin with their sign, as in a diff of an agent.
@@ -441,35 +466,31 @@ impl EntryView<'_> {
             let line = line.trim_end_matches(['\n', '\r']);
             signed_lines.push((sign, format!("{}{line}", sign.as_str())));
         }
-        let lines = signed_lines.iter().map(|(sign, line)| (*sign, &**line));
-        self.push_diff(lines.collect(), language, DiffSource::Export);
+        let mut lines = Vec::new();
+        for (sign, line) in &signed_lines {
+            lines.push((*sign, line.as_str()));
+        }
+        self.push_diff(&lines, language, DiffSource::Export)
     }
 
-    /// Appends a diff. If the export limits lines, only the first ones are shown, but the changes
-    /// in all lines are counted.
+    /// Appends a diff, and returns its changed lines. If the export limits lines, only the first
+    /// ones are shown, but the changes in all lines are counted.
     fn push_diff(
         &mut self,
-        lines: Vec<(DiffSign, &str)>,
+        lines: &[(DiffSign, &str)],
         language: Option<&'static Language>,
         source: DiffSource,
-    ) {
-        for (sign, _) in &lines {
-            match sign {
-                DiffSign::Added => self.facts.changed_lines.added += 1,
-                DiffSign::Removed => self.facts.changed_lines.removed += 1,
-                DiffSign::Common => {}
-            }
-        }
-        let count = lines.len();
+    ) -> ChangedLines {
         let style = DiffStyle {
-            shown_count: self.shown_line_count(count),
+            shown_count: self.shown_line_count(lines.len()),
             language,
             source,
         };
         if style.shown_count > 0 {
-            diff::push_diff(&lines, style, &mut self.markup);
+            diff::push_diff(lines, style, &mut self.markup);
         }
-        self.push_omitted_count(count, OmittedLines::After);
+        self.push_omitted_count(lines.len(), OmittedLines::After);
+        ChangedLines::count(lines)
     }
 
     /// Calls `write` with a text, to append it. If the export limits lines, the text is cut to its
@@ -631,15 +652,6 @@ impl ToolState {
             ToolState::Open => "open",
         }
     }
-}
-
-/// What [`EntryView::push_call_details`] has drawn of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DrawnDetails {
-    /// A change to a file: its new content, or a diff.
-    FileChange,
-    /// Anything else, or nothing.
-    NoFileChange,
 }
 
 /// Where lines are left out of a text that is shown in part.

@@ -9,6 +9,7 @@ use super::markup::{Markup, Tag};
 use super::source::{ContentsReader, cut, decode_string};
 use super::typed::{self, Author};
 use super::wrapped::{TextPart, split_parts};
+use pisess_core::format::changes::DiffSign;
 use pisess_core::session::content::find_members;
 use pisess_core::session::entry::{EntryIx, Flags, Role};
 use pisess_core::session::envelope::typed_command;
@@ -58,7 +59,7 @@ pub struct EntryFacts {
     pub commits: Vec<Commit>,
 }
 
-/// Numbers of lines.
+/// How many lines a change adds and removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChangedLines {
     pub added: usize,
@@ -72,6 +73,21 @@ pub struct EditFact {
     pub target: u32,
     /// Whether the model no longer sees anything of it.
     pub omits: bool,
+}
+
+impl ChangedLines {
+    /// Counts the changed lines of a diff.
+    pub fn count(lines: &[(DiffSign, &str)]) -> ChangedLines {
+        let mut changed_lines = ChangedLines::default();
+        for (sign, _) in lines {
+            match sign {
+                DiffSign::Added => changed_lines.added += 1,
+                DiffSign::Removed => changed_lines.removed += 1,
+                DiffSign::Common => {}
+            }
+        }
+        changed_lines
+    }
 }
 
 impl<'s> EntryView<'s> {
@@ -152,39 +168,36 @@ impl<'s> EntryView<'s> {
     /// A block is shown as JSON if its type is unknown, if it lacks the string that its type
     /// requires, or if it is a call that is not in a reply.
     fn push_block(&mut self, block: Raw, author: Author) {
-        let cuts = self.source.contents.cuts;
-        let is_reply = self
-            .source
-            .contents
-            .session
-            .is_message(self.ix, Role::Assistant);
+        const OTHER_CONTENT: &str = "other content";
+
+        let contents = self.source.contents;
+        let cuts = contents.cuts;
+        let is_reply = contents.session.is_message(self.ix, Role::Assistant);
         let [block_type, text, thinking] = find_members(block, ["type", "text", "thinking"]);
         let block_type = block_type.and_then(Raw::text).unwrap_or_default();
-        let text = text.filter(|value| value.is_string());
-        let thinking = thinking.filter(|value| value.is_string());
-        let is_thinking = matches!(block_type.as_bytes(), b"thinking" | b"redactedThinking");
-        if is_thinking && cuts.omits_thinking {
-            return self.note_omitted_thinking();
-        }
-
-        match (block_type.as_bytes(), text, thinking) {
-            (b"text", Some(text), _) => self.push_string(text, author),
-            (b"thinking", _, Some(thinking)) => self.push_thinking(thinking),
-            (b"redactedThinking", ..) => {
+        match block_type.as_bytes() {
+            b"text" => match text {
+                Some(text) if text.is_string() => self.push_string(text, author),
+                _ => self.push_json(OTHER_CONTENT, block),
+            },
+            b"thinking" | b"redactedThinking" if cuts.omits_thinking => {
+                self.note_omitted_thinking();
+            }
+            b"thinking" => match thinking {
+                Some(thinking) if thinking.is_string() => self.push_thinking(thinking),
+                _ => self.push_json(OTHER_CONTENT, block),
+            },
+            b"redactedThinking" => {
                 self.markup
                     .push_text_element(Tag::Note, "Thinking, encrypted by the provider");
             }
-            (b"toolCall", ..) if is_reply => {
-                if !cuts.omits_tools {
-                    self.push_call(block);
-                }
-            }
-            (b"image", ..) => self.push_image(block),
+            b"toolCall" if !is_reply => self.push_json(OTHER_CONTENT, block),
+            b"toolCall" if cuts.omits_tools => {}
+            b"toolCall" => self.push_call(block),
+            b"image" => self.push_image(block),
             // Without a type.
-            (b"", ..) => self.push_json("block", block),
-            // Of an unknown type, without the string that its type requires, or a call outside a
-            // reply.
-            _ => self.push_json("other content", block),
+            b"" => self.push_json("block", block),
+            _ => self.push_json(OTHER_CONTENT, block),
         }
     }
 
@@ -219,30 +232,26 @@ impl<'s> EntryView<'s> {
             .to_ascii_lowercase();
         let data = block.get("data").and_then(Raw::text).unwrap_or_default();
         let data = data.to_string_lossy();
-        let is_shown =
-            IMAGE_TYPES.contains(&image_type.as_str()) && !data.is_empty() && is_base64(&data);
-        if is_shown {
-            self.push_named_image(&image_type, data.into_owned());
-            return;
+        let is_known_type = IMAGE_TYPES.contains(&image_type.as_str());
+        if is_known_type && !data.is_empty() && is_base64(&data) {
+            return self.push_named_image(&image_type, data.into_owned());
         }
 
+        let shown_type = if image_type.is_empty() {
+            "type unknown"
+        } else {
+            &image_type
+        };
         let url = block.get("url").and_then(decode_string);
         self.markup.push_element(Tag::Note, |m| {
-            let shown_type = if image_type.is_empty() {
-                "type unknown"
-            } else {
-                &image_type
-            };
-            m.push_text("Image, ");
-            m.push_text(shown_type);
+            m.push_text(&format!("Image, {shown_type}: "));
             match url {
                 Some(url) if is_allowed_address(&url) => {
-                    m.push_text(": ");
                     m.push_element_with(Tag::Link, &url, |m| m.push_text(&url));
                 }
                 // oh-my-pi stores large images in files of their own.
-                _ if data.starts_with("blob:") => m.push_text(": kept outside of the session file"),
-                _ => m.push_text(": not a type that can be shown here"),
+                _ if data.starts_with("blob:") => m.push_text("kept outside of the session file"),
+                _ => m.push_text("not a type that can be shown here"),
             }
         });
     }
