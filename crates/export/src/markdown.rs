@@ -17,7 +17,7 @@ use super::source::{Contents, ContentsReader, Display, Gap, cut};
 use super::static_html::{edit_notes, entry_heading, entry_time};
 use super::typed::Author;
 use super::view_parts::EntryView;
-use escape::escape_markdown;
+use escape::{EscapeContext, escape_markdown};
 pub use escape::{NO_BREAK_SPACE, ZERO_WIDTH_SPACE};
 use foldhash::HashMap;
 use pisess_core::ops::tree::{Filter, TreeView, view_without_layout};
@@ -384,5 +384,9 @@ fn heading_line(request: &str) -> Option<&str> {
 
 /// Joins text of a session to one line, and escapes it as the beginning of a line.
 fn escape_line(text: &str, display: Display) -> String {
-    escape_markdown(&make_visible(text).replace('\n', " "), true, display)
+    let context = EscapeContext {
+        starts_line: true,
+        display,
+    };
+    escape_markdown(&make_visible(text).replace('\n', " "), context)
 }

@@ -30,26 +30,45 @@ pub const ZERO_WIDTH_SPACE: &str = "&#8203;";
 /// beside another space.
 pub const NO_BREAK_SPACE: &str = "&nbsp;";
 
+/// Where a text is written, on which its escapes depend.
+#[derive(Clone, Copy, Debug)]
+pub struct EscapeContext {
+    /// Whether the text begins a line. There, further characters have a meaning, such as `#`.
+    pub starts_line: bool,
+    /// Where the document is displayed.
+    pub display: Display,
+}
+
+impl EscapeContext {
+    /// Returns the context of a text that follows other text on its line.
+    fn within_line(self) -> EscapeContext {
+        EscapeContext {
+            starts_line: false,
+            ..self
+        }
+    }
+}
+
 /// Appends text of one line, escaped as by [`push_escaped`]. Each web address in it becomes a link
 /// in angle brackets, and is not escaped: a backslash would become a part of the address.
-pub fn push_with_addresses(text: &str, starts_line: bool, display: Display, out: &mut String) {
+pub fn push_with_addresses(text: &str, context: EscapeContext, out: &mut String) {
     let mut unwritten = text;
-    let mut is_at_line_start = starts_line;
+    let mut context = context;
     while let Some(address) = find_address(unwritten) {
-        push_escaped(&unwritten[..address.start], is_at_line_start, display, out);
+        push_escaped(&unwritten[..address.start], context, out);
         out.push('<');
         out.push_str(&unwritten[address.clone()]);
         out.push('>');
         unwritten = &unwritten[address.end..];
-        is_at_line_start = false;
+        context = context.within_line();
     }
-    push_escaped(unwritten, is_at_line_start, display, out);
+    push_escaped(unwritten, context, out);
 }
 
 /// Returns the text escaped as by [`push_escaped`].
-pub fn escape_markdown(text: &str, starts_line: bool, display: Display) -> String {
+pub fn escape_markdown(text: &str, context: EscapeContext) -> String {
     let mut out = String::with_capacity(text.len() + 8);
-    push_escaped(text, starts_line, display, &mut out);
+    push_escaped(text, context, &mut out);
     out
 }
 
@@ -69,52 +88,46 @@ static IS_SPECIAL: [bool; 256] = {
 
 /// Appends text of one line so that none of its characters has a meaning in Markdown or on a forge:
 ///
-/// - a backslash precedes each character with a meaning in Markdown, and if the text `starts_line`,
-///   the character that would begin a block;
+/// - a backslash precedes each character with a meaning in Markdown, and at the start of a line, the
+///   character that would begin a block;
 /// - a tab becomes a space;
 /// - on a forge, [`ZERO_WIDTH_SPACE`] follows the `@` of a name and the `#` of an issue's number,
 ///   unless they are part of a path.
-pub fn push_escaped(text: &str, starts_line: bool, display: Display, out: &mut String) {
-    let block_mark = if starts_line {
+pub fn push_escaped(text: &str, context: EscapeContext, out: &mut String) {
+    let block_mark = if context.starts_line {
         find_block_mark(text)
     } else {
         None
     };
+    // The text between two special bytes is copied at once.
     let mut copied_end = 0;
     for (offset, &byte) in text.as_bytes().iter().enumerate() {
         let is_block_mark = block_mark == Some(offset);
         if !IS_SPECIAL[usize::from(byte)] && !is_block_mark {
             continue;
         }
-        // The text between two special bytes is copied at once. A special byte and a block mark are
-        // ASCII, so they are whole characters.
+        // A special byte and a block mark are ASCII, so they are whole characters.
         out.push_str(&text[copied_end..offset]);
         copied_end = offset + 1;
 
-        // The ends of the text are like spaces.
-        let before = text[..offset].chars().next_back().unwrap_or(' ');
-        let after = text[offset + 1..].chars().next().unwrap_or(' ');
-        if is_block_mark || has_meaning(byte, before, after) {
+        if is_block_mark || has_meaning(text, offset) {
             out.push('\\');
         }
         let shown = if byte == b'\t' { ' ' } else { char::from(byte) };
         out.push(shown);
-
-        let acts_on_forge = match byte {
-            b'@' => notifies(text, offset),
-            b'#' => links_issue(text, offset),
-            _ => false,
-        };
-        if acts_on_forge && display == Display::Forge {
+        if context.display == Display::Forge && acts_on_forge(text, offset) {
             out.push_str(ZERO_WIDTH_SPACE);
         }
     }
     out.push_str(&text[copied_end..]);
 }
 
-/// Whether a byte has a meaning in Markdown anywhere in a line, given the characters around it.
-fn has_meaning(byte: u8, before: char, after: char) -> bool {
-    match byte {
+/// Whether the byte at an offset has a meaning in Markdown anywhere in a line. This may depend on
+/// the characters around it; the ends of the text are like spaces.
+fn has_meaning(text: &str, offset: usize) -> bool {
+    let before = text[..offset].chars().next_back().unwrap_or(' ');
+    let after = text[offset + 1..].chars().next().unwrap_or(' ');
+    match text.as_bytes()[offset] {
         b'\\' | b'`' | b'*' | b'[' | b']' | b'<' | b'~' | b'|' | b'$' => true,
         // Within a word, it is no emphasis.
         b'_' => !(before.is_alphanumeric() && after.is_alphanumeric()),
@@ -122,6 +135,15 @@ fn has_meaning(byte: u8, before: char, after: char) -> bool {
         b'&' => after.is_ascii_alphanumeric() || after == '#',
         // An image.
         b'!' => after == '[',
+        _ => false,
+    }
+}
+
+/// Whether a forge would notify somebody, or link an issue, because of the byte at an offset.
+fn acts_on_forge(text: &str, offset: usize) -> bool {
+    match text.as_bytes()[offset] {
+        b'@' => notifies(text, offset),
+        b'#' => links_issue(text, offset),
         _ => false,
     }
 }
@@ -227,6 +249,19 @@ fn ends_word(c: char) -> bool {
 mod tests {
     use super::*;
 
+    const LINE_START: EscapeContext = EscapeContext {
+        starts_line: true,
+        display: Display::Forge,
+    };
+    const WITHIN_LINE: EscapeContext = EscapeContext {
+        starts_line: false,
+        display: Display::Forge,
+    };
+    const IN_TERMINAL: EscapeContext = EscapeContext {
+        starts_line: false,
+        display: Display::Terminal,
+    };
+
     #[test]
     fn addresses_are_kept_as_they_are() {
         for (text, wanted) in [
@@ -242,7 +277,7 @@ mod tests {
             ("https://a|https://b<c", "<https://a>\\|<https://b>\\<c"),
         ] {
             let mut out = String::new();
-            push_with_addresses(text, false, Display::Forge, &mut out);
+            push_with_addresses(text, WITHIN_LINE, &mut out);
             assert_eq!(out, wanted);
         }
     }
@@ -250,13 +285,10 @@ mod tests {
     #[test]
     fn nobody_is_notified() {
         assert_eq!(
-            escape_markdown("@anna, x@y.z, see #151, a/b#2, x#3", true, Display::Forge),
+            escape_markdown("@anna, x@y.z, see #151, a/b#2, x#3", LINE_START),
             "@&#8203;anna, x@y.z, see #&#8203;151, a/b#&#8203;2, x#3"
         );
-        assert_eq!(
-            escape_markdown("#1 @ #x", true, Display::Forge),
-            "\\#&#8203;1 @ #x"
-        );
+        assert_eq!(escape_markdown("#1 @ #x", LINE_START), "\\#&#8203;1 @ #x");
     }
 
     #[test]
@@ -268,13 +300,13 @@ mod tests {
             "/tmp/#1#",
             "x@y.z",
         ] {
-            let escaped = escape_markdown(path, false, Display::Forge);
+            let escaped = escape_markdown(path, WITHIN_LINE);
             assert!(!escaped.contains(ZERO_WIDTH_SPACE), "{escaped}");
         }
         for name in ["@anna.", "@org/team", "(@anna)", "a/b#2", "see #151."] {
-            let escaped = escape_markdown(name, false, Display::Forge);
+            let escaped = escape_markdown(name, WITHIN_LINE);
             assert!(escaped.contains(ZERO_WIDTH_SPACE), "{escaped}");
-            assert_eq!(escape_markdown(name, false, Display::Terminal), name);
+            assert_eq!(escape_markdown(name, IN_TERMINAL), name);
         }
     }
 
@@ -291,18 +323,15 @@ mod tests {
             ("\u{a0}> a > b", "\u{a0}\\> a > b"),
             ("---", "\\---"),
         ] {
-            assert_eq!(escape_markdown(text, true, Display::Forge), wanted);
+            assert_eq!(escape_markdown(text, LINE_START), wanted);
         }
-        assert_eq!(
-            escape_markdown("# 1. - a", false, Display::Forge),
-            "# 1. - a"
-        );
+        assert_eq!(escape_markdown("# 1. - a", WITHIN_LINE), "# 1. - a");
     }
 
     #[test]
     fn characters_of_several_bytes_stay_whole() {
         assert_eq!(
-            escape_markdown("é_é _é_ 日*本\té&a é& \u{1f600}", true, Display::Forge),
+            escape_markdown("é_é _é_ 日*本\té&a é& \u{1f600}", LINE_START),
             "é_é \\_é\\_ 日\\*本 é\\&a é& \u{1f600}"
         );
     }

@@ -1,7 +1,7 @@
 //! Markup as Markdown.
 
 use super::escape::{
-    NO_BREAK_SPACE, escape_markdown, inline_code, push_escaped, push_with_addresses,
+    EscapeContext, NO_BREAK_SPACE, escape_markdown, inline_code, push_escaped, push_with_addresses,
 };
 use crate::html::Html;
 use crate::markup::{Event, Markup, Tag};
@@ -212,10 +212,14 @@ impl MarkdownWriter {
     /// in the text become links, unless the text is `in_link` already.
     fn write_line(&mut self, line: &str, in_link: bool) {
         let line_start = self.out.len();
+        let context = EscapeContext {
+            starts_line: self.is_at_line_start,
+            display: self.display,
+        };
         if in_link {
-            push_escaped(line, self.is_at_line_start, self.display, &mut self.out);
+            push_escaped(line, context, &mut self.out);
         } else {
-            push_with_addresses(line, self.is_at_line_start, self.display, &mut self.out);
+            push_with_addresses(line, context, &mut self.out);
         }
         if self.is_at_line_start {
             self.remove_indent(line_start);
@@ -285,7 +289,11 @@ impl MarkdownWriter {
             Tag::Cell | Tag::HeadCell => self.begin_cell(value),
             Tag::Image => {
                 let image_type = value.split(' ').next().unwrap_or_default();
-                let image_type = escape_markdown(image_type, false, self.display);
+                let context = EscapeContext {
+                    starts_line: false,
+                    display: self.display,
+                };
+                let image_type = escape_markdown(image_type, context);
                 self.push(&format!("*(image: {image_type})*"));
             }
             tag if is_collected(tag) => self.collected = Some(String::new()),
@@ -318,32 +326,36 @@ impl MarkdownWriter {
         self.push(" ");
     }
 
-    /// Begins an item with its marker, and counts it if the innermost list is numbered. Further
-    /// lines of the item are indented by the length of the marker.
+    /// Begins an item with its marker. Further lines of the item are indented by the length of the
+    /// marker.
     fn begin_item(&mut self) {
         if !self.is_at_line_start {
             self.break_line();
         }
-
-        let innermost_list = self
-            .open_elements
-            .iter()
-            .rev()
-            .map(|element| element.tag)
-            .find(|tag| matches!(tag, Tag::List | Tag::Numbers));
-        let mut marker = "- ".to_owned();
-        if innermost_list == Some(Tag::Numbers)
-            && let Some(next_number) = self.next_numbers.last_mut()
-        {
-            marker = format!("{next_number}. ");
-            *next_number += 1;
-        }
+        let marker = self.take_next_marker();
         self.line_prefixes.push(" ".repeat(marker.len()));
         self.push(&marker);
+
         // The first block of the item is on the line of its marker: with these values,
         // `begin_block` breaks no line. Set after `push`, which clears `is_at_line_start`.
         self.needs_blank_line = false;
         self.is_at_line_start = true;
+    }
+
+    /// Returns the marker of the next item of the innermost list: `- `, or `3. ` if the list is
+    /// numbered. Such a marker is returned only once.
+    fn take_next_marker(&mut self) -> String {
+        let is_list = |element: &&OpenElement| matches!(element.tag, Tag::List | Tag::Numbers);
+        let innermost_list = self.open_elements.iter().rfind(is_list);
+        let is_numbered = innermost_list.is_some_and(|list| list.tag == Tag::Numbers);
+        match self.next_numbers.last_mut() {
+            Some(next_number) if is_numbered => {
+                let marker = format!("{next_number}. ");
+                *next_number += 1;
+                marker
+            }
+            _ => "- ".to_owned(),
+        }
     }
 
     /// Closes the element opened last. [`MarkdownWriter::open_element`] lists the three cases.
