@@ -14,7 +14,7 @@ use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, dfa};
 use continuation::Continuation;
-use needles::{NeededSearches, Needle, add_hiding_needles, build_rule_needles};
+use needles::{NeededSearches, Needle, build_hiding_needles, build_rule_needles};
 pub use search_set::SearchSet;
 use std::array::from_fn;
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ impl NeedlePrefilter {
         for (literal, searches) in literals {
             needles.push(Needle::new(literal, searches, Continuation::Anything));
         }
-        add_hiding_needles(&mut needles);
+        needles.append(&mut build_hiding_needles());
         NeedlePrefilter::from_needles(needles)
     }
 

@@ -11,22 +11,6 @@ use std::sync::LazyLock;
 pub static URL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?i-u)[a-z][a-z0-9+.-]*://").expect("a constant"));
 
-/// A directory: its files by name, and the index of the node of each subdirectory by name.
-#[derive(Default)]
-struct FolderNode<'a> {
-    files: OrderedMap<Vec<u8>, &'a Text<'a>>,
-    folders: OrderedMap<Vec<u8>, usize>,
-}
-
-/// A directory that is still to be written.
-struct OutlineSection {
-    /// The index of its node.
-    node: usize,
-    /// The depth of its files; its heading has one less.
-    depth: usize,
-    heading: Option<Vec<u8>>,
-}
-
 /// A line of an outline: a heading, or a file.
 pub struct OutlineLine<'l, 'a> {
     /// The number of directories around it that have a heading.
@@ -41,18 +25,27 @@ pub struct OutlineLine<'l, 'a> {
 /// line for each file. In a directory, its files come before its subdirectories, both in order of
 /// first occurrence. A path that ends in a slash is a directory. A URL is a file outside of any
 /// directory.
+///
+/// ```text
+/// paths             outline
+/// src/a.rs          e.txt
+/// src/b/c/d.rs      # src/
+/// e.txt             a.rs
+///                   ## b/c/
+///                   d.rs
+/// ```
 pub fn outline_paths<'a>(
     paths: impl IntoIterator<Item = &'a Text<'a>>,
     mut write_line: impl FnMut(OutlineLine<'_, 'a>),
 ) {
-    let mut nodes = vec![FolderNode::default()];
+    let mut tree = FolderTree::new();
     for path in paths {
-        add_path(&mut nodes, path);
+        tree.add_path(path);
     }
 
     // A stack of the directories that remain, with the next one on top. The root has no heading.
     let mut remaining = vec![OutlineSection {
-        node: 0,
+        node: FolderTree::ROOT,
         depth: 0,
         heading: None,
     }];
@@ -65,7 +58,7 @@ pub fn outline_paths<'a>(
                 file: None,
             });
         }
-        let folder = &nodes[section.node];
+        let folder = &tree.nodes[section.node];
         for (name, path) in folder.files.iter() {
             write_line(OutlineLine {
                 depth: section.depth,
@@ -75,66 +68,102 @@ pub fn outline_paths<'a>(
         }
         // In reverse, so that the first subdirectory is on top.
         for (name, &subfolder) in folder.folders.iter().rev() {
-            remaining.push(subsection(&nodes, name, subfolder, section.depth + 1));
+            remaining.push(tree.section_of(subfolder, name, section.depth + 1));
         }
     }
 }
 
-/// Returns the section for a directory and all that is in it. A chain of directories in which each
-/// contains only the next becomes one section: `a`, with nothing but `b`, is under the heading
-/// `a/b`.
-fn subsection(nodes: &[FolderNode], name: &[u8], outermost: usize, depth: usize) -> OutlineSection {
-    let mut heading = name.to_vec();
-    let mut innermost = outermost;
-    while let Some((only_name, &only_folder)) = nodes[innermost].only_folder() {
-        heading.push(b'/');
-        heading.extend_from_slice(only_name);
-        innermost = only_folder;
-    }
-    OutlineSection {
-        node: innermost,
-        depth,
-        heading: Some(heading),
-    }
+/// A directory that is still to be written, with all that is in it.
+struct OutlineSection {
+    /// The index of its node.
+    node: usize,
+    /// The depth of its files; its heading has one less.
+    depth: usize,
+    heading: Option<Vec<u8>>,
 }
 
-/// Adds a path to the tree, whose root is the first node: a node for each directory that is new,
-/// and the file unless the path ends in a slash. If a path occurs twice, the first is kept. A URL
-/// is a file of the root.
-fn add_path<'a>(nodes: &mut Vec<FolderNode<'a>>, path: &'a Text<'a>) {
-    let slashed = with_slashes(path.as_bytes());
-    let is_url = URL.find(&slashed).is_some_and(|url| url.start() == 0);
-    if is_url {
-        nodes[0].files.or_insert(slashed, path);
-        return;
-    }
+/// The directories of some paths. They refer to each other by index.
+struct FolderTree<'a> {
+    /// The first one is the root.
+    nodes: Vec<FolderNode<'a>>,
+}
 
-    let is_directory = path.as_bytes().ends_with(b"/");
-    let trimmed = slashed.strip_suffix(b"/").unwrap_or(&slashed);
-    // The path `/` is the root itself.
-    if trimmed.is_empty() {
-        return;
-    }
-    let mut folder_names: Vec<&[u8]> = trimmed.split(|&byte| byte == b'/').collect();
-    let file_name = if is_directory {
-        None
-    } else {
-        folder_names.pop()
-    };
+/// A directory: its files by name, and the index of the node of each subdirectory by name.
+#[derive(Default)]
+struct FolderNode<'a> {
+    files: OrderedMap<Vec<u8>, &'a Text<'a>>,
+    folders: OrderedMap<Vec<u8>, usize>,
+}
 
-    // Walk down from the root to the directory of the file. Nodes refer to each other by index.
-    let mut current = 0;
-    for folder_name in folder_names {
-        // If the directory is not in the tree, its node is the next one.
-        let index_if_new = nodes.len();
-        let subfolders = &mut nodes[current].folders;
-        current = *subfolders.or_insert(folder_name.to_vec(), index_if_new);
-        if current == index_if_new {
-            nodes.push(FolderNode::default());
+impl<'a> FolderTree<'a> {
+    /// The index of the root.
+    const ROOT: usize = 0;
+
+    fn new() -> Self {
+        FolderTree {
+            nodes: vec![FolderNode::default()],
         }
     }
-    if let Some(file_name) = file_name {
-        nodes[current].files.or_insert(file_name.to_vec(), path);
+
+    /// Adds the directories of a path, and its file unless the path ends in a slash. If a path
+    /// occurs twice, the first is kept. A URL is a file of the root.
+    fn add_path(&mut self, path: &'a Text<'a>) {
+        let slashed = with_slashes(path.as_bytes());
+        let is_url = URL.find(&slashed).is_some_and(|url| url.start() == 0);
+        if is_url {
+            self.nodes[Self::ROOT].files.or_insert(slashed, path);
+            return;
+        }
+
+        let is_directory = path.as_bytes().ends_with(b"/");
+        let trimmed = slashed.strip_suffix(b"/").unwrap_or(&slashed);
+        // The path `/` is the root itself.
+        if trimmed.is_empty() {
+            return;
+        }
+        let mut folder_names: Vec<&[u8]> = trimmed.split(|&byte| byte == b'/').collect();
+        let file_name = if is_directory {
+            None
+        } else {
+            folder_names.pop()
+        };
+
+        let mut folder = Self::ROOT;
+        for folder_name in folder_names {
+            folder = self.subfolder_or_insert(folder, folder_name);
+        }
+        if let Some(file_name) = file_name {
+            self.nodes[folder].files.or_insert(file_name.to_vec(), path);
+        }
+    }
+
+    /// Returns the index of the subdirectory with this name, which is added if it is new.
+    fn subfolder_or_insert(&mut self, folder: usize, name: &[u8]) -> usize {
+        let index_if_new = self.nodes.len();
+        let subfolders = &mut self.nodes[folder].folders;
+        let index = *subfolders.or_insert(name.to_vec(), index_if_new);
+        if index == index_if_new {
+            self.nodes.push(FolderNode::default());
+        }
+        index
+    }
+
+    /// Returns the section for the directory `outermost`, which has this name. A chain of
+    /// directories in which each contains only the next becomes one section: `a`, with nothing but
+    /// `b`, is under the heading `a/b`.
+    fn section_of(&self, outermost: usize, name: &[u8], depth: usize) -> OutlineSection {
+        let mut heading = name.to_vec();
+        let mut innermost = outermost;
+        while let Some((only_name, &only_folder)) = self.nodes[innermost].only_folder() {
+            heading.push(b'/');
+            heading.extend_from_slice(only_name);
+            innermost = only_folder;
+        }
+        OutlineSection {
+            node: innermost,
+            depth,
+            heading: Some(heading),
+        }
     }
 }
 

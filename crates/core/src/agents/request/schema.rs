@@ -88,11 +88,9 @@ pub fn strict_schema(schema: &[u8], api: Api) -> Option<Vec<u8>> {
         if content::member_is(node, "type", "object") {
             // Changes are made by position in `schema`, of which the node is a part. So the order
             // in which nodes are edited does not matter.
-            let mut node_edit = Edit::new(node.bytes()).ok()?;
-            close_object(node, &mut node_edit)?;
-            schema_edit.merge(node_edit);
+            schema_edit.merge(close_object(node)?);
         }
-        subschema.push_children(&mut pending);
+        pending.append(&mut subschema.children());
     }
     Some(schema_edit.finish())
 }
@@ -104,19 +102,25 @@ struct Subschema<'a> {
 }
 
 impl<'a> Subschema<'a> {
-    /// Pushes the schemas directly below this one: the variants of a union, the items of a list,
+    /// Returns the schemas directly below this one: the variants of a union, the items of a list,
     /// and the properties of an object.
-    fn push_children(&self, pending: &mut Vec<Subschema<'a>>) {
+    fn children(&self) -> Vec<Subschema<'a>> {
         let names = ["anyOf", "items", "properties"];
         let [any_of, items, properties] = content::find_members(self.node, names);
-        let mut children: Vec<Raw> = any_of.unwrap_or(Raw::NULL).items().collect();
-        children.extend(items);
+        let mut nodes: Vec<Raw> = any_of.unwrap_or(Raw::NULL).items().collect();
+        nodes.extend(items);
         for (_, property) in properties.unwrap_or(Raw::NULL).members() {
-            children.push(property);
+            nodes.push(property);
         }
 
-        let depth = self.depth + 1;
-        pending.extend(children.into_iter().map(|node| Subschema { node, depth }));
+        let mut children = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            children.push(Subschema {
+                node,
+                depth: self.depth + 1,
+            });
+        }
+        children
     }
 }
 
@@ -154,47 +158,67 @@ fn is_expressible(node: Raw, api: Api) -> bool {
     !has_properties_elsewhere
 }
 
-/// Changes the schema of an object so that it requires all its properties and allows no others, as
-/// strict mode demands. A property that was optional accepts `null` afterwards.
+/// Returns the edit of an object's schema after which it requires all its properties and allows no
+/// others, as strict mode demands. A property that was optional accepts `null` afterwards.
 ///
 /// `None` if the object allows other properties, requires one that it does not have, or has members
 /// of the wrong types.
-fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
-    let names = ["properties", "required", "additionalProperties"];
-    let [properties, required, additional] = content::find_members(node, names);
-    let allows_others = additional.is_some_and(|additional| additional.bool() != Some(false));
-    let has_wrong_types = properties.is_some_and(|properties| !properties.is_object())
-        || required.is_some_and(|required| !required.is_array());
-    if allows_others || has_wrong_types {
-        return None;
-    }
+fn close_object(node: Raw<'_>) -> Option<Edit<'_>> {
+    let properties = ObjectProperties::read(node)?;
 
-    let mut required_names: Vec<Text> = Vec::new();
-    for name in required.unwrap_or(Raw::NULL).items() {
-        required_names.push(name.text()?);
-    }
-    let mut own_properties = Vec::new();
-    for (key, schema) in properties.unwrap_or(Raw::NULL).members() {
-        own_properties.push((string::decode(key.bytes), schema));
-    }
-    for name in &required_names {
-        let is_property = own_properties.iter().any(|(key, _)| key == name);
-        if !is_property {
-            return None;
-        }
-    }
-
-    // `{"type":"string"}` becomes `{"anyOf":[{"type":"string"},{"type":"null"}]}`.
-    for (key, schema) in &own_properties {
-        let is_optional = !required_names.contains(key);
+    let mut edit = Edit::new(node.bytes()).ok()?;
+    for (name, schema) in &properties.schemas {
+        let is_optional = !properties.required_names.contains(name);
         if is_optional && !allows_null(*schema) {
+            // `{"type":"string"}` becomes `{"anyOf":[{"type":"string"},{"type":"null"}]}`.
             edit.surround(*schema, br#"{"anyOf":["#, br#",{"type":"null"}]}"#);
         }
     }
-    let all_names = text_array(own_properties.iter().map(|(key, _)| key));
+    let all_names = text_array(properties.schemas.iter().map(|(name, _)| name));
     edit.set("required", &all_names);
     edit.set("additionalProperties", b"false");
-    Some(())
+    Some(edit)
+}
+
+/// The properties of an object that allows no others.
+struct ObjectProperties<'a> {
+    /// The schema of each property, by its name.
+    schemas: Vec<(Text<'a>, Raw<'a>)>,
+    /// The names of those that are required.
+    required_names: Vec<Text<'a>>,
+}
+
+impl<'a> ObjectProperties<'a> {
+    /// Reads the schema of an object. `None` if it allows other properties, requires one that it
+    /// does not have, or has members of the wrong types.
+    fn read(node: Raw<'a>) -> Option<Self> {
+        let names = ["properties", "required", "additionalProperties"];
+        let [properties, required, additional] = content::find_members(node, names);
+        let allows_others = additional.is_some_and(|additional| additional.bool() != Some(false));
+        let has_wrong_types = properties.is_some_and(|properties| !properties.is_object())
+            || required.is_some_and(|required| !required.is_array());
+        if allows_others || has_wrong_types {
+            return None;
+        }
+
+        let mut schemas = Vec::new();
+        for (key, schema) in properties.unwrap_or(Raw::NULL).members() {
+            schemas.push((string::decode(key.bytes), schema));
+        }
+        let mut required_names = Vec::new();
+        for name in required.unwrap_or(Raw::NULL).items() {
+            let name = name.text()?;
+            let is_property = schemas.iter().any(|(property, _)| *property == name);
+            if !is_property {
+                return None;
+            }
+            required_names.push(name);
+        }
+        Some(ObjectProperties {
+            schemas,
+            required_names,
+        })
+    }
 }
 
 /// Whether an API's strict mode refuses a schema that has this member. Most keys are refused
@@ -338,10 +362,9 @@ pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
         if node.depth > MAX_DEPTH {
             continue;
         }
-        node.push_children(&mut pending);
+        pending.append(&mut node.children());
         let is_schema = node.value.is_object() && !node.is_name_map;
-        if is_schema && let Ok(mut edit) = Edit::new(node.value.bytes()) {
-            replace_constant(node.value, &mut edit);
+        if is_schema && let Some(edit) = replace_constant(node.value) {
             schema_edit.merge(edit);
         }
     }
@@ -349,12 +372,13 @@ pub fn replace_constants(schema: &[u8]) -> Vec<u8> {
 }
 
 impl<'a> SchemaNode<'a> {
-    /// Pushes the values directly below this one that are schemas, or contain schemas: as a list,
+    /// Returns the values directly below this one that are schemas, or contain schemas: as a list,
     /// or as a map from names to schemas.
-    fn push_children(&self, pending: &mut Vec<SchemaNode<'a>>) {
+    fn children(&self) -> Vec<SchemaNode<'a>> {
         let depth = self.depth + 1;
+        let mut children = Vec::new();
         for item in self.value.items() {
-            pending.push(SchemaNode {
+            children.push(SchemaNode {
                 value: item,
                 is_name_map: false,
                 depth,
@@ -364,27 +388,30 @@ impl<'a> SchemaNode<'a> {
             // In a map from names to schemas, a key is a name, even if it looks like a keyword.
             let leads_to_map = !self.is_name_map && is_one_of(key, &NAME_MAP_KEYWORDS);
             if self.is_name_map || leads_to_map || is_one_of(key, &SUBSCHEMA_KEYWORDS) {
-                pending.push(SchemaNode {
+                children.push(SchemaNode {
                     value,
                     is_name_map: leads_to_map,
                     depth,
                 });
             }
         }
+        children
     }
 }
 
-/// Replaces the constant in a schema by an enumeration at the schema's end. Changes nothing if the
-/// constant is neither a string nor a number, or if there is an enumeration already.
-fn replace_constant<'a>(node: Raw<'a>, edit: &mut Edit<'a>) {
+/// Returns the edit that replaces the constant in a schema by an enumeration at the schema's end.
+/// `None` if the constant is neither a string nor a number, or if there is an enumeration already.
+fn replace_constant(node: Raw<'_>) -> Option<Edit<'_>> {
     let [constant, values] = content::find_members(node, ["const", "enum"]);
-    if let Some(constant) = constant
-        && (constant.is_string() || constant.is_number())
-        && values.is_none()
-    {
-        edit.remove("const");
-        edit.set("enum", &array([constant.bytes()]));
+    let constant = constant?;
+    let can_be_enumerated = constant.is_string() || constant.is_number();
+    if !can_be_enumerated || values.is_some() {
+        return None;
     }
+    let mut edit = Edit::new(node.bytes()).ok()?;
+    edit.remove("const");
+    edit.set("enum", &array([constant.bytes()]));
+    Some(edit)
 }
 
 #[cfg(test)]

@@ -133,125 +133,128 @@ const HIDING_LITERALS: [LiteralGroup; 6] = [
     },
 ];
 
-/// Adds the needles of encodings that can hide letters.
-pub fn add_hiding_needles(needles: &mut Vec<Needle>) {
-    for group in HIDING_LITERALS {
-        for literal in group.literals {
-            needles.push(Needle::new(
-                literal.as_bytes(),
-                group.searches,
-                group.continuation,
-            ));
-        }
-    }
+/// Returns the needles of encodings that can hide letters.
+pub fn build_hiding_needles() -> Vec<Needle> {
+    let mut list = NeedleList::default();
+    list.add_hiding();
+    list.needles
 }
 
 /// Returns the needles of all rules, of opaque content and of encodings.
 pub fn build_rule_needles() -> Vec<Needle> {
-    let mut needles = Vec::new();
+    let mut list = NeedleList::default();
     for (row, rule) in RULES.iter().enumerate() {
-        add_needles_of_rule(row, rule, &mut needles);
+        list.add_rule(row, rule);
     }
     for shape in SHAPES.iter() {
-        add_needles_of_shape(shape, &mut needles);
+        list.add_shape(shape);
     }
 
     // The keywords are ordinary words, so the bytes after a keyword decide whether it counts.
     let assignment = Continuation::Checked(assignments::may_be_assigned);
     for keyword in assignments::KEYWORDS {
-        needles.push(Needle::new(
-            keyword.as_bytes(),
-            SearchSet::ASSIGNMENTS,
-            assignment,
-        ));
-        add_base64_text_needles(keyword, assignments::may_be_assigned, &mut needles);
+        list.add(keyword.as_bytes(), SearchSet::ASSIGNMENTS, assignment);
+        list.add_in_base64_text(keyword, assignments::may_be_assigned);
     }
     let capitals = Continuation::Checked(assignments::may_be_assigned_after_capitals);
     for keyword in assignments::CAPITAL_KEYWORDS {
-        let keyword = keyword.as_bytes();
-        needles.push(Needle::new(keyword, SearchSet::ASSIGNMENTS, capitals));
+        list.add(keyword.as_bytes(), SearchSet::ASSIGNMENTS, capitals);
     }
     let cookie = Continuation::Checked(cookies::may_follow);
     for keyword in cookies::KEYWORDS {
-        let keyword = keyword.as_bytes();
-        needles.push(Needle::new(keyword, SearchSet::COOKIES, cookie));
+        list.add(keyword.as_bytes(), SearchSet::COOKIES, cookie);
     }
 
     for (literal, searches) in OPAQUE_LITERALS {
-        needles.push(Needle::new(literal, searches, Continuation::Anything));
+        list.add(literal, searches, Continuation::Anything);
     }
-    add_hiding_needles(&mut needles);
-    needles
+    list.add_hiding();
+    list.needles
 }
 
-/// Adds the keywords of the rule in a row of the table, plain and in base64.
-fn add_needles_of_rule(row: usize, rule: &'static Rule, needles: &mut Vec<Needle>) {
-    let searches = SearchSet::for_rule(row);
-    let may_follow = rule.may_follow;
-    for keyword in rule.keywords {
-        let continuation = Continuation::Checked(may_follow);
-        needles.push(Needle::new(keyword.as_bytes(), searches, continuation));
+/// The needles of a prefilter, while they are collected.
+#[derive(Default)]
+struct NeedleList {
+    needles: Vec<Needle>,
+}
 
-        if rule.is_contextual {
-            add_base64_text_needles(keyword, may_follow, needles);
-        } else {
-            add_base64_needles(keyword, needles, |bits_before| {
-                Continuation::EncodedChecked {
-                    bits_before,
-                    may_follow,
-                }
-            });
+impl NeedleList {
+    /// Adds a needle that calls for `searches` if the bytes after it satisfy `continuation`.
+    fn add(&mut self, literal: &[u8], searches: SearchSet, continuation: Continuation) {
+        self.needles
+            .push(Needle::new(literal, searches, continuation));
+    }
+
+    /// Adds the needles of encodings that can hide letters.
+    fn add_hiding(&mut self) {
+        for group in HIDING_LITERALS {
+            for literal in group.literals {
+                self.add(literal.as_bytes(), group.searches, group.continuation);
+            }
         }
     }
-}
 
-/// Adds the base64 spellings of a keyword that is recognized in text, such as a settings file or
-/// the output of a program that is encoded as a whole.
-fn add_base64_text_needles(
-    keyword: &str,
-    may_follow: fn(&[u8]) -> bool,
-    needles: &mut Vec<Needle>,
-) {
-    add_base64_needles(keyword, needles, |bits_before| Continuation::EncodedText {
-        bits_before,
-        may_follow,
-    });
-}
+    /// Adds the keywords of the rule in a row of the table, plain and in base64.
+    fn add_rule(&mut self, row: usize, rule: &'static Rule) {
+        let searches = SearchSet::for_rule(row);
+        let may_follow = rule.may_follow;
+        for keyword in rule.keywords {
+            let continuation = Continuation::Checked(may_follow);
+            self.add(keyword.as_bytes(), searches, continuation);
 
-/// Adds the prefix of a shape, plain and in base64.
-fn add_needles_of_shape(shape: &'static Shape, needles: &mut Vec<Needle>) {
-    let prefix = shape.prefix.as_bytes();
-    let continuation = Continuation::RestOf(shape);
-    needles.push(Needle::new(prefix, SearchSet::SHAPES, continuation));
-    add_base64_needles(shape.prefix, needles, |bits_before| {
-        Continuation::EncodedRestOf { bits_before, shape }
-    });
-}
-
-/// Adds the base64 spellings of a literal; none for a literal of one byte, because they would be
-/// too short.
-///
-/// A spelling consists of the digits all of whose bits belong to the literal. The last bits of the
-/// literal may be in the next digit. `continuation_after` returns the condition for the bytes after
-/// a spelling, given the number of these bits.
-fn add_base64_needles(
-    literal: &str,
-    needles: &mut Vec<Needle>,
-    continuation_after: impl Fn(usize) -> Continuation,
-) {
-    if literal.len() < 2 {
-        return;
+            if rule.is_contextual {
+                self.add_in_base64_text(keyword, may_follow);
+            } else {
+                self.add_in_base64(keyword, |bits_before| Continuation::EncodedChecked {
+                    bits_before,
+                    may_follow,
+                });
+            }
+        }
     }
-    // Three bytes are four digits, so only the number of bytes before the literal modulo 3 matters.
-    for bytes_before in 0..3 {
-        let bit_count = (bytes_before + literal.len()) * u8::BITS as usize;
-        let bits_in_next_digit = bit_count % BITS_PER_DIGIT;
-        let mut spellings = base64_spellings(literal.as_bytes(), bytes_before);
-        // The alphabets differ in two digits only, so most spellings are the same in both.
-        spellings.dedup();
-        for spelling in spellings {
-            let continuation = continuation_after(bits_in_next_digit);
-            needles.push(Needle::in_base64(&spelling, continuation));
+
+    /// Adds the prefix of a shape, plain and in base64.
+    fn add_shape(&mut self, shape: &'static Shape) {
+        let prefix = shape.prefix.as_bytes();
+        self.add(prefix, SearchSet::SHAPES, Continuation::RestOf(shape));
+        self.add_in_base64(shape.prefix, |bits_before| Continuation::EncodedRestOf {
+            bits_before,
+            shape,
+        });
+    }
+
+    /// Adds the base64 spellings of a keyword that is recognized in text, such as a settings file
+    /// or the output of a program that is encoded as a whole.
+    fn add_in_base64_text(&mut self, keyword: &str, may_follow: fn(&[u8]) -> bool) {
+        self.add_in_base64(keyword, |bits_before| Continuation::EncodedText {
+            bits_before,
+            may_follow,
+        });
+    }
+
+    /// Adds the base64 spellings of a literal; none for a literal of one byte, because they would
+    /// be too short.
+    ///
+    /// A spelling consists of the digits all of whose bits belong to the literal. The last bits of
+    /// the literal may be in the next digit. `continuation_after` returns the condition for the
+    /// bytes after a spelling, given the number of these bits.
+    fn add_in_base64(&mut self, literal: &str, continuation_after: impl Fn(usize) -> Continuation) {
+        if literal.len() < 2 {
+            return;
+        }
+        // Three bytes are four digits, so only the number of bytes before the literal modulo 3
+        // matters.
+        for bytes_before in 0..3 {
+            let bit_count = (bytes_before + literal.len()) * u8::BITS as usize;
+            let bits_in_next_digit = bit_count % BITS_PER_DIGIT;
+            let mut spellings = base64_spellings(literal.as_bytes(), bytes_before);
+            // The alphabets differ in two digits only, so most spellings are the same in both.
+            spellings.dedup();
+            for spelling in spellings {
+                let continuation = continuation_after(bits_in_next_digit);
+                self.needles
+                    .push(Needle::in_base64(&spelling, continuation));
+            }
         }
     }
 }
