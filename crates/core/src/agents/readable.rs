@@ -257,8 +257,10 @@ pub fn describe_execution(message: Raw, folders: Folders) -> CallDescription {
 }
 
 /// Describes a search as `PATTERN in PATH`, or as `/REGEX/ in PATH`, cut to `units` UTF-16 units. A
-/// path that is the session's directory is left out. Only the head of the pattern was read, so the
-/// end of the pattern is marked as a cut if there may be more.
+/// path that is the session's directory is left out.
+///
+/// `pattern_head` is the start of the pattern, which is all that was read of it. If there may be
+/// more, the end of the pattern is marked as a cut.
 fn describe_search(
     tool: &Text,
     pattern_head: Text,
@@ -549,21 +551,7 @@ impl<'c> CdCommand<'c> {
     /// for any other command.
     fn parse(command: &'c [u8]) -> Option<Self> {
         let after_cd = command.strip_prefix(b"cd ")?.trim_ascii_start();
-
-        let folder;
-        let after_folder;
-        let first_byte = *after_cd.first()?;
-        if matches!(first_byte, b'"' | b'\'') {
-            let after_quote = &after_cd[1..];
-            let close = memchr::memchr(first_byte, after_quote)?;
-            folder = &after_quote[..close];
-            after_folder = &after_quote[close + 1..];
-        } else {
-            let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';');
-            let end = after_cd.iter().position(is_end)?;
-            folder = &after_cd[..end];
-            after_folder = &after_cd[end..];
-        }
+        let (folder, after_folder) = split_shell_word(after_cd)?;
         let next_command = after_folder.trim_ascii_start().strip_prefix(b"&&")?;
 
         // The root directory keeps its slash.
@@ -576,6 +564,19 @@ impl<'c> CdCommand<'c> {
             next_command: next_command.trim_ascii_start(),
         })
     }
+}
+
+/// Divides a command after its first word: `"a b" && make` into `a b`, without its quotes, and
+/// ` && make`. `None` if the word reaches to the end of the command, or its quote is not closed.
+fn split_shell_word(command: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&first, after_first) = command.split_first()?;
+    if matches!(first, b'"' | b'\'') {
+        let close = memchr::memchr(first, after_first)?;
+        return Some((&after_first[..close], &after_first[close + 1..]));
+    }
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'&' | b';');
+    let end = command.iter().position(is_end)?;
+    Some(command.split_at(end))
 }
 
 /// Describes a call by its arguments, cut to `units` UTF-16 units: by the value of a single

@@ -50,16 +50,16 @@ pub fn prepare_compaction(
         }
         None => after_reset,
     };
-    let candidates = read_candidates(path, start, reader)?;
+    let candidates = Candidates::read(path, start, reader)?;
     let usage = tokens::find_last_count(path, reader)?.map(|count| count.usage);
-    let token_ratio = tokens_per_estimate(usage, &candidates);
+    let token_ratio = candidates.tokens_per_estimate(usage);
 
-    let Some(cut) = find_cut(&candidates, path, session, from, token_ratio) else {
+    let Some(cut) = candidates.find_cut(from, token_ratio) else {
         return Ok(None);
     };
-    let turn_start = find_split_turn_start(&candidates, cut.index, session);
+    let turn_start = candidates.find_split_turn_start(cut.index);
     // The beginning of a divided turn is summarized apart from the history before it.
-    let before_cut = candidates.into_iter().take(cut.index);
+    let before_cut = candidates.list.into_iter().take(cut.index);
     let mut messages: Vec<_> = before_cut.map(|candidate| candidate.message).collect();
     let turn_prefix = match turn_start {
         Some(turn_start) => messages.split_off(turn_start),
@@ -75,42 +75,6 @@ pub fn prepare_compaction(
     preparation.finish(path, reader)
 }
 
-/// Finds the cut that `from` asks for. `candidates` are the messages that may be summarized or
-/// kept, in the order of `path`.
-///
-/// `None` if the entry that `from` names is not on the path. Also `None` if recent messages are to
-/// be kept, but `candidates` is empty.
-fn find_cut(
-    candidates: &[Candidate],
-    path: &[EntryIx],
-    session: &Session,
-    from: FirstKept,
-    token_ratio: f64,
-) -> Option<Cut> {
-    match from {
-        FirstKept::Nothing => Some(Cut {
-            index: candidates.len(),
-            first_kept: None,
-        }),
-        FirstKept::Entry(entry) => {
-            let path_index = path.iter().position(|&ix| ix == entry)?;
-            Some(Cut {
-                // The first candidate at the entry or after it: the entry may have no message.
-                index: candidates.partition_point(|candidate| candidate.path_index < path_index),
-                first_kept: Some(entry),
-            })
-        }
-        FirstKept::RecentTokens(tokens) => {
-            let budget = estimate_budget(tokens as f64, token_ratio);
-            let index = choose_cut(candidates, session, budget);
-            Some(Cut {
-                index,
-                first_kept: Some(candidates.get(index)?.message.entry),
-            })
-        }
-    }
-}
-
 /// Whether the path ends in a compaction. A compaction that a provider replays does not count,
 /// because it need not cover all messages before it.
 fn ends_in_compaction(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool> {
@@ -123,26 +87,6 @@ fn ends_in_compaction(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool
     reader.with_entry(last, |line| {
         !content::has_truthy(line, "providerReplayThroughEntryId")
     })
-}
-
-/// Returns by which factor the provider counted more tokens for the context than the estimates of
-/// its messages add up to. At least 1, because the agent corrects an estimate only upwards; also 1
-/// if there is no count or no message.
-fn tokens_per_estimate(usage: Option<tokens::ContextUsage>, candidates: &[Candidate]) -> f64 {
-    let Some(usage) = usage else {
-        return 1.0;
-    };
-    let estimated_tokens: u64 = candidates.iter().map(|candidate| candidate.tokens).sum();
-    if estimated_tokens == 0 {
-        return 1.0;
-    }
-    let ratio = usage.prompt / estimated_tokens as f64;
-    // The count is from the file, and may be any JavaScript number, also NaN or infinite.
-    if ratio.is_finite() {
-        ratio.max(1.0)
-    } else {
-        1.0
-    }
 }
 
 /// Converts a number of tokens to keep into estimated tokens. A ratio over 1 reduces the number,
@@ -259,73 +203,136 @@ struct Candidate {
     path_index: usize,
 }
 
-/// Reads the messages that the next compaction may summarize or keep: those of the path from the
-/// index `start` on, except summaries of compactions.
-fn read_candidates(
-    path: &[EntryIx],
-    start: usize,
-    reader: &EntryReader,
-) -> io::Result<Vec<Candidate>> {
-    let session = reader.session();
-    let mut candidates = Vec::new();
-    for (path_index, &ix) in path.iter().enumerate().skip(start) {
-        let entry = session.entry(ix);
-        // The previous summary is not summarized again: the new one is asked to continue it.
-        if entry.kind == Kind::Compaction {
-            continue;
+/// The messages that the next compaction may summarize or keep.
+struct Candidates<'a> {
+    session: &'a Session,
+    path: &'a [EntryIx],
+    /// In the order of the path.
+    list: Vec<Candidate>,
+}
+
+impl<'a> Candidates<'a> {
+    /// Reads the messages of the path from the index `start` on, except summaries of compactions.
+    fn read(path: &'a [EntryIx], start: usize, reader: &'a EntryReader) -> io::Result<Self> {
+        let session = reader.session();
+        let mut list = Vec::new();
+        for (path_index, &ix) in path.iter().enumerate().skip(start) {
+            let entry = session.entry(ix);
+            // The previous summary is not summarized again: the new one is asked to continue it.
+            if entry.kind == Kind::Compaction {
+                continue;
+            }
+            let Some(body) =
+                reader.with_entry(ix, |line| message::body_for_summary(line, entry))?
+            else {
+                continue;
+            };
+            let message = ContextMessage { entry: ix, body };
+            let tokens = message.with_json(reader, tokens::estimate_message)?;
+            list.push(Candidate {
+                message,
+                tokens,
+                path_index,
+            });
         }
-        let Some(body) = reader.with_entry(ix, |line| message::body_for_summary(line, entry))?
-        else {
-            continue;
+        Ok(Candidates {
+            session,
+            path,
+            list,
+        })
+    }
+
+    /// Returns by which factor the provider counted more tokens for the context than the estimates
+    /// of its messages add up to. At least 1, because the agent corrects an estimate only upwards;
+    /// also 1 if there is no count or no message.
+    fn tokens_per_estimate(&self, usage: Option<tokens::ContextUsage>) -> f64 {
+        let Some(usage) = usage else {
+            return 1.0;
         };
-        let message = ContextMessage { entry: ix, body };
-        let tokens = message.with_json(reader, tokens::estimate_message)?;
-        candidates.push(Candidate {
-            message,
-            tokens,
-            path_index,
-        });
+        let estimated_tokens: u64 = self.list.iter().map(|candidate| candidate.tokens).sum();
+        if estimated_tokens == 0 {
+            return 1.0;
+        }
+        let ratio = usage.prompt / estimated_tokens as f64;
+        // The count is from the file, and may be any JavaScript number, also NaN or infinite.
+        if ratio.is_finite() {
+            ratio.max(1.0)
+        } else {
+            1.0
+        }
     }
-    Ok(candidates)
-}
 
-/// Returns the index of the first message to keep, so that as many messages as possible are kept
-/// within the budget, in estimated tokens. A cut is only possible between groups: a message before
-/// which [`can_cut_before`] allows a cut, and the messages after it up to the next such message.
-///
-/// The last group is kept even if it does not fit. Without any group, everything is kept.
-fn choose_cut(candidates: &[Candidate], session: &Session, budget: f64) -> usize {
-    let mut chosen_cut = None;
-    let mut kept_tokens = 0;
-    // From the newest message, to keep one more group each time.
-    for (index, candidate) in candidates.iter().enumerate().rev() {
-        kept_tokens += candidate.tokens;
-        if !can_cut_before(session.entry(candidate.message.entry)) {
-            // A cut here would separate, for example, a result from its call. The group begins
-            // earlier.
-            continue;
-        }
-        let fits = kept_tokens as f64 <= budget;
-        let is_last_group = chosen_cut.is_none();
-        if fits || is_last_group {
-            chosen_cut = Some(index);
-        }
-        if !fits {
-            break;
+    /// Finds the cut that `from` asks for. `token_ratio` is the result of
+    /// [`tokens_per_estimate`](Self::tokens_per_estimate).
+    ///
+    /// `None` if the entry that `from` names is not on the path. Also `None` if recent messages are
+    /// to be kept, but there are no candidates.
+    fn find_cut(&self, from: FirstKept, token_ratio: f64) -> Option<Cut> {
+        match from {
+            FirstKept::Nothing => Some(Cut {
+                index: self.list.len(),
+                first_kept: None,
+            }),
+            FirstKept::Entry(entry) => {
+                let path_index = self.path.iter().position(|&ix| ix == entry)?;
+                let is_before = |candidate: &Candidate| candidate.path_index < path_index;
+                Some(Cut {
+                    // The first candidate at the entry or after it: the entry may have no message.
+                    index: self.list.partition_point(is_before),
+                    first_kept: Some(entry),
+                })
+            }
+            FirstKept::RecentTokens(tokens) => {
+                let budget = estimate_budget(tokens as f64, token_ratio);
+                let index = self.find_budget_cut(budget);
+                Some(Cut {
+                    index,
+                    first_kept: Some(self.list.get(index)?.message.entry),
+                })
+            }
         }
     }
-    chosen_cut.unwrap_or(0)
-}
 
-/// Finds the start of the turn that a cut before the message at `cut` divides. `None` if the cut is
-/// between turns.
-fn find_split_turn_start(candidates: &[Candidate], cut: usize, session: &Session) -> Option<usize> {
-    let starts = |candidate: &Candidate| starts_turn(session.entry(candidate.message.entry));
-    let first_kept = candidates.get(cut)?;
-    if starts(first_kept) {
-        return None;
+    /// Returns the index of the first message to keep, so that as many messages as possible are
+    /// kept within the budget, in estimated tokens. A cut is only possible between groups: a
+    /// message before which [`can_cut_before`] allows a cut, and the messages after it up to the
+    /// next such message.
+    ///
+    /// The last group is kept even if it does not fit. Without any group, everything is kept.
+    fn find_budget_cut(&self, budget: f64) -> usize {
+        let mut chosen_cut = None;
+        let mut kept_tokens = 0;
+        // From the newest message, to keep one more group each time.
+        for (index, candidate) in self.list.iter().enumerate().rev() {
+            kept_tokens += candidate.tokens;
+            if !can_cut_before(self.session.entry(candidate.message.entry)) {
+                // A cut here would separate, for example, a result from its call. The group begins
+                // earlier.
+                continue;
+            }
+            let fits = kept_tokens as f64 <= budget;
+            let is_last_group = chosen_cut.is_none();
+            if fits || is_last_group {
+                chosen_cut = Some(index);
+            }
+            if !fits {
+                break;
+            }
+        }
+        chosen_cut.unwrap_or(0)
     }
-    candidates[..cut].iter().rposition(starts)
+
+    /// Finds the start of the turn that a cut before the message at `cut` divides. `None` if the
+    /// cut is between turns.
+    fn find_split_turn_start(&self, cut: usize) -> Option<usize> {
+        let starts =
+            |candidate: &Candidate| starts_turn(self.session.entry(candidate.message.entry));
+        let first_kept = self.list.get(cut)?;
+        if starts(first_kept) {
+            return None;
+        }
+        self.list[..cut].iter().rposition(starts)
+    }
 }
 
 /// Whether an entry begins a turn: a message or a command of the user, a `custom_message`, or a

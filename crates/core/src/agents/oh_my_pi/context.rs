@@ -8,6 +8,7 @@
 //! If a reset follows the last compaction, only what follows the reset remains. Then calls without
 //! results and failed turns are removed (`repair`).
 
+use super::message::CompactionParts;
 use super::repair::{ContextItem, MessageKind, remove_unsendable};
 use super::{archive, message, native, notes, settings, tokens};
 use crate::session::content;
@@ -150,8 +151,12 @@ impl ContextBuilder<'_> {
         let entry = self.reader.session().entry(ix);
         let payload = openai_payload.or(anthropic_payload);
         let blocks = archive::archive_blocks(preserved);
-        let summary =
-            message::build_compaction_message(line, entry, payload.as_deref(), &blocks, rewrite_ms);
+        let parts = CompactionParts {
+            provider_payload: payload.as_deref(),
+            blocks: &blocks,
+            rewrite_ms,
+        };
+        let summary = message::build_compaction_message(line, entry, &parts);
         self.push_built_message(ix, summary, MessageKind::Other);
 
         let details = line.get("details").unwrap_or(Raw::NULL);

@@ -142,44 +142,44 @@ pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
     Some(Body::from_json(message.finish()))
 }
 
+/// What the message of a compaction contains besides the members of its entry.
+pub struct CompactionParts<'a> {
+    /// The history that a provider replays, as JSON.
+    pub provider_payload: Option<&'a [u8]>,
+    /// The texts and pictures of the archived history as JSON, oldest first.
+    pub blocks: &'a [Vec<u8>],
+    /// The time in milliseconds before which signatures are not valid any more, if that is not the
+    /// time of the entry.
+    pub rewrite_ms: Option<f64>,
+}
+
 /// Converts a `compaction` entry to a message. Commands print it byte for byte, so its members have
 /// the order in which the agent writes them.
-///
-/// `provider_payload` is the history that a provider replays. `blocks` are the texts and pictures
-/// of the archived history, oldest first. `rewrite_ms` is the time in milliseconds before which
-/// signatures are not valid any more, if that is not the time of the entry.
-pub fn build_compaction_message(
-    line: Raw,
-    entry: &Entry,
-    provider_payload: Option<&[u8]>,
-    blocks: &[Vec<u8>],
-    rewrite_ms: Option<f64>,
-) -> Vec<u8> {
+pub fn build_compaction_message(line: Raw, entry: &Entry, parts: &CompactionParts) -> Vec<u8> {
     let is_image = |block: &&Vec<u8>| content::is_block(Raw::from_checked(block), "image");
-    let images: Vec<_> = blocks.iter().filter(is_image).collect();
-    Object::new()
+    let images: Vec<_> = parts.blocks.iter().filter(is_image).collect();
+    let names = [
+        "summary",
+        "shortSummary",
+        "tokensBefore",
+        "tokensAfter",
+        "method",
+    ];
+
+    let mut message = Object::new()
         .str("role", "compactionSummary")
-        .copy_members(
-            line,
-            &[
-                "summary",
-                "shortSummary",
-                "tokensBefore",
-                "tokensAfter",
-                "method",
-            ],
-        )
-        .with(provider_payload, |object, payload| {
-            object.json("providerPayload", payload)
-        })
-        .json_array("blocks", blocks)
+        .copy_members(line, &names);
+    if let Some(payload) = parts.provider_payload {
+        message = message.json("providerPayload", payload);
+    }
+    message = message
+        .json_array("blocks", parts.blocks)
         .json_array("images", &images)
-        .copy_members(line, &["warning"])
-        .with(rewrite_ms, |object, time| {
-            object.number("historyRewriteAt", time)
-        })
-        .number("timestamp", entry.js_time())
-        .finish()
+        .copy_members(line, &["warning"]);
+    if let Some(time) = parts.rewrite_ms {
+        message = message.number("historyRewriteAt", time);
+    }
+    message.number("timestamp", entry.js_time()).finish()
 }
 
 /// Whether an entry is a user request: a user message, or a skill or collaboration prompt

@@ -166,21 +166,11 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
 /// OpenAI gets a new id for the item (see [`foreign_item_id`]), and other providers get one id for
 /// the call, made from the whole id.
 fn responses_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> WireId {
-    let halves = split_responses_id(own_id);
     if authorship.is_same_model() {
-        let Some(halves) = halves else {
-            return WireId {
-                call_id: sanitize_id(own_id).head(MAX_ID_UNITS),
-                item_id: None,
-            };
-        };
-        let item = halves.item;
-        return WireId {
-            call_id: sanitize_id(&halves.call).head(MAX_ID_UNITS),
-            item_id: if is_item_id(&item) { Some(item) } else { None },
-        };
+        return own_responses_id(own_id);
     }
 
+    let halves = split_responses_id(own_id);
     let provider = target.model.provider.to_string_lossy();
     let takes_item_ids = matches!(&*provider, "openai" | "openai-codex" | "opencode");
     match halves {
@@ -192,6 +182,21 @@ fn responses_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -
             call_id: truncate_id(own_id),
             item_id: None,
         },
+    }
+}
+
+/// Converts an id for the Responses API if the model that receives it also wrote the call.
+fn own_responses_id(own_id: &Text) -> WireId {
+    let Some(halves) = split_responses_id(own_id) else {
+        return WireId {
+            call_id: sanitize_id(own_id).head(MAX_ID_UNITS),
+            item_id: None,
+        };
+    };
+    let item = halves.item;
+    WireId {
+        call_id: sanitize_id(&halves.call).head(MAX_ID_UNITS),
+        item_id: if is_item_id(&item) { Some(item) } else { None },
     }
 }
 

@@ -38,23 +38,26 @@ impl LateResults {
                 self.open_call_ids = call_ids(message.get("content").unwrap_or(Raw::NULL));
                 self.call_ids.extend(self.open_call_ids.iter().cloned());
             }
-            b"toolResult" => {
-                let id = message.get_text("toolCallId").map(Text::into_owned);
-                let open_call = self.open_call_ids.iter().position(|open| *open == id);
-                match open_call {
-                    Some(index) => {
-                        // The result is in time, and nothing of it is kept.
-                        self.open_call_ids.remove(index);
-                    }
-                    None => self.results.entry(id).or_default().push_back(LateResult {
-                        message_number,
-                        json: message.bytes().to_vec(),
-                    }),
-                }
-            }
+            b"toolResult" => self.read_result(message_number, message),
             // Any other message separates the calls from results that come later.
             _ => self.open_call_ids.clear(),
         }
+    }
+
+    /// Reads a result. It closes a call of the last turn, or it is late, and is collected.
+    fn read_result(&mut self, message_number: usize, message: Raw) {
+        let id = message.get_text("toolCallId").map(Text::into_owned);
+        let open_call = self.open_call_ids.iter().position(|open| *open == id);
+        if let Some(index) = open_call {
+            // The result is in time, so it is not kept.
+            self.open_call_ids.remove(index);
+            return;
+        }
+        let late = LateResult {
+            message_number,
+            json: message.bytes().to_vec(),
+        };
+        self.results.entry(id).or_default().push_back(late);
     }
 
     /// Removes and returns the first late result with this id that comes after the turn

@@ -61,34 +61,28 @@ impl<'a> ResponsesWriter<'a> {
     /// Converts an assistant message to items of the body, and reserves their ids. The API requires
     /// an item of another kind after reasoning, so reasoning at the end of the message is left out.
     fn render_turn(&mut self, blocks: &[TurnBlock]) -> Vec<Vec<u8>> {
+        let is_not_thinking = |block: &TurnBlock| !matches!(block, TurnBlock::Thinking { .. });
+        let Some(last_sent) = blocks.iter().rposition(is_not_thinking) else {
+            return Vec::new();
+        };
+
         let mut items = Vec::new();
-        // The signatures of thinking after which no item of another kind has come so far.
-        let mut held_reasoning = Vec::new();
         let mut text_count = 0;
-        for block in blocks {
+        for block in &blocks[..=last_sent] {
             match block {
-                TurnBlock::Thinking { signature, .. } => held_reasoning.extend(signature),
+                TurnBlock::Thinking { signature, .. } => {
+                    if let Some(signature) = signature {
+                        items.extend(self.render_reasoning(signature));
+                    }
+                }
                 TurnBlock::Text { text, signature } => {
-                    self.push_reasoning(&mut held_reasoning, &mut items);
                     items.push(self.render_text(text, signature.as_ref(), text_count));
                     text_count += 1;
                 }
-                TurnBlock::Call(call) => {
-                    self.push_reasoning(&mut held_reasoning, &mut items);
-                    items.push(self.render_call(call));
-                }
+                TurnBlock::Call(call) => items.push(self.render_call(call)),
             }
         }
         items
-    }
-
-    /// Appends the reasoning items for these signatures, and removes the signatures from the list.
-    /// Only here are their ids marked as used, so that reasoning which is left out does not use up
-    /// its id.
-    fn push_reasoning(&mut self, signatures: &mut Vec<&Text>, items: &mut Vec<Vec<u8>>) {
-        for signature in signatures.drain(..) {
-            items.extend(self.render_reasoning(signature));
-        }
     }
 
     /// Returns the reasoning item that a signature of thinking contains, and reserves its id.

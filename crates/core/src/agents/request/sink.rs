@@ -23,7 +23,8 @@ pub enum LastMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SinkPart {
     Whole,
-    /// Only the items of the list, with commas between them.
+    /// Only the items of the list, with commas between them. The caller joins the items of several
+    /// sinks, and writes the comma between these.
     Items,
 }
 
@@ -95,17 +96,17 @@ impl<'a> BodySink<'a> {
     /// The start of the body is written before the first item, so that a body without items is not
     /// written at all.
     pub fn write_item(&mut self, json: &[u8]) -> io::Result<()> {
-        self.last_message = LastMessage::Request;
         let is_first = self.item_count == 0;
-        let separator = match self.part {
-            SinkPart::Whole if is_first => std::mem::take(&mut self.pending_prefix),
-            // The caller joins the items of several batches, and writes the comma between these.
-            SinkPart::Items if is_first => Vec::new(),
-            SinkPart::Whole | SinkPart::Items => vec![b','],
-        };
+        if !is_first {
+            self.write(b",")?;
+        } else if self.part == SinkPart::Whole {
+            let prefix = std::mem::take(&mut self.pending_prefix);
+            self.write(&prefix)?;
+        }
+        self.write(json)?;
         self.item_count += 1;
-        self.write(&separator)?;
-        self.write(json)
+        self.last_message = LastMessage::Request;
+        Ok(())
     }
 
     /// Writes JSON, with the replacement in place of each lone surrogate.

@@ -109,14 +109,17 @@ fn read_thinking<'a>(
         return foreign_thinking(&text, target);
     }
 
-    let is_anthropic = target.api == Api::Anthropic;
     let is_redacted = content::has_truthy(block, "redacted");
     let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
-    let is_empty = signature.is_none() && text.is_blank();
-    // The signature of redacted thinking is the thinking itself, encrypted.
-    let is_lost = is_redacted && is_unsigned;
-    let is_refused = is_unsigned && is_anthropic && constants.drops_unsigned_thinking;
-    if is_empty || is_lost || is_refused {
+    if is_redacted && is_unsigned {
+        // The signature of redacted thinking is the thinking itself, encrypted, so it is lost.
+        return None;
+    }
+    if signature.is_none() && text.is_blank() {
+        return None;
+    }
+    // Anthropic refuses thinking without a signature. Not every agent leaves it out.
+    if is_unsigned && target.api == Api::Anthropic && constants.drops_unsigned_thinking {
         return None;
     }
     Some(TurnBlock::Thinking {
