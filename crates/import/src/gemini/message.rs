@@ -224,20 +224,12 @@ pub fn list_calls<'a>(message: Raw<'a>, parts: &[Part<'a>]) -> Vec<Call<'a>> {
         calls.extend(read_call(call, signature));
     }
     for record in records.items() {
-        let Some(id) = non_empty_text(record, "id") else {
-            continue;
-        };
-        match calls.iter_mut().find(|call| call.id == id) {
-            Some(call) => call.record = Some(record),
-            None => {
-                let Some(call) = read_call(record, None) else {
-                    continue;
-                };
-                calls.push(Call {
-                    record: Some(record),
-                    ..call
-                });
-            }
+        let id = non_empty_text(record, "id").unwrap_or_default();
+        if let Some(call) = calls.iter_mut().find(|call| call.id == id) {
+            call.record = Some(record);
+        } else if let Some(mut call) = read_call(record, None) {
+            call.record = Some(record);
+            calls.push(call);
         }
     }
     calls
@@ -278,8 +270,9 @@ impl Call<'_> {
         let result = result.filter(|result| !result.is_null())?;
         let mut content = ResultContent::default();
         content.add_result(result, &self.id);
-        let is_failed = status.is_some_and(|status| status.is("error") || status.is("cancelled"));
-        content.is_error |= is_failed;
+        if status.is_some_and(|status| status.is("error") || status.is("cancelled")) {
+            content.is_error = true;
+        }
 
         let details = result_details(display, agent_id.and_then(Raw::text));
         // What is not in the entry is kept beside the message.
@@ -349,22 +342,29 @@ impl Default for ResultContent {
     }
 }
 
+/// Returns the parts of a result that belong to a call. In a history that was rewritten, each call
+/// has the results of all calls of its response. A part that names no call, such as an image,
+/// belongs to the call that was named last.
+fn parts_of_call<'a>(result: Raw<'a>, call_id: &Text) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    let mut is_of_call = true;
+    for part in read_parts(result) {
+        if let Part::Result(response) = part {
+            is_of_call = response.get_text("id").is_none_or(|id| id == *call_id);
+        }
+        if is_of_call {
+            parts.push(part);
+        }
+    }
+    parts
+}
+
 impl ResultContent {
-    /// Adds the result of a call: a string, or parts. In a history that was rewritten, each call
-    /// has the results of all calls of its response; only those of `call_id` are added.
+    /// Adds the result of a call: a string, or parts.
     fn add_result(&mut self, result: Raw, call_id: &Text) {
-        // Whether the last part that names a call names this one.
-        let mut is_of_call = true;
-        for part in read_parts(result) {
+        for part in parts_of_call(result, call_id) {
             match part {
-                Part::Result(response) => {
-                    is_of_call = response.get_text("id").is_none_or(|id| id == *call_id);
-                    if is_of_call {
-                        self.add_response(response);
-                    }
-                }
-                // Parts that follow the result of another call belong to that call.
-                _ if !is_of_call => {}
+                Part::Result(response) => self.add_response(response),
                 Part::Text { text, .. } | Part::Thought { text, .. } => {
                     self.blocks.push(text_block(&text));
                 }
@@ -380,14 +380,14 @@ impl ResultContent {
         let [response, parts] = find_members(result, ["response", "parts"]);
         let response = response.unwrap_or(Raw::NULL);
         let [output, error] = find_members(response, ["output", "error"]);
-        self.is_error |= error.is_some();
-        match output.or(error).and_then(Raw::text) {
-            Some(text) => self.blocks.push(text_block(&text)),
-            None if response.is_null() => {}
-            None => {
-                let json = Text::from(String::from_utf8_lossy(response.bytes()).into_owned());
-                self.blocks.push(text_block(&json));
-            }
+        if error.is_some() {
+            self.is_error = true;
+        }
+        if let Some(text) = output.or(error).and_then(Raw::text) {
+            self.blocks.push(text_block(&text));
+        } else if !response.is_null() {
+            let json = Text::from(String::from_utf8_lossy(response.bytes()).into_owned());
+            self.blocks.push(text_block(&json));
         }
         for part in parts.into_iter().flat_map(read_parts) {
             match part {

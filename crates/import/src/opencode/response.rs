@@ -199,6 +199,7 @@ fn split_responses<'a>(message: &'a OpenCodeMessage<'a>) -> Vec<Response<'a>> {
     let mut current = Response::new(message, 0);
     for part in message.parts.items() {
         if is_part(part, "step-start") {
+            // An empty response is left out, but its parts are kept, in the next response.
             if !current.is_empty() {
                 let next_index = current.index + 1;
                 responses.push(current);
