@@ -75,13 +75,7 @@ pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
         }
         // Four digits encode three bytes, so to skip four would only skip three bytes.
         for skipped_digits in 0..GROUP {
-            let mut aligned = &run.digits[skipped_digits..];
-            // A single digit after the last group has too few bits for a byte. The decoder would
-            // refuse it.
-            if aligned.len() % GROUP == 1 {
-                aligned = &aligned[..aligned.len() - 1];
-            }
-            if let Ok(bytes) = BASE64.decode(aligned) {
+            if let Some(bytes) = decode_digits(&run.digits[skipped_digits..]) {
                 visit(&DecodedBase64 {
                     bytes,
                     skipped_digits,
@@ -90,6 +84,17 @@ pub fn each_base64_run(text: &[u8], visit: &mut dyn FnMut(&DecodedBase64)) {
             }
         }
     }
+}
+
+/// Decodes digits, of which the first begins a group; `None` if one of them is no digit.
+fn decode_digits(digits: &[u8]) -> Option<Vec<u8>> {
+    // A single digit after the last group has too few bits for a byte. The decoder would refuse it.
+    let decoded_len = if digits.len() % GROUP == 1 {
+        digits.len() - 1
+    } else {
+        digits.len()
+    };
+    BASE64.decode(&digits[..decoded_len]).ok()
 }
 
 /// A run of base64 digits, on one line or wrapped.

@@ -9,6 +9,7 @@ use pisess_json::edit::Edit;
 use pisess_json::write::Object;
 use pisess_json::{Raw, range_in};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// The replacements of opaque values in a line.
@@ -106,30 +107,14 @@ struct TextGap {
 impl<'a> WithoutSignatures<'a> {
     /// Leaves out the text of signatures. It need not be searched, because it is removed as a
     /// whole, and it is often a quarter of a session.
-    ///
-    /// A text counts as a signature only if the quote before it and the quotes of its key are not
-    /// escaped. Then it is the value of a member with this key, unless the line is malformed.
     pub fn new(lines: &'a [u8]) -> WithoutSignatures<'a> {
-        /// The end of a key such as `signature` or `thinkingSignature`, and the quote before its
-        /// value.
-        const KEY_END: &[u8] = b"ignature\":\"";
-        static KEY_ENDS: LazyLock<Finder> = LazyLock::new(|| Finder::new(KEY_END));
         let mut bytes = Vec::new();
         let mut gaps = Vec::new();
         // The end of the last text that was left out.
         let mut omitted_end = 0;
-        for key_end in KEY_ENDS.find_iter(lines) {
-            if !ends_with_signature_key(&lines[..key_end]) {
-                continue;
-            }
-            let text_start = key_end + KEY_END.len();
-            bytes.extend_from_slice(&lines[omitted_end..text_start]);
-            // A signature has neither escapes nor line breaks, so the text after one is kept, and
-            // searched for secrets.
-            omitted_end = match memchr::memchr3(b'"', b'\\', b'\n', &lines[text_start..]) {
-                Some(width) => text_start + width,
-                None => lines.len(),
-            };
+        for signature in find_signatures(lines) {
+            bytes.extend_from_slice(&lines[omitted_end..signature.start]);
+            omitted_end = signature.end;
             gaps.push(TextGap {
                 at: bytes.len(),
                 // All bytes of the lines up to here that were not kept.
@@ -161,6 +146,33 @@ impl<'a> WithoutSignatures<'a> {
             *offset += omitted_bytes;
         }
     }
+}
+
+/// Returns the ranges of the texts of signatures in some lines, in order: of `EoQ…` in
+/// `"signature":"EoQ…"`.
+///
+/// A text counts as a signature only if the quote before it and the quotes of its key are not
+/// escaped. Then it is the value of a member with this key, unless the line is malformed.
+fn find_signatures(lines: &[u8]) -> Vec<Range<usize>> {
+    /// The end of a key such as `signature` or `thinkingSignature`, and the quote before its value.
+    const KEY_END: &[u8] = b"ignature\":\"";
+    static KEY_ENDS: LazyLock<Finder> = LazyLock::new(|| Finder::new(KEY_END));
+
+    let mut signatures = Vec::new();
+    for key_end in KEY_ENDS.find_iter(lines) {
+        if !ends_with_signature_key(&lines[..key_end]) {
+            continue;
+        }
+        let start = key_end + KEY_END.len();
+        // A signature has neither escapes nor line breaks, so the text after one is not part of it,
+        // and is searched for secrets.
+        let end = match memchr::memchr3(b'"', b'\\', b'\n', &lines[start..]) {
+            Some(width) => start + width,
+            None => lines.len(),
+        };
+        signatures.push(start..end);
+    }
+    signatures
 }
 
 /// Whether these bytes and a following `ignature"` end with the key of a signature. This is a key

@@ -92,7 +92,7 @@ impl SecretSearch {
     pub fn each_line(&self, bytes: &[u8], visit_line: &mut dyn FnMut(Range<usize>, Finds)) {
         let mut needles = self.find_own_needles(bytes);
         // It is fast to search for the needles of the rules in all lines at once. A narrow search
-        // needs them only in a few lines, so it does this below, for each of these lines.
+        // needs them only in a few lines, so `complete_needles` finds them there.
         if !self.is_narrow {
             needles.append(&mut find_rule_needles(bytes));
             needles.sort_by_key(|needle| needle.last_byte);
@@ -101,24 +101,35 @@ impl SecretSearch {
         let mut remaining = &needles[..];
         while let Some(first) = remaining.first() {
             let range = line_around(bytes, first.last_byte);
-            let line = &bytes[range.clone()];
             let count = remaining.partition_point(|needle| needle.last_byte < range.end);
             let (in_this_line, in_later_lines) = remaining.split_at(count);
             remaining = in_later_lines;
 
-            let mut line_needles = in_this_line.to_vec();
-            for needle in &mut line_needles {
-                // From an offset in `bytes` to an offset in the line.
-                needle.last_byte -= range.start;
-            }
-            if self.is_narrow {
-                line_needles.append(&mut find_rule_needles(line));
-                line_needles.sort_by_key(|needle| needle.last_byte);
-            }
-
+            let line = &bytes[range.clone()];
+            let line_needles = self.complete_needles(line, range.start, in_this_line);
             let finds = self.search_line(line, &line_needles);
             visit_line(range, finds);
         }
+    }
+
+    /// Returns all needles in a line, with offsets from its start. `found` are those that were
+    /// found in several lines at once, with offsets from the start of these: `line_start` is the
+    /// offset of the line there.
+    fn complete_needles(
+        &self,
+        line: &[u8],
+        line_start: usize,
+        found: &[NeedleHit],
+    ) -> Vec<NeedleHit> {
+        let mut needles = found.to_vec();
+        for needle in &mut needles {
+            needle.last_byte -= line_start;
+        }
+        if self.is_narrow {
+            needles.append(&mut find_rule_needles(line));
+            needles.sort_by_key(|needle| needle.last_byte);
+        }
+        needles
     }
 
     /// Returns the hits of the needles of people and of values in some lines, in order.

@@ -225,33 +225,44 @@ impl ValueSearch {
     /// Calls `visit` with the range of each occurrence of a value, in any spelling, and the index
     /// of the value. Occurrences are in the order of the text; one inside another is left out.
     pub fn each_occurrence(&self, text: &[u8], visit: &mut dyn FnMut(Range<usize>, usize)) {
-        // The range of each occurrence, and the index of its value.
-        let mut occurrences: Vec<(Range<usize>, usize)> = Vec::new();
-        // Long spellings are found by a window of eight bytes, short ones as a whole.
-        self.windows.each_window(text, &mut |offset, windows| {
-            for window in windows {
-                let id = SpellingId::from_number(window.literal);
-                if let Some(range) = self.occurrence_around(text, offset, window, id) {
-                    occurrences.push((range, id.value_index));
-                }
-            }
-        });
-        if let Some(short) = &self.short {
-            for hit in short.find_iter(text) {
-                occurrences.push((hit.range(), self.short_values[hit.pattern().as_usize()]));
-            }
-        }
-
+        let mut occurrences = self.find_all(text);
         // If occurrences have the same start, the longest comes first. So an occurrence that does
         // not end after all before it is inside one of them.
-        occurrences.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+        occurrences.sort_by_key(|found| (found.range.start, Reverse(found.range.end)));
+
         let mut last_end = 0;
-        for (range, value_index) in occurrences {
+        for Occurrence { range, value_index } in occurrences {
             if range.end > last_end {
                 last_end = range.end;
                 visit(range, value_index);
             }
         }
+    }
+
+    /// Returns all occurrences of values in any spelling, in no order.
+    fn find_all(&self, text: &[u8]) -> Vec<Occurrence> {
+        let mut occurrences = Vec::new();
+        // Long spellings are found by a window of eight bytes, short ones as a whole.
+        self.windows.each_window(text, &mut |offset, windows| {
+            for window in windows {
+                let id = SpellingId::from_number(window.literal);
+                if let Some(range) = self.occurrence_around(text, offset, window, id) {
+                    occurrences.push(Occurrence {
+                        range,
+                        value_index: id.value_index,
+                    });
+                }
+            }
+        });
+        if let Some(short) = &self.short {
+            for hit in short.find_iter(text) {
+                occurrences.push(Occurrence {
+                    range: hit.range(),
+                    value_index: self.short_values[hit.pattern().as_usize()],
+                });
+            }
+        }
+        occurrences
     }
 
     /// Whether a value occurs in a text, in any spelling.
@@ -287,6 +298,12 @@ impl ValueSearch {
             None
         }
     }
+}
+
+/// A place in a text at which a value is spelled.
+struct Occurrence {
+    range: Range<usize>,
+    value_index: usize,
 }
 
 /// A form in which a value may be spelled.
