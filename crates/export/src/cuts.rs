@@ -23,19 +23,6 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// If only the last entries are exported, replaces `entries` by the first request and these
-    /// entries of `path`, in file order.
-    pub(super) fn retain_last(
-        &self,
-        session: &Session,
-        path: EntryRange,
-        entries: &mut Vec<EntryIx>,
-    ) {
-        if let Some(count) = self.last_entries {
-            *entries = first_request_and_last(session, path, count);
-        }
-    }
-
     /// Removes the entries of kinds that the filter does not show or the user does not want.
     /// `entries` is and stays in file order. The end of `path` counts as the leaf, which a filter
     /// shows even if it is a reply without text.

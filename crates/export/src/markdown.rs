@@ -39,12 +39,12 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
         drawing: view_without_layout(contents.session, contents.leaf),
     };
     let is_in_document = contents.path_predicate();
-    let gaps = contents.find_gaps(&path);
     let mut writer = DocumentWriter {
         display: contents.display,
         last_model: None,
         awaits_answer: false,
         part_count: 0,
+        gaps: contents.find_gaps(&path).into_iter(),
         out,
     };
 
@@ -52,19 +52,16 @@ pub fn write_document(contents: &Contents, workers: usize, out: &mut dyn Write) 
     let omission_note = contents.omission_note(contents.describe_other_branches());
     writer.write_notes(omission_note.as_slice())?;
 
-    // A gap is what the size limit has left out, before each entry of the path and after the last.
-    let mut position = 0;
     let make_part = |source: &ContentsReader, ix| parts.make_part(source, ix, &is_in_document);
     contents.for_each_in_order(&path, workers, make_part, |part| {
-        writer.write_gap(&gaps[position])?;
-        position += 1;
+        writer.write_next_gap()?;
         // An entry of which nothing is shown has no part.
         match part {
             Some(part) => writer.write_part(part),
             None => Ok(()),
         }
     })?;
-    writer.write_gap(&gaps[path.len()])?;
+    writer.write_next_gap()?;
     if writer.part_count == 0 {
         writer.write_notes(&[contents.note_if_empty().to_owned()])?;
     }
@@ -81,6 +78,9 @@ struct DocumentWriter<'o> {
     awaits_answer: bool,
     /// The number of parts that were written.
     part_count: usize,
+    /// What the size limit has left out, as far as it was not written yet: before each entry of the
+    /// path, and after the last.
+    gaps: std::vec::IntoIter<Gap>,
     out: &'o mut dyn Write,
 }
 
@@ -136,9 +136,12 @@ impl DocumentWriter<'_> {
         writeln!(self.out)
     }
 
-    /// Writes a note about the entries that are left out in a gap; nothing for an empty gap.
-    fn write_gap(&mut self, gap: &Gap) -> io::Result<()> {
-        self.write_notes(gap.note().as_slice())
+    /// Writes a note about the entries that are left out in the next gap; nothing for an empty gap.
+    fn write_next_gap(&mut self) -> io::Result<()> {
+        match self.gaps.next() {
+            Some(gap) => self.write_notes(gap.note().as_slice()),
+            None => Ok(()),
+        }
     }
 
     /// Writes notes on a line of their own; nothing if there are none.

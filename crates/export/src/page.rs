@@ -398,6 +398,25 @@ struct EntriesSummary {
     /// The prose of the prompts and answers on the path. Beyond [`MOST_PROSE`] bytes, further
     /// entries have none.
     prose_by_number: ProseByNumber,
+    /// The length of all prose so far, also of that which was dropped: so no later and shorter
+    /// prose is kept.
+    prose_len: usize,
+}
+
+impl EntriesSummary {
+    /// Adds what was collected from the entries of the next piece.
+    fn add_piece(&mut self, facts: Vec<DrawnFacts>, prose: Vec<EntryProse>) {
+        for entry in facts {
+            self.late_facts
+                .add_entry(entry.facts, entry.estimated_lines);
+        }
+        for EntryProse { number, html } in prose {
+            self.prose_len += html.as_str().len();
+            if self.prose_len <= MOST_PROSE {
+                self.prose_by_number.insert(number, html);
+            }
+        }
+    }
 }
 
 /// Writes the entries in file order, in pieces: compressed elements of the page, which its script
@@ -415,21 +434,10 @@ fn write_entry_pieces(
     let make_piece = |range| make_entries_piece(&ContentsReader::new(contents), range, &has_prose);
 
     let mut summary = EntriesSummary::default();
-    let mut prose_len = 0;
     in_order(batches, workers, make_piece, |piece| {
         let piece = piece?;
         out.write_all(&piece.bytes)?;
-        for entry in piece.facts {
-            let late_facts = &mut summary.late_facts;
-            late_facts.add_entry(entry.facts, entry.estimated_lines);
-        }
-        for EntryProse { number, html } in piece.prose {
-            // Prose that is dropped counts, too, so that no later and shorter prose is kept.
-            prose_len += html.as_str().len();
-            if prose_len <= MOST_PROSE {
-                summary.prose_by_number.insert(number, html);
-            }
-        }
+        summary.add_piece(piece.facts, piece.prose);
         Ok::<(), io::Error>(())
     })?;
     Ok(summary)

@@ -216,8 +216,10 @@ impl<'a> Contents<'a> {
 
         // If only the last entries are exported, they are counted along this path.
         let path = self.part.path_range();
-        let mut entries = self.entries_of_part();
-        cuts.retain_last(session, path, &mut entries);
+        let mut entries = match cuts.last_entries {
+            Some(count) => first_request_and_last(session, path, count),
+            None => self.entries_of_part(),
+        };
 
         // The calls are found before a filter removes entries: a result that is shown needs its
         // call, which may be in a hidden reply.

@@ -101,11 +101,11 @@ enum PartKind<'t> {
 /// Divides a text into its parts, without the blank lines and the fences between them.
 fn split_typed(text: &str) -> Vec<TypedPart<'_>> {
     let mut parts = Vec::new();
-    let mut fences = FenceSearch::default();
+    let mut fences = FenceSearch::new(text);
     let mut unfenced_start = 0;
     let mut line_start = 0;
     while line_start < text.len() {
-        let Some(block) = fences.read_block(text, line_start) else {
+        let Some(block) = fences.read_block(line_start) else {
             line_start = next_line(text, line_start);
             continue;
         };
@@ -146,48 +146,77 @@ struct FencedBlock<'t> {
 /// be searched to its end once, so there are few.
 const FENCE_LENGTHS: Range<usize> = 3..10;
 
-/// Finds the fenced blocks of one text.
-#[derive(Default)]
-struct FenceSearch {
+/// A line that begins code, such as `` ```rust ``.
+struct OpeningFence<'t> {
+    /// The number of backticks.
+    len: usize,
+    language: &'t str,
+}
+
+impl<'t> OpeningFence<'t> {
+    /// Reads a line; `None` if it is not a fence.
+    fn read(line: &'t str) -> Option<Self> {
+        let line = line.trim();
+        let info = line.trim_start_matches('`');
+        let len = line.len() - info.len();
+        if !FENCE_LENGTHS.contains(&len) || info.contains('`') {
+            return None;
+        }
+        let language = info.split([' ', ',', '{']).next().unwrap_or_default();
+        Some(OpeningFence { len, language })
+    }
+}
+
+/// Finds the fenced blocks of a text, from its start to its end.
+struct FenceSearch<'t> {
+    text: &'t str,
     /// The length of the shortest fence for which no closing fence was found. Further down, a fence
     /// of this length or longer is not closed either, so the text is not searched again for it.
     shortest_unclosed: Option<usize>,
 }
 
-impl FenceSearch {
+impl<'t> FenceSearch<'t> {
+    fn new(text: &'t str) -> Self {
+        FenceSearch {
+            text,
+            shortest_unclosed: None,
+        }
+    }
+
     /// Reads the block whose first fence is the line at `line_start`. `None` if the line is not a
     /// fence, or if no fence closes it: then the line is text.
     ///
-    /// All calls must have the same text, and `line_start` must ascend from call to call: what was
-    /// found out about fences further down then still holds.
-    fn read_block<'t>(&mut self, text: &'t str, line_start: usize) -> Option<FencedBlock<'t>> {
-        let code_start = next_line(text, line_start);
-        let line = text[line_start..code_start].trim();
-        let info = line.trim_start_matches('`');
-        let fence_len = line.len() - info.len();
-        if !FENCE_LENGTHS.contains(&fence_len) || info.contains('`') {
-            return None;
-        }
-        // An earlier call has searched the text to its end without finding a closing fence of at
-        // least `unclosed` backticks.
+    /// `line_start` must ascend from call to call: what was found out about fences further down
+    /// then still holds.
+    fn read_block(&mut self, line_start: usize) -> Option<FencedBlock<'t>> {
+        let code_start = next_line(self.text, line_start);
+        let fence = OpeningFence::read(&self.text[line_start..code_start])?;
+        let closing_line = self.find_closing_line(code_start, fence.len)?;
+        Some(FencedBlock {
+            language: fence.language,
+            code: code_start..closing_line.start,
+            end: closing_line.end,
+        })
+    }
+
+    /// Returns the range of the first line from `code_start` on that closes a fence of this length:
+    /// it has at least as many backticks, and nothing else.
+    fn find_closing_line(&mut self, code_start: usize, fence_len: usize) -> Option<Range<usize>> {
+        // An earlier call has searched the text to its end for a fence of `unclosed` backticks.
         if let Some(unclosed) = self.shortest_unclosed
             && fence_len >= unclosed
         {
             return None;
         }
 
-        let mut closing_start = code_start;
-        while closing_start < text.len() {
-            let end = next_line(text, closing_start);
-            let closing = text[closing_start..end].trim();
-            if closing.len() >= fence_len && closing.bytes().all(|byte| byte == b'`') {
-                return Some(FencedBlock {
-                    language: info.split([' ', ',', '{']).next().unwrap_or_default(),
-                    code: code_start..closing_start,
-                    end,
-                });
+        let mut start = code_start;
+        while start < self.text.len() {
+            let end = next_line(self.text, start);
+            let line = self.text[start..end].trim();
+            if line.len() >= fence_len && line.bytes().all(|byte| byte == b'`') {
+                return Some(start..end);
             }
-            closing_start = end;
+            start = end;
         }
         self.shortest_unclosed = Some(fence_len);
         None

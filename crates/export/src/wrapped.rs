@@ -47,7 +47,7 @@ const TAGS: [&str; 4] = ["file", "skill", "read-files", "modified-files"];
 /// start of a later line. An element without a closing tag is text.
 pub fn split_parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
-    let mut closing_tags = ClosingTags::default();
+    let mut reader = ElementReader::new(text);
     let mut part_start = 0;
     let mut search_start = 0;
     while let Some(distance) = text[search_start..].find('<') {
@@ -56,7 +56,7 @@ pub fn split_parts(text: &str) -> Vec<TextPart<'_>> {
         if !begins_line(text, element_start) {
             continue;
         }
-        let Some(element) = read_element(text, element_start, &mut closing_tags) else {
+        let Some(element) = reader.read_element(element_start) else {
             continue;
         };
         parts.push(TextPart::Text(&text[part_start..element_start]));
@@ -74,19 +74,25 @@ fn begins_line(text: &str, offset: usize) -> bool {
     before.is_empty() || before.ends_with('\n')
 }
 
-/// The closing tags that were found at the start of a line. Without them, the text would be
-/// searched to its end for each opening tag that is not closed.
-#[derive(Default)]
-struct ClosingTags {
-    /// For each tag of [`TAGS`], the result of the last search for its closing tag.
+/// An element in a text.
+struct Element<'t> {
+    part: TextPart<'t>,
+    /// The offset behind its closing tag.
+    end: usize,
+}
+
+/// Reads the elements of a text, from its start to its end.
+struct ElementReader<'t> {
+    text: &'t str,
+    /// For each tag of [`TAGS`], the result of the last search for its closing tag. Without it, the
+    /// text would be searched to its end for each opening tag that is not closed.
     last_found: [LastFound; TAGS.len()],
 }
 
 /// The result of the last search for a closing tag.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 enum LastFound {
     /// It was not searched for yet.
-    #[default]
     NotSearched,
     /// It was found at this offset.
     At(usize),
@@ -94,19 +100,70 @@ enum LastFound {
     Nowhere,
 }
 
-impl ClosingTags {
-    /// Returns the offset of the first `closing_tag`, that of the tag at `tag_index`, that begins a
-    /// line after `line_end`; `None` if there is none.
+impl<'t> ElementReader<'t> {
+    fn new(text: &'t str) -> Self {
+        ElementReader {
+            text,
+            last_found: [LastFound::NotSearched; TAGS.len()],
+        }
+    }
+
+    /// Reads the element whose `<` is at the offset `start`. `None` if the text there is not an
+    /// element as the agents write it:
     ///
-    /// `line_end` is the offset of a line break or of the end of the text. All calls must have the
-    /// same text, and `line_end` must ascend in the calls for the same tag.
-    fn find_after(
-        &mut self,
-        text: &str,
-        line_end: usize,
-        tag_index: usize,
-        closing_tag: &str,
-    ) -> Option<usize> {
+    /// - its tag is not one of [`TAGS`];
+    /// - it is a file or a skill without a name;
+    /// - it is a list of files with attributes, which a list has not;
+    /// - it has no closing tag.
+    ///
+    /// `start` must ascend from call to call.
+    fn read_element(&mut self, start: usize) -> Option<Element<'t>> {
+        let text = self.text;
+        let line_end = match text[start..].find('\n') {
+            Some(newline) => start + newline,
+            None => text.len(),
+        };
+        let line = &text[start + 1..line_end];
+        let begins_with_tag = |tag: &&str| {
+            let after_tag = line.strip_prefix(tag);
+            after_tag.is_some_and(|after_tag| after_tag.starts_with(['>', ' ']))
+        };
+        let tag_index = TAGS.iter().position(begins_with_tag)?;
+        let tag = TAGS[tag_index];
+        let (attributes, body_on_line) = line[tag.len()..].split_once('>')?;
+        let name = match tag {
+            "file" | "skill" => name_attribute(attributes)?,
+            _ if attributes.is_empty() => "",
+            _ => return None,
+        };
+
+        // The body begins on the line of the opening tag. The closing tag may be on this line, too,
+        // or at the start of a later one.
+        let closing_tag = format!("</{tag}>");
+        let body_start = line_end - body_on_line.len();
+        let body_end = match body_on_line.find(&closing_tag) {
+            Some(offset) => body_start + offset,
+            None => self.find_closing_tag(tag_index, line_end)?,
+        };
+
+        let body = &text[body_start..body_end];
+        let body = body.strip_prefix('\n').unwrap_or(body);
+        let part = match tag {
+            "file" => TextPart::File(name, body),
+            "skill" => TextPart::Skill(name, body),
+            "read-files" => TextPart::ReadFiles(body),
+            _ => TextPart::ModifiedFiles(body),
+        };
+        Some(Element {
+            part,
+            end: body_end + closing_tag.len(),
+        })
+    }
+
+    /// Returns the offset of the first closing tag that begins a line after `line_end`; `None` if
+    /// there is none. It is that of the tag at `tag_index` in [`TAGS`]. `line_end` is the offset of
+    /// a line break or of the end of the text.
+    fn find_closing_tag(&mut self, tag_index: usize, line_end: usize) -> Option<usize> {
         match self.last_found[tag_index] {
             // A tag that was found further down is the first one after this line, too.
             LastFound::At(offset) if offset > line_end => return Some(offset),
@@ -114,7 +171,8 @@ impl ClosingTags {
             LastFound::At(_) | LastFound::NotSearched => {}
         }
 
-        match text[line_end..].find(&format!("\n{closing_tag}")) {
+        let line_start = format!("\n</{}>", TAGS[tag_index]);
+        match self.text[line_end..].find(&line_start) {
             Some(newline) => {
                 let offset = line_end + newline + "\n".len();
                 self.last_found[tag_index] = LastFound::At(offset);
@@ -126,65 +184,6 @@ impl ClosingTags {
             }
         }
     }
-}
-
-/// An element in a text.
-struct Element<'t> {
-    part: TextPart<'t>,
-    /// The offset behind its closing tag.
-    end: usize,
-}
-
-/// Reads the element whose `<` is at the offset `start`. `None` if the text there is not an element
-/// as the agents write it:
-///
-/// - its tag is not one of [`TAGS`];
-/// - it is a file or a skill without a name;
-/// - it is a list of files with attributes, which a list has not;
-/// - it has no closing tag.
-fn read_element<'t>(
-    text: &'t str,
-    start: usize,
-    closing_tags: &mut ClosingTags,
-) -> Option<Element<'t>> {
-    let line_end = match text[start..].find('\n') {
-        Some(newline) => start + newline,
-        None => text.len(),
-    };
-    let line = &text[start + 1..line_end];
-    let tag_index = TAGS.iter().position(|tag| {
-        line.strip_prefix(tag)
-            .is_some_and(|after_tag| after_tag.starts_with(['>', ' ']))
-    })?;
-    let tag = TAGS[tag_index];
-    let (attributes, body_on_line) = line[tag.len()..].split_once('>')?;
-    let name = match tag {
-        "file" | "skill" => name_attribute(attributes)?,
-        _ if attributes.is_empty() => "",
-        _ => return None,
-    };
-
-    // The body begins on the line of the opening tag. The closing tag may be on this line, too, or
-    // at the start of a later one.
-    let closing_tag = format!("</{tag}>");
-    let body_start = line_end - body_on_line.len();
-    let body_end = match body_on_line.find(&closing_tag) {
-        Some(offset) => body_start + offset,
-        None => closing_tags.find_after(text, line_end, tag_index, &closing_tag)?,
-    };
-
-    let body = &text[body_start..body_end];
-    let body = body.strip_prefix('\n').unwrap_or(body);
-    let part = match tag {
-        "file" => TextPart::File(name, body),
-        "skill" => TextPart::Skill(name, body),
-        "read-files" => TextPart::ReadFiles(body),
-        _ => TextPart::ModifiedFiles(body),
-    };
-    Some(Element {
-        part,
-        end: body_end + closing_tag.len(),
-    })
 }
 
 fn name_attribute(attributes: &str) -> Option<&str> {
