@@ -70,20 +70,18 @@ fn emit_turn(
         Some(next) => next.with_json(reader, quotes_thinking)?,
         None => false,
     };
-    let removes_thinking = is_quoted_by_next || is_interrupted_by_user(turn);
-    if !removes_thinking {
+    if !is_quoted_by_next && !is_interrupted_by_user(turn) {
         return emit(turn.bytes());
     }
 
+    // From here on, the thinking is removed.
     let has_controls = turn.get("requestControls").is_some();
     if other_blocks.is_empty() && !is_quoted_by_next && !has_controls {
         return Ok(());
     }
-
     let content = turn.get("content").unwrap_or(Raw::NULL);
-    let is_without_content = content.items().next().is_none();
-    if is_without_content {
-        // There is no thinking to remove, and the member, which may be missing, stays as it is.
+    if content.items().next().is_none() {
+        // Without any block, the member stays as it is: it may also be missing.
         return emit(turn.bytes());
     }
     let other_content = array(other_blocks.iter().map(|block| block.bytes()));

@@ -68,10 +68,7 @@ fn branch_message(
         return Ok(None);
     };
     let message = ContextMessage { entry: ix, body };
-    match edit {
-        Some(edit) => apply_edit(message, edit, reader),
-        None => Ok(Some(message)),
-    }
+    apply_edit(message, edit, reader)
 }
 
 #[cfg(test)]

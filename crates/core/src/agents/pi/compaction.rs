@@ -133,22 +133,31 @@ impl Projection<'_> {
     /// `None` if no entry is a possible cut, or if neither the chosen entry nor any after it is in
     /// effect.
     fn find_cut(&self, from: FirstKept, start: usize) -> io::Result<Option<Cut>> {
-        match from {
-            FirstKept::Nothing => Ok(Some(Cut {
+        let cut = match from {
+            FirstKept::Nothing => Cut {
                 index: self.entries.len(),
                 first_kept: None,
-            })),
-            FirstKept::Entry(entry) => Ok(self.find_index(entry, start).map(|index| Cut {
-                index,
-                first_kept: Some(entry),
-            })),
+            },
+            FirstKept::Entry(entry) => {
+                let Some(index) = self.find_index(entry, start) else {
+                    return Ok(None);
+                };
+                Cut {
+                    index,
+                    first_kept: Some(entry),
+                }
+            }
             FirstKept::RecentTokens(tokens) => {
-                Ok(self.choose_cut(start, tokens)?.map(|index| Cut {
+                let Some(index) = self.choose_cut(start, tokens)? else {
+                    return Ok(None);
+                };
+                Cut {
                     index,
                     first_kept: Some(self.entry_at(index)),
-                }))
+                }
             }
-        }
+        };
+        Ok(Some(cut))
     }
 
     /// Returns the index of an entry of the path or, if the projection does not have it, of the

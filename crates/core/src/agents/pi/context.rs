@@ -82,7 +82,11 @@ impl<'a> Projection<'a> {
             let has_model_messages = is_older_compaction || !bodies.is_empty();
 
             let edit = edits.get(session.id(ix).as_bytes()).copied();
-            append_edited(ix, bodies, edit, reader, &mut projection.messages)?;
+            for body in bodies.in_order() {
+                let message = ContextMessage { entry: ix, body };
+                let edited = apply_edit(message, edit, reader)?;
+                projection.messages.extend(edited);
+            }
             projection.entries.push(ProjectedEntry {
                 path_index,
                 has_model_messages,
@@ -111,27 +115,11 @@ pub fn entry_messages(
     reader: &EntryReader,
 ) -> io::Result<Vec<ContextMessage>> {
     let mut messages = Vec::new();
-    let bodies = message_bodies(ix, reader)?;
-    append_edited(ix, bodies, edit, reader, &mut messages)?;
-    Ok(messages)
-}
-
-/// Appends the messages of an entry to `messages`, changed by its edit, which may also omit them.
-fn append_edited(
-    ix: EntryIx,
-    bodies: MessageBodies,
-    edit: Option<ContextEdit>,
-    reader: &EntryReader,
-    messages: &mut Vec<ContextMessage>,
-) -> io::Result<()> {
-    for body in bodies.in_order() {
+    for body in message_bodies(ix, reader)?.in_order() {
         let message = ContextMessage { entry: ix, body };
-        match edit {
-            None => messages.push(message),
-            Some(edit) => messages.extend(apply_edit(message, edit, reader)?),
-        }
+        messages.extend(apply_edit(message, edit, reader)?);
     }
-    Ok(())
+    Ok(messages)
 }
 
 /// Returns the role of a message of a projection, without reading a stored message. Only a

@@ -72,13 +72,17 @@ pub fn collect_edits(
     Ok(edits)
 }
 
-/// Applies an edit to a message; `None` if the edit omits it. The new content is read from the
-/// entry of the edit. A message in a role that does not accept other content stays the same.
+/// Applies the edit of an entry, if it has one, to a message of the entry. `None` if the edit omits
+/// the message. The new content is read from the entry of the edit. A message in a role that does
+/// not accept other content stays the same.
 pub fn apply_edit(
     message: ContextMessage,
-    edit: ContextEdit,
+    edit: Option<ContextEdit>,
     reader: &EntryReader,
 ) -> io::Result<Option<ContextMessage>> {
+    let Some(edit) = edit else {
+        return Ok(Some(message));
+    };
     let ContextEdit::Replace(content) = edit.load_content(reader)? else {
         return Ok(None);
     };
