@@ -289,37 +289,61 @@ struct SpellingSearcher {
     found: BTreeSet<usize>,
 }
 
+/// A value in one spelling.
+struct SpelledValue {
+    /// The index of the value among all values.
+    index: usize,
+    value: SecretValue,
+}
+
+/// Returns the values that are searched for in a spelling, without the bytes that it omits.
+fn spell_values(values: &[SecretValue], spelling: Spelling) -> Vec<SpelledValue> {
+    let mut spelled_values = Vec::new();
+    for (index, value) in values.iter().enumerate() {
+        if !spelling.applies_to(&value.bytes) {
+            continue;
+        }
+        let bytes = spelling.filter_bytes(&value.bytes);
+        // A value that the spelling does not change may have any length.
+        let is_unchanged = bytes == *value.bytes;
+        if is_unchanged || bytes.len() >= SHORTEST_SPELLED {
+            spelled_values.push(SpelledValue {
+                index,
+                value: SecretValue {
+                    kind: value.kind,
+                    bytes: bytes.into(),
+                },
+            });
+        }
+    }
+    spelled_values
+}
+
 impl SpellingSearcher {
     /// Makes a searcher for the values to find in this spelling, a form of the text such as the one
     /// without markup. `None` if no value is searched for in it, or if all are too short (see
     /// [`SHORTEST_SPELLED`]).
     fn new(spelling: Spelling, values: &[SecretValue]) -> Option<SpellingSearcher> {
-        let mut value_indexes = Vec::new();
-        let mut spelled_values = Vec::new();
-        for (index, value) in values.iter().enumerate() {
-            if !spelling.applies_to(&value.bytes) {
-                continue;
-            }
-            // A value that the spelling does not change may have any length.
-            let bytes = spelling.filter_bytes(&value.bytes);
-            if bytes == *value.bytes || bytes.len() >= SHORTEST_SPELLED {
-                // The two lists stay in step: the search reports indexes in the second one.
-                value_indexes.push(index);
-                spelled_values.push(SecretValue {
-                    kind: value.kind,
-                    bytes: bytes.into(),
-                });
-            }
-        }
-
+        let spelled_values = spell_values(values, spelling);
+        let longest_value = spelled_values
+            .iter()
+            .map(|spelled| spelled.value.bytes.len())
+            .max()?;
         // Text is searched in windows. A value must be in one of them as a whole, so a window
         // overlaps the one before it by the longest text that `ValueSearch` recognizes as a value.
         // That text is percent-encoded, with three characters (`%2F`) per byte.
-        let longest_value = spelled_values.iter().map(|value| value.bytes.len()).max()?;
         let overlap_len = "%2F".len() * longest_value;
+
+        // The search reports indexes in the list that it is given.
+        let mut value_indexes = Vec::new();
+        let mut searched_values = Vec::new();
+        for SpelledValue { index, value } in spelled_values {
+            value_indexes.push(index);
+            searched_values.push(value);
+        }
         Some(SpellingSearcher {
             spelling,
-            value_search: ValueSearch::new(spelled_values),
+            value_search: ValueSearch::new(searched_values),
             value_indexes,
             window: Vec::new(),
             overlap_len,
