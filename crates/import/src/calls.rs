@@ -52,6 +52,15 @@ pub struct NamedCall {
     pub arguments: Vec<u8>,
 }
 
+impl NamedCall {
+    fn new(name: &'static str, arguments: Object) -> NamedCall {
+        NamedCall {
+            name,
+            arguments: arguments.finish(),
+        }
+    }
+}
+
 /// The keys of the arguments of a shell tool, which differ between the agents.
 struct ShellKeys {
     command: &'static str,
@@ -127,46 +136,36 @@ impl<'a> CommonCall<'a> {
     /// Returns the call in the form of Claude Code. Several replacements become one `MultiEdit`,
     /// because `Edit` has only one.
     pub fn for_claude(&self) -> NamedCall {
-        let path_arguments = |path: &Text| Object::new().text("file_path", path);
-        let (name, arguments) = match self {
+        match self {
             CommonCall::Shell {
                 command,
                 timeout_ms,
             } => {
-                let arguments = Object::new()
-                    .text("command", command)
-                    .with(*timeout_ms, |object, limit| object.number("timeout", limit));
-                ("Bash", arguments)
+                let mut arguments = Object::new().text("command", command);
+                if let Some(timeout_ms) = timeout_ms {
+                    arguments = arguments.number("timeout", *timeout_ms);
+                }
+                NamedCall::new("Bash", arguments)
             }
             CommonCall::Read {
                 path,
                 offset,
                 limit,
             } => {
-                let arguments = path_arguments(path)
-                    .with(*offset, |object, offset| object.raw("offset", offset))
-                    .with(*limit, |object, limit| object.raw("limit", limit));
-                ("Read", arguments)
+                let mut arguments = Object::new().text("file_path", path);
+                if let Some(offset) = offset {
+                    arguments = arguments.raw("offset", *offset);
+                }
+                if let Some(limit) = limit {
+                    arguments = arguments.raw("limit", *limit);
+                }
+                NamedCall::new("Read", arguments)
             }
             CommonCall::Write { path, content } => {
-                ("Write", path_arguments(path).text("content", content))
+                let arguments = Object::new().text("file_path", path);
+                NamedCall::new("Write", arguments.text("content", content))
             }
-            CommonCall::Edit { path, replacements } => match replacements.as_slice() {
-                [only] => ("Edit", only.add_for_claude(path_arguments(path))),
-                several => {
-                    let edits = several
-                        .iter()
-                        .map(|edit| edit.add_for_claude(Object::new()).finish());
-                    (
-                        "MultiEdit",
-                        path_arguments(path).json("edits", &array(edits)),
-                    )
-                }
-            },
-        };
-        NamedCall {
-            name,
-            arguments: arguments.finish(),
+            CommonCall::Edit { path, replacements } => edit_for_claude(path, replacements),
         }
     }
 
@@ -313,6 +312,19 @@ fn read_replacements(arguments: Raw<'_>) -> Option<Vec<Replacement<'_>>> {
     };
     let replacements: Option<Vec<_>> = edits.items().map(read_replacement).collect();
     replacements.filter(|replacements| !replacements.is_empty())
+}
+
+/// Returns the replacements in a file as a call of Claude Code.
+fn edit_for_claude(path: &Text, replacements: &[Replacement]) -> NamedCall {
+    let arguments = Object::new().text("file_path", path);
+    if let [only] = replacements {
+        return NamedCall::new("Edit", only.add_for_claude(arguments));
+    }
+    let mut edits = Vec::new();
+    for replacement in replacements {
+        edits.push(replacement.add_for_claude(Object::new()).finish());
+    }
+    NamedCall::new("MultiEdit", arguments.json("edits", &array(edits)))
 }
 
 /// Reads a replacement by the keys of any agent. `None` if the old or the new text is missing.

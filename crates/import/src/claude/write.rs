@@ -245,6 +245,56 @@ impl<'a> ClaudeWriter<'a> {
     }
 }
 
+impl ClaudeWriter<'_> {
+    /// Writes a message of the user, or of pi in the name of the user. Remembers the last message of
+    /// the user, which the end of the session repeats.
+    fn write_user(
+        &mut self,
+        source: &SourceEntry,
+        content: Raw,
+        visibility: Visibility,
+    ) -> io::Result<LineIx> {
+        let stored = source.entry.get("message").unwrap_or(Raw::NULL);
+        if member_is(stored, "role", "user") {
+            self.last_prompt = first_text(content);
+        }
+        let mark = match visibility {
+            Visibility::Shown => LineMark::None,
+            Visibility::Hidden => LineMark::Meta,
+        };
+        let message = user_message(&user_content(content));
+        self.write_message(source, "user", &message, mark)
+    }
+
+    /// Writes a response of the model. It gets an id in the form of the API's ids.
+    fn write_response(
+        &mut self,
+        source: &SourceEntry,
+        message: Raw,
+        calls: &[OpenCall],
+    ) -> io::Result<LineIx> {
+        // Made of the id of the line, which is written next.
+        let next_line = LineIx(self.line_count);
+        let id = format!("msg_{}", self.uuid(next_line).replace('-', ""));
+        let message = response_message(message, calls, &id);
+        self.write_message(source, "assistant", &message, LineMark::None)
+    }
+
+    /// Writes the result of a call, as a message of the user.
+    fn write_result(
+        &mut self,
+        source: &SourceEntry,
+        message: Raw,
+        call: &OpenCall,
+    ) -> io::Result<LineIx> {
+        let is_error = message.get("isError").and_then(Raw::bool) == Some(true);
+        let content = message.get("content").unwrap_or(Raw::NULL);
+        let block = result_block(&call.id, &result_content(content, is_error), is_error);
+        let message = user_message(&array([block]));
+        self.write_message(source, "user", &message, LineMark::None)
+    }
+}
+
 impl NativeWriter for ClaudeWriter<'_> {
     fn has_branches(&self) -> bool {
         true
@@ -254,43 +304,17 @@ impl NativeWriter for ClaudeWriter<'_> {
         own_id
     }
 
-    /// Writes what the model sees as one line, except for a compaction, which has two. Remembers
-    /// the last prompt, which the end of the session repeats.
+    /// Writes what the model sees as one line, except for a compaction, which has two.
     fn write_seen(&mut self, source: &SourceEntry, seen: &ModelMessage) -> io::Result<LineIx> {
         match *seen {
             ModelMessage::User {
                 content,
                 visibility,
-            } => {
-                let mark = match visibility {
-                    Visibility::Shown => LineMark::None,
-                    Visibility::Hidden => LineMark::Meta,
-                };
-                let message = source.entry.get("message").unwrap_or(Raw::NULL);
-                if member_is(message, "role", "user") {
-                    self.last_prompt = first_text(content);
-                }
-                let message = user_message(&user_content(content));
-                self.write_message(source, "user", &message, mark)
-            }
+            } => self.write_user(source, content, visibility),
             ModelMessage::Response { message, calls } => {
-                // The id of the line that is written next, in the form of the API's ids.
-                let next_line = LineIx(self.line_count);
-                let id = format!("msg_{}", self.uuid(next_line).replace('-', ""));
-                let message = response_message(message, calls, &id);
-                self.write_message(source, "assistant", &message, LineMark::None)
+                self.write_response(source, message, calls)
             }
-            ModelMessage::Result { message, call } => {
-                let is_error = message.get("isError").and_then(Raw::bool) == Some(true);
-                let content = message.get("content").unwrap_or(Raw::NULL);
-                let block = result_block(&call.id, &result_content(content, is_error), is_error);
-                self.write_message(
-                    source,
-                    "user",
-                    &user_message(&array([block])),
-                    LineMark::None,
-                )
-            }
+            ModelMessage::Result { message, call } => self.write_result(source, message, call),
             ModelMessage::Compaction { content, kept } => {
                 self.write_compaction(source, content, kept)
             }
