@@ -7,7 +7,7 @@ use super::late_results::LateResults;
 use super::openai::OpenAiWriter;
 use super::replay::{BodyWriter, Replay};
 use super::sink::BodySink;
-use super::{Api, FirstPass, Model, Request, RequestTarget, write_body_for};
+use super::{Api, FirstPass, Model, Request, RequestTarget, new_writer};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::Role;
@@ -45,9 +45,11 @@ pub fn write_example<'r>(
     target.is_example = true;
     if agent.constants().moves_late_results {
         // A late result may be in another batch than its call.
+        let writer = new_writer(&target, out);
         let late_results = first_pass.late_results;
-        let written = write_body_for(&target, late_results, messages, &first_reader, out)?;
-        return Ok(written.is_some());
+        let mut replay = Replay::new(&target, UsedIds::default(), late_results, writer);
+        replay.replay_all(messages, &first_reader)?;
+        return Ok(replay.finish()?.is_some());
     }
 
     let sink = BodySink::new(out, target.constants().surrogate_replacement);
@@ -114,8 +116,7 @@ struct ExampleBatch {
 }
 
 impl ExampleBatch {
-    /// Renders the messages of a batch as items of a list, without thinking, which an example does
-    /// not have. `used_ids` are the ids of calls in earlier batches, which calls of this batch must
+    /// Renders the messages of a batch as items of a list. `used_ids` are the ids of calls in earlier batches, which calls of this batch must
     /// not get.
     fn render(
         messages: &[ContextMessage],
@@ -131,11 +132,7 @@ impl ExampleBatch {
         // A result may be in another batch than its call. Agents that move late results to their
         // calls render an example as a whole, so there are none here.
         let mut replay = Replay::new(target, used_ids, LateResults::default(), writer);
-        target
-            .agent
-            .convert_for_model(messages, reader, &mut |json| {
-                replay.replay_message(&without_thinking(json))
-            })?;
+        replay.replay_all(messages, reader)?;
         let used_ids = replay.finish_batch()?;
         Ok(ExampleBatch { items, used_ids })
     }

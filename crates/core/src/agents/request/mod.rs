@@ -34,7 +34,6 @@ use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 pub use anthropic::signed_thinking_block;
-use example::without_thinking;
 pub use example::write_example;
 use foldhash::{HashMap, HashSet};
 use ids::UsedIds;
@@ -158,37 +157,24 @@ pub fn write_body(
     // The messages are read twice: first for what must be known before the first one is written.
     let first_pass = FirstPass::read(messages, request.api, reader)?;
     let target = RequestTarget::new(request, reader.session().agent(), &first_pass);
-    write_body_for(&target, first_pass.late_results, messages, reader, out)
+    let writer = new_writer(&target, out);
+    let mut replay = Replay::new(&target, UsedIds::default(), first_pass.late_results, writer);
+    replay.replay_all(messages, reader)?;
+    replay.finish()
 }
 
-/// Writes the body for a target, the model and the API that receive it. `late_results` are the tool
-/// results that [`FirstPass`] found too far behind their calls. An example for fine-tuning has no
-/// thinking.
-fn write_body_for(
-    target: &RequestTarget,
-    late_results: LateResults,
-    messages: &[ContextMessage],
-    reader: &EntryReader,
-    out: &mut dyn Write,
-) -> io::Result<Option<WrittenBody>> {
+/// Returns the writer of bodies for the target's API.
+fn new_writer<'a>(
+    target: &'a RequestTarget,
+    out: &'a mut dyn Write,
+) -> Box<dyn replay::BodyWriter + 'a> {
     let sink = BodySink::new(out, target.constants().surrogate_replacement);
-    let writer: Box<dyn replay::BodyWriter + '_> = match target.api {
+    match target.api {
         Api::Anthropic => Box::new(anthropic::AnthropicWriter::new(target, sink)),
         Api::OpenAi => Box::new(openai::OpenAiWriter::new(target, sink)),
         Api::Responses => Box::new(responses::ResponsesWriter::new(target, sink)),
         Api::Google => Box::new(google::GoogleWriter::new(target, sink)),
-    };
-    let mut replay = Replay::new(target, UsedIds::default(), late_results, writer);
-    target
-        .agent
-        .convert_for_model(messages, reader, &mut |json| {
-            if target.is_example {
-                replay.replay_message(&without_thinking(json))
-            } else {
-                replay.replay_message(json)
-            }
-        })?;
-    replay.finish()
+    }
 }
 
 /// What the first pass over the messages finds.

@@ -10,6 +10,7 @@
 use super::blocks::{
     Authorship, ContentPart, ToolResult, TurnBlock, TurnCall, UserContent, join_texts,
 };
+use super::example::without_thinking;
 use super::ids::{UsedIds, WireId, assign_id, sanitize_tool_name};
 use super::late_results::LateResults;
 use super::sink::{LastMessage, replace_lone_surrogates};
@@ -17,6 +18,7 @@ use super::turn::{compare_author, is_turn_left_out, own_signature, read_block};
 use super::{RequestTarget, WrittenBody};
 use crate::session::content;
 use crate::session::entry::Role;
+use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use foldhash::HashSet;
 use pisess_json::text::{Text, concat_texts};
 use pisess_json::{Raw, js};
@@ -101,9 +103,27 @@ impl<'t> Replay<'t> {
         }
     }
 
+    /// Writes messages of a context, in order. An example for fine-tuning has no thinking.
+    pub fn replay_all(
+        &mut self,
+        messages: &[ContextMessage],
+        reader: &EntryReader,
+    ) -> io::Result<()> {
+        let RequestTarget {
+            agent, is_example, ..
+        } = *self.target;
+        agent.convert_for_model(messages, reader, &mut |json| {
+            if is_example {
+                self.replay_message(&without_thinking(json))
+            } else {
+                self.replay_message(json)
+            }
+        })
+    }
+
     /// Writes the next message of the context, in the form that the agent sends to a model. What
     /// the API would refuse is left out, moved or quoted.
-    pub fn replay_message(&mut self, json: &[u8]) -> io::Result<()> {
+    fn replay_message(&mut self, json: &[u8]) -> io::Result<()> {
         let message = Raw::from_checked(json);
         let role = message.get_text("role").unwrap_or_default();
         self.message_number += 1;
