@@ -76,41 +76,53 @@ pub fn write_trajectory(
     workers: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut named_sub_agents = BTreeSet::new();
-    let mut main = Trajectory::new(contents, path, sub_agents, &mut named_sub_agents, out);
-    main.write_open_object(None, workers)?;
+    let mut file = TrajectoryFile::new(sub_agents, out);
+    Trajectory::new(contents, path, &mut file).write_open_object(None, workers)?;
 
-    // Writing a sub-agent adds the sub-agents that it names, so the set grows within the loop.
-    let mut written_sub_agents = BTreeSet::new();
-    while let Some(number) = named_sub_agents
-        .difference(&written_sub_agents)
-        .next()
-        .copied()
-    {
-        let separator = if written_sub_agents.is_empty() {
-            ",\n\"subagent_trajectories\":[\n"
-        } else {
-            ",\n"
-        };
-        out.write_all(separator.as_bytes())?;
-        written_sub_agents.insert(number);
+    let mut separator = ",\n\"subagent_trajectories\":[\n";
+    while let Some(sub_agent) = file.take_next_sub_agent() {
+        file.out.write_all(separator.as_bytes())?;
+        separator = ",\n";
 
-        let sub_agent = &sub_agents[number];
-        let mut trajectory = Trajectory::new(
-            &sub_agent.contents,
-            &sub_agent.path,
-            sub_agents,
-            &mut named_sub_agents,
-            out,
-        );
+        let mut trajectory = Trajectory::new(&sub_agent.contents, &sub_agent.path, &mut file);
         trajectory.write_open_object(Some(&sub_agent.id), workers)?;
-        out.write_all(b"}")?;
+        file.out.write_all(b"}")?;
     }
-    if !written_sub_agents.is_empty() {
-        out.write_all(b"]")?;
+    if !file.written_sub_agents.is_empty() {
+        file.out.write_all(b"]")?;
     }
     // Closes the object of the main trajectory, which contains the trajectories of the sub-agents.
-    out.write_all(b"}\n")
+    file.out.write_all(b"}\n")
+}
+
+/// The file of a trajectory and of the trajectories of sub-agents that are embedded in it.
+struct TrajectoryFile<'a, 'o> {
+    sub_agents: &'a [SubAgent<'a>],
+    /// The indexes in `sub_agents` of the sub-agents that the results written so far name.
+    named_sub_agents: BTreeSet<usize>,
+    /// The indexes of those whose trajectories were written, or are being written.
+    written_sub_agents: BTreeSet<usize>,
+    out: &'o mut dyn Write,
+}
+
+impl<'a, 'o> TrajectoryFile<'a, 'o> {
+    fn new(sub_agents: &'a [SubAgent<'a>], out: &'o mut dyn Write) -> Self {
+        TrajectoryFile {
+            sub_agents,
+            named_sub_agents: BTreeSet::new(),
+            written_sub_agents: BTreeSet::new(),
+            out,
+        }
+    }
+
+    /// Returns a sub-agent that a result names and whose trajectory was not written yet; `None` if
+    /// there is none. Writing its trajectory may name further ones.
+    fn take_next_sub_agent(&mut self) -> Option<&'a SubAgent<'a>> {
+        let mut unwritten = self.named_sub_agents.difference(&self.written_sub_agents);
+        let next = *unwritten.next()?;
+        self.written_sub_agents.insert(next);
+        Some(&self.sub_agents[next])
+    }
 }
 
 /// Whether the agent sees a step again, and why.
@@ -125,14 +137,11 @@ enum CopyState {
 }
 
 /// A trajectory being written.
-struct Trajectory<'a, 'o> {
+struct Trajectory<'a, 'o, 'f> {
     contents: &'a Contents<'a>,
     /// The path of the session's file.
     path_name: &'a str,
-    sub_agents: &'a [SubAgent<'a>],
-    /// The indexes in `sub_agents` of the sub-agents that the results written so far name.
-    named_sub_agents: &'o mut BTreeSet<usize>,
-    out: &'o mut dyn Write,
+    file: &'f mut TrajectoryFile<'a, 'o>,
     /// Entries before this time were copied by a fork; see [`fork_time_ms`].
     fork_time_ms: i64,
     /// The number of steps that were written.
@@ -146,21 +155,16 @@ struct Trajectory<'a, 'o> {
     sums: UsageSums,
 }
 
-impl<'a, 'o> Trajectory<'a, 'o> {
-    /// Prepares to write a trajectory. All trajectories of an export add to one `named_sub_agents`.
+impl<'a, 'o, 'f> Trajectory<'a, 'o, 'f> {
     fn new(
         contents: &'a Contents<'a>,
         path_name: &'a str,
-        sub_agents: &'a [SubAgent<'a>],
-        named_sub_agents: &'o mut BTreeSet<usize>,
-        out: &'o mut dyn Write,
+        file: &'f mut TrajectoryFile<'a, 'o>,
     ) -> Self {
         Trajectory {
             contents,
             path_name,
-            sub_agents,
-            named_sub_agents,
-            out,
+            file,
             fork_time_ms: fork_time_ms(contents.session),
             step_count: 0,
             copy_count: 0,
@@ -206,11 +210,11 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         }
 
         let metrics = step::final_metrics(&sums, self.step_count - self.copy_count);
-        self.out.write_all(b"\n],\n\"final_metrics\":")?;
-        self.out.write_all(&metrics)?;
+        self.file.out.write_all(b"\n],\n\"final_metrics\":")?;
+        self.file.out.write_all(&metrics)?;
         if !notes.is_empty() {
             write!(
-                self.out,
+                self.file.out,
                 ",\n\"notes\":\"final_metrics are {}.\"",
                 notes.join(", and ")
             )?;
@@ -227,7 +231,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         });
         // Copied, because `write_batch` below borrows `self`.
         let path_name = self.path_name;
-        let sub_agents = self.sub_agents;
+        let sub_agents = self.file.sub_agents;
         let makers = Pool::new(|| StepMaker::new(contents, path_name, sub_agents));
         let make_batch =
             |batch: Range<usize>| makers.with(|maker| maker.make_steps(&planned[batch]));
@@ -254,7 +258,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
             }
         }
         self.own_step_results.extend(step.own_step_results);
-        self.named_sub_agents.extend(step.named_sub_agents);
+        self.file.named_sub_agents.extend(step.named_sub_agents);
         if step.is_copy {
             self.copy_count += 1;
         }
@@ -266,9 +270,17 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         self.step_count += 1;
         // The number is known only here, so the finished object, `{"source":…}`, is written as
         // `{"step_id":1,"source":…}`. It has a `source` at least, so a comma is always right.
-        write!(self.out, "{separator}{{\"step_id\":{},", self.step_count)?;
+        write!(
+            self.file.out,
+            "{separator}{{\"step_id\":{},",
+            self.step_count
+        )?;
         let members_and_brace = &step.json[b"{".len()..];
-        write_valid(self.out, members_and_brace, self.contents.session.is_utf8())
+        write_valid(
+            self.file.out,
+            members_and_brace,
+            self.contents.session.is_utf8(),
+        )
     }
 
     /// Opens the object of the trajectory, writes the members before the steps, and opens the list
@@ -300,8 +312,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let head_json = head.json("agent", &agent.finish()).finish();
         // Without its closing brace: the steps follow in the same object.
         let open_object = head_json.strip_suffix(b"}").unwrap_or(&head_json);
-        self.out.write_all(open_object)?;
-        self.out.write_all(b",\n\"steps\":[\n")
+        self.file.out.write_all(open_object)?;
+        self.file.out.write_all(b",\n\"steps\":[\n")
     }
 }
 
