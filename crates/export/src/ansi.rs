@@ -116,6 +116,13 @@ fn link_address(sequence: &str) -> Option<&str> {
 ///
 /// A word is bold or has one of eight text colours, not both. A bright colour becomes the normal
 /// one. Backgrounds and unknown codes have no effect.
+///
+/// ```text
+/// 1;31      red: a colour replaces bold
+/// 31;1      red: a colour that is set stays
+/// 38;5;9    red: a bright colour becomes the normal one
+/// 0         plain
+/// ```
 fn apply_colour_codes(colour_codes: &str, kind_before: Option<WordKind>) -> Option<WordKind> {
     let mut word_kind = kind_before;
     let mut codes = colour_codes

@@ -286,8 +286,8 @@ fn push_line(line: &DiffLine, language: Option<&'static Language>, writer: &mut 
     writer.write(None, "\n");
 }
 
-/// Appends a piece of a line's text, given by its byte range. All of it has one kind. The part of it
-/// that is changed, if any, becomes an element.
+/// Appends a piece of a line's text, given by its byte range. All of it has one kind. The part of
+/// it that is changed, if any, becomes an element.
 fn push_line_piece(
     line: &DiffLine,
     piece: Range<usize>,

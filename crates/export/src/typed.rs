@@ -336,7 +336,7 @@ fn draws_box(c: char) -> bool {
 }
 
 /// Whether a line is an item of a list: it begins with a bullet, or with a number or a letter and
-/// `.` or `)`.
+/// `.` or `)`. Items are `- x`, `1. x` and `a) x`, but not `-x` and `10 x`.
 fn is_item(line: &str) -> bool {
     let first_word = line.trim_start().split([' ', '\n']).next();
     let marker = first_word.unwrap_or_default();

@@ -45,6 +45,13 @@ const TAGS: [&str; 4] = ["file", "skill", "read-files", "modified-files"];
 ///
 /// An element begins a line. It ends with its closing tag, which is on the same line or at the
 /// start of a later line. An element without a closing tag is text.
+///
+/// ```text
+/// look                    Text("look\n")
+/// <file name="a.rs">      File("a.rs", "fn a() {}\n")
+/// fn a() {}
+/// </file>
+/// ```
 pub fn split_parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let mut reader = ElementReader::new(text);

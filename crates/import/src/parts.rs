@@ -14,32 +14,29 @@ use pisess_json::write::Object;
 /// `cost.total` without checking that there is a cost. If a cost is recorded, only its total is
 /// known.
 pub fn usage_json(usage: &Usage, context_tokens: f64, reasoning: Option<f64>) -> Vec<u8> {
-    let write_1h = (usage.cache_write_1h > 0.0).then_some(usage.cache_write_1h);
-
-    let members = Object::new()
+    let mut members = Object::new()
         .number("input", usage.input)
         .number("output", usage.output)
         .number("cacheRead", usage.cache_read)
         .number("cacheWrite", usage.cache_write)
-        .number("totalTokens", context_tokens)
-        .with(write_1h, |usage, write_1h| {
-            usage.number("cacheWrite1h", write_1h)
-        })
-        .with(reasoning, |usage, reasoning| {
-            usage.number("reasoning", reasoning)
-        });
-    match usage.cost {
-        Some(total) => {
-            let cost = Object::new()
-                .number("input", 0.0)
-                .number("output", 0.0)
-                .number("cacheRead", 0.0)
-                .number("cacheWrite", 0.0)
-                .number("total", total);
-            members.object("cost", &cost).finish()
-        }
-        None => members.json("cost", UNKNOWN_COST).finish(),
+        .number("totalTokens", context_tokens);
+    if usage.cache_write_1h > 0.0 {
+        members = members.number("cacheWrite1h", usage.cache_write_1h);
     }
+    if let Some(reasoning) = reasoning {
+        members = members.number("reasoning", reasoning);
+    }
+
+    let Some(total_cost) = usage.cost else {
+        return members.json("cost", UNKNOWN_COST).finish();
+    };
+    let cost = Object::new()
+        .number("input", 0.0)
+        .number("output", 0.0)
+        .number("cacheRead", 0.0)
+        .number("cacheWrite", 0.0)
+        .number("total", total_cost);
+    members.object("cost", &cost).finish()
 }
 
 /// The cost of a response for which the source records none.

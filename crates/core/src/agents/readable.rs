@@ -580,7 +580,8 @@ fn split_shell_word(command: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Describes a call by its arguments, cut to `units` UTF-16 units: by the value of a single
-/// argument, or by `key=value` for each of several.
+/// argument, or by `key=value` for each of several. `{"id":1}` is described as `1`, and
+/// `{"id":1,"to":"ann"}` as `id=1 to=ann`.
 fn list_arguments(arguments: Raw, units: usize) -> CallDescription {
     let has_several = arguments.members().nth(1).is_some();
     let mut text = Text::default().into_owned();

@@ -78,8 +78,9 @@ pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
 }
 
 /// Escapes a text up to its last character that needs it, and appends the result. Returns the
-/// offset after that character: the caller appends the rest. If nothing was escaped, appends
-/// nothing and returns 0, so that the caller can borrow the text.
+/// offset after that character: the caller appends the rest. For `a␛b`, where `␛` is the control
+/// character, appends `a` and the picture, and returns 2. If nothing was escaped, appends nothing
+/// and returns 0, so that the caller can borrow the text.
 ///
 /// A character is escaped if it acts on a terminal, unless `is_kept` accepts it. `is_kept` must
 /// accept only ASCII: it is asked about bytes, so that most of a text is skipped without decoding.

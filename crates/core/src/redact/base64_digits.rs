@@ -101,8 +101,9 @@ const TEXT_DIGITS_DECODED: usize = 432;
 /// only by chance, at least one of this number of bytes is not.
 const BYTES_OF_TEXT: usize = 16;
 
-/// Returns the bytes that base64 digits encode, up to the last whole byte. The first `bits_before`
-/// bits, at most six, are skipped. A byte that is no digit counts as the digit `A`.
+/// Returns the bytes that base64 digits encode, up to the last whole byte: `sec` for `c2Vj`. The
+/// first `bits_before` bits, at most six, are skipped. A byte that is no digit counts as the digit
+/// `A`.
 fn decode_bytes(digits: &[u8], bits_before: usize) -> Vec<u8> {
     let Some((&first, others)) = digits.split_first() else {
         return Vec::new();

@@ -21,8 +21,9 @@ pub struct Cookie {
 
 /// Calls `visit` with each cookie whose value is a secret.
 ///
-/// Cookies are pairs `NAME=VALUE`, separated by `;`. They follow the word `cookie`, the name of a
-/// header or an option, and end at a quote, a backslash or the end of the line.
+/// Cookies are pairs `NAME=VALUE`, separated by `;`, as in `Cookie: theme=dark; sid=x9Qd81LmP2`.
+/// They follow the word `cookie`, the name of a header or an option, and end at a quote, a
+/// backslash or the end of the line.
 pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
     const WORD: &[u8] = b"cookie";
 

@@ -143,8 +143,8 @@ pub fn is_contextual(kind: &str) -> bool {
 }
 
 /// Whether `user:password@` may follow the keyword in an address, which ends with the `://` or a
-/// part of it. Most addresses have neither user nor password, so this rules out nearly all lines
-/// with a `://`.
+/// part of it: true for `bob:x9Qd@host`, but not for `host/path`. Most addresses have neither user
+/// nor password, so this rules out nearly all lines with a `://`.
 fn has_user_info(after_keyword: &[u8]) -> bool {
     let near = &after_keyword[..after_keyword.len().min(LONGEST_USER_INFO)];
     // The keyword may lack some slashes, because JSON may write `://` as `:\/\/`.

@@ -221,36 +221,45 @@ fn ends_with_percent_escape(bytes: &[u8]) -> bool {
     matches!(bytes, [.., b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
 
+/// Returns, for each byte, whether it is in a character class with these members. They are ranges
+/// such as `A-Z`, and single characters, such as a `-` at the end.
+fn read_class(members: &[u8]) -> [bool; 256] {
+    let mut set = [false; 256];
+    let mut unread = members;
+    while let [first, after_first @ ..] = unread {
+        let (last, after) = match after_first {
+            [b'-', last, after_range @ ..] => (last, after_range),
+            _ => (first, after_first),
+        };
+        for byte in *first..=*last {
+            set[usize::from(byte)] = true;
+        }
+        unread = after;
+    }
+    set
+}
+
 impl FirstCharacters {
     /// Reads the character class with which an expression begins, and its minimum count: for
     /// `[A-Za-z0-9]{20}`, letters and digits, and 20. If the expression does not begin with a
     /// class, the minimum count is 0.
     fn from_expression(expression: &str) -> FirstCharacters {
-        let mut set = [false; 256];
         let class = expression
             .strip_prefix('[')
-            .and_then(|rest| rest.split_once(']'));
-        let Some((members, after)) = class else {
-            return FirstCharacters { set, min_count: 0 };
+            .and_then(|after_bracket| after_bracket.split_once(']'));
+        let Some((members, after_class)) = class else {
+            return FirstCharacters {
+                set: [false; 256],
+                min_count: 0,
+            };
         };
-        let min_count = after
+        // A class without a count stands for one character.
+        let min_count = after_class
             .strip_prefix('{')
-            .and_then(|number| number.split(['}', ',']).next()?.parse().ok())
+            .and_then(|counts| counts.split(['}', ',']).next()?.parse().ok())
             .unwrap_or(1);
 
-        // The members of a class are ranges such as `A-Z`, and single characters, such as a `-` at
-        // the end.
-        let mut remaining = members.as_bytes();
-        while let [first, after_first @ ..] = remaining {
-            let (last, after) = match after_first {
-                [b'-', last, after_range @ ..] => (last, after_range),
-                _ => (first, after_first),
-            };
-            for byte in *first..=*last {
-                set[usize::from(byte)] = true;
-            }
-            remaining = after;
-        }
+        let mut set = read_class(members.as_bytes());
         // A slash may be escaped in the raw bytes of a line.
         set[usize::from(b'\\')] = set[usize::from(b'/')];
         FirstCharacters { set, min_count }

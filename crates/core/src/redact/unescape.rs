@@ -295,7 +295,8 @@ fn control_sequence_width(bytes: &[u8]) -> Option<usize> {
     Some(escape_width + rest_width)
 }
 
-/// Returns the length of a CSI sequence, from the `[` at the start of `bytes` to its final byte.
+/// Returns the length of a CSI sequence, from the `[` at the start of `bytes` to its final byte: 6
+/// for the `[1;31m` of a red word.
 /// `None` if anything but parameters is before the final byte: then it is ordinary text.
 fn csi_width(bytes: &[u8]) -> Option<usize> {
     let after_bracket = &bytes[1..];

@@ -88,8 +88,8 @@ static IS_SPECIAL: [bool; 256] = {
 
 /// Appends text of one line so that none of its characters has a meaning in Markdown or on a forge:
 ///
-/// - a backslash precedes each character with a meaning in Markdown, and at the start of a line, the
-///   character that would begin a block;
+/// - a backslash precedes each character with a meaning in Markdown, and at the start of a line,
+///   the character that would begin a block;
 /// - a tab becomes a space;
 /// - on a forge, [`ZERO_WIDTH_SPACE`] follows the `@` of a name and the `#` of an issue's number,
 ///   unless they are part of a path.
@@ -153,6 +153,13 @@ fn acts_on_forge(text: &str, offset: usize) -> bool {
 /// block.
 ///
 /// Marks that are escaped anywhere in a line, such as `*` and `|`, are not searched for.
+///
+/// ```text
+/// # title      0
+/// 12. item     2
+///   - item     2
+/// a - b        none
+/// ```
 fn find_block_mark(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let digit_count = bytes

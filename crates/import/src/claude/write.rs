@@ -246,8 +246,8 @@ impl<'a> ClaudeWriter<'a> {
 }
 
 impl ClaudeWriter<'_> {
-    /// Writes a message of the user, or of pi in the name of the user. Remembers the last message of
-    /// the user, which the end of the session repeats.
+    /// Writes a message of the user, or of pi in the name of the user. Remembers the last message
+    /// of the user, which the end of the session repeats.
     fn write_user(
         &mut self,
         source: &SourceEntry,

@@ -406,12 +406,15 @@ impl ResultContent {
         details: Option<&[u8]>,
         time_ms: i64,
     ) -> Vec<u8> {
-        Object::new()
+        let mut message = Object::new()
             .str("role", "toolResult")
             .text("toolCallId", call_id)
             .text("toolName", name)
-            .json("content", &array(&self.blocks))
-            .with(details, |message, details| message.json("details", details))
+            .json("content", &array(&self.blocks));
+        if let Some(details) = details {
+            message = message.json("details", details);
+        }
+        message
             .bool("isError", self.is_error)
             .number("timestamp", time_ms as f64)
             .finish()

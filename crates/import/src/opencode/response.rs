@@ -194,6 +194,11 @@ impl OpenCodeReader<'_> {
 /// Divides the parts of a message into its responses. Each begins with the part `step-start`; the
 /// first one may lack this part. An empty response is left out, unless the message ended with an
 /// error: the error belongs to the last response.
+///
+/// ```text
+/// step-start  text  tool  step-finish    step-start  text  step-finish
+/// └───────── first response ────────┘    └───── second response ─────┘
+/// ```
 fn split_responses<'a>(message: &'a OpenCodeMessage<'a>) -> Vec<Response<'a>> {
     let mut responses = Vec::new();
     let mut current = Response::new(message, 0);
@@ -356,12 +361,12 @@ fn convert_part(part: Raw) -> Option<Vec<u8>> {
     if !is_part(part, "reasoning") {
         return None;
     }
-    let thinking = Object::new()
+    let mut thinking = Object::new()
         .str("type", "thinking")
-        .text("thinking", &text)
-        .with(find_signature(part), |block, signature| {
-            block.text("thinkingSignature", &signature)
-        });
+        .text("thinking", &text);
+    if let Some(signature) = find_signature(part) {
+        thinking = thinking.text("thinkingSignature", &signature);
+    }
     Some(thinking.finish())
 }
 

@@ -76,6 +76,19 @@ impl<'a> ToolPart<'a> {
         Some(array(blocks))
     }
 
+    /// Returns the members of the part that have no place in the message of the result. They are
+    /// kept beside the message.
+    fn unconverted_members(&self) -> Object {
+        let converted_keys = ["status", "input", "output", "error", "attachments"];
+        let mut state = unconverted_members(self.state, &converted_keys);
+        if let Some(files) = self.unconverted_attachments() {
+            state = state.json("attachments", &files);
+        }
+        Object::new()
+            .copy_members(self.part, &["id", "metadata"])
+            .object("state", &state)
+    }
+
     /// Returns the attachments that [`result_content`](Self::result_content) leaves out, as an
     /// array: files other than images, and all files of a failed call. `None` if there are none.
     fn unconverted_attachments(&self) -> Option<Vec<u8>> {
@@ -103,8 +116,7 @@ impl<'a> ToolPart<'a> {
 
 impl OpenCodeReader<'_> {
     /// Adds the result of a call, if it has one, as a message. An exit code other than 0 makes it
-    /// an error, although OpenCode treats the call as completed. Members of the part that have no
-    /// place in the message are kept beside it.
+    /// an error, although OpenCode treats the call as completed.
     pub(super) fn add_result(
         &mut self,
         message: &OpenCodeMessage,
@@ -115,31 +127,23 @@ impl OpenCodeReader<'_> {
         };
         self.time_ms = call.time_ms("end").unwrap_or(self.time_ms);
         let error_code = call.error_code();
-        let has_failed = call.state.get("error").is_some();
-        let converted = Object::new()
+        let has_failed = call.state.get("error").is_some() || error_code.is_some();
+        let mut converted = Object::new()
             .str("role", "toolResult")
             .text("toolCallId", &call.id)
             .text("toolName", &call.name)
-            .json("content", &content)
-            .with(error_code, |message, code| {
-                let details = Object::new().number("exitCode", code).finish();
-                message.json("details", &details)
-            })
-            .bool("isError", has_failed || error_code.is_some())
-            .number("timestamp", self.time_ms as f64)
-            .finish();
+            .json("content", &content);
+        if let Some(error_code) = error_code {
+            let details = Object::new().number("exitCode", error_code);
+            converted = converted.object("details", &details);
+        }
+        converted = converted
+            .bool("isError", has_failed)
+            .number("timestamp", self.time_ms as f64);
 
-        let converted_keys = ["status", "input", "output", "error", "attachments"];
-        let state = unconverted_members(call.state, &converted_keys)
-            .with(call.unconverted_attachments(), |state, files| {
-                state.json("attachments", &files)
-            });
-        let unconverted = Object::new()
-            .copy_members(call.part, &["id", "metadata"])
-            .json("state", &state.finish());
         let members = Object::new()
-            .json("message", &converted)
-            .json("opencode", &unconverted.finish());
+            .object("message", &converted)
+            .object("opencode", &call.unconverted_members());
         self.add_entry(message.offset, "message", members)
     }
 }

@@ -62,6 +62,11 @@ pub fn context_tokens(projection: &Projection) -> io::Result<f64> {
 
 /// Computes [`context_tokens`]. `measure` returns the size of a message: several contexts share
 /// messages, so a caller may have the sizes of some of them already.
+///
+/// ```text
+/// user   assistant (the provider counted 900)   result   user
+/// └─────────────────── 900 ─────────────────┘ + └ estimates ┘
+/// ```
 fn context_tokens_with(
     projection: &Projection,
     mut measure: impl FnMut(&ContextMessage) -> io::Result<MessageSize>,

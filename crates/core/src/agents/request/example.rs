@@ -116,8 +116,8 @@ struct ExampleBatch {
 }
 
 impl ExampleBatch {
-    /// Renders the messages of a batch as items of a list. `used_ids` are the ids of calls in earlier batches, which calls of this batch must
-    /// not get.
+    /// Renders the messages of a batch as items of a list. `used_ids` are the ids of calls in
+    /// earlier batches, which calls of this batch must not get.
     fn render(
         messages: &[ContextMessage],
         target: &RequestTarget,

@@ -260,7 +260,8 @@ fn sanitize_id(id: &Text) -> Text<'static> {
 }
 
 /// Converts the name of a tool to a form that the API accepts: cut to its maximum length, with `_`
-/// in place of each character that it refuses. `None` if the name is empty.
+/// in place of each character that it refuses, as in `my_tool` for `my tool`. `None` if the name is
+/// empty.
 pub fn sanitize_tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     if name.is_empty() {
         return None;

@@ -89,9 +89,9 @@ fn continues_colour(rest: &[u8]) -> bool {
     false
 }
 
-/// Whether the bytes begin with a word that may be a secret or a part of one. The word must have at
-/// least 16 characters, which few words of a language have, or at least six with both a letter and
-/// a digit.
+/// Whether the bytes begin with a word that may be a secret or a part of one: with `x9Qd81`, but
+/// not with `required`. The word must have at least 16 characters, which few words of a language
+/// have, or at least six with both a letter and a digit.
 fn begins_with_random_word(rest: &[u8]) -> bool {
     const SHORTEST_MIXED: usize = 6;
     const SHORTEST_OF_LETTERS: usize = 16;
