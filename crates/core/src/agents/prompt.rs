@@ -36,30 +36,22 @@ pub fn compaction_prompts(
     facts: &str,
     reader: &EntryReader,
 ) -> io::Result<Vec<Vec<u8>>> {
-    let agent = reader.session().agent();
+    let requests = &reader.session().agent().constants().requests;
     let mut prompts = Vec::new();
+
     if needs_history_summary(preparation) {
         let previous = preparation.summary_with_archive(reader)?;
-        let request =
-            agent
-                .constants()
-                .requests
-                .history_request(previous.as_ref(), instructions, facts);
-        prompts.push(build_prompt(
-            &preparation.messages_to_summarize,
-            reader,
-            &request,
-        )?);
+        let request = requests.history_request(previous.as_ref(), instructions, facts);
+        let messages = &preparation.messages_to_summarize;
+        prompts.push(build_prompt(messages, reader, &request)?);
     }
-    if !preparation.turn_prefix_messages.is_empty() {
+
+    let turn_prefix = &preparation.turn_prefix_messages;
+    if !turn_prefix.is_empty() {
         // The previous summary is left out, because it summarizes the history, and this prompt is
         // for the beginning of a turn.
-        let request = instructions.combine_with(&[&agent.constants().requests.turn_prefix]);
-        prompts.push(build_prompt(
-            &preparation.turn_prefix_messages,
-            reader,
-            &request,
-        )?);
+        let request = instructions.combine_with(&[&requests.turn_prefix]);
+        prompts.push(build_prompt(turn_prefix, reader, &request)?);
     }
     Ok(prompts)
 }

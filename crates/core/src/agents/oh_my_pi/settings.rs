@@ -163,52 +163,67 @@ struct ModelAssignments {
     /// The entries that determine the models. All assignments are among them, because the first one
     /// of a role determines the position of the role.
     entries: Vec<EntryIx>,
+    /// Whether a `model_change` has assigned the role `default`.
+    is_default_chosen: bool,
+    /// The assistant messages before that, until their assignment is inserted.
+    default_turns: Option<DefaultTurns>,
 }
 
 impl ModelAssignments {
-    /// Collects the assignments on the path. A `model_change` assigns a model to a role. Until the
-    /// role `default` has one, assistant messages assign their model to it. Of these messages, only
-    /// the last is read.
+    /// Collects the assignments on the path. Of the assistant messages that assign a model, only the
+    /// last is read.
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let mut models = ModelAssignments::default();
-        let mut is_default_chosen = false;
-        // The assistant messages before a default model was chosen.
-        let mut default_turns: Option<DefaultTurns> = None;
         for &ix in path {
             if session.entry(ix).kind == Kind::ModelChange {
-                models.entries.push(ix);
-                if let Some(assigned) = reader.with_entry(ix, parse_model_change)? {
-                    if assigned.role == "default" {
-                        // From here on, assistant messages no longer assign their model.
-                        is_default_chosen = true;
-                    }
-                    models.assignments.push(assigned);
-                }
-            } else if !is_default_chosen && session.is_message(ix, Role::Assistant) {
-                let turns = default_turns.get_or_insert(DefaultTurns {
-                    first: ix,
-                    last: ix,
-                    position: models.assignments.len(),
-                });
-                turns.last = ix;
+                models.add_change(ix, reader)?;
+            } else if session.is_message(ix, Role::Assistant) {
+                models.add_turn(ix);
             }
         }
-
-        if let Some(turns) = default_turns {
-            models.insert_default_turns(turns, reader)?;
-        }
+        models.insert_default_turns(reader)?;
         Ok(models)
+    }
+
+    /// Adds the assignment of a `model_change`. If it assigns the role `default`, later assistant
+    /// messages no longer assign their model.
+    fn add_change(&mut self, ix: EntryIx, reader: &EntryReader) -> io::Result<()> {
+        self.entries.push(ix);
+        let Some(assigned) = reader.with_entry(ix, parse_model_change)? else {
+            return Ok(());
+        };
+        if assigned.role == "default" {
+            self.is_default_chosen = true;
+        }
+        self.assignments.push(assigned);
+        Ok(())
+    }
+
+    /// Adds an assistant message, which assigns its model unless a default model was chosen.
+    fn add_turn(&mut self, ix: EntryIx) {
+        if self.is_default_chosen {
+            return;
+        }
+        match &mut self.default_turns {
+            Some(turns) => turns.last = ix,
+            None => {
+                self.default_turns = Some(DefaultTurns {
+                    first: ix,
+                    last: ix,
+                    position: self.assignments.len(),
+                });
+            }
+        }
     }
 
     /// Inserts the assignments of the assistant messages before a default model was chosen. Each of
     /// them assigns its model to the role `default`, so one assignment suffices: with the position
     /// of the first and the model of the last.
-    fn insert_default_turns(
-        &mut self,
-        turns: DefaultTurns,
-        reader: &EntryReader,
-    ) -> io::Result<()> {
+    fn insert_default_turns(&mut self, reader: &EntryReader) -> io::Result<()> {
+        let Some(turns) = self.default_turns.take() else {
+            return Ok(());
+        };
         let assigned = AssignedModel {
             role: Text::from("default"),
             model: reader.with_message(turns.last, turn_model)?,

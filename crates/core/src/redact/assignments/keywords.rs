@@ -144,17 +144,18 @@ fn begins_array(after_name: &[u8]) -> bool {
     // A longer word is not a type. Words without an end, such as `token>` repeated, would otherwise
     // take quadratic time.
     let near = &after_separator[..after_separator.len().min(LONGEST_TYPE + 1)];
-    let word_end = near.iter().position(|&byte| !is_in_type(byte));
-    match word_end {
-        Some(word_end) if (1..=LONGEST_TYPE).contains(&word_end) => {
-            let after_word = &after_separator[word_end..];
-            let after_second = skip_separator(after_word);
-            let second = &after_word[..after_word.len() - after_second.len()];
-            let has_operator = second.contains(&b'=') || second.contains(&b':');
-            has_operator && after_second.starts_with(b"[")
-        }
-        _ => false,
+    let Some(word_len) = near.iter().position(|&byte| !is_in_type(byte)) else {
+        return false;
+    };
+    if word_len == 0 || word_len > LONGEST_TYPE {
+        return false;
     }
+
+    let after_word = &after_separator[word_len..];
+    let after_second = skip_separator(after_word);
+    let second_separator = &after_word[..after_word.len() - after_second.len()];
+    let has_operator = second_separator.contains(&b'=') || second_separator.contains(&b':');
+    has_operator && after_second.starts_with(b"[")
 }
 
 /// Skips closing brackets, operators, quotes, white space, and the escapes of the last two.
