@@ -327,27 +327,37 @@ struct Keywords {
 /// search always ends at a free slot.
 const SLOT_COUNT: usize = 256;
 
+/// Returns the end of the keyword that begins at an offset of the list.
+const fn keyword_end(words: &[u8], start: usize) -> usize {
+    // Loops by index, because iterators cannot be used in a `const fn`.
+    let mut end = start;
+    while end < words.len() && words[end] != b' ' {
+        end += 1;
+    }
+    end
+}
+
+/// Returns the first free slot from the wanted one on. The first slot follows the last.
+const fn free_slot(slots: &[u16; SLOT_COUNT], wanted: usize) -> usize {
+    let mut slot = wanted;
+    while slots[slot] != 0 {
+        slot = (slot + 1) % SLOT_COUNT;
+    }
+    slot
+}
+
 impl Keywords {
     /// Builds the table of these keywords, which are ASCII and separated by single spaces. There
     /// must be fewer than [`SLOT_COUNT`].
     const fn new(words: &'static str) -> Keywords {
-        // Loops by index, because iterators cannot be used in a `const fn`.
-        let mut slots = [0; SLOT_COUNT];
         let bytes = words.as_bytes();
+        let mut slots = [0; SLOT_COUNT];
         let mut start = 0;
         while start < bytes.len() {
-            let mut end = start;
-            while end < bytes.len() && bytes[end] != b' ' {
-                end += 1;
-            }
-
-            // If another keyword has the slot, the next free one is taken.
-            let mut slot = first_slot(bytes[start], bytes[end - 1], end - start);
-            while slots[slot] != 0 {
-                slot = (slot + 1) % SLOT_COUNT;
-            }
+            let end = keyword_end(bytes, start);
+            let wanted_slot = first_slot(bytes[start], bytes[end - 1], end - start);
             // Plus 1, because 0 means that the slot is free.
-            slots[slot] = start as u16 + 1;
+            slots[free_slot(&slots, wanted_slot)] = start as u16 + 1;
             start = end + 1;
         }
         Keywords { words, slots }

@@ -198,7 +198,7 @@ impl<'a> CodexWriter<'a> {
                 texts.push(text);
             } else if is_block(block, "toolCall") {
                 let Some(call) = calls.next() else { continue };
-                items.push(self.call_item(block, call));
+                items.push(self.convert_call(block, call));
             }
         }
         let line = self.write_items(source, &items)?;
@@ -208,41 +208,27 @@ impl<'a> CodexWriter<'a> {
         Ok(line)
     }
 
-    /// Returns a call as an item. Codex has the tools `apply_patch` and `exec_command`: a call that
+    /// Converts a call to an item. Codex has the tools `apply_patch` and `exec_command`: a call that
     /// changes a file becomes a call of the former, and a call that a shell command can replace
     /// becomes a call of the latter. Any other call stays as it is: Codex sends it unchanged.
     ///
     /// Records the calls of `apply_patch`, whose results have another type of item.
-    fn call_item(&mut self, block: Raw, call: &OpenCall) -> Vec<u8> {
+    fn convert_call(&mut self, block: Raw, call: &OpenCall) -> Vec<u8> {
         let name = block.get_text("name").unwrap_or_default();
         let arguments = block
             .get("arguments")
             .filter(|arguments| arguments.is_object())
             .unwrap_or(Raw::from_checked(b"{}"));
-        // If the call came from Codex by an import, its patch is written unchanged.
-        let stored_patch = if name == *"apply_patch" {
-            arguments.get_text("input").map(Text::into_owned)
-        } else {
-            None
-        };
-        let common = CommonCall::read(&name, arguments);
-        let patch = stored_patch.or_else(|| common.as_ref().and_then(CommonCall::patch_for_codex));
-        if let Some(patch) = patch {
+        if let Some(patch) = find_patch(&name, arguments) {
             self.custom_call_ids.insert(call.id.clone());
             return patch_item(&patch, &call.id);
         }
-
-        let command = common.and_then(|common| common.command_for_codex());
-        match command {
-            // A call of `exec_command` is one of Codex already. It is written as it is, because it
-            // may have more arguments than the command.
-            Some(command) if name != *"exec_command" => {
-                let arguments = Object::new().text("cmd", &command).finish();
-                let name = Text::from("exec_command");
-                function_call_item(&name, Raw::from_checked(&arguments), &call.id)
-            }
-            _ => function_call_item(&name, arguments, &call.id),
+        if let Some(command) = find_command(&name, arguments) {
+            let arguments = Object::new().text("cmd", &command).finish();
+            let name = Text::from("exec_command");
+            return function_call_item(&name, Raw::from_checked(&arguments), &call.id);
         }
+        function_call_item(&name, arguments, &call.id)
     }
 
     /// Returns the result of a call as an item. Its type has to fit the type of the call's item.
@@ -322,6 +308,28 @@ fn readable_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
 /// The maximum nesting of an entry. serde_json accepts 127 levels in a line, and some levels are
 /// around the entry.
 const MAX_DEPTH: usize = 120;
+
+/// Returns the patch with which Codex would do what a call does; `None` if the call changes no
+/// file.
+fn find_patch(name: &Text, arguments: Raw) -> Option<Text<'static>> {
+    // If the call came from Codex by an import, its patch is written unchanged.
+    if *name == *"apply_patch"
+        && let Some(patch) = arguments.get_text("input")
+    {
+        return Some(patch.into_owned());
+    }
+    CommonCall::read(name, arguments)?.patch_for_codex()
+}
+
+/// Returns the shell command with which Codex would do what a call does; `None` if there is none.
+/// Also `None` for a call of `exec_command`, which is one of Codex already: it is written as it is,
+/// because it may have more arguments than the command.
+fn find_command(name: &Text, arguments: Raw) -> Option<Text<'static>> {
+    if *name == *"exec_command" {
+        return None;
+    }
+    CommonCall::read(name, arguments)?.command_for_codex()
+}
 
 /// Whether serde_json, the JSON parser of Codex, would refuse JSON: it is nested too deeply, or has
 /// a number that a double cannot hold.
