@@ -61,6 +61,14 @@ pub struct GeminiReader<'o> {
     time_ms: i64,
 }
 
+/// Whether a response is in the source for the first time, or again, as in a list after a
+/// compaction.
+#[derive(Clone, Copy)]
+enum Occurrence {
+    First,
+    Copy,
+}
+
 /// A response that is held back, because a later line may replace it.
 struct HeldResponse {
     /// The offset of its first line.
@@ -150,17 +158,22 @@ impl<'o> GeminiReader<'o> {
     /// Adds an entry below the leaf. While a response is held back, the entry is held back with it,
     /// and added after it.
     fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
-        let draft = EntryDraft {
-            offset,
-            time_ms: self.time_ms,
-            kind,
-            members,
-        };
+        let draft = self.draft(offset, kind, members);
         match &mut self.held {
             Some(held) => held.followers.push(draft),
             None => self.add_below_leaf(draft)?,
         }
         Ok(())
+    }
+
+    /// Drafts an entry with the present time.
+    fn draft(&self, offset: u64, kind: &'static str, members: Object) -> EntryDraft {
+        EntryDraft {
+            offset,
+            time_ms: self.time_ms,
+            kind,
+            members,
+        }
     }
 
     fn add_below_leaf(&mut self, draft: EntryDraft) -> io::Result<()> {
@@ -212,9 +225,14 @@ impl<'o> GeminiReader<'o> {
 
     /// Adds a message that no later line replaces.
     fn add_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
-        let is_copy = !self.known_messages.insert(id.as_bytes().into());
+        let is_new = self.known_messages.insert(id.as_bytes().into());
         if member_is(raw, "type", "gemini") {
-            return self.add_response(offset, raw, is_copy);
+            let occurrence = if is_new {
+                Occurrence::First
+            } else {
+                Occurrence::Copy
+            };
+            return self.add_response(offset, raw, occurrence);
         }
         if member_is(raw, "type", "user") {
             return self.add_user_message(offset, id, raw);
@@ -236,10 +254,8 @@ impl<'o> GeminiReader<'o> {
                 let blocks = array(user_blocks(&parts));
                 let members = custom_message_members(NAME, "context", &blocks, false)
                     .object(NAME, &unconverted_user_members(raw, &parts));
-                let leaf_before = self.leaf;
-                self.add_entry(offset, "custom_message", members)?;
-                self.push_to_path(id, raw, leaf_before);
-                Ok(())
+                let draft = self.draft(offset, "custom_message", members);
+                self.add_to_path(id, raw, draft)
             }
             UserMessage::Prompt => self.add_prompt(offset, id, raw, &parts),
         }
@@ -256,10 +272,8 @@ impl<'o> GeminiReader<'o> {
         let members = Object::new()
             .object("message", &message)
             .object(NAME, &unconverted_user_members(raw, parts));
-        let leaf_before = self.leaf;
-        self.add_entry(offset, "message", members)?;
-        self.push_to_path(id, raw, leaf_before);
-        Ok(())
+        let draft = self.draft(offset, "message", members);
+        self.add_to_path(id, raw, draft)
     }
 
     /// Adds the results of calls among the parts of a message of the user. Usually the response
@@ -290,17 +304,17 @@ impl<'o> GeminiReader<'o> {
         let Some(held) = self.held.take() else {
             return Ok(());
         };
-        self.add_response(held.offset, Raw::from_checked(&held.line), false)?;
+        let response = Raw::from_checked(&held.line);
+        self.add_response(held.offset, response, Occurrence::First)?;
         for draft in held.followers {
             self.add_below_leaf(draft)?;
         }
         Ok(())
     }
 
-    /// Adds a response with the results of its calls. If it is a copy of an earlier one
-    /// (`is_copy`), as in a list after a compaction, its tokens were counted there, and are left
-    /// out. A response without blocks and tokens is kept as a custom entry.
-    fn add_response(&mut self, offset: u64, raw: Raw, is_copy: bool) -> io::Result<()> {
+    /// Adds a response with the results of its calls. A response without blocks and tokens is kept
+    /// as a custom entry.
+    fn add_response(&mut self, offset: u64, raw: Raw, occurrence: Occurrence) -> io::Result<()> {
         let [id, content, model, tokens] = find_members(raw, ["id", "content", "model", "tokens"]);
         let parts = read_parts(content.unwrap_or(Raw::NULL));
         let response = Response::convert(raw, &parts);
@@ -317,15 +331,18 @@ impl<'o> GeminiReader<'o> {
             self.context_tokens = finite_or_zero(tokens.get("total"));
         }
         let time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
-        let own_tokens = if is_copy { None } else { tokens };
-        let leaf_before = self.leaf;
-        self.add_below_leaf(EntryDraft {
+        // The tokens of a copy were counted where the response is first.
+        let own_tokens = match occurrence {
+            Occurrence::First => tokens,
+            Occurrence::Copy => None,
+        };
+        let draft = EntryDraft {
             offset,
             time_ms,
             kind: "message",
             members: response.entry_members(&self.model, own_tokens, time_ms),
-        })?;
-        self.push_to_path(&id, raw, leaf_before);
+        };
+        self.add_to_path(&id, raw, draft)?;
         self.add_results(offset, raw, &parts, time_ms)
     }
 
@@ -370,9 +387,11 @@ impl<'o> GeminiReader<'o> {
         Ok(())
     }
 
-    /// Adds a message to `path`. The leaf must be its first entry, and `leaf_before` the leaf
-    /// before that entry was added.
-    fn push_to_path(&mut self, id: &Text, raw: Raw, leaf_before: Option<NodeIx>) {
+    /// Adds the entry of a message below the leaf, and the message to `path`. No response must be
+    /// held back.
+    fn add_to_path(&mut self, id: &Text, raw: Raw, draft: EntryDraft) -> io::Result<()> {
+        let leaf_before = self.leaf;
+        self.add_below_leaf(draft)?;
         self.removed = RemovedMessages::default();
         self.path.push(PathMessage {
             id: id.as_bytes().into(),
@@ -381,6 +400,7 @@ impl<'o> GeminiReader<'o> {
             first_entry: self.leaf,
             is_optional: is_optional(raw),
         });
+        Ok(())
     }
 
     /// Reads a line `$set`, which changes the members of the session that are in `set`. Members
