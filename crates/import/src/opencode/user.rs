@@ -44,25 +44,21 @@ impl OpenCodeReader<'_> {
 
         // These members are kept in the first of the two entries.
         let unconverted = unconverted_message(message.info, &["role"], &parts.unconverted);
-        if !parts.blocks.is_empty() {
-            let converted = Object::new()
-                .str("role", "user")
-                .json("content", &array(&parts.blocks))
-                .number("timestamp", self.time_ms as f64)
-                .finish();
-            let members = Object::new()
-                .json("message", &converted)
-                .json("opencode", &unconverted);
-            self.add_entry(message.offset, "message", members)?;
+        if parts.blocks.is_empty() {
+            let added = parts.added_members().json("opencode", &unconverted);
+            return self.add_entry(message.offset, "custom_message", added);
         }
+
+        let converted = Object::new()
+            .str("role", "user")
+            .json("content", &array(&parts.blocks))
+            .number("timestamp", self.time_ms as f64);
+        let members = Object::new()
+            .object("message", &converted)
+            .json("opencode", &unconverted);
+        self.add_entry(message.offset, "message", members)?;
         if !parts.added_blocks.is_empty() {
-            let content = array(&parts.added_blocks);
-            let mut members =
-                custom_message_members(Origin::OpenCode.name(), "added", &content, false);
-            if parts.blocks.is_empty() {
-                members = members.json("opencode", &unconverted);
-            }
-            self.add_entry(message.offset, "custom_message", members)?;
+            self.add_entry(message.offset, "custom_message", parts.added_members())?;
         }
         Ok(())
     }
@@ -133,6 +129,12 @@ impl UserParts {
             read.add(part);
         }
         read
+    }
+
+    /// Returns the members of a custom message with the blocks that OpenCode added.
+    fn added_members(&self) -> Object {
+        let content = array(&self.added_blocks);
+        custom_message_members(Origin::OpenCode.name(), "added", &content, false)
     }
 
     /// Adds a part. If it is a text or an image that the model sees, it becomes a block. The rest

@@ -131,9 +131,6 @@ fn derive_wire_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
 /// `ITEM`. OpenAI gets any other id cut to its limit; other providers get it without lone
 /// surrogates.
 fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget) -> Text<'static> {
-    /// The maximum length of the hash, in UTF-16 units.
-    const HASH_UNITS: usize = 8;
-
     let whole_id = replace_lone_surrogates(own_id.as_borrowed(), "").into_owned();
     let halves = if authorship.is_same_model() {
         None
@@ -149,14 +146,23 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     let gap = if item.is_empty() { "" } else { "_" };
     let joined = concat_texts(&[&call, &gap, &item]);
     if joined.utf16_len() <= MAX_COMPLETIONS_ID_UNITS {
-        return joined;
+        joined
+    } else {
+        shorten_completions_id(&call, &whole_id)
     }
+}
 
-    let whole_hash = Text::from(short_hash(&whole_id));
-    let hash_end = concat_texts(&[&"_", &whole_hash.head(HASH_UNITS)]);
-    // This cannot underflow: the end has at most 9 units, `_` and the hash.
-    let call_units = MAX_COMPLETIONS_ID_UNITS - hash_end.utf16_len();
-    concat_texts(&[&call.head(call_units), &hash_end])
+/// Returns the start of the id of a call, and a hash of the whole id, as in `call_1_x3k9`. Together,
+/// they have the maximum length of the Chat Completions API.
+fn shorten_completions_id(call: &Text, whole_id: &Text) -> Text<'static> {
+    /// The maximum length of the hash, in UTF-16 units.
+    const HASH_UNITS: usize = 8;
+
+    let whole_hash = Text::from(short_hash(whole_id));
+    let suffix = concat_texts(&[&"_", &whole_hash.head(HASH_UNITS)]);
+    // This cannot underflow: the suffix has at most 9 units, `_` and the hash.
+    let call_units = MAX_COMPLETIONS_ID_UNITS - suffix.utf16_len();
+    concat_texts(&[&call.head(call_units), &suffix])
 }
 
 /// Converts an id for the Responses API, in which a call and the item that contains it have an id

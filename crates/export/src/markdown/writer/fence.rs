@@ -50,6 +50,27 @@ pub(super) fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) ->
     longest_run
 }
 
+/// A text without the line breaks at its start and end, and their numbers.
+struct BrokenText<'t> {
+    breaks_before: usize,
+    lines: &'t str,
+    breaks_after: usize,
+}
+
+impl<'t> BrokenText<'t> {
+    /// Splits off the line breaks. In a text of line breaks alone, all of them are at its start.
+    fn split(text: &'t str) -> Self {
+        let from_lines = text.trim_start_matches('\n');
+        let lines = from_lines.trim_end_matches('\n');
+        // A line break is one byte, so a difference in length is a number of line breaks.
+        BrokenText {
+            breaks_before: text.len() - from_lines.len(),
+            lines,
+            breaks_after: from_lines.len() - lines.len(),
+        }
+    }
+}
+
 impl MarkdownWriter {
     /// Begins a fenced block. Its fence is one backtick longer than `longest_run`, the longest run
     /// of backticks in the text, and has at least the three backticks that Markdown requires.
@@ -90,14 +111,9 @@ impl MarkdownWriter {
         let Some(fence) = &mut self.fence else {
             return;
         };
-        // A line break is one byte, so a difference in length is a number of line breaks. In a text
-        // of line breaks alone, all of them are first breaks.
-        let without_first_breaks = text.trim_start_matches('\n');
-        let lines = without_first_breaks.trim_end_matches('\n');
-        let first_breaks = text.len() - without_first_breaks.len();
-        let last_breaks = without_first_breaks.len() - lines.len();
-        fence.pending_breaks += first_breaks;
-        if lines.is_empty() {
+        let text = BrokenText::split(text);
+        fence.pending_breaks += text.breaks_before;
+        if text.lines.is_empty() {
             return;
         }
 
@@ -105,14 +121,14 @@ impl MarkdownWriter {
         let opening_break = if fence.has_text { 0 } else { 1 };
         let breaks_before = opening_break + fence.pending_breaks;
         fence.has_text = true;
-        fence.pending_breaks = last_breaks;
+        fence.pending_breaks = text.breaks_after;
         self.break_lines(breaks_before);
         if self.line_prefixes.is_empty() {
             // Without prefixes, the lines are written as they are, with the line breaks of the
             // text.
-            return self.push(lines);
+            return self.push(text.lines);
         }
-        for (index, line) in lines.split('\n').enumerate() {
+        for (index, line) in text.lines.split('\n').enumerate() {
             if index > 0 {
                 self.break_line();
             }
