@@ -9,12 +9,12 @@ use crate::lines::{
     ReadExtent, for_each_object, is_torn, object_or_none, split_values, visit_values,
 };
 use crate::survey::Sha256Digits;
-use pisess_core::session::read::line_chunks::{Line, LineChunk, read_chunks};
+use pisess_core::session::read::line_chunks::{Line, OwnedChunk, read_owned_chunks};
 use pisess_json::outline::{Outline, Outlined, OutlinedLine};
+use pisess_store::ReadAt;
 use pisess_store::workers::Pool;
-use pisess_store::{PageBuffer, ReadAt};
 use std::io;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::panic;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
@@ -115,12 +115,17 @@ fn read_ahead(
 /// Some whole lines that were checked.
 #[derive(Default)]
 struct CheckedChunk {
-    /// The offset of the first line in the source.
-    start: u64,
-    bytes: Vec<u8>,
+    lines: OwnedChunk,
     outline: Outline,
-    /// For each line, its value. `None` if it is not exactly one value.
-    values: Vec<Option<OutlinedLine>>,
+    checked: Vec<CheckedLine>,
+}
+
+/// A line of a chunk, so that its end need not be searched for again.
+struct CheckedLine {
+    /// Where the line is in the bytes of the chunk, without its newline.
+    range: Range<usize>,
+    /// Its value; `None` if it is not exactly one.
+    value: Option<OutlinedLine>,
 }
 
 /// The thread that reads, with what it finds out besides the lines.
@@ -141,14 +146,14 @@ impl<F: Fn() -> CheckedChunk> ChunkReader<'_, F> {
         len: u64,
         sender: &SyncSender<CheckedChunk>,
     ) -> io::Result<()> {
-        let mut buffer = PageBuffer::default();
         // An early end is not an error here: the receiver reports why it received no more.
-        let _ = read_chunks(&mut buffer, source, 0..len, |lines| {
+        let _ = read_owned_chunks(source, 0..len, |lines| {
             let mut chunk = self.chunks.get();
-            chunk.replace_lines(lines, self.extent);
-            // Of the chunk and not of `lines`: a torn line is not hashed.
+            std::mem::swap(&mut chunk.lines, lines);
+            chunk.check_lines(self.extent);
+            // Now, because a torn line is not hashed.
             if let Some(sha256) = &mut self.sha256 {
-                sha256.add(&chunk.bytes);
+                sha256.add(chunk.lines.lines().bytes);
             }
             match sender.send(chunk) {
                 Ok(()) => ControlFlow::Continue(()),
@@ -160,15 +165,16 @@ impl<F: Fn() -> CheckedChunk> ChunkReader<'_, F> {
 }
 
 impl CheckedChunk {
-    /// Replaces the lines of the chunk by other `lines`, each with its value if it is exactly one,
-    /// and records in `extent` that they were read. The memory of the chunk is used again.
+    /// Finds the value of each line, if the line is exactly one, and records in `extent` that the
+    /// lines were read. What the chunk had of other lines is replaced, and its memory is used
+    /// again.
     ///
     /// A torn line is left out: it is the last line of the source, and only its start is recorded,
     /// because its number may be needed for a message.
-    fn replace_lines(&mut self, lines: LineChunk, extent: &mut ReadExtent) {
-        self.start = lines.start;
+    fn check_lines(&mut self, extent: &mut ReadExtent) {
         self.outline.clear();
-        self.values.clear();
+        self.checked.clear();
+        let lines = self.lines.lines();
         // The end in the source of the last line that is not torn.
         let mut whole_lines_end = lines.start;
         for line in lines.lines() {
@@ -178,7 +184,11 @@ impl CheckedChunk {
                 extent.is_torn = true;
                 break;
             }
-            self.values.push(value);
+            let start = (line.span.start - lines.start) as usize;
+            self.checked.push(CheckedLine {
+                range: start..start + line.bytes.len(),
+                value,
+            });
             whole_lines_end = line.span.end() + u64::from(line.has_newline);
         }
 
@@ -186,15 +196,13 @@ impl CheckedChunk {
             extent.bytes_read = whole_lines_end;
         }
         let whole_lines_len = (whole_lines_end - lines.start) as usize;
-        self.bytes.clear();
-        self.bytes
-            .extend_from_slice(&lines.bytes[..whole_lines_len]);
+        self.lines.truncate(whole_lines_len);
     }
 
     /// Returns the memory in bytes that the chunk keeps for its next use.
     fn memory(&self) -> usize {
-        let values = self.values.capacity() * size_of::<Option<OutlinedLine>>();
-        self.bytes.capacity() + self.outline.memory() + values
+        let checked = self.checked.capacity() * size_of::<CheckedLine>();
+        self.lines.capacity() + self.outline.memory() + checked
     }
 
     /// Calls `visit` with each line and its value; with `None` in place of a value that is not an
@@ -203,11 +211,9 @@ impl CheckedChunk {
         &self,
         visit: &mut impl FnMut(Line, Option<Outlined>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let lines = LineChunk {
-            start: self.start,
-            bytes: &self.bytes,
-        };
-        for (line, value) in lines.lines().zip(&self.values) {
+        let lines = self.lines.lines();
+        for CheckedLine { range, value } in &self.checked {
+            let line = lines.line_at(range.clone());
             match value {
                 Some(value) => {
                     let value = self.outline.value(value, line.bytes);

@@ -55,6 +55,18 @@ pub struct LineChunk<'a> {
 }
 
 impl<'a> LineChunk<'a> {
+    /// Returns the line whose bytes, without its newline, are at this range of the chunk.
+    pub fn line_at(self, range: Range<usize>) -> Line<'a> {
+        Line {
+            span: Span {
+                start: self.start + range.start as u64,
+                len: range.len() as u64,
+            },
+            has_newline: range.end < self.bytes.len(),
+            bytes: &self.bytes[range],
+        }
+    }
+
     /// Returns the lines of the chunk in order, without copying them. What follows the last
     /// newline, if anything, is a line as well.
     pub fn lines(self) -> impl Iterator<Item = Line<'a>> {
@@ -65,18 +77,11 @@ impl<'a> LineChunk<'a> {
             }
             let from_line = &self.bytes[offset..];
             let newline = memchr(b'\n', from_line);
-            let bytes = &from_line[..newline.unwrap_or(from_line.len())];
-            let span = Span {
-                start: self.start + offset as u64,
-                len: bytes.len() as u64,
-            };
+            let end = offset + newline.unwrap_or(from_line.len());
+            let line = self.line_at(offset..end);
             // The next line begins after the newline. If there is none, this is past the end.
-            offset += bytes.len() + 1;
-            Some(Line {
-                span,
-                bytes,
-                has_newline: newline.is_some(),
-            })
+            offset = end + 1;
+            Some(line)
         })
     }
 }
@@ -114,37 +119,75 @@ pub fn read_chunks<B>(
     mut take: impl FnMut(LineChunk) -> ControlFlow<B>,
 ) -> io::Result<ControlFlow<B>> {
     let mut reader = RangeReader::new(buffer, source, range);
-    while !reader.is_done() {
-        // Here, the buffer has at most the start of a line. More of it is read.
-        let searched_len = reader.buffer.bytes().len();
-        reader.read_more()?;
-
-        // The length of the whole lines that are now in the buffer.
-        let unsearched = &reader.buffer.bytes()[searched_len..];
-        let lines_len = if let Some(newline) = memrchr(b'\n', unsearched) {
-            searched_len + newline + 1
-        } else if reader.is_at_end {
-            // Nothing more was read, so the buffer has the last line of the file, which lacks its
-            // newline.
-            searched_len
-        } else if reader.is_in_earlier_line() {
-            break;
-        } else {
-            // The end of the line is not in the buffer yet.
-            continue;
-        };
-
-        let own_lines = reader.own_lines(lines_len);
-        if !own_lines.is_empty() {
+    while let Some(lines) = reader.read_lines()? {
+        if !lines.own.is_empty() {
             let flow = take(LineChunk {
-                start: reader.buffer_start + own_lines.start as u64,
-                bytes: &reader.buffer.bytes()[own_lines],
+                start: reader.buffer_start + lines.own.start as u64,
+                bytes: &reader.buffer.bytes()[lines.own],
             });
             if flow.is_break() {
                 return Ok(flow);
             }
         }
-        reader.drop_lines(lines_len);
+        reader.drop_lines(lines.len);
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Some whole lines, in the buffer into which they were read.
+#[derive(Debug, Default)]
+pub struct OwnedChunk {
+    buffer: PageBuffer,
+    /// Where the lines are in the buffer.
+    lines: Range<usize>,
+    /// The offset of the first line in the file.
+    start: u64,
+}
+
+impl OwnedChunk {
+    /// Returns the lines.
+    pub fn lines(&self) -> LineChunk<'_> {
+        LineChunk {
+            start: self.start,
+            bytes: &self.buffer.bytes()[self.lines.clone()],
+        }
+    }
+
+    /// Keeps only the first lines, which have this number of bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.lines.end = self.lines.end.min(self.lines.start + len);
+    }
+
+    /// Returns the number of bytes that are allocated.
+    pub fn capacity(&self) -> usize {
+        self.buffer.capacity()
+    }
+}
+
+/// Calls `take` with the lines that begin in a range, as [`read_chunks`] does, but in a chunk that
+/// `take` can keep, if it puts another one in its place: for a thread that reads ahead of others.
+/// The buffer of that other chunk is used again.
+///
+/// Of a buffer, only the start of a line at its end is copied, to the next buffer.
+pub fn read_owned_chunks<B>(
+    source: &dyn ReadAt,
+    range: Range<u64>,
+    mut take: impl FnMut(&mut OwnedChunk) -> ControlFlow<B>,
+) -> io::Result<ControlFlow<B>> {
+    let mut buffer = PageBuffer::default();
+    let mut chunk = OwnedChunk::default();
+    let mut reader = RangeReader::new(&mut buffer, source, range);
+    while let Some(lines) = reader.read_lines()? {
+        chunk.start = reader.buffer_start + lines.own.start as u64;
+        chunk.lines = lines.own;
+        reader.move_lines(lines.len, &mut chunk.buffer)?;
+        if chunk.lines.is_empty() {
+            continue;
+        }
+        let flow = take(&mut chunk);
+        if flow.is_break() {
+            return Ok(flow);
+        }
     }
     Ok(ControlFlow::Continue(()))
 }
@@ -153,6 +196,14 @@ pub fn read_chunks<B>(
 /// up to [`MAX_READ_BEHIND`].
 const FIRST_READ_BEHIND: usize = 8 * 1024;
 const MAX_READ_BEHIND: usize = 4 * CHUNK_LEN;
+
+/// The whole lines with which a buffer begins.
+struct WholeLines {
+    /// The number of their bytes.
+    len: usize,
+    /// Where in the buffer those are that begin in the range.
+    own: Range<usize>,
+}
 
 /// Reads the lines that begin in a range: in the picture, `bbbb` and `cccc`.
 ///
@@ -196,6 +247,32 @@ impl<'r> RangeReader<'r> {
             is_at_end: false,
             range,
         }
+    }
+
+    /// Reads until the buffer has whole lines. `None` if no line follows that begins in the range.
+    fn read_lines(&mut self) -> io::Result<Option<WholeLines>> {
+        while !self.is_done() {
+            // Here, the buffer has at most the start of a line. More of it is read.
+            let searched_len = self.buffer.bytes().len();
+            self.read_more()?;
+
+            let unsearched = &self.buffer.bytes()[searched_len..];
+            let len = if let Some(newline) = memrchr(b'\n', unsearched) {
+                searched_len + newline + 1
+            } else if self.is_at_end {
+                // Nothing more was read, so the buffer has the last line of the file, which lacks
+                // its newline.
+                searched_len
+            } else if self.is_in_earlier_line() {
+                break;
+            } else {
+                // The end of the line is not in the buffer yet.
+                continue;
+            };
+            let own = self.own_lines(len);
+            return Ok(Some(WholeLines { len, own }));
+        }
+        Ok(None)
     }
 
     /// Whether no line can follow that begins in the range.
@@ -267,6 +344,21 @@ impl<'r> RangeReader<'r> {
         self.buffer.drop_first(lines_len);
         self.skips_first_line = false;
     }
+
+    /// Moves the bytes to another buffer, whose own bytes are dropped. Only what follows the whole
+    /// lines, whose length is `lines_len`, is left.
+    fn move_lines(&mut self, lines_len: usize, other: &mut PageBuffer) -> io::Result<()> {
+        let rest_len = self.buffer.bytes().len() - lines_len;
+        let rest_start = self.buffer_start + lines_len as u64;
+        std::mem::swap(self.buffer, other);
+        let rest = &other.bytes()[lines_len..];
+        self.buffer
+            .start(rest_start, rest_len)?
+            .copy_from_slice(rest);
+        self.buffer_start = rest_start;
+        self.skips_first_line = false;
+        Ok(())
+    }
 }
 
 /// Returns the offset after the first newline at or after `from`, which is in `bytes` or at their
@@ -287,6 +379,22 @@ pub fn count_newlines(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
     use pisess_store::Glance;
+
+    /// Returns the chunks that a thread would pass to others.
+    fn read_all_owned(bytes: &dyn ReadAt, from: u64) -> Vec<(u64, Vec<u8>)> {
+        let mut all = Vec::new();
+        // Two chunks are kept, so that each buffer is used several times.
+        let mut kept = [OwnedChunk::default(), OwnedChunk::default()];
+        let done = read_owned_chunks(bytes, from..bytes.len(), |chunk| {
+            kept.rotate_left(1);
+            std::mem::swap(&mut kept[0], chunk);
+            let lines = kept[0].lines();
+            all.push((lines.start, lines.bytes.to_vec()));
+            ControlFlow::<()>::Continue(())
+        });
+        assert!(done.unwrap().is_continue());
+        all
+    }
 
     fn read_all(bytes: &dyn ReadAt, from: u64) -> Vec<(u64, Vec<u8>)> {
         let mut buffer = PageBuffer::default();
@@ -326,6 +434,7 @@ mod tests {
             bytes.extend_from_slice(last);
             for from in [0, 2] {
                 let read = read_all(&bytes, from);
+                assert_eq!(read_all_owned(&bytes, from), read);
                 let mut place = from;
                 for (at, (start, chunk)) in read.iter().enumerate() {
                     assert_eq!(*start, place);
