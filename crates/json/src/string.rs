@@ -319,7 +319,8 @@ fn push_short_plain(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Appends a stored string as [`encode`] writes its text. `raw` has the bytes between its quotes.
+/// Appends a stored string as [`encode`] writes its text. `raw` has the bytes between its quotes,
+/// which [`super::scan`] must have accepted.
 ///
 /// Most strings are stored as `encode` writes them, because agents write them in the same way. Then
 /// the bytes are copied. To decode and encode a text with many line breaks takes ten times as long.
@@ -339,6 +340,44 @@ pub fn encode_stored(raw: &[u8], out: &mut Vec<u8>) {
 
 /// Whether [`encode`] writes the text of a stored string as it is stored.
 fn is_stored_as_encoded(raw: &[u8]) -> bool {
+    if may_have_other_escape(raw) && has_other_escape(raw) {
+        return false;
+    }
+    raw.len() < SHORT && raw.is_ascii() || is_utf8(raw)
+}
+
+/// Whether a stored string may have an escape that [`encode`] writes otherwise: whether it has the
+/// bytes of `\/`, or of a number, such as `\u001b`. They may also be a part of two escapes, as in
+/// `\\user`. All other escapes are written as they are stored.
+///
+/// Most strings have neither, and texts have an escape at the end of each line. To find that out
+/// here takes a fraction of the time that it takes to look at each escape.
+fn may_have_other_escape(raw: &[u8]) -> bool {
+    let begins_other = |byte: u8, next: u8| (byte == b'\\') & ((next == b'/') | (next == b'u'));
+    let next_bytes = raw.get(1..).unwrap_or_default();
+    let (blocks, _) = raw.as_chunks::<BLOCK>();
+    let (next_blocks, _) = next_bytes.as_chunks::<BLOCK>();
+    let mut searched_len = 0;
+    for (block, next_block) in blocks.iter().zip(next_blocks) {
+        // Without a branch for each byte, so that many bytes are compared at once.
+        let mut is_found = false;
+        for (&byte, &next) in block.iter().zip(next_block) {
+            is_found |= begins_other(byte, next);
+        }
+        if is_found {
+            return true;
+        }
+        searched_len += BLOCK;
+    }
+    let rest = &raw[searched_len..];
+    rest.windows(2).any(|pair| begins_other(pair[0], pair[1]))
+}
+
+/// The number of bytes that [`may_have_other_escape`] compares before it looks at the result.
+const BLOCK: usize = 64;
+
+/// Whether a stored string has an escape that [`encode`] writes otherwise.
+fn has_other_escape(raw: &[u8]) -> bool {
     let mut escape_end = 0;
     for offset in SpecialBytes::new(raw) {
         // The quote or backslash of the escape before.
@@ -347,10 +386,10 @@ fn is_stored_as_encoded(raw: &[u8]) -> bool {
         }
         match encoded_escape_len(&raw[offset..]) {
             Some(len) => escape_end = offset + len,
-            None => return false,
+            None => return true,
         }
     }
-    raw.len() < SHORT && raw.is_ascii() || is_utf8(raw)
+    false
 }
 
 /// Returns the length of the escape with which `raw` begins, if [`encode`] writes the same escape:
@@ -548,6 +587,16 @@ mod tests {
             "\"😀 \\ud83d x \\ude00\""
         );
         assert_eq!(round_trip("\u{2028}é"), "\"\u{2028}é\"");
+        // Wherever an escape is in the blocks in which a long string is searched.
+        for len in 0..2 * BLOCK + 2 {
+            for escape in [
+                r"\n", r"\\", r"\\u001b", r"\/", r"\u001b", r"\u001B", r"\u0041",
+            ] {
+                let plain = "a".repeat(len);
+                round_trip(&format!("{plain}{escape}"));
+                round_trip(&format!("{plain}{escape}{plain}"));
+            }
+        }
         // Each control character, as agents escape it and in other ways.
         for code_point in 0..0x30 {
             round_trip(&format!(r"a\u{code_point:04x}"));
