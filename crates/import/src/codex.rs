@@ -337,19 +337,18 @@ impl CodexReader<'_> {
         }
     }
 
-    /// Builds the members of an entry with a message other than a reply. `message` lacks only its
-    /// time. `converted_keys` are the keys of the payload whose members are in the message; other
-    /// members are kept as `codex`.
+    /// Completes the members of an entry with a message other than a reply, which
+    /// [`EntryWriter::begin_message`] has begun. `message` lacks only its time. `converted_keys` are
+    /// the keys of the payload whose members are in the message; other members are kept as `codex`.
     fn message_members(
         &self,
         line: &CodexLine,
         message: Object,
         converted_keys: &[&str],
     ) -> Object {
-        let message = message.number("timestamp", self.time_ms as f64);
-        Object::new()
-            .object("message", &message)
-            .object("codex", &line.unconverted_members(converted_keys))
+        let members = message.number("timestamp", self.time_ms as f64).close();
+        line.add_unconverted_members(members.open("codex"), converted_keys)
+            .close()
     }
 
     /// Adds the settings of a turn, as far as they differ from those before.

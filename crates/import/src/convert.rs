@@ -80,13 +80,20 @@ pub fn write_converted_session(
     )?;
     // The lines of the head are made from no line of the source.
     let mut offsets = vec![0; head_len];
-    let mut write_entry = |offset: u64, line: &[u8]| {
+    let mut write_entry = |offset: u64, line: &[&[u8]]| {
         offsets.push(offset);
-        out.write_all(line)?;
-        out.write_all(b"\n")
+        write_line(line, out)
     };
     emit_new_entries(source, survey, target, &mut write_entry)?;
     Ok(WrittenLines { head_len, offsets })
+}
+
+/// Writes the parts of a line, and a newline.
+fn write_line(line: &[&[u8]], out: &mut dyn Write) -> io::Result<()> {
+    for part in line {
+        out.write_all(part)?;
+    }
+    out.write_all(b"\n")
 }
 
 /// Writes the lines before the entries: the header, and if `name` is given, the title. Returns the
@@ -165,15 +172,14 @@ pub fn write_in_place(
     // The entries get the ids that they would have after an import.
     let imported_id = head.derive_session_id(target.agent, 0);
     let is_past_record = Cell::new(false);
-    let mut write_entry = |offset: u64, line: &[u8]| {
+    let mut write_entry = |offset: u64, line: &[&[u8]]| {
         // An import ends with its record. What a reader still holds back then is written by a later
         // import, so it is left out here, too.
         if is_past_record.get() {
             return Ok(());
         }
         offsets.push(offset);
-        out.write_all(line)?;
-        out.write_all(b"\n")
+        write_line(line, out)
     };
     let writer = EntryWriter::new(
         target.agent,

@@ -75,7 +75,15 @@ pub fn custom_message_members(agent: &str, kind: &str, content: &[u8], is_shown:
 /// Copies the members of an object except those with `converted_keys`, which are converted to
 /// members of the entry.
 pub fn unconverted_members<'a>(object: impl Into<Outlined<'a>>, converted_keys: &[&str]) -> Object {
-    let mut unconverted = Object::new();
+    add_unconverted_members(Object::new(), object, converted_keys)
+}
+
+/// Adds to `unconverted` the members that [`unconverted_members`] copies.
+pub fn add_unconverted_members<'a>(
+    mut unconverted: Object,
+    object: impl Into<Outlined<'a>>,
+    converted_keys: &[&str],
+) -> Object {
     for member in object.into().stored_members() {
         if !converted_keys.iter().any(|name| member.key.is(name)) {
             unconverted = unconverted.stored_member(&member);
@@ -84,24 +92,23 @@ pub fn unconverted_members<'a>(object: impl Into<Outlined<'a>>, converted_keys: 
     unconverted
 }
 
-/// The number of bytes of the short members of a message or block, at most.
-pub const SMALL_MEMBERS_LEN: usize = 256;
+/// The number of bytes of the members of an entry that are not from its line, at most.
+pub const SMALL_MEMBERS_LEN: usize = 768;
 
-/// Builds a text block of a stored string: the bytes between its quotes, which need not be decoded
-/// (see [`Object::stored_text`]).
-pub fn stored_text_block(text: &[u8]) -> Vec<u8> {
-    Object::with_capacity(text.len() + SMALL_MEMBERS_LEN)
-        .str("type", "text")
-        .stored_text("text", text)
-        .finish()
+/// Adds the members of a text block of a stored string: the bytes between its quotes, which need
+/// not be decoded (see [`Object::stored_text`]).
+pub fn add_stored_text(block: Object, text: &[u8]) -> Object {
+    block.str("type", "text").stored_text("text", text)
 }
 
 /// Builds a block of thinking.
 pub fn thinking_block(thought: &Text) -> Vec<u8> {
-    Object::new()
-        .str("type", "thinking")
-        .text("thinking", thought)
-        .finish()
+    add_thinking(Object::new(), thought).finish()
+}
+
+/// Adds the members of a block of thinking.
+pub fn add_thinking(block: Object, thought: &Text) -> Object {
+    block.str("type", "thinking").text("thinking", thought)
 }
 
 /// Builds an image block from base64 data and a MIME type; `None` if either is missing or empty.

@@ -108,18 +108,22 @@ pub fn returned_text_member(entry: Raw) -> Vec<u8> {
     Object::new().str("entry", &json).finish()
 }
 
+/// The bytes of an entry, in the parts from which it was restored.
+pub type EntryParts<'a> = [&'a [u8]; 3];
+
 /// Returns an entry that was stored without its content, with `content` in it. `content` is what
 /// the import made of the content of the line.
 ///
 /// `None` if the entry was stored with its content, or the line has none.
-pub fn restore_content(entry: Outlined, content: Option<&[u8]>) -> Option<Vec<u8>> {
+pub fn restore_content<'a>(
+    entry: Outlined<'a>,
+    content: Option<&'a [u8]>,
+) -> Option<EntryParts<'a>> {
     let content = content?;
     let left_out = entry_content(entry).filter(|own| own.is_null())?;
     let entry = entry.raw().bytes();
     let replaced = range_in(left_out.raw().bytes(), entry);
-    let before = &entry[..replaced.start];
-    let after = &entry[replaced.end..];
-    Some([before, content, after].concat())
+    Some([&entry[..replaced.start], content, &entry[replaced.end..]])
 }
 
 /// Returns the content of the message of an entry, or of the entry itself if it has no message.
@@ -171,7 +175,7 @@ mod tests {
             let kept = Raw::from_checked(&member).get("entry").unwrap();
             assert!(kept.bytes().len() < entry.len() + 2, "{entry}");
             let restored = restore_content(kept.into(), Some(b"[1]")).unwrap();
-            assert_eq!(restored, entry.as_bytes());
+            assert_eq!(restored.concat(), entry.as_bytes());
 
             let member = returned_member(raw, Some(b"[2]"));
             let kept = Raw::from_checked(&member).get("entry").unwrap();

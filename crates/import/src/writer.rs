@@ -6,6 +6,8 @@
 //! time    the time in the source, but not before the time of the parent
 //! ```
 
+use crate::parts::SMALL_MEMBERS_LEN;
+use crate::returned::EntryParts;
 use foldhash::{HashMap, HashSet};
 use memchr::memchr;
 use pisess_core::agents::convert;
@@ -16,7 +18,6 @@ use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::time::{date_from_value, iso_string};
 use pisess_json::write::Object;
-use std::borrow::Cow;
 use std::io::{self, Write as _};
 use uuid::Uuid;
 
@@ -49,6 +50,9 @@ struct Node {
     time_ms: i64,
 }
 
+/// The number of bytes of the largest buffer that is used again.
+const MAX_KEPT_BUFFER: usize = 1 << 20;
+
 /// The length of the longest name of an id: two numbers and a point.
 const MAX_NAME_LEN: usize = 32;
 
@@ -69,8 +73,9 @@ struct FreeId {
 }
 
 /// Receives the lines of entries, without their newlines, each with the offset of the line of the
-/// source from which it was made.
-pub type EmitEntry<'a> = dyn FnMut(u64, &[u8]) -> io::Result<()> + 'a;
+/// source from which it was made. A line is in parts, so that long texts need not be copied to join
+/// them.
+pub type EmitEntry<'a> = dyn FnMut(u64, &[&[u8]]) -> io::Result<()> + 'a;
 
 /// Where entries are written.
 struct Output<'o> {
@@ -95,8 +100,10 @@ pub struct EntryWriter<'o> {
     /// The ids of those entries of `returned` whose id is not eight hexadecimal digits.
     other_ids: HashMap<NodeIx, Text<'static>>,
     last_line: LastLine,
-    /// The memory of the last line that was emitted, for the next one.
-    line_buffer: Vec<u8>,
+    /// The memory of the common members of the last line that was emitted, for the next one.
+    common_buffer: Vec<u8>,
+    /// The memory of the members of an entry that was emitted, for a later entry.
+    members_buffer: Vec<u8>,
     /// Where the lines go; `None` if entries are only laid out.
     output: Option<Output<'o>>,
     /// The number of messages, including messages that are in the session already.
@@ -143,10 +150,8 @@ impl<'o> EntryWriter<'o> {
         }
 
         if self.emits_entries() {
-            let buffer = std::mem::take(&mut self.line_buffer);
-            let line = self.entry_line(node, draft.kind, &draft.members, buffer);
-            self.emit_line(draft.offset, &line)?;
-            self.line_buffer = line;
+            self.emit_draft(node, &draft)?;
+            self.keep_buffer(draft.members);
         }
         Ok(node)
     }
@@ -160,7 +165,7 @@ impl<'o> EntryWriter<'o> {
         &mut self,
         offset: u64,
         entry: Outlined,
-        restored: Option<Vec<u8>>,
+        restored: Option<EntryParts>,
     ) -> io::Result<NodeIx> {
         let [id, parent_id, timestamp, kind] =
             entry.get_all(["id", "parentId", "timestamp", "type"]);
@@ -190,9 +195,13 @@ impl<'o> EntryWriter<'o> {
         }
 
         if self.emits_entries() {
-            let stored = restored.as_deref().unwrap_or(entry.raw().bytes());
-            let line = self.returned_line(node, id, parent_id, stored)?;
-            self.emit_line(offset, &line)?;
+            let stored = restored.unwrap_or([entry.raw().bytes(), b"", b""]);
+            if self.is_as_stored(node, id.as_ref(), parent_id.as_ref(), &stored) {
+                self.emit_line(offset, &stored)?;
+            } else {
+                let line = self.returned_line(node, id, parent_id, &stored.concat())?;
+                self.emit_line(offset, &[&line])?;
+            }
         }
         Ok(node)
     }
@@ -221,25 +230,48 @@ impl<'o> EntryWriter<'o> {
         Ok(node)
     }
 
-    /// Returns the line of an entry that pisess stored in the source: the stored entry, with the id
-    /// and the parent that it has in this session. If both are the same as there, `id` and
-    /// `parent_id`, no byte changes.
-    fn returned_line<'e>(
+    /// Whether an entry that pisess stored in the source, with `id` and `parent_id`, has the same
+    /// id and parent in this session, so that no byte of its line changes.
+    fn is_as_stored(
+        &self,
+        node: NodeIx,
+        id: Option<&Text>,
+        parent_id: Option<&Text>,
+        entry: &EntryParts,
+    ) -> bool {
+        if !self.has_id(Some(node), id) || !self.has_id(self.node(node).parent, parent_id) {
+            return false;
+        }
+        // An entry that was stored as a string may have line breaks, which `returned_line` refuses.
+        // A content in the middle, which the import has made, has none.
+        let [before, _, after] = entry;
+        memchr(b'\n', before).is_none() && memchr(b'\n', after).is_none()
+    }
+
+    /// Whether an entry has this id. Neither must be there, or both.
+    fn has_id(&self, node: Option<NodeIx>, id: Option<&Text>) -> bool {
+        match (node, id) {
+            (Some(node), Some(id)) => match self.other_ids.get(&node) {
+                Some(other_id) => other_id == id,
+                None => hex_digits(self.node(node).id) == *id.as_bytes(),
+            },
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Returns the line of an entry that pisess stored in the source, with `id` and `parent_id`:
+    /// the stored entry, with the id and the parent that it has in this session.
+    fn returned_line(
         &self,
         node: NodeIx,
         id: Option<Text>,
         parent_id: Option<Text>,
-        entry: &'e [u8],
-    ) -> io::Result<Cow<'e, [u8]>> {
+        entry: &[u8],
+    ) -> io::Result<Vec<u8>> {
         let new_id = Some(Text::from(self.entry_id(node)));
         let parent = self.node(node).parent;
         let new_parent_id = parent.map(|parent| Text::from(self.entry_id(parent)));
-        let is_same = id == new_id && parent_id == new_parent_id;
-        // An entry that was stored as a string may have line breaks, which are refused below.
-        if is_same && memchr(b'\n', entry).is_none() {
-            return Ok(Cow::Borrowed(entry));
-        }
-
         let mut line = LineEdit::new(entry)?;
         if let Some(new_id) = &new_id
             && id.as_ref() != Some(new_id)
@@ -252,7 +284,26 @@ impl<'o> EntryWriter<'o> {
                 None => line.set("parentId", b"null"),
             }
         }
-        Ok(Cow::Owned(line.finish()))
+        Ok(line.finish())
+    }
+
+    /// Begins the members of an entry with a message: what is added next are the members of the
+    /// message. There is space for all bytes of the `line` from which it is made, each of which is
+    /// stored once. If possible, the members take the memory of an earlier entry.
+    pub fn begin_message(&mut self, line: Outlined) -> Object {
+        let mut buffer = std::mem::take(&mut self.members_buffer);
+        buffer.clear();
+        buffer.reserve(line.bytes().len() + SMALL_MEMBERS_LEN);
+        Object::in_buffer(buffer).open("message")
+    }
+
+    /// Keeps the memory of members that are no longer needed. Memory for a long text is freed, so
+    /// that it is not occupied until the end.
+    fn keep_buffer(&mut self, members: Object) {
+        let buffer = members.finish();
+        if buffer.capacity() <= MAX_KEPT_BUFFER {
+            self.members_buffer = buffer;
+        }
     }
 
     /// Whether the lines of entries are emitted. They are not if entries are only laid out, or
@@ -297,14 +348,15 @@ impl<'o> EntryWriter<'o> {
     /// Emits a line of a session of pi, and converts it before if the session is for oh-my-pi. Does
     /// nothing if the writer has no output. `offset` is the offset in the source of the line from
     /// which it was made.
-    fn emit_line(&mut self, offset: u64, line: &[u8]) -> io::Result<()> {
+    fn emit_line(&mut self, offset: u64, line: &[&[u8]]) -> io::Result<()> {
         let Some(output) = &mut self.output else {
             return Ok(());
         };
         match output.agent {
             Dialect::OhMyPi => {
-                let converted = convert::convert_entry(line, Dialect::OhMyPi, None);
-                (output.emit)(offset, &converted)
+                let line = line.concat();
+                let converted = convert::convert_entry(&line, Dialect::OhMyPi, None);
+                (output.emit)(offset, &[&converted])
             }
             Dialect::Pi => (output.emit)(offset, line),
         }
@@ -443,26 +495,29 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Returns the line of an entry. Like the agents, it puts the common members before the others;
-    /// in custom entries, after them. The line takes the memory of `buffer`.
-    fn entry_line(
-        &self,
-        node: NodeIx,
-        kind: &str,
-        members: &Object,
-        mut buffer: Vec<u8>,
-    ) -> Vec<u8> {
-        buffer.clear();
-        buffer.reserve(members.byte_count() + COMMON_MEMBERS_LEN);
-        let mut line = Object::in_buffer(buffer).str("type", kind);
-        if matches!(kind, "custom" | "custom_message") {
-            line = line.append(members);
-            line = self.append_common_members(line, node);
-        } else {
-            line = self.append_common_members(line, node);
-            line = line.append(members);
-        }
-        line.finish()
+    /// Emits the line of an entry. Like the agents, it puts the common members before the others; in
+    /// custom entries, after them:
+    ///
+    /// ```text
+    /// {"type":"message","id":"…","parentId":"…","timestamp":"…"  ,  "message":{…}  }
+    /// {"type":"custom"  ,  "customType":"…","data":{…}  ,"id":"…","parentId":"…","timestamp":"…"}
+    /// ```
+    fn emit_draft(&mut self, node: NodeIx, draft: &EntryDraft) -> io::Result<()> {
+        let buffer = std::mem::take(&mut self.common_buffer);
+        let start = Object::in_buffer(buffer).str("type", draft.kind);
+        let start_len = start.byte_count();
+        let common = self.append_common_members(start, node);
+        let common_len = common.byte_count();
+        let common = common.finish();
+
+        let is_custom = matches!(draft.kind, "custom" | "custom_message");
+        let members_at = if is_custom { start_len } else { common_len };
+        let (before, after) = common.split_at(members_at);
+        let members = draft.members.member_bytes();
+        let comma: &[u8] = if members.is_empty() { b"" } else { b"," };
+        self.emit_line(draft.offset, &[before, comma, members, after])?;
+        self.common_buffer = common;
+        Ok(())
     }
 
     /// Adds the members that every entry has, in the order in which the agents write them.
@@ -477,18 +532,20 @@ impl<'o> EntryWriter<'o> {
     }
 }
 
-/// The number of bytes of the members that every entry has, at most.
-const COMMON_MEMBERS_LEN: usize = 160;
-
-/// Returns a number as eight hexadecimal digits in lower case. `format!` takes several times as
-/// long, and every entry has two ids.
+/// Returns a number as eight hexadecimal digits in lower case.
 fn hex_id(number: u32) -> String {
-    let mut id = String::with_capacity(8);
-    for shift in (0..32).step_by(4).rev() {
-        let digit = (number >> shift & 0xf) as usize;
-        id.push(char::from(b"0123456789abcdef"[digit]));
+    hex_digits(number).map(char::from).into_iter().collect()
+}
+
+/// Returns the bytes of [`hex_id`]. `format!` takes several times as long, and every entry has two
+/// ids.
+fn hex_digits(number: u32) -> [u8; 8] {
+    let mut digits = [0; 8];
+    for (index, digit) in digits.iter_mut().enumerate() {
+        let shift = 28 - 4 * index;
+        *digit = b"0123456789abcdef"[(number >> shift & 0xf) as usize];
     }
-    id
+    digits
 }
 
 /// Parses an id of eight hexadecimal digits in lower case, as the agents write it. `None` for any
@@ -497,7 +554,7 @@ fn parse_hex_id(id: &Text) -> Option<u32> {
     let digits = std::str::from_utf8(id.as_bytes()).ok()?;
     let number = u32::from_str_radix(digits, 16).ok()?;
     // Other digits with the same number, such as capital letters, are another id.
-    if hex_id(number) != digits {
+    if hex_digits(number) != *id.as_bytes() {
         return None;
     }
     Some(number)

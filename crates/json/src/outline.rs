@@ -2,14 +2,14 @@
 //!
 //! A lookup in a [`Raw`] walks over the whole value. That is slow if a line has several kilobytes,
 //! and many of its members are needed, one after the other. An [`Outline`] has the positions of all
-//! values of a line down to a depth of four. It is made by the walk that checks the line:
+//! values of a line down to a depth of four. It is made by the walk that checks the line. An object
+//! in an array has the depth of the array:
 //!
 //! ```text
 //! depth    {"type":"user","message":{"content":[{"type":"text","text":"…"}]}}
 //!     1           "user"            {                                       }
-//!     2                                       [                            ]
-//!     3                                        {                          }
-//!     4                                                "text"        "…"
+//!     2                                       [{                          }]
+//!     3                                                "text"        "…"
 //! ```
 //!
 //! Deeper values are found by walking, as in a `Raw`.
@@ -18,8 +18,8 @@ use super::raw::Raw;
 use super::scan::{Malformed, RawString, Scanner};
 use std::ops::{Deref, Range};
 
-/// The depth of the deepest values in an outline: the members of the blocks of a message. Details
-/// of tools may have thousands of deeper values, which are rarely looked up.
+/// The depth of the deepest values in an outline: the members of the blocks of a tool's result in a
+/// message. Details of tools may have thousands of deeper values, which are rarely looked up.
 const DEPTH: usize = 4;
 
 /// The positions of the values in any number of lines.
@@ -128,7 +128,8 @@ impl Outline {
     }
 
     /// Walks over a value, and adds the nodes of what is in it, down to this number of levels. The
-    /// recursion ends there, however deep the value is.
+    /// recursion ends there, however deep the value is: of two calls in a row, at least one has
+    /// fewer levels than its caller.
     fn add_inner(&mut self, scanner: &mut Scanner, levels: usize) -> Result<(), Malformed> {
         let next = scanner.peek();
         if levels > 0 && next == b'{' {
@@ -168,7 +169,14 @@ impl Outline {
         let index = self.nodes.len();
         self.nodes.push(node);
 
-        self.add_inner(scanner, levels - 1)?;
+        // An object in an array has the level of the array.
+        let is_object_in_array = key.is_none() && scanner.peek() == b'{';
+        let inner_levels = if is_object_in_array {
+            levels
+        } else {
+            levels - 1
+        };
+        self.add_inner(scanner, inner_levels)?;
         let inner_count = self.nodes.len() - index - 1;
         let node = &mut self.nodes[index];
         node.end = scanner.pos() as u32;

@@ -56,9 +56,10 @@ impl Object {
         self
     }
 
-    /// Adds a comma after the member before.
+    /// Adds a comma after the member before. No value ends with an opening bracket, so after one,
+    /// there is no member before.
     fn begin(&mut self) {
-        if self.0.len() > 1 {
+        if !self.0.ends_with(b"{") {
             self.0.push(b',');
         }
     }
@@ -78,14 +79,44 @@ impl Object {
         self
     }
 
+    /// Begins an object as a member: what is added next is a member of it, until
+    /// [`close`](Self::close). So its bytes need not be copied from elsewhere.
+    pub fn open(mut self, key: &str) -> Self {
+        self.begin_member(&Text::from(key));
+        self.0.push(b'{');
+        self
+    }
+
+    /// Ends the object that was opened last.
+    pub fn close(mut self) -> Self {
+        self.0.push(b'}');
+        self
+    }
+
+    /// Adds an array of objects. `add` adds the members of the object of an item.
+    pub fn objects<T>(
+        mut self,
+        key: &str,
+        items: impl IntoIterator<Item = T>,
+        add: impl FnMut(Object, T) -> Object,
+    ) -> Self {
+        self.begin_member(&Text::from(key));
+        Object(push_objects(self.0, items, add))
+    }
+
     /// Adds the members of another object, as they are there.
     pub fn append(mut self, other: &Object) -> Self {
-        let members = &other.0[1..];
-        if !members.is_empty() && self.0.len() > 1 {
-            self.0.push(b',');
+        let members = other.member_bytes();
+        if !members.is_empty() {
+            self.begin();
+            self.0.extend_from_slice(members);
         }
-        self.0.extend_from_slice(members);
         self
+    }
+
+    /// Returns the bytes of the members, with the commas between them.
+    pub fn member_bytes(&self) -> &[u8] {
+        &self.0[1..]
     }
 
     /// Adds a member whose value is a value of a session, unchanged.
@@ -255,6 +286,32 @@ fn push_array<T: AsRef<[u8]>>(out: &mut Vec<u8>, items: impl IntoIterator<Item =
     out.push(b']');
 }
 
+/// Returns an array of objects. `add` adds the members of the object of an item.
+pub fn object_array<T>(
+    items: impl IntoIterator<Item = T>,
+    add: impl FnMut(Object, T) -> Object,
+) -> Vec<u8> {
+    push_objects(Vec::new(), items, add)
+}
+
+/// Appends an array of objects, which are built where they are.
+fn push_objects<T>(
+    mut out: Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    mut add: impl FnMut(Object, T) -> Object,
+) -> Vec<u8> {
+    out.push(b'[');
+    for item in items {
+        if !out.ends_with(b"[") {
+            out.push(b',');
+        }
+        out.push(b'{');
+        out = add(Object(out), item).finish();
+    }
+    out.push(b']');
+    out
+}
+
 /// Returns an array of strings.
 pub fn text_array<'a>(items: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<u8> {
     array(items.into_iter().map(string::encode_to_vec))
@@ -320,13 +377,32 @@ mod tests {
             both.finish(),
             br#"{"type":"label","parentId":null,"n":1e+21,"r":1e5,"a":[1,2],"b":"c"}"#
         );
+        let empty = Object::new().append(&Object::new()).append(&Object::new());
+        assert_eq!(empty.finish(), b"{}");
+        let whole = object.clone().finish();
+        assert_eq!(object.member_bytes(), &whole[1..whole.len() - 1]);
+        assert_eq!(Object::new().member_bytes(), b"");
+        let nested = Object::new()
+            .open("o")
+            .open("p")
+            .close()
+            .str("s", "{")
+            .close();
+        assert_eq!(
+            nested.bool("t", true).finish(),
+            br#"{"o":{"p":{},"s":"{"},"t":true}"#
+        );
+        let add = |object: Object, number: &f64| object.number("n", *number);
+        let objects = Object::new()
+            .objects("e", &[], add)
+            .objects("f", &[1.0, 2.0], add);
+        assert_eq!(objects.finish(), br#"{"e":[],"f":[{"n":1},{"n":2}]}"#);
+        assert_eq!(object_array([()], |object, ()| object), b"[{}]");
         let inner = Object::new().stored_text("s", br"\/\n");
         let outer = Object::new()
             .object("o", &inner)
             .object("e", &Object::new());
         assert_eq!(outer.finish(), br#"{"o":{"s":"/\n"},"e":{}}"#);
-        let empty = Object::new().append(&Object::new()).append(&Object::new());
-        assert_eq!(empty.finish(), b"{}");
         let arrays = Object::in_buffer(b"old".to_vec()).array::<&[u8]>("e", &[]);
         let arrays = arrays
             .json("f", &array([b"7"]))

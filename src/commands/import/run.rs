@@ -407,8 +407,8 @@ impl<'a> Importer<'a> {
             earlier,
         };
         let mut lines = Vec::new();
-        let mut collect_line = |_offset: u64, line: &[u8]| {
-            lines.push(line.to_vec());
+        let mut collect_line = |_offset: u64, line: &[&[u8]]| {
+            lines.push(line.concat());
             Ok(())
         };
         emit_new_entries(source_file, source, &target, &mut collect_line)

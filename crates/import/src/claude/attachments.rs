@@ -8,7 +8,7 @@
 //! - What a command of the user printed may be a line of the type `system` and the subtype
 //!   `local_command`.
 
-use super::blocks::convert_user_block;
+use super::blocks::convert_user_blocks;
 use super::injected::{InjectedKind, META_MESSAGE, OUTPUT, classify_injected};
 use crate::parts::non_empty_text;
 use pisess_core::session::content::text_content;
@@ -16,7 +16,6 @@ use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
-use pisess_json::write::array;
 
 /// A file that the user mentioned, with its content.
 pub const FILE: InjectedKind = InjectedKind {
@@ -68,7 +67,7 @@ fn read_queued_prompt(line: Outlined, attachment: Outlined) -> Option<Attachment
     let content = match prompt.text() {
         Some(text) if !text.is_blank() => encode_to_vec(&text),
         Some(_) => return None,
-        None => array(prompt.items().filter_map(convert_user_block)),
+        None => convert_user_blocks(prompt),
     };
     let has_no_blocks = content == b"[]";
     if has_no_blocks {

@@ -1,16 +1,17 @@
 //! Converts blocks of Claude Code's messages to blocks of pi.
 
-use crate::parts::{SMALL_MEMBERS_LEN, non_empty_text, stored_text_block};
+use crate::parts::{add_stored_text, non_empty_text};
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
+use pisess_json::write::{Object, object_array};
 
-/// Converts a block that is sent to the model, by the user or as part of a result: a text or an
-/// image. `None` for any other block.
-pub fn convert_user_block<'a>(block: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
-    Some(UserBlock::read(block.into())?.to_json())
+/// Converts the blocks that are sent to the model, by the user or as part of a result: texts and
+/// images. Returns an array of them. Other blocks are left out.
+pub fn convert_user_blocks(content: Outlined) -> Vec<u8> {
+    let blocks = content.items().filter_map(UserBlock::read);
+    object_array(blocks, |object, block| block.add_to(object))
 }
 
 /// A block that is sent to the model, and has a counterpart in pi. The values are the bytes of JSON
@@ -38,15 +39,14 @@ impl<'a> UserBlock<'a> {
         None
     }
 
-    /// Returns the JSON of the block as pi has it.
-    pub fn to_json(&self) -> Vec<u8> {
+    /// Adds the members of the block as pi has it.
+    pub fn add_to(&self, object: Object) -> Object {
         match self {
-            UserBlock::Text(text) => stored_text_block(text),
-            UserBlock::Image { data, mime } => Object::new()
+            UserBlock::Text(text) => add_stored_text(object, text),
+            UserBlock::Image { data, mime } => object
                 .str("type", "image")
                 .stored_text("data", data)
-                .stored_text("mimeType", mime)
-                .finish(),
+                .stored_text("mimeType", mime),
         }
     }
 }
@@ -67,10 +67,11 @@ pub fn answered_call_id<'a>(block: Outlined<'a>) -> Option<Text<'a>> {
     }
 }
 
-/// Builds the message for a tool result. `block` is the result as the model sees it. `details` is
-/// what Claude Code stores beside the block, and contains more than the model sees. `tool_name` is
-/// `None` if the call was not read.
-pub fn build_result_message(
+/// Adds the members of the message for a tool result. `block` is the result as the model sees it.
+/// `details` is what Claude Code stores beside the block, and contains more than the model sees.
+/// `tool_name` is `None` if the call was not read.
+pub fn add_result_message(
+    message: Object,
     block: Outlined,
     call_id: &Text,
     tool_name: Option<Text>,
@@ -78,38 +79,54 @@ pub fn build_result_message(
 ) -> Object {
     let [content, is_error] = block.get_all(["content", "is_error"]);
     let content = content.unwrap_or(Raw::NULL.into());
-    let converted_content = convert_result_content(content);
+    let ResultContent { blocks, is_whole } = ResultContent::read(content);
 
     // Blocks without a counterpart, such as references to tools, would be lost. So if there are
     // any, and Claude Code stored no details, the whole content is kept as the details. (pi shows
     // details to the user, but does not send them.)
-    let is_converted_whole = content.is_string()
-        || content
-            .items()
-            .all(|block| UserBlock::read(block).is_some());
     let details = match details {
         Some(details) => Some(details),
-        None if is_converted_whole => None,
+        None if is_whole => None,
         None => Some(content.raw()),
     };
     let tool_name = tool_name.unwrap_or_else(|| Text::from("unknown"));
     let is_error = is_error.is_some_and(|flag| flag.bool() == Some(true));
 
-    let details_len = details.map_or(0, |details| details.bytes().len());
-    Object::with_capacity(converted_content.len() + details_len + SMALL_MEMBERS_LEN)
+    message
         .str("role", "toolResult")
         .text("toolCallId", call_id)
         .text("toolName", &tool_name)
-        .json("content", &converted_content)
+        .objects("content", &blocks, |object, block| block.add_to(object))
         .with(details, |message, details| message.raw("details", details))
         .bool("isError", is_error)
 }
 
-/// Converts the content of a tool result.
-fn convert_result_content(content: Outlined) -> Vec<u8> {
-    match content.raw_string() {
-        Some(text) => array([stored_text_block(text)]),
-        None => array(content.items().filter_map(convert_user_block)),
+/// The content of a tool result.
+struct ResultContent<'a> {
+    /// The blocks that have a counterpart.
+    blocks: Vec<UserBlock<'a>>,
+    /// Whether these are all blocks.
+    is_whole: bool,
+}
+
+impl<'a> ResultContent<'a> {
+    /// Reads the blocks of content. A string is a text block.
+    fn read(content: Outlined<'a>) -> ResultContent<'a> {
+        if let Some(text) = content.raw_string() {
+            return ResultContent {
+                blocks: vec![UserBlock::Text(text)],
+                is_whole: true,
+            };
+        }
+        let mut blocks = Vec::new();
+        let mut is_whole = true;
+        for block in content.items() {
+            match UserBlock::read(block) {
+                Some(block) => blocks.push(block),
+                None => is_whole = false,
+            }
+        }
+        ResultContent { blocks, is_whole }
     }
 }
 
@@ -167,33 +184,30 @@ impl<'a> ResponseBlock<'a> {
         None
     }
 
-    /// Returns the JSON of the block as pi has it. Encrypted thinking becomes the signature, where
+    /// Adds the members of the block as pi has it. Encrypted thinking becomes the signature, where
     /// pi expects it. Arguments that are not an object become an empty object.
-    pub fn to_json(&self) -> Vec<u8> {
+    pub fn add_to(&self, object: Object) -> Object {
         match self {
-            ResponseBlock::Text(text) => stored_text_block(text),
+            ResponseBlock::Text(text) => add_stored_text(object, text),
             ResponseBlock::Thinking {
                 thinking,
                 signature,
-            } => Object::new()
+            } => object
                 .str("type", "thinking")
                 .stored_text("thinking", thinking)
                 .with(signature.as_ref(), |block, signature| {
                     block.stored_text("thinkingSignature", signature)
-                })
-                .finish(),
-            ResponseBlock::RedactedThinking { encrypted } => Object::new()
+                }),
+            ResponseBlock::RedactedThinking { encrypted } => object
                 .str("type", "thinking")
                 .str("thinking", REDACTED_PLACEHOLDER)
                 .stored_text("thinkingSignature", encrypted)
-                .bool("redacted", true)
-                .finish(),
-            ResponseBlock::Call { id, name, input } => Object::new()
+                .bool("redacted", true),
+            ResponseBlock::Call { id, name, input } => object
                 .str("type", "toolCall")
                 .stored_text("id", id)
                 .stored_text("name", name)
-                .raw("arguments", input.unwrap_or(Raw::from_checked(b"{}")))
-                .finish(),
+                .raw("arguments", input.unwrap_or(Raw::from_checked(b"{}"))),
         }
     }
 }
@@ -208,28 +222,25 @@ fn non_empty_member<'a>(object: Outlined<'a>, key: &str) -> Option<&'a [u8]> {
     string_member(object, key).filter(|string| !string.is_empty())
 }
 
-/// Converts a block of a response: a text, thinking or a call. `None` if it has no counterpart.
-pub fn convert_response_block(block: Outlined) -> Option<Vec<u8>> {
-    Some(ResponseBlock::read(block)?.to_json())
-}
-
 /// Returns the content that an import makes of a line, as JSON. `line_type` is `assistant` or
 /// `user`. If the message has a tool result, this is the content of the first result. `None` if
 /// there is no content.
 pub fn line_content<'a>(line_type: &str, message: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
     let content = message.into().get("content")?;
     if line_type == "assistant" {
-        return Some(array(content.items().filter_map(convert_response_block)));
+        let blocks = content.items().filter_map(ResponseBlock::read);
+        return Some(object_array(blocks, |object, block| block.add_to(object)));
     }
     let result = content
         .items()
         .find(|block| is_of_type(*block, "tool_result"));
     if let Some(result) = result {
-        return Some(convert_result_content(result.get("content")?));
+        let blocks = ResultContent::read(result.get("content")?).blocks;
+        return Some(object_array(&blocks, |object, block| block.add_to(object)));
     }
     Some(match content.text() {
         Some(text) => encode_to_vec(&text),
-        None => array(content.items().filter_map(convert_user_block)),
+        None => convert_user_blocks(content),
     })
 }
 

@@ -6,16 +6,16 @@ use super::blocks::is_of_type;
 use super::injected::{InjectedKind, META_MESSAGE, classify_injected};
 use super::parts::part_members;
 use crate::Origin;
-use crate::parts::{custom_message_members, non_empty_text, parse_time_ms, unconverted_members};
+use crate::parts::{
+    SMALL_MEMBERS_LEN, add_unconverted_members, custom_message_members, non_empty_text,
+    parse_time_ms, unconverted_members,
+};
 use crate::returned::{RETURNED_KEY, ReturnedLine};
 use crate::writer::EntryDraft;
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
-
-/// The number of bytes of two keys with their punctuation, at most.
-const MEMBER_KEYS_LEN: usize = 32;
 
 /// A line with the members that decide what becomes of it.
 pub(super) struct ClaudeLine<'a> {
@@ -64,7 +64,9 @@ impl ClaudeLine<'_> {
         }
     }
 
-    /// Drafts an entry with a message. `message` lacks only its time.
+    /// Drafts an entry with a message, which
+    /// [`begin_message`](crate::writer::EntryWriter::begin_message) has begun. `message` lacks only
+    /// its time.
     ///
     /// What has no place in the message is kept as the member `claude` of the entry. It has the
     /// members of the line except those with `converted_keys`, and in it, `message` has the
@@ -88,11 +90,12 @@ impl ClaudeLine<'_> {
         unconverted_blocks: &[Raw],
         parts: &[ClaudeLine],
     ) -> EntryDraft {
-        let message = message.number("timestamp", self.time_ms as f64);
+        let members = message.number("timestamp", self.time_ms as f64).close();
 
         // What has no place in the message goes into the member `claude`.
         let line_keys = [&["type", "message"], converted_keys].concat();
-        let mut unconverted_line = unconverted_members(self.value, &line_keys);
+        let mut unconverted_line =
+            add_unconverted_members(members.open("claude"), self.value, &line_keys);
         if let Some(source_message) = self.message {
             let unconverted_message = unconverted_message(source_message, unconverted_blocks);
             if unconverted_message != b"{}" {
@@ -104,13 +107,9 @@ impl ClaudeLine<'_> {
             unconverted_line = unconverted_line.json("parts", &array(parts));
         }
 
-        let capacity = message.byte_count() + unconverted_line.byte_count() + MEMBER_KEYS_LEN;
-        let members = Object::with_capacity(capacity)
-            .object("message", &message)
-            .object("claude", &unconverted_line);
         EntryDraft {
             time_ms: parts.last().map_or(self.time_ms, |part| part.time_ms),
-            ..self.new_draft("message", members)
+            ..self.new_draft("message", unconverted_line.close())
         }
     }
 
@@ -132,7 +131,10 @@ impl ClaudeLine<'_> {
         match injected {
             Some(injected) => self.draft_injected(injected, content),
             None => {
-                let message = Object::new().str("role", "user").json("content", content);
+                let message = Object::with_capacity(self.value.bytes().len() + SMALL_MEMBERS_LEN)
+                    .open("message")
+                    .str("role", "user")
+                    .json("content", content);
                 self.draft_message(message, &[], unconverted_blocks)
             }
         }

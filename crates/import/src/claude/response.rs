@@ -14,9 +14,6 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
 
-/// The number of bytes of a message without its content, at most.
-const SMALL_MEMBERS_LEN: usize = 768;
-
 /// The model of messages that Claude Code makes itself.
 const SYNTHETIC_MODEL: &str = "<synthetic>";
 
@@ -125,7 +122,7 @@ impl ClaudeReader<'_> {
             Some(blocks) => Raw::from_checked(blocks).into(),
             None => content,
         };
-        let blocks = ResponseBlocks::convert(content, parts);
+        let blocks = ResponseBlocks::read(content, parts);
         let api_error = ApiError::read(line.value);
         if blocks.converted.is_empty() && api_error.text.is_none() {
             return Ok(None);
@@ -144,10 +141,13 @@ impl ClaudeReader<'_> {
         let mut lines = vec![line];
         lines.extend(parts);
         let tokens = self.count_new_tokens(continued, &lines);
-        let content_len: usize = blocks.converted.iter().map(|block| block.len() + 1).sum();
-        let converted = Object::with_capacity(content_len + SMALL_MEMBERS_LEN)
+        let message = self
+            .writer
+            .begin_message(line.value)
             .str("role", "assistant")
-            .array("content", &blocks.converted)
+            .objects("content", &blocks.converted, |object, block| {
+                block.add_to(object)
+            })
             .str("api", "anthropic-messages")
             .str("provider", "anthropic")
             .text("model", &model)
@@ -156,9 +156,9 @@ impl ClaudeReader<'_> {
             .with(line.response_id.as_ref(), |message, id| {
                 message.text("responseId", id)
             });
-        let converted = api_error.add_to(converted);
+        let message = api_error.add_to(message);
         let draft = line.draft_response(
-            converted,
+            message,
             &["error", "apiErrorStatus"],
             &blocks.unconverted,
             parts,
@@ -167,8 +167,8 @@ impl ClaudeReader<'_> {
 
         // For the lines that follow: parts that come late, and results of the calls.
         let response = self.remember_response(continued, last, tokens.counted_tokens);
-        for call in &blocks.calls {
-            self.remember_call(response, call, CallPlace::Session);
+        for call in blocks.calls() {
+            self.remember_call(response, &call, CallPlace::Session);
         }
         if let Some(id) = &line.response_id {
             self.response_ids.insert(id.as_bytes().into(), response);
@@ -235,7 +235,8 @@ impl ClaudeReader<'_> {
     /// Records the calls in a line that is held back, whose results come later.
     pub(super) fn remember_held_calls(&mut self, response: ResponseIx, line: &ClaudeLine) {
         for block in line.blocks() {
-            if let Some(call) = ResponseBlock::read(block).and_then(StoredCall::of_block) {
+            let block = ResponseBlock::read(block);
+            if let Some(call) = block.as_ref().and_then(StoredCall::of_block) {
                 self.remember_call(response, &call, CallPlace::HeldLine);
             }
         }
@@ -322,10 +323,8 @@ impl ClaudeReader<'_> {
 /// The blocks of a response.
 #[derive(Default)]
 struct ResponseBlocks<'a> {
-    /// The JSON of the blocks of all its lines, as pi has them.
-    converted: Vec<Vec<u8>>,
-    /// The calls among them.
-    calls: Vec<StoredCall<'a>>,
+    /// The blocks of all its lines that have a counterpart.
+    converted: Vec<ResponseBlock<'a>>,
     /// The blocks of the first line that have no counterpart.
     unconverted: Vec<Raw<'a>>,
 }
@@ -338,7 +337,7 @@ struct StoredCall<'a> {
 
 impl<'a> StoredCall<'a> {
     /// Returns the call in a block. `None` if the block is not a call.
-    fn of_block(block: ResponseBlock<'a>) -> Option<StoredCall<'a>> {
+    fn of_block(block: &ResponseBlock<'a>) -> Option<StoredCall<'a>> {
         match block {
             ResponseBlock::Call { id, name, .. } => Some(StoredCall { id, name }),
             _ => None,
@@ -347,28 +346,27 @@ impl<'a> StoredCall<'a> {
 }
 
 impl<'a> ResponseBlocks<'a> {
-    /// Converts the blocks of a response: those of its first line, which are `content`, and those
+    /// Reads the blocks of a response: those of its first line, which are `content`, and those
     /// of its other lines, `parts`. Unconverted blocks of `parts` are not collected, because
     /// [`part_members`](super::parts::part_members) keeps them.
-    fn convert(content: Outlined<'a>, parts: &[ClaudeLine<'a>]) -> ResponseBlocks<'a> {
+    fn read(content: Outlined<'a>, parts: &[ClaudeLine<'a>]) -> ResponseBlocks<'a> {
         let mut blocks = ResponseBlocks::default();
         for block in content.items() {
             match ResponseBlock::read(block) {
-                Some(block) => blocks.push_converted(block),
+                Some(block) => blocks.converted.push(block),
                 None => blocks.unconverted.push(block.raw()),
             }
         }
         for part in parts {
-            for block in part.blocks().filter_map(ResponseBlock::read) {
-                blocks.push_converted(block);
-            }
+            let part_blocks = part.blocks().filter_map(ResponseBlock::read);
+            blocks.converted.extend(part_blocks);
         }
         blocks
     }
 
-    fn push_converted(&mut self, block: ResponseBlock<'a>) {
-        self.converted.push(block.to_json());
-        self.calls.extend(StoredCall::of_block(block));
+    /// Iterates over the calls among the blocks.
+    fn calls(&self) -> impl Iterator<Item = StoredCall<'a>> {
+        self.converted.iter().filter_map(StoredCall::of_block)
     }
 
     /// Returns why the response ended, as pi names it. `lines` are all its lines, and `api_error`
@@ -377,7 +375,7 @@ impl<'a> ResponseBlocks<'a> {
     fn find_stop_reason(&self, api_error: &ApiError, lines: &[&ClaudeLine]) -> &'static str {
         let mut reasons = lines.iter().rev().filter_map(|line| line.stop_reason);
         let reason = reasons.find(|reason| !reason.is_null()).map(Outlined::raw);
-        if reason.is_none() && !self.calls.is_empty() {
+        if reason.is_none() && self.calls().next().is_some() {
             // The response was cut off while its calls ran: they are what it stopped for.
             return "toolUse";
         }

@@ -2,7 +2,7 @@
 
 use super::attachments::read_attachment;
 use super::blocks::{
-    UserBlock, answered_call_id, build_result_message, convert_user_block, is_of_type,
+    UserBlock, add_result_message, answered_call_id, convert_user_blocks, is_of_type,
 };
 use super::injected::META_MESSAGE;
 use super::line::ClaudeLine;
@@ -14,7 +14,7 @@ use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
+use pisess_json::write::object_array;
 use std::io;
 
 impl ClaudeReader<'_> {
@@ -87,7 +87,7 @@ impl ClaudeReader<'_> {
 
         let mut parts = Vec::new();
         for block in content.items() {
-            if let Some(part) = convert_user_block(block) {
+            if let Some(part) = UserBlock::read(block) {
                 parts.push(part);
             } else if let Some(call_id) = answered_call_id(block) {
                 self.add_user_parts(&mut user_blocks, &mut parts)?;
@@ -114,18 +114,17 @@ impl ClaudeReader<'_> {
         }))
     }
 
-    /// Adds the texts and images in `parts`, which are blocks as JSON, as one message of the user.
-    /// Empties the list, so that the next parts become another message. Adds nothing if it is
-    /// empty.
+    /// Adds the texts and images in `parts` as one message of the user. Empties the list, so that
+    /// the next parts become another message. Adds nothing if it is empty.
     fn add_user_parts(
         &mut self,
         user_blocks: &mut UserBlocks,
-        parts: &mut Vec<Vec<u8>>,
+        parts: &mut Vec<UserBlock>,
     ) -> io::Result<()> {
         if parts.is_empty() {
             return Ok(());
         }
-        let content = array(std::mem::take(parts));
+        let content = object_array(std::mem::take(parts), |object, part| part.add_to(object));
         let draft = user_blocks
             .line
             .draft_user_message(&content, user_blocks.unconverted_for_next());
@@ -147,7 +146,8 @@ impl ClaudeReader<'_> {
             .calls
             .get(call_id.as_bytes())
             .map(|call| call.name.clone());
-        let message = build_result_message(block, call_id, name, user_blocks.details);
+        let message = self.writer.begin_message(user_blocks.line.value);
+        let message = add_result_message(message, block, call_id, name, user_blocks.details);
         let converted_keys: &[&str] = match user_blocks.details {
             Some(_) => &["toolUseResult"],
             None => &[],
@@ -203,7 +203,7 @@ impl ClaudeReader<'_> {
     ) -> io::Result<Option<LineNodes>> {
         let content = match content.text() {
             Some(text) if !text.is_empty() => content.bytes().to_vec(),
-            _ => array(content.items().filter_map(convert_user_block)),
+            _ => convert_user_blocks(content),
         };
         let has_no_blocks = content == b"[]";
         if has_no_blocks {
@@ -232,7 +232,9 @@ impl ClaudeReader<'_> {
         let draft = match attachment.injected {
             Some(injected) => line.draft_injected(injected, &attachment.content),
             None => {
-                let message = Object::new()
+                let message = self
+                    .writer
+                    .begin_message(line.value)
                     .str("role", "user")
                     .json("content", &attachment.content);
                 line.draft_message(message, &[], &[])

@@ -1,6 +1,6 @@
 //! Compactions, and the messages that are sent in place of the conversation after one.
 
-use super::content::{convert_content_blocks, join_texts};
+use super::content::{content_array, join_texts, read_content_blocks};
 use super::history::begins_turn;
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
@@ -8,7 +8,7 @@ use crate::Origin;
 use crate::parts::custom_message_members;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
+use pisess_json::write::Object;
 use std::io;
 
 /// The summary of a compaction of which only an encrypted form exists.
@@ -76,7 +76,7 @@ impl CodexReader<'_> {
         self.history.last_user_text = None;
         for item in replacements.items() {
             let content = item.get("content").unwrap_or(Raw::NULL);
-            let blocks = convert_content_blocks(content.into());
+            let blocks = read_content_blocks(content.into());
             if blocks.is_empty() {
                 continue;
             }
@@ -94,10 +94,10 @@ impl CodexReader<'_> {
             if role.is("assistant") {
                 // Other replies are held until their usage is read. None follows for this one, so
                 // it is added at once, before the next replacement.
-                self.hold_reply(line, blocks, Object::new())?;
+                self.hold_reply(line, &blocks, Object::new())?;
                 self.release_reply()?;
             } else {
-                self.add_resent_content(line, &array(blocks))?;
+                self.add_resent_content(line, &content_array(&blocks))?;
             }
         }
         Ok(())

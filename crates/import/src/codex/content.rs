@@ -1,12 +1,12 @@
 //! What the items of a Codex session say: their texts, thoughts and images.
 
-use crate::parts::{image_block, non_empty_text, stored_text_block};
+use crate::parts::{add_stored_text, non_empty_text};
 use foldhash::fast::FixedState;
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::decode;
 use pisess_json::text::Text;
-use pisess_json::write::array;
+use pisess_json::write::{Object, object_array};
 use std::hash::BuildHasher;
 
 /// Returns a hash of what an item or an event says: if one repeats the other, both have the same.
@@ -118,16 +118,57 @@ pub fn list_reasoning_texts(item: Outlined) -> Vec<Text<'static>> {
     texts
 }
 
-/// Converts content, which is a string or a list of blocks, to blocks of pi: its texts and images.
-/// Other blocks are left out.
-pub fn convert_content_blocks(content: Outlined) -> Vec<Vec<u8>> {
+/// A block of content that has a counterpart in pi.
+pub enum ContentBlock<'a> {
+    /// A text, as the bytes between its quotes, which need not be decoded.
+    StoredText(&'a [u8]),
+    /// A text that is not stored as such.
+    Text(Text<'a>),
+    /// An image in base64. Neither member is empty.
+    Image {
+        data: Text<'static>,
+        mime: Text<'static>,
+    },
+}
+
+impl ContentBlock<'_> {
+    /// Adds the members of the block as pi has it.
+    pub fn add_to(&self, object: Object) -> Object {
+        match self {
+            ContentBlock::StoredText(text) => add_stored_text(object, text),
+            ContentBlock::Text(text) => object.str("type", "text").text("text", text),
+            ContentBlock::Image { data, mime } => object
+                .str("type", "image")
+                .text("data", data)
+                .text("mimeType", mime),
+        }
+    }
+
+    /// Returns the text; `None` if it is an image.
+    pub fn text(&self) -> Option<Text<'_>> {
+        match self {
+            ContentBlock::StoredText(text) => Some(decode(text)),
+            ContentBlock::Text(text) => Some(text.as_borrowed()),
+            ContentBlock::Image { .. } => None,
+        }
+    }
+}
+
+/// Returns blocks as an array of JSON.
+pub fn content_array(blocks: &[ContentBlock]) -> Vec<u8> {
+    object_array(blocks, |object, block| block.add_to(object))
+}
+
+/// Reads content, which is a string or a list of blocks: its texts and images. Other blocks are
+/// left out.
+pub fn read_content_blocks<'a>(content: Outlined<'a>) -> Vec<ContentBlock<'a>> {
     if let Some(text) = content.raw_string().filter(|text| !text.is_empty()) {
-        return vec![stored_text_block(text)];
+        return vec![ContentBlock::StoredText(text)];
     }
     let mut blocks = Vec::new();
     for block in content.items() {
         if let Some(text) = stored_block_text(block) {
-            blocks.push(stored_text_block(text));
+            blocks.push(ContentBlock::StoredText(text));
             continue;
         }
         let is_image = block.get("type").is_some_and(|kind| kind.is("input_image"));
@@ -143,20 +184,27 @@ pub fn convert_content_blocks(content: Outlined) -> Vec<Vec<u8>> {
 pub fn item_content<'a>(item: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
     let [item_type, content, output] = item.into().get_all(["type", "content", "output"]);
     if item_type?.is("message") {
-        return Some(array(convert_content_blocks(content?)));
+        return Some(content_array(&read_content_blocks(content?)));
     }
     let output = output?;
     match output.raw_string() {
-        Some(text) => Some(array([stored_text_block(text)])),
-        None => Some(array(convert_content_blocks(output))),
+        // An empty text is a block here, too.
+        Some(text) => Some(content_array(&[ContentBlock::StoredText(text)])),
+        None => Some(content_array(&read_content_blocks(output))),
     }
 }
 
 /// Converts an image whose base64 data is in its `data:` URL; `None` for any other URL.
-fn image_from_url(block: Raw) -> Option<Vec<u8>> {
+fn image_from_url(block: Raw) -> Option<ContentBlock<'static>> {
     let url = block.get_text("image_url")?.into_string_lossy();
     let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
     // Parameters may follow the MIME type, such as a character set.
     let mime = media_type.split(';').next().unwrap_or(media_type);
-    image_block(Some(Text::from(data)), Some(Text::from(mime)))
+    if data.is_empty() || mime.is_empty() {
+        return None;
+    }
+    Some(ContentBlock::Image {
+        data: Text::from(data).into_owned(),
+        mime: Text::from(mime).into_owned(),
+    })
 }

@@ -1,10 +1,9 @@
 //! Events: what the user saw. Most repeat an item, and are kept as custom entries.
 
-use super::content::fingerprint;
+use super::content::{ContentBlock, fingerprint};
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
-use crate::parts::{non_empty_text, thinking_block};
-use pisess_core::session::content::text_block;
+use crate::parts::{add_thinking, non_empty_text};
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
@@ -31,14 +30,15 @@ impl CodexReader<'_> {
                     return Ok(Conversion::Unconverted);
                 };
                 let unconverted = line.unconverted_members(&["message"]);
-                self.hold_reply(line, vec![text_block(&text)], unconverted)?;
+                self.hold_reply(line, &[ContentBlock::Text(text)], unconverted)?;
             }
             "agent_reasoning" => {
                 let Some(text) = self.record_new_text(line, "text", "assistant")? else {
                     return Ok(Conversion::Unconverted);
                 };
                 let unconverted = line.unconverted_members(&["text"]);
-                self.hold_reply(line, vec![thinking_block(&text)], unconverted)?;
+                let block = add_thinking(Object::new(), &text);
+                self.hold_thinking(line, vec![block], unconverted)?;
             }
             "token_count" => return self.add_token_count(line),
             "thread_name_updated" => return self.add_session_name(line),

@@ -1,18 +1,18 @@
 //! Items: what Codex sent to the model, and what the model answered.
 
 use super::content::{
-    convert_content_blocks, find_item_type, item_fingerprints, list_reasoning_texts,
+    content_array, find_item_type, item_fingerprints, list_reasoning_texts, read_content_blocks,
 };
 use super::history::begins_turn;
 use super::line::CodexLine;
 use super::tools::{ToolCall, ToolResult, convert_arguments, convert_result};
 use super::{CodexReader, Conversion};
 use crate::Origin;
-use crate::parts::{custom_message_members, non_empty_text, thinking_block};
+use crate::parts::{add_thinking, custom_message_members, non_empty_text};
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
+use pisess_json::write::Object;
 use std::io;
 
 impl CodexReader<'_> {
@@ -106,21 +106,20 @@ impl CodexReader<'_> {
 
     /// Adds a message item. It is not converted if nothing of its content has a counterpart.
     fn add_message_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
-        let blocks =
-            convert_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL.into()));
+        let blocks = read_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL.into()));
         if blocks.is_empty() {
             return Ok(Conversion::Unconverted);
         }
         let converted_keys = ["type", "role", "content"];
         let role = non_empty_text(line.payload, "role").unwrap_or_default();
         match &*role.to_string_lossy() {
-            "user" => self.add_user_message(line, &array(blocks), &converted_keys)?,
+            "user" => self.add_user_message(line, &content_array(&blocks), &converted_keys)?,
             "assistant" => {
                 let unconverted = line.unconverted_members(&converted_keys);
-                self.hold_reply(line, blocks, unconverted)?;
+                self.hold_reply(line, &blocks, unconverted)?;
             }
             // The developer or the system: instructions that are no part of the conversation.
-            role => self.add_context(line, role, &array(blocks), &converted_keys)?,
+            role => self.add_context(line, role, &content_array(&blocks), &converted_keys)?,
         }
         Ok(Conversion::Converted)
     }
@@ -131,9 +130,11 @@ impl CodexReader<'_> {
         if thoughts.is_empty() {
             return Ok(Conversion::Unconverted);
         }
-        let blocks = thoughts.iter().map(thinking_block).collect();
+        let blocks = thoughts
+            .iter()
+            .map(|thought| add_thinking(Object::new(), thought));
         let unconverted = line.unconverted_members(&["type", "summary", "content"]);
-        self.hold_reply(line, blocks, unconverted)?;
+        self.hold_thinking(line, blocks.collect(), unconverted)?;
         Ok(Conversion::Converted)
     }
 
@@ -190,7 +191,8 @@ impl CodexReader<'_> {
         }
 
         self.begin_turn(parsed_content);
-        let message = Object::new().str("role", "user").json("content", content);
+        let message = self.writer.begin_message(line.value);
+        let message = message.str("role", "user").json("content", content);
         let members = self.message_members(line, message, converted_keys);
         self.add_entry(line.offset, "message", members)
     }

@@ -1,6 +1,6 @@
 //! A line of Codex, which wraps an item, an event or a report.
 
-use crate::parts::unconverted_members;
+use crate::parts::add_unconverted_members;
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::write::Object;
@@ -41,11 +41,20 @@ impl<'a> CodexLine<'a> {
     /// Returns the members of the line, without the members of its payload with `converted_keys`.
     /// These are in the entry.
     pub(super) fn unconverted_members(&self, converted_keys: &[&str]) -> Object {
-        let payload = unconverted_members(self.payload, converted_keys);
+        self.add_unconverted_members(Object::new(), converted_keys)
+    }
+
+    /// Adds to `unconverted` what [`unconverted_members`](Self::unconverted_members) returns.
+    pub(super) fn add_unconverted_members(
+        &self,
+        unconverted: Object,
+        converted_keys: &[&str],
+    ) -> Object {
         if self.value.raw() == self.payload.raw() {
-            return payload;
+            return add_unconverted_members(unconverted, self.payload, converted_keys);
         }
-        unconverted_members(self.value, &["payload"]).object("payload", &payload)
+        let unconverted = add_unconverted_members(unconverted, self.value, &["payload"]);
+        add_unconverted_members(unconverted.open("payload"), self.payload, converted_keys).close()
     }
 }
 

@@ -7,9 +7,10 @@
 //! refuse a message between a call and its result. So an ended reply waits for these results
 //! (`open_calls` of the reader).
 
+use super::content::ContentBlock;
 use super::line::CodexLine;
 use super::{CodexReader, PROVIDER};
-use crate::parts::usage_json;
+use crate::parts::{SMALL_MEMBERS_LEN, usage_json};
 use crate::writer::EntryDraft;
 use foldhash::HashSet;
 use pisess_core::session::usage::Usage;
@@ -29,11 +30,11 @@ pub(super) struct HeldReply {
     /// The id that OpenAI gave the response, if it is known.
     pub(super) response_id: Option<Text<'static>>,
     /// The blocks of all its lines.
-    blocks: Vec<Vec<u8>>,
+    blocks: Vec<Object>,
     /// The members of its first line without a counterpart.
     unconverted: Object,
-    /// The members of its other lines without a counterpart, as JSON.
-    unconverted_parts: Vec<Vec<u8>>,
+    /// The members of its other lines without a counterpart.
+    unconverted_parts: Vec<Object>,
     /// The entries that came after its first line.
     pub(super) followers: Vec<EntryDraft>,
     /// Its lines as custom entries, if calls of the message before it have no result yet. If the
@@ -77,7 +78,7 @@ impl HeldReply {
         self.has_call |= part.call_id.is_some();
         self.open_calls.extend(part.call_id);
         self.blocks.extend(part.blocks);
-        self.unconverted_parts.push(part.unconverted.finish());
+        self.unconverted_parts.push(part.unconverted);
         self.kept_lines.extend(part.kept_line);
     }
 
@@ -91,9 +92,11 @@ impl HeldReply {
             None => usage_json(&Usage::default(), 0.0, None),
         };
 
-        let mut message = Object::new()
+        let append = |object: Object, members: &Object| object.append(members);
+        let mut message = Object::with_capacity(self.byte_count() + SMALL_MEMBERS_LEN)
+            .open("message")
             .str("role", "assistant")
-            .array("content", &self.blocks)
+            .objects("content", &self.blocks, append)
             .str("api", "openai-codex-responses")
             .str("provider", PROVIDER)
             .text("model", &self.model)
@@ -101,25 +104,28 @@ impl HeldReply {
         if let Some(id) = &self.response_id {
             message = message.text("responseId", id);
         }
-        let message = message
+        let mut members = message
             .json("usage", &usage)
             .number("timestamp", self.started_ms as f64)
-            .finish();
-
-        let unconverted = self
-            .unconverted
-            .clone()
-            .json_array("parts", &self.unconverted_parts)
-            .finish();
-        let members = Object::new()
-            .json("message", &message)
-            .json("codex", &unconverted);
+            .close()
+            .open("codex")
+            .append(&self.unconverted);
+        if !self.unconverted_parts.is_empty() {
+            members = members.objects("parts", &self.unconverted_parts, append);
+        }
         EntryDraft {
             offset: self.offset,
             time_ms: self.ended_ms,
             kind: "message",
-            members,
+            members: members.close(),
         }
+    }
+
+    /// Returns the number of bytes of its blocks, and of what has no counterpart.
+    fn byte_count(&self) -> usize {
+        let blocks: usize = self.blocks.iter().map(Object::byte_count).sum();
+        let parts: usize = self.unconverted_parts.iter().map(Object::byte_count).sum();
+        blocks + self.unconverted.byte_count() + parts
     }
 }
 
@@ -127,8 +133,7 @@ impl HeldReply {
 struct ReplyPart {
     /// The offset of the line.
     offset: u64,
-    /// Its blocks, as JSON.
-    blocks: Vec<Vec<u8>>,
+    blocks: Vec<Object>,
     /// The id of the call, if its block is a call.
     call_id: Option<Box<[u8]>>,
     /// Its members without a counterpart.
@@ -142,23 +147,36 @@ impl CodexReader<'_> {
     /// in later lines. If a reply is held and has not ended, the part is added to it. Otherwise the
     /// part begins a reply.
     ///
-    /// `blocks` are the blocks of the line as JSON, none of which is a call, and `unconverted` are
-    /// its members without a counterpart.
+    /// `blocks` are the blocks of the line, and `unconverted` are its members without a
+    /// counterpart.
     pub(super) fn hold_reply(
         &mut self,
         line: &CodexLine,
-        blocks: Vec<Vec<u8>>,
+        blocks: &[ContentBlock],
+        unconverted: Object,
+    ) -> io::Result<()> {
+        // There is space for a text that is as long as the line.
+        let new_block = || Object::with_capacity(line.value.bytes().len());
+        let blocks = blocks.iter().map(|block| block.add_to(new_block()));
+        self.hold_part(line, blocks.collect(), None, unconverted)
+    }
+
+    /// Holds back blocks of thinking as [`hold_reply`](Self::hold_reply) does.
+    pub(super) fn hold_thinking(
+        &mut self,
+        line: &CodexLine,
+        blocks: Vec<Object>,
         unconverted: Object,
     ) -> io::Result<()> {
         self.hold_part(line, blocks, None, unconverted)
     }
 
-    /// Holds back a call as [`hold_reply`](Self::hold_reply) does. `block` is the call as JSON, and
-    /// `id` its id.
+    /// Holds back a call as [`hold_reply`](Self::hold_reply) does. `block` is the call, and `id`
+    /// its id.
     pub(super) fn hold_call(
         &mut self,
         line: &CodexLine,
-        block: Vec<u8>,
+        block: Object,
         id: &Text,
         unconverted: Object,
     ) -> io::Result<()> {
@@ -168,7 +186,7 @@ impl CodexReader<'_> {
     fn hold_part(
         &mut self,
         line: &CodexLine,
-        blocks: Vec<Vec<u8>>,
+        blocks: Vec<Object>,
         call_id: Option<Box<[u8]>>,
         unconverted: Object,
     ) -> io::Result<()> {

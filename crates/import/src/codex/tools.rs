@@ -1,14 +1,14 @@
 //! The calls of tools in Codex's items and events, and their results. Only the output of a command
 //! shows that it failed.
 
-use super::content::{convert_content_blocks, fingerprint, join_texts, stored_block_text};
+use super::content::{ContentBlock, fingerprint, read_content_blocks};
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
 use crate::parts::non_empty_text;
-use pisess_core::session::content::text_content;
+use memchr::memchr;
 use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
+use pisess_json::write::Object;
 use pisess_json::{Raw, js};
 use regex::bytes::Regex;
 use std::io;
@@ -33,8 +33,7 @@ pub(super) struct ToolResult<'a> {
     /// The id of the call.
     pub id: &'a Text<'a>,
     pub name: &'a Text<'a>,
-    /// The blocks of the message, as JSON.
-    pub content: &'a [u8],
+    pub content: &'a [ContentBlock<'a>],
     /// Whether the call failed. A result whose content has an exit code other than 0 is an error in
     /// any case.
     pub is_error: bool,
@@ -68,7 +67,7 @@ impl CodexReader<'_> {
             block = block.text("customWireName", name);
         }
         let unconverted = line.unconverted_members(converted_keys);
-        self.hold_call(line, block.finish(), id, unconverted)
+        self.hold_call(line, block, id, unconverted)
     }
 
     /// Adds the result of a call, and remembers that the call has a result. If the output has an
@@ -88,12 +87,14 @@ impl CodexReader<'_> {
         } = result;
         self.answered_calls.insert(id.as_bytes().into());
 
-        let error_code = find_exit_code(Raw::from_checked(content)).filter(|code| *code != 0.0);
-        let message = Object::new()
+        let error_code = find_exit_code(content).filter(|code| *code != 0.0);
+        let message = self
+            .writer
+            .begin_message(line.value)
             .str("role", "toolResult")
             .text("toolCallId", id)
             .text("toolName", name)
-            .json("content", content)
+            .objects("content", content, |object, block| block.add_to(object))
             .with(error_code, |message, code| {
                 let details = Object::new().number("exitCode", code).finish();
                 message.json("details", &details)
@@ -165,7 +166,7 @@ impl CodexReader<'_> {
         let event_name = non_empty_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
         let error = non_empty_text(event, "error");
         let content = match &error {
-            Some(error) => text_content(error),
+            Some(error) => vec![ContentBlock::Text(error.as_borrowed())],
             None => convert_result(event.get("content_items")),
         };
         let has_failed = event.get_raw("success").and_then(Raw::bool) == Some(false);
@@ -244,19 +245,19 @@ impl CodexReader<'_> {
 }
 
 /// How the call of a tool of an MCP server ended.
-struct McpOutcome {
-    /// The blocks of the message, as JSON.
-    content: Vec<u8>,
+struct McpOutcome<'a> {
+    /// The blocks of the message.
+    content: Vec<ContentBlock<'a>>,
     is_error: bool,
 }
 
 /// Converts the outcome of a call of MCP, a `Result` of Rust: `{"Ok": …}` or `{"Err": "…"}`. The
 /// value of `Ok` is a result of MCP, with `content` and `isError`. An outcome with neither is the
 /// result itself.
-fn convert_mcp_outcome(outcome: Option<Raw>) -> McpOutcome {
+fn convert_mcp_outcome(outcome: Option<Raw<'_>>) -> McpOutcome<'_> {
     if let Some(error) = outcome.and_then(|outcome| outcome.get_text("Err")) {
         return McpOutcome {
-            content: text_content(&error),
+            content: vec![ContentBlock::Text(error)],
             is_error: true,
         };
     }
@@ -301,22 +302,33 @@ pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
 
 /// Returns the exit code of a command from the content of its result, as [`parse_exit_code`] does.
 /// Most outputs of other tools are not decoded, because their first bytes show that they have none.
-fn find_exit_code(content: Raw) -> Option<f64> {
-    let mut texts = Outlined::from(content)
-        .items()
-        .filter_map(stored_block_text);
-    let first_text = texts.find(|text| !text.is_empty())?;
-    // No byte of these prefixes is written as an escape. The first text may have only the start of
-    // a prefix, because the texts are joined.
+fn find_exit_code(content: &[ContentBlock]) -> Option<f64> {
+    let first_text = content.iter().find_map(|block| match block {
+        ContentBlock::StoredText(text) => Some(*text).filter(|text| !text.is_empty()),
+        ContentBlock::Text(text) => Some(text.as_bytes()).filter(|text| !text.is_empty()),
+        ContentBlock::Image { .. } => None,
+    })?;
+    // An escape may stand for any character, so only what precedes it is compared. The first text
+    // may have only the start of a prefix, because the texts are joined.
+    let start = &first_text[..first_text.len().min(LONGEST_PREFIX)];
+    let escape = memchr(b'\\', start).unwrap_or(start.len());
+    let start = &start[..escape];
     let may_begin = |prefix: &str| {
         let prefix = prefix.as_bytes();
-        first_text.starts_with(prefix) || prefix.starts_with(first_text)
+        start.starts_with(prefix) || prefix.starts_with(start)
     };
     if !OUTPUT_PREFIXES.into_iter().any(may_begin) {
         return None;
     }
-    parse_exit_code(&join_texts(content))
+    let mut output = Text::default();
+    for text in content.iter().filter_map(ContentBlock::text) {
+        output.push(&text);
+    }
+    parse_exit_code(&output)
 }
+
+/// The number of bytes of the longest of [`OUTPUT_PREFIXES`].
+const LONGEST_PREFIX: usize = "Process exited with code ".len();
 
 /// The first bytes of an output with an exit code. An output is JSON, which begins with `{`, or
 /// text, whose first line is one of those that [`EXIT_CODE_LINE`] matches (see [`parse_exit_code`]).
@@ -354,28 +366,28 @@ fn parse_exit_code(output: &Text) -> Option<f64> {
     code.trim_end().parse().ok()
 }
 
-/// Converts a result to content, as JSON: its texts and images if it has any, or else its JSON as a
-/// text. A missing result becomes empty content.
-pub(super) fn convert_result<'a>(value: Option<impl Into<Outlined<'a>>>) -> Vec<u8> {
+/// Converts a result to content: its texts and images if it has any, or else its JSON as a text. A
+/// missing result becomes empty content.
+pub(super) fn convert_result<'a>(value: Option<impl Into<Outlined<'a>>>) -> Vec<ContentBlock<'a>> {
     let Some(value) = value else {
-        return b"[]".to_vec();
+        return Vec::new();
     };
     let value = value.into();
-    let blocks = convert_content_blocks(value);
+    let blocks = read_content_blocks(value);
     if !blocks.is_empty() {
-        return array(blocks);
+        return blocks;
     }
-    match value.text() {
+    match value.raw_string() {
         // Only an empty string has no block.
-        Some(text) => text_content(&text),
-        None => text_content(&js::stringify(value.raw())),
+        Some(text) => vec![ContentBlock::StoredText(text)],
+        None => vec![ContentBlock::Text(js::stringify(value.raw()))],
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pisess_core::session::content::text_block;
+    use pisess_json::string::encode_to_vec;
 
     #[test]
     fn an_exit_code_is_before_the_output_or_in_the_metadata() {
@@ -409,14 +421,19 @@ mod tests {
         ];
         for (output, expected) in cases {
             assert_eq!(parse_exit_code(&Text::from(output)), expected, "{output}");
-            let content = text_content(&Text::from(output));
-            let found = find_exit_code(Raw::from_checked(&content));
-            assert_eq!(found, expected, "{output}");
+            let stored = encode_to_vec(&Text::from(output));
+            let block = ContentBlock::StoredText(&stored[1..stored.len() - 1]);
+            assert_eq!(find_exit_code(&[block]), expected, "{output}");
+            let escapes: String = output
+                .bytes()
+                .map(|byte| format!("\\u{byte:04x}"))
+                .collect();
+            let block = ContentBlock::StoredText(escapes.as_bytes());
+            assert_eq!(find_exit_code(&[block]), expected, "{output}");
             for cut in 0..output.len() {
                 let (start, end) = output.split_at(cut);
-                let blocks = [Text::from(start), Text::from(end)].map(|text| text_block(&text));
-                let found = find_exit_code(Raw::from_checked(&array(blocks)));
-                assert_eq!(found, expected, "{start}|{end}");
+                let blocks = [start, end].map(|text| ContentBlock::Text(Text::from(text)));
+                assert_eq!(find_exit_code(&blocks), expected, "{start}|{end}");
             }
         }
     }
