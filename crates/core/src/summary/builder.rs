@@ -16,11 +16,13 @@ use super::revisions::LaterMessage;
 use super::secrets::redact_page;
 use super::sections::*;
 use super::sequel::Sequel;
+use super::tool_answers::{read_answers, words_of_refusal};
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
 use super::{BuiltinSummary, Removals, SummaryExtent, SummarySubject};
 use crate::agents::readable::strip_preamble;
 use crate::redact::Redactor;
+use crate::session::outcome::Outcome;
 
 /// A summary being made.
 #[derive(Default)]
@@ -87,10 +89,11 @@ impl SummaryBuilder {
                 output,
             } => {
                 let call = self.tool_history.take_pending(named_call.clone());
-                if let Some(question) = Proposal::find("", &call.question) {
-                    let turn_before = self.earlier_turns.last();
-                    self.decisions
-                        .add_answer(&question, output, &self.turn, turn_before);
+                if *outcome == Outcome::Passed && !call.question.is_empty() {
+                    self.add_answers_of_tool(&call.question, output);
+                }
+                if let Some(words) = words_of_refusal(output) {
+                    self.add_request(entry, words);
                 }
                 self.tool_history.record_run(call, outcome.clone(), output);
             }
@@ -217,6 +220,18 @@ impl SummaryBuilder {
         self.turn = Turn::from_message(self.tool_history.turn_number, one_line(entry, 60), text);
         let is_first = self.turn.number == 1 && !self.is_continued;
         self.purpose.keep_request(&self.turn.request, is_first);
+    }
+
+    /// Adds what the user answered to a call that asked.
+    fn add_answers_of_tool(&mut self, question: &str, output: &str) {
+        let answers = read_answers(output);
+        if !answers.is_empty() {
+            self.decisions.add_tool_answers(&answers, self.turn.number);
+        } else if let Some(question) = Proposal::find("", question) {
+            let turn_before = self.earlier_turns.last();
+            self.decisions
+                .add_answer(&question, output, &self.turn, turn_before);
+        }
     }
 
     /// Adds a quotation to the context, replacing an older one from the same source.

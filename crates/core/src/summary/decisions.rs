@@ -1,5 +1,6 @@
 //! Decisions: how users answer questions, and what they correct.
 
+use super::answers::cut_keeping_end;
 use super::budget::*;
 use super::decision::{Decision, shorten_decision};
 use super::fitting::items_size;
@@ -70,6 +71,22 @@ impl Decisions {
         let mut decision = Decision::new(text, short_text, turn.number);
         decision.set_said(answer);
         decision.refused_words = refused.map(Box::from).collect();
+        self.add(decision);
+    }
+
+    /// Adds as a decision what the user answered to a question, both as they are.
+    pub fn add_asked(&mut self, question: &str, answer: &str, turn_number: usize) {
+        let describe = |question_max, answer_max| {
+            let question = quote_line(&cut_keeping_end(question, question_max), question_max);
+            format!(
+                "Asked {question}, the user answered {}",
+                quote_user(answer, answer_max)
+            )
+        };
+        let text = describe(QUESTION, ANSWER);
+        let short_text = describe(OLDEST, FINDING);
+        let mut decision = Decision::new(text, short_text, turn_number);
+        decision.set_said(answer);
         self.add(decision);
     }
 

@@ -3,7 +3,9 @@
 use super::budget::{MAX_TEXT_LEN, REMARK};
 use super::call::{CallUse, SummaryCall, read_call};
 use super::cut::{cut_message, string_head, string_words};
+use super::host_text::strip_host_text;
 use super::quote::{is_narrower, strip_transitions};
+use super::tool_answers::is_refusal;
 use super::words::compile_expression;
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
 use crate::agents::readable::Folders;
@@ -182,7 +184,11 @@ pub(super) fn read_message(message: Raw, folders: Folders, call_use: CallUse) ->
                 tool: string_head(facts.get(Member::ToolName)),
                 ..SummaryCall::default()
             },
-            outcome: Outcome::from_result(message, &text),
+            outcome: if is_refusal(&text) {
+                Outcome::Stopped
+            } else {
+                Outcome::from_result(message, &text)
+            },
             output: text,
         },
         "bashExecution" | "pythonExecution" if !is_truthy(get("excludeFromContext")) => {
@@ -231,11 +237,11 @@ fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
     name.starts_with("claude.")
         || matches!(
             &*name,
-            "codex.context" | "gemini.context" | "opencode.added"
+            "codex.context" | "codex.developer" | "gemini.context" | "opencode.added"
         )
 }
 
-/// Returns what the user wrote of a request. What a chat program put before it is left out, and
+/// Returns what the user wrote of a request. What a chat program or an editor added is left out, and
 /// `[…]` replaces the content of files and skills that pi put into it. An image without a text
 /// becomes `[image]`.
 pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
@@ -246,7 +252,7 @@ pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
     }
     let words = match forwarded::user_words(text.as_bytes()) {
         Some(forwarded) => String::from_utf8_lossy(forwarded).into_owned(),
-        None => text,
+        None => strip_host_text(&text).to_owned(),
     };
     match ATTACHMENT.replace_all(&words, "$1[…]$2") {
         // Nothing was replaced, so the text need not be copied.

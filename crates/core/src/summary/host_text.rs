@@ -1,0 +1,99 @@
+//! What the program around an agent adds to the messages of its user: which file is open, what is
+//! selected, reminders to the model. None of it is the user's.
+
+/// How the names of the elements begin that such programs write.
+const ELEMENTS: [&str; 8] = [
+    "ide_",
+    "system-reminder",
+    "system_reminder",
+    "environment_",
+    "local-command-",
+    "user-prompt-submit-hook",
+    "task-notification",
+    "command-message",
+];
+
+/// The heading below which an editor puts the request, after what is open in it.
+const REQUEST_HEADING: &str = "\n## My request for ";
+
+/// Returns the text of a message without the elements that a program added before and after the
+/// user's words, as in `<ide_opened_file>…</ide_opened_file>`. A message of nothing else is returned
+/// as it is.
+pub(super) fn strip_host_text(message: &str) -> &str {
+    let mut text = message.trim();
+    if let Some((_, request)) = text.split_once(REQUEST_HEADING) {
+        let below_heading = request.split_once('\n').map_or("", |(_, below)| below);
+        text = below_heading.trim();
+    }
+    while let Some(rest) = strip_first_element(text) {
+        text = rest.trim_start();
+    }
+    while let Some(rest) = strip_last_element(text) {
+        text = rest.trim_end();
+    }
+    if text.is_empty() { message } else { text }
+}
+
+fn strip_first_element(text: &str) -> Option<&str> {
+    let name = element_name(text.strip_prefix('<')?)?;
+    let closing_tag = format!("</{name}>");
+    let (_, rest) = text.split_once(&closing_tag)?;
+    Some(rest)
+}
+
+fn strip_last_element(text: &str) -> Option<&str> {
+    let inner = text.strip_suffix('>')?;
+    let (_, closed) = inner.rsplit_once("</")?;
+    let name = element_name(closed)?;
+    if closed != name {
+        return None;
+    }
+    let start = inner.rfind(&format!("<{name}>"))?;
+    Some(&text[..start])
+}
+
+/// Returns the name at the start of a tag, if a program writes such elements.
+fn element_name(tag: &str) -> Option<&str> {
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let name = tag.split(|c| !is_in_name(c)).next()?;
+    let is_of_program = ELEMENTS.iter().any(|start| name.starts_with(start));
+    is_of_program.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_elements_of_programs_around_the_words_are_stripped() {
+        for (message, words) in [
+            (
+                "<ide_opened_file>a.md is open</ide_opened_file>\ndraw it",
+                "draw it",
+            ),
+            (
+                "<ide_selection>x</ide_selection>\n<ide_opened_file>y</ide_opened_file>draw",
+                "draw",
+            ),
+            (
+                "draw it\n<system-reminder>\nbe brief\n</system-reminder>",
+                "draw it",
+            ),
+            (
+                "<ide_opened_file>a.md</ide_opened_file>",
+                "<ide_opened_file>a.md</ide_opened_file>",
+            ),
+            ("<ide_opened_file>not closed", "<ide_opened_file>not closed"),
+            ("<b>draw</b> it", "<b>draw</b> it"),
+            (
+                "# Context\n- a.md\n\n## My request for Codex:\ndraw it\n",
+                "draw it",
+            ),
+            ("", ""),
+            ("<", "<"),
+            ("a </>", "a </>"),
+        ] {
+            assert_eq!(strip_host_text(message), words);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What the user says through a tool: the answers to the questions of a call, and the words with
+//! which a call is refused.
+
+use super::decisions::Decisions;
+use pisess_json::Raw;
+
+/// What precedes the user's words in the result of a call that the user refused.
+const REFUSAL_LEADS: [&str; 2] = [
+    "reason for the rejection:",
+    "To tell you how to proceed, the user said:",
+];
+
+/// The first words of such a result.
+const REFUSAL: &str = "The user doesn't want to proceed with this tool use";
+
+/// Whether a result says that the user refused the call.
+pub(super) fn is_refusal(output: &str) -> bool {
+    output.starts_with(REFUSAL)
+}
+
+/// Returns the words with which the user refused a call, as they follow in its result. `None` if
+/// there are none.
+pub(super) fn words_of_refusal(output: &str) -> Option<&str> {
+    if !is_refusal(output) {
+        return None;
+    }
+    for lead in REFUSAL_LEADS {
+        if let Some((_, words)) = output.split_once(lead) {
+            let words = words.trim();
+            return (!words.is_empty()).then_some(words);
+        }
+    }
+    None
+}
+
+/// An answer to a question of a call.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ToolAnswer {
+    /// The question or, without it, its name.
+    pub question: String,
+    pub answer: String,
+}
+
+/// Reads the answers in the result of a call that asked. Three forms are known; of any other, no
+/// answer is returned:
+///
+/// - `"Which map?"="the old one", "How wide?"="3 m"`, after some words;
+/// - `{"answers":{"map":{"answers":["the old one"]}}}`;
+/// - `Which map? -> the old one`, a line for each question.
+pub(super) fn read_answers(output: &str) -> Vec<ToolAnswer> {
+    if output.starts_with('{') {
+        return read_json_answers(output);
+    }
+    let quoted = read_quoted_answers(output);
+    if !quoted.is_empty() {
+        return quoted;
+    }
+    read_arrow_answers(output)
+}
+
+fn read_json_answers(output: &str) -> Vec<ToolAnswer> {
+    let Ok(result) = Raw::parse(output.as_bytes()) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (name, value) in result.get("answers").unwrap_or(Raw::NULL).members() {
+        let mut answers = Vec::new();
+        for answer in value.get("answers").unwrap_or(Raw::NULL).items() {
+            let text = answer.text().unwrap_or_default().into_string_lossy();
+            answers.push(text.trim_start_matches("user_note: ").to_owned());
+        }
+        if !answers.is_empty() {
+            all.push(ToolAnswer {
+                question: name.text().into_string_lossy().replace('_', " "),
+                answer: without_advice(&answers.join("; ")),
+            });
+        }
+    }
+    all
+}
+
+fn read_quoted_answers(output: &str) -> Vec<ToolAnswer> {
+    const BETWEEN: &str = "\"=\"";
+    let mut all = Vec::new();
+    let mut rest = output;
+    while let Some((before, after)) = rest.split_once(BETWEEN) {
+        let question = before.rsplit_once('"').map_or(before, |(_, text)| text);
+        // An answer may have quotation marks in it.
+        let end = after.find("\", \"").or_else(|| after.find("\". "));
+        let end = end.or_else(|| after.rfind('"')).unwrap_or(after.len());
+        all.push(ToolAnswer {
+            question: question.to_owned(),
+            answer: without_advice(&after[..end]),
+        });
+        rest = &after[end..];
+        // The quotation mark that ends the answer must not begin the next question.
+        rest = rest.strip_prefix('"').unwrap_or(rest);
+    }
+    all
+}
+
+fn read_arrow_answers(output: &str) -> Vec<ToolAnswer> {
+    let mut all = Vec::new();
+    for line in output.lines() {
+        let Some((question, answer)) = line.split_once(" -> ").or(line.split_once(" → ")) else {
+            continue;
+        };
+        if question.trim_end().ends_with(['?', '？']) && !answer.trim().is_empty() {
+            all.push(ToolAnswer {
+                question: question.trim().to_owned(),
+                answer: without_advice(answer.trim()),
+            });
+        }
+    }
+    all
+}
+
+/// Returns an answer without the mark of the option that the assistant advised.
+fn without_advice(answer: &str) -> String {
+    answer.replace(" (Recommended)", "")
+}
+
+impl Decisions {
+    /// Adds what the user answered to the questions of a call. Each answer is a decision of its
+    /// own. They take nothing back: they answer what was asked, not what was said before.
+    pub fn add_tool_answers(&mut self, answers: &[ToolAnswer], turn_number: usize) {
+        for ToolAnswer { question, answer } in answers {
+            self.add_asked(question, answer, turn_number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(question: &str, answer: &str) -> ToolAnswer {
+        ToolAnswer {
+            question: question.to_owned(),
+            answer: answer.to_owned(),
+        }
+    }
+
+    #[test]
+    fn answers_are_read_in_each_form() {
+        let map = answer("Which map?", "the old one");
+        for (output, expected) in [
+            (
+                r#"User has answered your questions: "Which map?"="the old one", "How wide?"="3 m (Recommended)". You can go on."#,
+                vec![
+                    answer("Which map?", "the old one"),
+                    answer("How wide?", "3 m"),
+                ],
+            ),
+            (
+                r#"{"answers":{"map_kind":{"answers":["the old one","user_note: with names"]},"none":{"answers":[]}}}"#,
+                vec![answer("map kind", "the old one; with names")],
+            ),
+            ("Which map? -> the old one\nx -> y", vec![map]),
+            (
+                r#"Answered: "Which map?"="the "old" one""#,
+                vec![answer("Which map?", r#"the "old" one"#)],
+            ),
+            ("{\"answers\":", Vec::new()),
+            ("not available in this mode", Vec::new()),
+        ] {
+            assert_eq!(read_answers(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_has_words_or_none() {
+        let refusal = |rest: &str| format!("{REFUSAL}. The tool use was rejected. {rest}");
+        for (output, words) in [
+            (
+                refusal("The user provided the following reason for the rejection:  in French"),
+                Some("in French"),
+            ),
+            (
+                refusal("To tell you how to proceed, the user said:\nno frames"),
+                Some("no frames"),
+            ),
+            (refusal("STOP what you are doing."), None),
+            ("reason for the rejection: x".to_owned(), None),
+        ] {
+            assert_eq!(words_of_refusal(&output), words);
+        }
+    }
+}
