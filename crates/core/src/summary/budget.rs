@@ -28,6 +28,9 @@ pub(super) const SECTION: usize = 800;
 pub(super) const DECISIONS: usize = 2_300;
 /// The choices that the assistant made itself in long runs.
 pub(super) const OWN_CHOICES: usize = 1_100;
+/// A list of rules, and one of them.
+pub(super) const RULES: usize = 800;
+pub(super) const RULE: usize = 170;
 /// A single point: a remark, an output, a message.
 pub(super) const POINT: usize = 220;
 /// What a decision or a wish refers to: words of the assistant.

@@ -4,12 +4,13 @@ use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, POINT, REFERENT, WORDS};
 use super::choices::{CHOICES, CONSEQUENCES, find_choices};
 use super::deferrals::is_deferral;
-use super::prose::{prose_of_user, split_at_full_stops};
+use super::prose::{is_document, prose_of_user, split_at_full_stops};
 use super::questions::begins_as_answer;
 use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{follows_on, has_pointer, points_back, quote_referent, quote_referents};
 use super::revisions::{Distance, LaterMessage};
-use super::sections::{EARLIER_MARK, Section, Sections};
+use super::rule_lists::{find_rule_lists, may_list_rules};
+use super::sections::{EARLIER_MARK, RULES_LEAD, Section, Sections};
 use super::turns::Turn;
 use super::values::may_set_value;
 use super::wishes::{binds_in_general, may_bind_expression, quote_binding_sentences};
@@ -27,7 +28,7 @@ impl SummaryBuilder {
             if may_set_value(message) {
                 self.mark_replaced_values(message);
             }
-            if may_wish_or_choose(message) {
+            if may_wish_or_choose(message) || may_list_rules(message) {
                 self.add_wishes_and_choices_in(message);
             }
         }
@@ -46,6 +47,14 @@ impl SummaryBuilder {
 
     fn add_wishes_and_choices_in(&mut self, message: &str) {
         let mut prose = prose_of_user(message);
+        let is_first = self.turn.number == 1;
+        // The prompt of a command is a document, too. Its rules are for the moment.
+        if !is_document(message) || is_first && !self.is_continued {
+            for list in find_rule_lists(message) {
+                prose.retain(|line| !list.lines.contains(line));
+                self.points.add(Section::Constraints, list.describe());
+            }
+        }
         // "leave it, later" is listed as what was put off. Another sentence may bind all the same.
         let is_put_off = is_deferral(message) && self.decisions.quotes(message);
         if is_put_off {
@@ -56,7 +65,6 @@ impl SummaryBuilder {
         }
         let wishes = quote_binding_sentences(message, &prose);
         let turn_before = self.earlier_turns.last();
-        let is_first = self.turn.number == 1;
         let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
         let reply = turn_before.map_or("", Turn::last_words);
         let open = format!("{reply}\n{}", self.decisions.refused_lately());
@@ -121,6 +129,13 @@ impl Sections {
         own_wishes: &[String],
     ) {
         for item in self.items_mut(Section::Constraints) {
+            // Of a list of rules, most hold on.
+            if item
+                .trim_start_matches(EARLIER_MARK)
+                .starts_with(RULES_LEAD)
+            {
+                continue;
+            }
             let wish = wish_in_item(item);
             let lower_wish = wish.to_lowercase();
             let is_own = own_wishes.iter().any(|own| wish_in_item(own) == wish);

@@ -85,6 +85,7 @@ mod repeats;
 mod reply_lists;
 mod reported_failures;
 mod revisions;
+mod rule_lists;
 mod secrets;
 mod sections;
 mod sequel;

@@ -37,8 +37,7 @@ impl SummaryBuilder {
         draft.add(Section::NextSteps, self.next_steps());
         draft.add(Section::Goal, self.background_of_request());
         draft.add(Section::Blocked, self.blocked_points());
-        let constraints = self.newest_points(Section::Constraints, SECTION);
-        draft.add(Section::Constraints, constraints);
+        draft.add(Section::Constraints, self.rules_and_wishes());
         draft.add(Section::InProgress, self.calls_and_todo_list());
         // Decisions have shorter texts for when there is little room.
         let decisions_max = DECISIONS.min(draft.room);
@@ -77,6 +76,22 @@ impl SummaryBuilder {
         })
     }
 
+    /// Returns the lists of rules, and the newest wishes, each in its own room.
+    fn rules_and_wishes(&self) -> Vec<String> {
+        let (rules, wishes): (Vec<String>, Vec<String>) = self
+            .points
+            .items(Section::Constraints)
+            .iter()
+            .cloned()
+            .partition(|item| {
+                item.trim_start_matches(EARLIER_MARK)
+                    .starts_with(RULES_LEAD)
+            });
+        let mut constraints = keep_newest(rules, 2 * RULES);
+        constraints.extend(keep_newest(wishes, SECTION));
+        constraints
+    }
+
     /// Adds the failures that the user put off to the decisions, oldest first, and returns the
     /// number of units that they take. After the replies, which are added to decisions by their
     /// place.
@@ -95,8 +110,7 @@ impl SummaryBuilder {
     /// Facts that were taken from a previous summary are left out, because the prompt contains that
     /// summary.
     pub(super) fn describe_facts(&self) -> String {
-        let constraints_max = SECTION;
-        let constraints = self.newest_points(Section::Constraints, constraints_max);
+        let constraints = self.rules_and_wishes();
         let decisions_max = DECISIONS;
         let decisions = self.decisions.describe(self.turn.number, decisions_max);
         let mut decisions = keep_newest(decisions, decisions_max);

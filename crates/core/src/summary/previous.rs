@@ -3,7 +3,7 @@
 //! It may be a built-in one, whose quotations are restored word for word; a model's, in the same
 //! sections; two in one, if a turn was split; or prose. Its points are quoted like any other text.
 
-use super::budget::{NEWEST, OLDEST, POINT, PURPOSE, WHOLE_DECISION};
+use super::budget::{NEWEST, OLDEST, POINT, PURPOSE, RULES, WHOLE_DECISION};
 use super::one_line::one_line;
 use super::quote::{comparison_form, quote_line, sanitize, strip_marks, strip_quote_marks};
 use super::reply_lists::is_item;
@@ -87,9 +87,12 @@ impl Sections {
             }
             _ => {
                 // With its lead, it may be longer than the limit to which it was cut before.
-                let is_purpose = starts_with_one_of(strip_marks(text), &PURPOSE_LEADS);
-                let max = if is_purpose {
+                let unmarked = strip_marks(text).trim_start_matches(EARLIER_MARK);
+                let is_purpose = starts_with_one_of(unmarked, &PURPOSE_LEADS);
+                let max = if is_purpose || section == Section::Goal {
                     2 * PURPOSE
+                } else if unmarked.starts_with(RULES_LEAD) {
+                    2 * RULES
                 } else if section == Section::Decisions {
                     WHOLE_DECISION
                 } else {

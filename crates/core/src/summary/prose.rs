@@ -28,8 +28,10 @@ const LINES_AROUND_CODE: usize = 2;
 /// report that is passed on are left out, and so are lines near code, which most often were pasted
 /// with it. An item of a list is only left out if it is code itself, because people write lists of
 /// what they want, and errors and logs have none.
+///
+/// Of a document, only what precedes it is taken.
 pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
-    let prose: Vec<&str> = prose_lines(text).collect();
+    let prose: Vec<&str> = prose_lines(before_document(text)).collect();
     let mut is_code = Vec::new();
     for line in &prose {
         is_code.push(CODE.is_match(line));
@@ -38,7 +40,7 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
     let is_passed_on = find_passed_on(&prose);
     let mut own_lines = Vec::new();
     for (index, &line) in prose.iter().enumerate() {
-        let lines_around = if starts_with_list_mark(line) {
+        let lines_around = if is_list_item(line) {
             0
         } else {
             LINES_AROUND_CODE
@@ -53,9 +55,35 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
     own_lines
 }
 
+/// A message with this many headings is a document: a specification, or the prompt of a command.
+const DOCUMENT_HEADINGS: usize = 3;
+
+/// Whether a message is a document, whose sentences are about the work that it describes.
+pub(super) fn is_document(text: &str) -> bool {
+    headings(text).nth(DOCUMENT_HEADINGS - 1).is_some()
+}
+
+/// Returns what a user wrote before a document, or a whole message that is none.
+fn before_document(text: &str) -> &str {
+    if !is_document(text) {
+        return text;
+    }
+    let first_heading = headings(text).next().unwrap_or_default();
+    // The heading is a slice of the text, so it is found: where it is, or where the same words are
+    // before.
+    let start = text.find(first_heading).unwrap_or_default();
+    &text[..start]
+}
+
+/// Iterates over the lines of a text that are headings in Markdown.
+fn headings(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .filter(|line| line.starts_with('#') && line.trim_start_matches('#').starts_with(' '))
+}
+
 /// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a
 /// parenthesis.
-fn starts_with_list_mark(line: &str) -> bool {
+pub(super) fn is_list_item(line: &str) -> bool {
     static LIST_MARK: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(r"^\s*([-*+]|\d{1,3}[.)])\s"));
     LIST_MARK.is_match(line)

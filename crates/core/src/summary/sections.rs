@@ -53,7 +53,12 @@ pub(super) const SECTIONS: [SectionFormat; 8] = [
         section: Section::InProgress,
         heading: "### In Progress",
         is_progress: true,
-        names: &["inprogress", "progresssofar", "earlyprogress"],
+        names: &[
+            "inprogress",
+            "progresssofar",
+            "earlyprogress",
+            "currentwork",
+        ],
     },
     SectionFormat {
         section: Section::Blocked,
@@ -103,6 +108,8 @@ pub(super) const OPEN_LEAD: &str = "The request under Goal is still open";
 pub(super) const ANSWER_FOLLOWS_LEAD: &str =
     "What answers the request under Goal follows this summary";
 pub(super) const LAST_CALLS_LEAD: &str = "Last tool calls";
+/// How a list of rules among the constraints begins.
+pub(super) const RULES_LEAD: &str = "Rules: ";
 pub(super) const PUT_OFF_LEAD: &str = "The user put off";
 /// How a choice of the assistant begins.
 pub(super) const OWN_CHOICE_LEAD: &str = "The assistant chose: ";

@@ -1,0 +1,261 @@
+//! Rules: a list in which a user says what holds for all of the work. One that is cut after its
+//! first rule misleads, so a list is kept as a whole.
+//!
+//! ```text
+//! rules: read only, nothing is changed. region eu-central-1. reports in German
+//!
+//! ## Constraints
+//! - Never push.
+//! - One commit for each part.
+//! ```
+
+use super::budget::{POINT, RULE, RULES};
+use super::fitting::item_size;
+use super::one_line::cut_line;
+use super::prose::{is_list_item, split_at_full_stops};
+use super::quote::{is_narrower, strip_marks};
+use super::sections::RULES_LEAD;
+use super::wishes::quote_binding_sentences;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The words that name such a list.
+const NAMES: [&str; 16] = [
+    "rules",
+    "constraints",
+    "restrictions",
+    "conventions",
+    "guidelines",
+    "guardrails",
+    "regeln",
+    "vorgaben",
+    "règles",
+    "contraintes",
+    "reglas",
+    "restricciones",
+    "regole",
+    "vincoli",
+    "правила",
+    "规则",
+];
+
+/// A name of more words is a sentence.
+const NAME_WORDS: usize = 6;
+/// A list with fewer rules is a sentence like any other.
+const LEAST_RULES: usize = 2;
+/// A list without a name has this many items at least, half of which bind.
+const LEAST_ITEMS: usize = 3;
+
+/// A list of rules in a message.
+pub(super) struct RuleList<'m> {
+    /// The lines that it takes, as they are in the message.
+    pub lines: Vec<&'m str>,
+    rules: Vec<&'m str>,
+}
+
+impl RuleList<'_> {
+    /// Describes the list on one line of about [`RULES`] UTF-16 units: `Rules: "Never push.; One
+    /// commit for each part."`. The number of rules that do not fit follows.
+    pub fn describe(&self) -> String {
+        let mut shown: Vec<String> = Vec::new();
+        let mut room = RULES;
+        for rule in &self.rules {
+            let text = cut_line(rule, RULE).replace('"', "'");
+            let size = item_size(&text);
+            if size > room {
+                break;
+            }
+            room -= size;
+            shown.push(text);
+        }
+        let omitted_count = self.rules.len() - shown.len();
+        let list = format!("{RULES_LEAD}\"{}\"", shown.join("; "));
+        if omitted_count == 0 {
+            return list;
+        }
+        format!("{list} and {omitted_count} more")
+    }
+}
+
+/// Finds the lists of rules in a message: those that are named so, and others whose items mostly
+/// forbid or demand something in general.
+pub(super) fn find_rule_lists(message: &str) -> Vec<RuleList<'_>> {
+    let lines: Vec<&str> = message.lines().collect();
+    let mut lists = Vec::new();
+    let mut index = 0;
+    let mut is_fenced = false;
+    while index < lines.len() {
+        is_fenced ^= lines[index].trim_start().starts_with("```");
+        let list = if is_fenced {
+            None
+        } else {
+            read_named_list(&lines[index..]).or_else(|| read_unnamed_list(&lines[index..]))
+        };
+        match list {
+            Some(list) => {
+                index += list.lines.len();
+                lists.push(list);
+            }
+            None => index += 1,
+        }
+    }
+    lists
+}
+
+/// Whether a message may have a list of rules: it has a name of one, or items.
+pub(super) fn may_list_rules(message: &str) -> bool {
+    let mut lines = message.lines();
+    lines.any(|line| is_list_item(line) || rest_after_name(line).is_some())
+}
+
+/// Reads the list whose name is in the first of some lines. The rules are in the same line, in the
+/// items below it, or in the lines below it up to an empty one.
+fn read_named_list<'m>(lines: &[&'m str]) -> Option<RuleList<'m>> {
+    let (&name_line, below) = lines.split_first()?;
+    let rest = rest_after_name(name_line)?;
+    let mut list = RuleList {
+        lines: vec![name_line],
+        rules: Vec::new(),
+    };
+    add_sentences(&mut list.rules, rest);
+
+    let first_below = below.iter().find(|line| !line.trim().is_empty());
+    let has_items = first_below.is_some_and(|line| is_list_item(line));
+    for &line in below {
+        let is_empty = line.trim().is_empty();
+        let ends_items = has_items && !is_empty && !continues_items(line);
+        let ends_lines = !has_items && is_empty && !list.rules.is_empty();
+        let is_next_part = line.starts_with('#') || line.trim_start().starts_with("```");
+        if ends_items || ends_lines || is_next_part || rest_after_name(line).is_some() {
+            break;
+        }
+        list.lines.push(line);
+        if is_list_item(line) {
+            list.rules.push(strip_marks(line.trim()));
+        } else if !has_items {
+            add_sentences(&mut list.rules, line);
+        }
+    }
+    (list.rules.len() >= LEAST_RULES).then_some(list)
+}
+
+/// Reads the list of items that the first of some lines begins, if it has no name, but most of its
+/// items bind later work.
+fn read_unnamed_list<'m>(lines: &[&'m str]) -> Option<RuleList<'m>> {
+    let mut list = RuleList {
+        lines: Vec::new(),
+        rules: Vec::new(),
+    };
+    for &line in lines {
+        if !is_list_item(line) {
+            break;
+        }
+        list.lines.push(line);
+        list.rules.push(strip_marks(line.trim()));
+    }
+    if list.rules.len() < LEAST_ITEMS {
+        return None;
+    }
+    let is_rule = |item: &&&str| !quote_binding_sentences(item, &[item]).is_empty();
+    let rule_count = list.rules.iter().filter(is_rule).count();
+    let are_rules = rule_count >= LEAST_RULES && 2 * rule_count >= list.rules.len();
+    are_rules.then_some(list)
+}
+
+/// Whether a line may be in a list of items: an item, or indented below one.
+fn continues_items(line: &str) -> bool {
+    is_list_item(line) || line.starts_with([' ', '\t'])
+}
+
+/// Returns what follows the name of a list in its line: the text after the colon of `please mind
+/// the rules: read only`, and an empty text after a heading `## Rules`. `None` if the line has no
+/// such name.
+fn rest_after_name(line: &str) -> Option<&str> {
+    let text = line.trim();
+    let is_heading = text.starts_with('#') || text.starts_with("**") && text.ends_with("**");
+    let Some(colon) = text.find([':', '：']) else {
+        return (is_heading && names_rules(text)).then_some("");
+    };
+    let (before, from_colon) = text.split_at(colon);
+    let rest = from_colon.trim_start_matches([':', '：']);
+    let is_set_off = rest.is_empty() || rest.starts_with([' ', '*']);
+    let clause = before
+        .rsplit(['.', '!', '?', ';', ','])
+        .next()
+        .unwrap_or_default();
+    // A setting of a program, such as `rules: {…}`, is not a list of the user.
+    let is_setting = rest.contains(['{', '}', '<', '=', '|', '\\']);
+    (is_set_off && !is_setting && names_rules(clause)).then(|| rest.trim_matches(['*', ' ']))
+}
+
+/// Whether a few words name a list of rules: "house rules".
+fn names_rules(words: &str) -> bool {
+    if !is_narrower(words, POINT / 2) || words.split_whitespace().count() > NAME_WORDS {
+        return false;
+    }
+    let lower = words.to_lowercase();
+    let mut parts = lower.split(|c: char| !c.is_alphanumeric());
+    parts.any(|word| NAMES.contains(&word))
+}
+
+/// Adds the sentences of a line, which semicolons may separate.
+fn add_sentences<'m>(rules: &mut Vec<&'m str>, line: &'m str) {
+    for sentence in line.split_sentence_bounds() {
+        for part in split_at_full_stops(sentence) {
+            let clauses = part.split(';').map(str::trim);
+            rules.extend(clauses.filter(|clause| !clause.is_empty()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn describe_all(message: &str) -> Vec<String> {
+        let lists = find_rule_lists(message);
+        lists.iter().map(RuleList::describe).collect()
+    }
+
+    #[test]
+    fn a_list_is_kept_as_a_whole() {
+        for (message, expected) in [
+            (
+                "draw the map. rules: nothing is changed, only read. region north; reports in German",
+                r#"Rules: "nothing is changed, only read.; region north; reports in German""#,
+            ),
+            (
+                "House rules:\n- one commit for each map\n\n- names stay\n\nNow draw.",
+                r#"Rules: "one commit for each map; names stay""#,
+            ),
+            (
+                "# Map\nDraw it.\n## Constraints\n1. Never push.\n   Not even once.\n2. Keep the names.\n## Colors\n- blue",
+                r#"Rules: "Never push.; Keep the names.""#,
+            ),
+            (
+                "Regeln:\nnur lesen\nnichts löschen\n\nzeichne",
+                r#"Rules: "nur lesen; nichts löschen""#,
+            ),
+            (
+                "one more thing\n- never touch the charts\n- no frames\n- the legend is in English",
+                r#"Rules: "never touch the charts; no frames; the legend is in English""#,
+            ),
+        ] {
+            assert_eq!(describe_all(message), [expected], "{message}");
+        }
+    }
+
+    #[test]
+    fn other_lists_and_settings_are_none() {
+        for message in [
+            "rules: {\"a\": 1}\nb: 2",
+            "draw:\n- the map\n- the legend\n- the frame",
+            "rule: one letter per owner",
+            "the rules of the harbour are what we draw next: first the pier. then the boats",
+            "```\nrules:\n- never\n- no more\n```",
+            "",
+            ":",
+        ] {
+            assert!(describe_all(message).is_empty(), "{message}");
+        }
+    }
+}
