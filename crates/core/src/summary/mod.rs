@@ -61,6 +61,7 @@ mod last_calls;
 mod lasting;
 mod list_items;
 mod message;
+mod model_headings;
 mod nods;
 mod one_line;
 mod options;

@@ -4,6 +4,7 @@
 //! sections; two in one, if a turn was split; or prose. Its points are quoted like any other text.
 
 use super::budget::{NEWEST, OLDEST, POINT, PURPOSE, RULES, WHOLE_DECISION};
+use super::model_headings::mark_numbered_headings;
 use super::one_line::one_line;
 use super::quote::{comparison_form, quote_line, sanitize, strip_marks, strip_quote_marks};
 use super::reply_lists::is_item;
@@ -44,6 +45,7 @@ impl Sections {
     pub fn parse(summary: &str) -> Self {
         let mut sections = Sections::default();
         let mut section = Section::Context;
+        let summary = mark_numbered_headings(summary);
         let mut lines = summary.lines().peekable();
         while let Some(line) = lines.next() {
             let text = line.trim();

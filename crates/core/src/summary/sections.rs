@@ -35,7 +35,7 @@ pub(super) const SECTIONS: [SectionFormat; 8] = [
         section: Section::Goal,
         heading: "## Goal",
         is_progress: false,
-        names: &["goal", "originalrequest"],
+        names: &["goal", "originalrequest", "primaryrequest"],
     },
     SectionFormat {
         section: Section::Constraints,
@@ -47,7 +47,7 @@ pub(super) const SECTIONS: [SectionFormat; 8] = [
         section: Section::Done,
         heading: "### Done",
         is_progress: true,
-        names: &["done", "progress"],
+        names: &["done", "progress", "filesandcodesections"],
     },
     SectionFormat {
         section: Section::InProgress,
@@ -70,13 +70,13 @@ pub(super) const SECTIONS: [SectionFormat; 8] = [
         section: Section::Decisions,
         heading: "## Key Decisions",
         is_progress: false,
-        names: &["decision"],
+        names: &["decision", "technicalconcepts", "problemsolving"],
     },
     SectionFormat {
         section: Section::NextSteps,
         heading: "## Next Steps",
         is_progress: false,
-        names: &["nextstep"],
+        names: &["nextstep", "pendingtasks"],
     },
     SectionFormat {
         section: Section::Context,
