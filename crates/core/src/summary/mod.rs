@@ -24,7 +24,7 @@
 //!   what takes it back: `revisions`, `values`, `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`; how a
 //!   decision quotes it: `proposal_quotes`, `referents`, `outcomes`; what the assistant settles
-//!   itself: `own_choices`
+//!   itself: `own_choices`, `choice_sentences`
 //! - calls: `shell`, `command_step`, `probes`, `tool_run`, `failures`, `removals`; what the user
 //!   says to a failure: `reactions`, `put_off`, `given_up`; what the kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`; quotations of them: `endings`,
@@ -38,6 +38,7 @@ mod answers;
 mod budget;
 mod builder;
 mod call;
+mod choice_sentences;
 mod choices;
 mod clauses;
 mod command_step;

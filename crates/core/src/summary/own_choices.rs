@@ -1,114 +1,44 @@
-//! Choices of the assistant: what it settled by itself during a long run, because nobody was there
-//! to be asked. A reader who does not know them decides again, perhaps in another way.
+//! Choices of the assistant: what it settled by itself, because nobody was asked. A reader who does
+//! not know them decides again, perhaps in another way.
 
 use super::budget::{MAX_HELD, POINT};
+use super::choice_sentences::{CERTAIN, OwnChoice, find_choices};
 use super::fitting::item_size;
-use super::prose::{is_asking, prose_lines};
-use super::quote::{count_utf16, is_narrower, quote_line};
-use super::referents::{names_nothing, points_back};
+use super::quote::quote_line;
 use super::sections::OWN_CHOICE_LEAD;
 use super::turns::Turn;
-use super::words::{compile_expression, naming_words};
+use super::words::naming_words;
 use foldhash::HashSet;
-use regex::Regex;
-use std::sync::LazyLock;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// A turn with at least this many calls is a long run.
 const LONG_RUN: usize = 10;
 /// The greatest number of choices that are listed.
 const MOST_LISTED: usize = 6;
-/// A sentence of fewer columns is quoted with the one before it, which says what it is about.
-const SHORT_CHOICE: usize = 60;
 /// Two choices with this many words in common, and half of those of the shorter, are about the
 /// same. So is a request with this many words of a choice.
 const SHARED_WORDS: usize = 3;
 
-/// Verbs with which the assistant settles something, whether or not it gives the reason.
-const SETTLES: &str = r"(?ix)(^|\W)(i|we)([’']ll|\ will|[’']ve|\ have|[’']m|\ am)?
-      \ ((just|only|simply|now|also|therefore|thus|then|deliberately|finally|rather)\ )*
-      (keep|kept|keeping|leave|left|leaving|choose|chose|chosen|pick(ed)?|stay(ed)?\ with
-      |st(ic|uc)k\ (with|to)|go\ with|went\ with|going\ with
-      |switch(ed|ing)?\ (back\ )?to|decided|settled?\ (on|for)|drop(ped)?|prefer(red)?|opt(ed)?\ for
-      |avoid(ed)?|t(ake|ook)\ (back|that|this|it)
-      |revert(ed)?|replaced?)(\W|$)
-    | (^|\W)(let[’']s|let\ me)\ (keep|leave|stick|stay|go\ with|switch\ to|drop|use)\W
-    | (^|\W)ich\ (nehme|lasse|behalte|bleibe|wähle|entscheide|verzichte|verwerfe)\W
-    | (^|\W)(je\ (garde|laisse|reste|choisis|prends|renonce)|j[’']ai\ (choisi|gardé|laissé)
-      |j[’']opte)\W
-    | (^|\W)(elijo|mantengo|dejo|prefiero|opto|me\ quedo\ con)\W";
-
-/// The words with which a sentence begins that settles something without a subject.
-const BEGINS: &str = r"(?ix)(^|\W)(keep(ing)?|decided\ to|chose|choosing|going\ with
-      |sticking\ (with|to)|staying\ with|switch(ing|ed)\ to|dropp(ing|ed)
-      |(so\ )?instead|new\ rule|stattdessen)\W";
-
-/// Verbs with which the assistant settles something if it gives the reason as well. Otherwise, they
-/// mostly describe its work.
-const DOES: &str = r"(?ix)(^|\W)(i|we)([’']ll|\ will|[’']ve|\ have)?
-      \ ((just|only|simply|now|also|therefore|thus|then)\ )*
-      (take|took|used?|put|set|build|built|split|match(ed)?|deriv(e|ed)|appl(y|ied)|treat(ed)?
-      |exclud(e|ed)|limit(ed)?|pin(ned)?|store[ds]?|write|wrote
-      |add(ed)?|handled?|cut|compared?|count(ed)?|round(ed)?|ignored?|skip(ped)?|lift(ed)?
-      |rais(e|ed)|lower(ed)?|marked?|skipped|made|make)\W
-    | (^|\W)let\ me\ use\W
-    | (^|\W)ich\ (verwende|nutze|benutze|setze|schreibe|baue)\W
-    | (^|\W)(j[’']utilise|je\ (mets|passe|remplace))\W | (^|\W)(uso|utilizo|pongo|cambio)\W";
-
-/// The words with which a reason is given.
-const REASONS: &str = r"(?ix)(^|\W)(because|since|so|so\ that|otherwise|instead|rather|without
-      |unless|therefore|hence|due\ to|too
-      |better|simpler|faster|safer|cheaper|smaller|avoids?|needs?|must|only|no\ longer|not
-      |\w+n[’']t|cannot|weil|da|sonst|damit|denn|statt|parce\ que|car|puisque|sinon|porque|ya\ que
-      |para\ que)(\W|$)";
-
-/// What begins in the same way, and settles nothing: looking, working, complaints ("I keep getting
-/// errors"), and what is open.
-const SETTLES_NOTHING: &str = r"(?ix)(^|\W)(i|we)\ (could|can|might|would|may|should)\W
-    | (^|\W)(i|we)[’']d\W | (^|\W)(shall|should)\ (i|we)\W
-    | (^|\W)(take|took)\ (stock|a\ (closer\ )?look|another\ look|care) | (^|\W)if\ you\W
-    | (^|\W)let\ me\ (know|see|check|look)\W
-    | (^|\W)left\ (for\ you|over|off)\W | (^|\W)(take|took)\ (long|time)\W
-    | (^|\W)(i|we)\ (keep|kept)\ \w+ing\W | (^|\W)(i|we)\ left\ [^,;]*\ at\ \d{1,2}:\d\d
-    | (^|\W)(i|we)\ [^,;]*\ by\ mistake(\W|$)
-    | (^|\W)keep(ing)?\ (going|on|looking|an\ eye)\W
-    | (^|\W)put\ (it|them)?\ ?together\W | (^|\W)use\ (this|it)\ to\ (see|find|check)\W";
-
-/// A condition: "if I keep the lock". Its verb settles nothing; what follows may.
-const CONDITIONS: &str =
-    r"(?i)(^|\W)(if|when|while|wenn|si|quand)\ (i|we|ich|wir|je|nous)\W[^,;:]*";
-
-/// The words with which a choice replaces the one before it, and those with which it withdraws it.
-const REPLACES: &str = r"(?ix) ^\W*(instead|so\ instead|stattdessen)\W";
-const WITHDRAWS: &str =
-    r"(?ix) (^|\W)(take|took)\ (\S+\ ){0,4}back(\W|$) | (^|\W)(revert(ed)?|undid)\W";
-
-/// A choice of the assistant.
-struct OwnChoice {
-    text: String,
-    /// The words that name what it is about.
-    words: HashSet<Box<str>>,
-    /// How much it says: whether it settles something for certain, why, and what.
-    rating: usize,
-    /// Whether it replaces or withdraws the one before it, if that is about the same.
-    is_reversal: bool,
-    /// Whether it says only what is over: "I take the line back."
-    is_withdrawal: bool,
-}
-
-/// The choices that the assistant made in long runs, oldest first.
+/// The choices that the assistant made, oldest first.
 #[derive(Default)]
 pub(super) struct OwnChoices(Vec<OwnChoice>);
 
 impl OwnChoices {
-    /// Adds the choices in the remarks of a turn, if it is a long run. A later choice about the
-    /// same replaces an earlier one.
+    /// Adds the choices of a turn: those in all remarks of a long run and, if there was less work,
+    /// those of the answer that are certain. A later choice about the same replaces an earlier one.
     pub fn add_turn(&mut self, turn: &Turn) {
-        if turn.call_count < LONG_RUN {
+        if turn.call_count == 0 {
             return;
         }
-        for remark in &turn.remarks {
-            for choice in find_choices(remark) {
+        if turn.call_count >= LONG_RUN {
+            for remark in &turn.remarks {
+                for choice in find_choices(remark) {
+                    self.add(choice);
+                }
+            }
+        } else if turn.is_answered() {
+            let mut choices = find_choices(turn.last_words());
+            choices.retain(|choice| choice.rating >= CERTAIN);
+            for choice in choices {
                 self.add(choice);
             }
         }
@@ -180,166 +110,6 @@ pub(super) fn is_about_choice(request: &str, said_words: &HashSet<&str>, choice:
     let lower = choice.to_lowercase();
     let words: HashSet<&str> = naming_words(&lower).collect();
     words.intersection(said_words).count() >= SHARED_WORDS || names_identifier_of(request, choice)
-}
-
-static SETTLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES));
-static BEGINNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(BEGINS));
-static WITHDRAWAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(WITHDRAWS));
-static DO: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES));
-
-/// Words of which each choice has one: its subject, its first word, or what follows "let me".
-/// Without them, as in most short remarks, the expressions are not even compiled.
-const LEAD_WORDS: [&str; 42] = [
-    "i",
-    "we",
-    "leave",
-    "stick",
-    "stay",
-    "go",
-    "switch",
-    "drop",
-    "use",
-    "ich",
-    "je",
-    "j",
-    "quedo",
-    "elijo",
-    "mantengo",
-    "dejo",
-    "prefiero",
-    "opto",
-    "uso",
-    "utilizo",
-    "pongo",
-    "cambio",
-    "keep",
-    "keeping",
-    "decided",
-    "chose",
-    "choosing",
-    "going",
-    "sticking",
-    "staying",
-    "switching",
-    "switched",
-    "dropping",
-    "dropped",
-    "instead",
-    "new",
-    "stattdessen",
-    "take",
-    "took",
-    "revert",
-    "reverted",
-    "undid",
-];
-
-fn has_lead_word(line: &str) -> bool {
-    line.split(|c: char| !c.is_alphanumeric()).any(|word| {
-        LEAD_WORDS
-            .iter()
-            .any(|lead| word.eq_ignore_ascii_case(lead))
-    })
-}
-
-/// Whether a text has a verb that settles or withdraws something.
-fn settles(text: &str) -> bool {
-    SETTLE.is_match(text) || WITHDRAWAL.is_match(text)
-}
-
-/// Whether a sentence begins with words that settle something.
-fn begins_as_choice(sentence: &str) -> bool {
-    let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
-    BEGINNING
-        .find(sentence)
-        .is_some_and(|words| !sentence[..words.start()].contains(is_in_word))
-}
-
-/// Finds the sentences of a remark in which the assistant settles something. One that is short or
-/// points back is quoted with the sentence before it.
-fn find_choices(remark: &str) -> Vec<OwnChoice> {
-    let mut choices = Vec::new();
-    for line in prose_lines(remark) {
-        // Most lines settle nothing, and dividing them into sentences takes long.
-        if !has_lead_word(line) || !settles(line) && !BEGINNING.is_match(line) && !DO.is_match(line)
-        {
-            continue;
-        }
-        let mut before = "";
-        for sentence in line.unicode_sentences() {
-            let sentence = sentence.trim();
-            if let Some(choice) = OwnChoice::read(before, sentence) {
-                choices.push(choice);
-                before = "";
-            } else {
-                before = sentence;
-            }
-        }
-    }
-    choices
-}
-
-impl OwnChoice {
-    /// Reads the choice in a sentence, with the sentence before it if it needs that: it is short,
-    /// points back, or gives no reason. `None` if it makes none.
-    fn read(before: &str, sentence: &str) -> Option<OwnChoice> {
-        static REASON: LazyLock<Regex> = LazyLock::new(|| compile_expression(REASONS));
-        static NOTHING: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES_NOTHING));
-        static REPLACEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
-        static CONDITION: LazyLock<Regex> = LazyLock::new(|| compile_expression(CONDITIONS));
-        /// The points for a verb that settles, and for a reason.
-        const POINTS: usize = 2;
-
-        let is_announcement = sentence.ends_with(':');
-        if is_announcement || is_asking(sentence) {
-            return None;
-        }
-        // A mark in place of a condition, so that what follows it does not begin the sentence.
-        let settling = CONDITION.replace_all(sentence, "_");
-        let settles = settles(&settling) || begins_as_choice(&settling);
-        if !settles && !DO.is_match(&settling) {
-            return None;
-        }
-        let has_reason = REASON.is_match(sentence);
-        if !settles && !has_reason || NOTHING.is_match(sentence) {
-            return None;
-        }
-        let withdraws = WITHDRAWAL.is_match(sentence);
-        let names_value = sentence.contains(|c: char| c == '`' || c.is_ascii_digit());
-        if !names_value && names_nothing(sentence) {
-            return None;
-        }
-
-        let is_short = is_narrower(sentence, SHORT_CHOICE);
-        let needs_context = is_short || !has_reason || points_back(sentence);
-        let fits = count_utf16(before) + count_utf16(sentence) < POINT;
-        let text = if needs_context && fits && !before.is_empty() {
-            format!("{before} {sentence}")
-        } else {
-            sentence.to_owned()
-        };
-        let gives_reason = has_reason || REASON.is_match(&text);
-        let rating = POINTS * usize::from(settles)
-            + POINTS * usize::from(gives_reason)
-            + usize::from(names_value);
-        // "I leave the notes where you find them." says next to nothing.
-        if !gives_reason && !names_value && !withdraws {
-            return None;
-        }
-        Some(OwnChoice {
-            words: naming_words(&text.to_lowercase()).map(Box::from).collect(),
-            text,
-            rating,
-            is_reversal: withdraws || REPLACEMENT.is_match(sentence),
-            is_withdrawal: withdraws && is_short && !has_second_part(sentence),
-        })
-    }
-}
-
-/// Whether a sentence goes on after a clause: "I take it back and set the limit only there".
-fn has_second_part(sentence: &str) -> bool {
-    let marks = [", ", "; ", ": ", " and ", " und ", " et ", " y "];
-    marks.iter().any(|mark| sentence.contains(mark))
 }
 
 /// Whether two texts have an identifier in common: a word with a capital letter or an underscore

@@ -1,0 +1,287 @@
+//! Sentences with which the assistant settles something itself: a method, a library, what it leaves
+//! out.
+
+use super::budget::POINT;
+use super::prose::{is_asking, prose_lines};
+use super::quote::{count_utf16, is_narrower};
+use super::referents::{names_nothing, points_back};
+use super::words::{compile_expression, naming_words};
+use foldhash::HashSet;
+use regex::Regex;
+use std::borrow::Cow;
+use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// A sentence of fewer columns is quoted with the one before it, which says what it is about.
+const SHORT_CHOICE: usize = 60;
+
+/// Verbs with which the assistant settles something, whether or not it gives the reason.
+const SETTLES: &str = r"(?ix)(^|\W)(i|we)([’']ll|\ will|[’']ve|\ have|[’']m|\ am)?
+      \ ((just|only|simply|now|also|therefore|thus|then|deliberately|finally|rather)\ )*
+      (keep|kept|keeping|leave|left|leaving|choose|chose|chosen|pick(ed)?|stay(ed)?\ with
+      |st(ic|uc)k\ (with|to)|go\ with|went\ with|going\ with
+      |switch(ed|ing)?\ (back\ )?to|swap(ped|ping)?|went\ for|decided|settled?\ (on|for)|drop(ped)?|prefer(red)?|opt(ed)?\ for
+      |avoid(ed)?|t(ake|ook)\ (back|that|this|it)
+      |revert(ed)?|replaced?)(\W|$)
+    | (^|\W)(let[’']s|let\ me)\ (keep|leave|stick|stay|go\ with|switch\ to|drop|use)\W
+    | (^|\W)ich\ (nehme|lasse|behalte|bleibe|wähle|entscheide|verzichte|verwerfe)\W
+    | (^|\W)(je\ (garde|laisse|reste|choisis|prends|renonce)|j[’']ai\ (choisi|gardé|laissé)
+      |j[’']opte)\W
+    | (^|\W)(elijo|mantengo|dejo|prefiero|opto|me\ quedo\ con)\W";
+
+/// The words with which a sentence begins that settles something without a subject.
+const BEGINS: &str = r"(?ix)(^|\W)(keep(ing)?|decided\ to|chose|choosing|going\ with
+      |sticking\ (with|to)|staying\ with|switch(ing|ed)\ to|dropp(ing|ed)
+      |(swapped|replaced)\ .*\ (with|for|by)|use[sd]?\ .*\ (instead\ of|rather\ than)
+      |(so\ )?instead|new\ rule|stattdessen)\W";
+
+/// Verbs with which the assistant settles something if it gives the reason as well. Otherwise, they
+/// mostly describe its work.
+const DOES: &str = r"(?ix)(^|\W)(i|we)([’']ll|\ will|[’']ve|\ have)?
+      \ ((just|only|simply|now|also|therefore|thus|then)\ )*
+      (take|took|used?|put|set|build|built|split|match(ed)?|deriv(e|ed)|appl(y|ied)|treat(ed)?
+      |exclud(e|ed)|limit(ed)?|pin(ned)?|store[ds]?|write|wrote
+      |add(ed)?|handled?|cut|compared?|count(ed)?|round(ed)?|ignored?|skip(ped)?|lift(ed)?
+      |rais(e|ed)|lower(ed)?|marked?|skipped|made|make)\W
+    | (^|\W)let\ me\ use\W
+    | (^|\W)ich\ (verwende|nutze|benutze|setze|schreibe|baue)\W
+    | (^|\W)(j[’']utilise|je\ (mets|passe|remplace))\W | (^|\W)(uso|utilizo|pongo|cambio)\W";
+
+/// The words with which a reason is given.
+const REASONS: &str = r"(?ix)(^|\W)(because|since|so|so\ that|otherwise|instead|rather|without
+      |unless|therefore|hence|due\ to|too
+      |better|simpler|faster|safer|cheaper|smaller|avoids?|needs?|must|only|no\ longer|not
+      |\w+n[’']t|cannot|weil|da|sonst|damit|denn|statt|parce\ que|car|puisque|sinon|porque|ya\ que
+      |para\ que)(\W|$)";
+
+/// The words with which the reason for work is given. Words such as "not" and "only" also report.
+const REASONS_OF_WORK: &str = r"(?ix)(^|\W)(because|since|so|so\ that|otherwise|instead|rather\ than|unless
+      |therefore|hence|due\ to|avoids?|weil|da|sonst|damit|denn|statt|parce\ que|car|puisque|sinon
+      |porque|ya\ que|para\ que)(\W|$)";
+
+/// What begins in the same way, and settles nothing: looking, working, complaints ("I keep getting
+/// errors"), and what is open.
+const SETTLES_NOTHING: &str = r"(?ix)(^|\W)(i|we)\ (could|can|might|would|may|should)\W
+    | (^|\W)(i|we)[’']d\W | (^|\W)(shall|should)\ (i|we)\W
+    | (^|\W)(take|took)\ (stock|a\ (closer\ )?look|another\ look|care) | (^|\W)if\ you\W
+    | (^|\W)let\ me\ (know|see|check|look)\W
+    | ^\W*(now|next|then|first)\ ((let[’']s|let\ me|i[’']ll)\ )?(add|build|change|check|create|fix|make
+      |move|remove|replace|revert|run|switch|test|update|use|verify|write)\W
+    | (^|\W)left\ (for\ you|over|off)\W | (^|\W)(take|took)\ (long|time)\W
+    | (^|\W)(i|we)\ (keep|kept)\ \w+ing\W | (^|\W)(i|we)\ left\ [^,;]*\ at\ \d{1,2}:\d\d
+    | (^|\W)(i|we)\ [^,;]*\ by\ mistake(\W|$)
+    | (^|\W)keep(ing)?\ (going|on|looking|an\ eye)\W
+    | (^|\W)put\ (it|them)?\ ?together\W | (^|\W)use\ (this|it)\ to\ (see|find|check)\W";
+
+/// A condition: "if I keep the lock". Its verb settles nothing; what follows may.
+const CONDITIONS: &str =
+    r"(?i)(^|\W)(if|when|while|wenn|si|quand)\ (i|we|ich|wir|je|nous)\W[^,;:]*";
+
+/// The words with which a choice replaces the one before it, and those with which it withdraws it.
+const REPLACES: &str = r"(?ix) ^\W*(instead|so\ instead|stattdessen)\W";
+const WITHDRAWS: &str =
+    r"(?ix) (^|\W)(take|took)\ (\S+\ ){0,4}back(\W|$) | (^|\W)(revert(ed)?|undid)\W";
+
+/// The rating of a choice that settles something for certain, and gives the reason.
+pub(super) const CERTAIN: usize = 4;
+
+/// A choice of the assistant.
+pub(super) struct OwnChoice {
+    pub text: String,
+    /// The words that name what it is about.
+    pub words: HashSet<Box<str>>,
+    /// How much it says: whether it settles something for certain, why, and what.
+    pub rating: usize,
+    /// Whether it replaces or withdraws the one before it, if that is about the same.
+    pub is_reversal: bool,
+    /// Whether it says only what is over: "I take the line back."
+    pub is_withdrawal: bool,
+}
+
+static SETTLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES));
+static BEGINNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(BEGINS));
+static WITHDRAWAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(WITHDRAWS));
+static DO: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES));
+
+/// Words of which each choice has one: its subject, its first word, or what follows "let me".
+/// Without them, as in most short remarks, the expressions are not even compiled.
+const LEAD_WORDS: [&str; 49] = [
+    "i",
+    "we",
+    "leave",
+    "stick",
+    "stay",
+    "go",
+    "switch",
+    "drop",
+    "use",
+    "ich",
+    "je",
+    "j",
+    "quedo",
+    "elijo",
+    "mantengo",
+    "dejo",
+    "prefiero",
+    "opto",
+    "uso",
+    "utilizo",
+    "pongo",
+    "cambio",
+    "keep",
+    "keeping",
+    "decided",
+    "chose",
+    "choosing",
+    "going",
+    "sticking",
+    "staying",
+    "switching",
+    "switched",
+    "dropping",
+    "dropped",
+    "instead",
+    "new",
+    "stattdessen",
+    "take",
+    "took",
+    "revert",
+    "reverted",
+    "undid",
+    "swapped",
+    "replaced",
+    "used",
+    "uses",
+    "swapping",
+    "swap",
+    "went",
+];
+
+fn has_lead_word(line: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric()).any(|word| {
+        LEAD_WORDS
+            .iter()
+            .any(|lead| word.eq_ignore_ascii_case(lead))
+    })
+}
+
+/// Whether a text has a verb that settles or withdraws something.
+fn settles(text: &str) -> bool {
+    SETTLE.is_match(text) || WITHDRAWAL.is_match(text)
+}
+
+/// Whether a sentence begins with words that settle something.
+fn begins_as_choice(sentence: &str) -> bool {
+    let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
+    BEGINNING
+        .find(sentence)
+        .is_some_and(|words| !sentence[..words.start()].contains(is_in_word))
+}
+
+/// Finds the sentences of a remark in which the assistant settles something. One that is short or
+/// points back is quoted with the sentence before it.
+pub(super) fn find_choices(remark: &str) -> Vec<OwnChoice> {
+    let mut choices = Vec::new();
+    for line in prose_lines(remark) {
+        // Most lines settle nothing, and dividing them into sentences takes long.
+        if !has_lead_word(line) || !settles(line) && !BEGINNING.is_match(line) && !DO.is_match(line)
+        {
+            continue;
+        }
+        let mut before = "";
+        for sentence in line.unicode_sentences() {
+            let sentence = sentence.trim();
+            if let Some(choice) = OwnChoice::read(before, sentence) {
+                choices.push(choice);
+                before = "";
+            } else {
+                before = sentence;
+            }
+        }
+    }
+    choices
+}
+
+impl OwnChoice {
+    /// Reads the choice in a sentence, with the sentence before it if it needs that: it is short,
+    /// points back, or gives no reason. `None` if it makes none.
+    fn read(before: &str, sentence: &str) -> Option<OwnChoice> {
+        static REASON: LazyLock<Regex> = LazyLock::new(|| compile_expression(REASONS));
+        static REASON_OF_WORK: LazyLock<Regex> =
+            LazyLock::new(|| compile_expression(REASONS_OF_WORK));
+        static NOTHING: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES_NOTHING));
+        static REPLACEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
+        static CONDITION: LazyLock<Regex> = LazyLock::new(|| compile_expression(CONDITIONS));
+        /// The points for a verb that settles, and for a reason.
+        const POINTS: usize = 2;
+
+        let is_announcement = sentence.ends_with(':');
+        if is_announcement || is_asking(sentence) {
+            return None;
+        }
+        let own_words = blank_quotations(sentence);
+        // A mark in place of a condition, so that what follows it does not begin the sentence.
+        let settling = CONDITION.replace_all(&own_words, "_");
+        let settles = settles(&settling) || begins_as_choice(&settling);
+        let has_reason = REASON.is_match(&own_words);
+        let does = !settles && DO.is_match(&settling) && REASON_OF_WORK.is_match(&own_words);
+        if !settles && !does || NOTHING.is_match(&own_words) {
+            return None;
+        }
+        let withdraws = WITHDRAWAL.is_match(sentence);
+        let names_value = sentence.contains(|c: char| c == '`' || c.is_ascii_digit());
+        if !names_value && names_nothing(sentence) {
+            return None;
+        }
+
+        let is_short = is_narrower(sentence, SHORT_CHOICE);
+        let needs_context = is_short || !has_reason || points_back(sentence);
+        let fits = count_utf16(before) + count_utf16(sentence) < POINT;
+        let text = if needs_context && fits && !before.is_empty() {
+            format!("{before} {sentence}")
+        } else {
+            sentence.to_owned()
+        };
+        let gives_reason = has_reason || REASON.is_match(&text);
+        let rating = POINTS * usize::from(settles)
+            + POINTS * usize::from(gives_reason)
+            + usize::from(names_value);
+        // "I leave the notes where you find them." says next to nothing.
+        if !gives_reason && !names_value && !withdraws {
+            return None;
+        }
+        Some(OwnChoice {
+            words: naming_words(&text.to_lowercase()).map(Box::from).collect(),
+            text,
+            rating,
+            is_reversal: withdraws || REPLACEMENT.is_match(sentence),
+            is_withdrawal: withdraws && is_short && !has_second_part(sentence),
+        })
+    }
+}
+
+/// Returns a sentence with spaces in place of what it quotes: what others said.
+fn blank_quotations(sentence: &str) -> Cow<'_, str> {
+    if !sentence.contains(['"', '“']) {
+        return Cow::Borrowed(sentence);
+    }
+    let mut own_words = String::with_capacity(sentence.len());
+    let mut is_quoted = false;
+    for c in sentence.chars() {
+        let ends = c == '"' || c == '”';
+        is_quoted = match c {
+            '"' => !is_quoted,
+            '“' => true,
+            '”' => false,
+            _ => is_quoted,
+        };
+        own_words.push(if is_quoted || ends { ' ' } else { c });
+    }
+    Cow::Owned(own_words)
+}
+
+/// Whether a sentence goes on after a clause: "I take it back and set the limit only there".
+fn has_second_part(sentence: &str) -> bool {
+    let marks = [", ", "; ", ": ", " and ", " und ", " et ", " y "];
+    marks.iter().any(|mark| sentence.contains(mark))
+}
