@@ -1,9 +1,10 @@
 //! Answers: which sentences of one are quoted, if it has to be cut. Values matter most: what was
 //! measured, counted or set.
 
+use super::cut::shorten_gap;
 use super::one_line::{cut_line, one_line};
-use super::quote::{count_utf16, quote_line};
-use super::tables::find_value_table;
+use super::quote::{count_utf16, quote_line, strip_marks};
+use super::tables::{find_value_table, is_table_rule};
 use super::weights::{count_measurements, find_measurement};
 use std::cmp::Reverse;
 use unicode_segmentation::UnicodeSegmentation;
@@ -31,6 +32,7 @@ const GAP_SIZE: usize = 3;
 ///   between them: `"The search is faster. … Now it takes 31 ms."`;
 /// - or its start, if that has as many values.
 pub(super) fn quote_answer(answer: &str, max: usize) -> String {
+    let answer = &*shorten_gap(answer);
     let start = quote_line(answer, max);
     let is_cut = start.ends_with("…\"");
     if count_utf16(answer) <= max || !is_cut {
@@ -157,9 +159,16 @@ impl Rating {
 /// is returned: `The search is faster. … Now it takes 31 ms.`
 fn pick_sentences(answer: &str, max: usize, too_long: TooLong) -> String {
     let mut sentences = Vec::new();
-    for sentence in answer.unicode_sentences() {
-        sentences.push(sentence.trim());
+    for line in answer.lines() {
+        // A heading names what follows, and a fence says nothing.
+        if line.starts_with('#') || line.starts_with("```") || is_table_rule(line) {
+            continue;
+        }
+        for sentence in line.unicode_sentences() {
+            sentences.push(strip_marks(sentence.trim()));
+        }
     }
+    sentences.retain(|sentence| !sentence.is_empty());
     let Some((first, others)) = sentences.split_first() else {
         return String::new();
     };

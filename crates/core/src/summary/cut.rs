@@ -4,6 +4,7 @@
 use super::budget::MAX_READ_UNITS;
 use crate::format::{count_utf16, display_width, fitting_len};
 use pisess_json::Raw;
+use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Leaves out the middle of a text of more than `max` UTF-16 units. A line that reports how much is
@@ -130,6 +131,18 @@ pub(super) fn is_cut_before(rest: &str) -> bool {
 pub(super) fn is_cut_after(before: &str) -> bool {
     let line_before = before.trim_end_matches(BETWEEN_LINES);
     line_before.ends_with(GAP_END.trim_end())
+}
+
+/// Returns a text that [`cut_middle`] or [`cut_message`] cut with `…` in place of the line that
+/// reports the gap.
+pub(super) fn shorten_gap(text: &str) -> Cow<'_, str> {
+    let Some((before, rest)) = text.split_once(GAP_START) else {
+        return Cow::Borrowed(text);
+    };
+    match rest.split_once(GAP_END) {
+        Some((_, after)) => Cow::Owned(format!("{before} …\n{after}")),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// The number of units to leave for the line that reports a gap, with line breaks and the number.
