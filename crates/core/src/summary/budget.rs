@@ -66,6 +66,8 @@ pub(super) const OLDEST: usize = 90;
 pub(super) const FINDING: usize = 150;
 /// The start of a request that is quoted in full elsewhere.
 pub(super) const REMINDER: usize = 50;
+/// The message that takes back a decision or a wish.
+pub(super) const MARK: usize = 80;
 /// The files that were changed: the newest. All of them are below the summary.
 pub(super) const FILES: usize = 240;
 /// The line of a command's output that is quoted as its result.

@@ -122,11 +122,12 @@ pub(super) const CHOICES: &str = r"(?ix) (^|\W)(
     | make\ (it|them|that) | set\ (it|this|that|them|\S+\ to) | switch\ (back\ )?to
     | (remove|undo|revert|drop|kill|scrap)\ (it|that|this|them) | never\ ?mind
     | is\ (enough|plenty) | no\ need | but\ (only|without|not) | only\ (if|when|for|from|in|on)
+      | not\ (as|in|on)
     | becomes? | for\ now | erst\ ?mal | vorerst | pour\ l[’']instant | por\ ahora
     | statt | stattdessen | lieber | plutôt | au\ lieu | en\ vez | piuttosto | вместо
     )(\W|$)
     | (^|[,.;:]\ )((and|but|then|ok|pls|please)\ )?(use|pick|skip|nimm|utilise|usa)\s
-    | ^not\ (as|in|on|the|a)\ | ,\ (not|nicht|pas)\ \w";
+    | ,\ (not|nicht|pas)\ \w";
 
 /// The words with which people take what follows from a reply: "parallel then". They lead over to
 /// the next request as well: "then the signs".

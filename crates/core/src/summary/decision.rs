@@ -115,12 +115,16 @@ impl Decision {
         self.is_near(turn) && (is_message || has_sentence)
     }
 
-    /// Whether a later message takes the decision back, by what the user said for each.
-    /// `turn_before` is the turn before the later message. If it carried out the decision, the
+    /// Returns the part of a later message that takes the decision back, by what the user said for
+    /// each. `turn_before` is the turn before the later message. If it carried out the decision, the
     /// message follows closely, so that less in common suffices.
-    pub fn is_taken_back_by(&self, later: &LaterMessage, turn_before: Option<&Turn>) -> bool {
+    pub fn part_taking_back<'m>(
+        &self,
+        later: &LaterMessage<'m>,
+        turn_before: Option<&Turn>,
+    ) -> Option<&'m str> {
         if !later.may_take_back(&self.lower_said) {
-            return false;
+            return None;
         }
         let follows_closely = turn_before.is_some_and(|turn| self.is_carried_out_in(turn));
         let distance = if follows_closely {
@@ -128,7 +132,7 @@ impl Decision {
         } else {
             Distance::Far
         };
-        later.takes_back(&self.lower_said, distance)
+        later.part_taking_back(&self.lower_said, distance)
     }
 
     /// Returns its text, and what takes it back.

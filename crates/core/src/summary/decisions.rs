@@ -12,7 +12,7 @@ use super::referents::{
     ReferentQuotes, is_sequel, points_back, quote_corrected, quote_referents, quote_request_of,
 };
 use super::removals::Removals;
-use super::revisions::{LaterMessage, is_trial};
+use super::revisions::{LaterMessage, is_trial, mark_with};
 use super::sections::PUT_OFF_LEAD;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
@@ -166,7 +166,7 @@ impl Decisions {
     /// Marks the decisions that a later message takes back. `turn_before` is the turn before the
     /// message. A decision is marked in one of these cases:
     ///
-    /// - The message contradicts what the user said for it: [`Decision::is_taken_back_by`].
+    /// - The message contradicts what the user said for it: [`Decision::part_taking_back`].
     /// - The message names what the decision refused, with words such as "after all": "use Redis
     ///   after all".
     /// - The message goes on with a word such as "then", the decision is one of the newest
@@ -185,8 +185,10 @@ impl Decisions {
             let ends_trial = revises_newest
                 && turn_before.is_some_and(|turn| decision.is_carried_out_in(turn))
                 && is_trial(&decision.lower_said);
-            if chooses_refused || ends_trial || decision.is_taken_back_by(later, turn_before) {
+            if chooses_refused || ends_trial {
                 decision.later_mark = later.mark();
+            } else if let Some(part) = decision.part_taking_back(later, turn_before) {
+                decision.later_mark = mark_with(part);
             }
         }
     }
@@ -203,9 +205,10 @@ impl Decisions {
     /// Marks the decisions with a value that a message replaces, and that it did not make itself.
     pub fn mark_replaced_values(&mut self, later: &LaterMessage, turn_before: Option<&Turn>) {
         for decision in &mut self.0 {
-            let is_replaced = decision.is_taken_back_by(later, turn_before);
-            if is_replaced && !decision.is_of_message(later.message) {
-                decision.later_mark = later.mark();
+            if let Some(part) = decision.part_taking_back(later, turn_before)
+                && !decision.is_of_message(later.message)
+            {
+                decision.later_mark = mark_with(part);
             }
         }
     }

@@ -8,7 +8,7 @@ use super::prose::{is_document, prose_of_user, split_at_full_stops};
 use super::questions::begins_as_answer;
 use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{follows_on, has_pointer, points_back, quote_referent, quote_referents};
-use super::revisions::{Distance, LaterMessage};
+use super::revisions::{Distance, LaterMessage, mark_with};
 use super::rule_lists::{find_rule_lists, may_list_rules};
 use super::sections::{EARLIER_MARK, RULES_LEAD, Section, Sections};
 use super::turns::Turn;
@@ -148,9 +148,9 @@ impl Sections {
             } else {
                 Distance::Far
             };
-            if later.takes_back(&lower_wish, distance) {
+            if let Some(part) = later.part_taking_back(&lower_wish, distance) {
                 let unmarked = without_later_mark(item);
-                *item = format!("{unmarked}{}", later.mark());
+                *item = format!("{unmarked}{}", mark_with(part));
             }
         }
     }

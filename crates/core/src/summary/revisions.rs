@@ -1,12 +1,13 @@
 //! Revisions: which decisions and wishes a later message takes back, and the mark that quotes it.
 
-use super::budget::REMINDER;
+use super::budget::MARK;
 use super::choices::is_correction;
 use super::counts::{UNITS, counts_otherwise, find_counts, words_and_numbers};
-use super::quote::quote_line;
+use super::quote::{is_narrower, quote_line};
 use super::values::{is_found_excessive, is_value};
 use super::words::naming_words;
 use foldhash::HashSet;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// The words with which a message goes back on an earlier one, wherever that is.
 const REVERSALS: [&str; 8] = [
@@ -93,7 +94,7 @@ impl<'m> LaterMessage<'m> {
     /// Returns what follows an item that the message takes back. The message may be far below, or
     /// in another section, so it is quoted.
     pub fn mark(&self) -> String {
-        format!(" (later: {})", quote_line(self.message, REMINDER))
+        mark_with(self.message)
     }
 
     /// Whether it goes back on something by its words, such as "after all".
@@ -117,8 +118,31 @@ impl<'m> LaterMessage<'m> {
         self.has_name_in(earlier) || is_value(earlier)
     }
 
-    /// Whether the message takes back an `earlier` one, which is in lower case. Both name the same
-    /// thing, and one of these holds:
+    /// Returns the sentence of the message that takes back an `earlier` one, which is in lower
+    /// case; the whole message if that is short, or if it does so in several sentences: "No. The
+    /// harbours in blue."
+    ///
+    /// A long message has many names, and a negation somewhere. So these must be in one sentence,
+    /// unless the message goes back on something by its words.
+    pub fn part_taking_back(&self, earlier: &str, distance: Distance) -> Option<&'m str> {
+        if !self.takes_back_as_whole(earlier, distance) {
+            return None;
+        }
+        if self.reach == Reach::Values || is_narrower(self.message, MARK) {
+            return Some(self.message);
+        }
+        for sentence in self.message.unicode_sentences() {
+            let sentence = sentence.trim();
+            if LaterMessage::new(sentence).takes_back_as_whole(earlier, distance) {
+                return Some(sentence);
+            }
+        }
+        let goes_back = self.is_reversal() || is_correction(self.message);
+        goes_back.then_some(self.message)
+    }
+
+    /// Whether the message as a whole takes back an `earlier` one, which is in lower case. Both
+    /// name the same thing, and one of these holds:
     ///
     /// - They have different numbers of it: "3 slots", and later "4 slots".
     /// - The message has words such as "after all" or "instead".
@@ -127,7 +151,7 @@ impl<'m> LaterMessage<'m> {
     ///
     /// A unit such as "hours" names a thing only if the message comes next. An earlier message that
     /// is only a number is taken back by repeating it: "3 is too loose".
-    pub fn takes_back(&self, earlier: &str, distance: Distance) -> bool {
+    fn takes_back_as_whole(&self, earlier: &str, distance: Distance) -> bool {
         if self.goes_back_on_value(earlier) {
             return true;
         }
@@ -165,6 +189,11 @@ impl<'m> LaterMessage<'m> {
         let is_repeated = words_and_numbers(answer).all(|word| own_words.contains(&word));
         is_repeated && (self.is_reversal() || is_found_excessive(answer, &own_words))
     }
+}
+
+/// Returns the mark of what a sentence takes back.
+pub(super) fn mark_with(sentence: &str) -> String {
+    format!(" (later: {})", quote_line(sentence, MARK))
 }
 
 /// Whether a decision, in lower case, is made to be tried, or has a condition.
@@ -221,7 +250,7 @@ mod tests {
             ),
         ] {
             let later = LaterMessage::new(later);
-            let is_marked = later.takes_back(earlier, Distance::Far);
+            let is_marked = later.part_taking_back(earlier, Distance::Far).is_some();
             assert_eq!(is_marked, is_taken_back, "{earlier}");
         }
     }
@@ -252,7 +281,7 @@ mod tests {
             ("cancel up to 48 hours before", "", Distance::Far, true),
         ] {
             let later = LaterMessage::setting_value(message, reply);
-            let is_marked = later.takes_back(earlier, distance);
+            let is_marked = later.part_taking_back(earlier, distance).is_some();
             assert_eq!(is_marked, is_taken_back, "{message} {reply}");
         }
     }
@@ -268,7 +297,7 @@ mod tests {
             ("yes", "yes, too loose", false),
         ] {
             let later = LaterMessage::new(message);
-            let is_marked = later.takes_back(answer, Distance::Far);
+            let is_marked = later.part_taking_back(answer, Distance::Far).is_some();
             assert_eq!(is_marked, is_taken_back, "{message}");
         }
     }
