@@ -52,6 +52,7 @@ mod earlier;
 mod ended_turns;
 mod endings;
 mod failed_output;
+mod failure_points;
 mod failures;
 mod fitting;
 mod given_up;

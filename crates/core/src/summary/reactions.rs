@@ -1,8 +1,10 @@
 //! Reactions: what the user said to a reply in which a call failed.
 
+use super::budget::LONG_REQUEST;
 use super::command_step::CommandStep;
 use super::prose::is_asking;
 use super::questions::{begins_as_answer, statement_before_question};
+use super::quote::is_narrower;
 use super::referents::{follows_on, points_back, shares_word};
 use super::tool_calls::ToolHistory;
 use super::tool_run::ToolRun;
@@ -85,7 +87,12 @@ impl ToolHistory {
             return None;
         }
         if next_turn.call_count == 0 {
-            return Some(Reaction::Remark(words));
+            // A long message without calls may be about anything: it was sent in a row of others.
+            let is_remark = is_narrower(words, LONG_REQUEST)
+                || points_back(words)
+                || begins_as_answer(words)
+                || may_be_about(run, words) && !words.contains('\n');
+            return is_remark.then_some(Reaction::Remark(words));
         }
         // A request that called for work may be about anything, unless the reply before it reported
         // the failure for certain, or may have, and the request goes on from that.
@@ -187,7 +194,7 @@ const DONE_OTHERWISE: &str = r"(?ix)[,;:.)–—]\ ((and|so|but)\ )?(i|we)([’'
     (copied|used|took|wrote|built|moved|installed|replaced|switched)\W";
 
 /// Words that most outputs of failures have, whatever failed.
-const WORDS_OF_OUTPUTS: [&str; 14] = [
+pub(super) const WORDS_OF_OUTPUTS: [&str; 14] = [
     "build",
     "command",
     "completed",
