@@ -361,7 +361,8 @@ impl FileOps {
 
     /// Appends a list of files to a summary that was made without a model. It names all files that
     /// were changed but, of the files that were only read, the `MAX_LISTED_READS` that were read
-    /// last, newest first. The `details` of the entry list all files.
+    /// last, newest first. Files in the session's directory are named as seen from there. The
+    /// `details` of the entry list all files, as they were named.
     ///
     /// Left out are files that were deleted (`is_removed`, or before an earlier summary) and,
     /// unless they were changed, installed packages and temporary files.
@@ -396,20 +397,39 @@ impl FileOps {
             }
         }
 
+        let shorten = |path: &Text<'static>| shorten_path(path, &cwd);
         let short_lists = FileLists {
-            read_files: read_last,
-            modified_files,
+            read_files: read_last.iter().map(shorten).collect(),
+            modified_files: modified_files.iter().map(shorten).collect(),
             removed_files: Vec::new(),
         };
         // oh-my-pi marks changed files that were read, too, so it needs all files that were read.
+        let mut read = OrderedMap::default();
+        for path in all.read.keys() {
+            read.insert(shorten(path));
+        }
         session
             .agent()
-            .append_file_list(summary, &short_lists, &all.read)
+            .append_file_list(summary, &short_lists, &read)
+    }
+}
+
+/// Returns a path as it is seen from the session's directory, if it is below that.
+fn shorten_path(path: &Text<'static>, cwd: &str) -> Text<'static> {
+    /// The length of a root: `/`, or `C:\`.
+    const ROOT_LEN: usize = 3;
+    let folder = cwd.trim_end_matches(['/', '\\']);
+    if folder.len() < ROOT_LEN {
+        return path.clone();
+    }
+    match path.as_bytes().strip_prefix(folder.as_bytes()) {
+        Some([b'/' | b'\\', rest @ ..]) if !rest.is_empty() => Text::from_wtf8(rest.to_vec()),
+        _ => path.clone(),
     }
 }
 
 /// The maximum number of files that a built-in summary lists as read.
-const MAX_LISTED_READS: usize = 20;
+const MAX_LISTED_READS: usize = 10;
 
 /// Whether a path is in a directory of installed packages or of temporary files. Files in the
 /// session's own directory never count as temporary.
