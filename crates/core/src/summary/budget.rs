@@ -1,7 +1,7 @@
 //! The size limits of the parts of a summary, in one table.
 //!
 //! Lengths are in UTF-16 units, of which about four make a token: 1,000 tokens for the current
-//! request and 1,100 for the rest. Space that the other sections leave goes to Done and to the
+//! request and 800 to 1,000 for the rest. Space that the other sections leave goes to Done and to the
 //! assistant's remarks, so a long run fills the summary even if there is little to report
 //! elsewhere.
 
@@ -10,6 +10,8 @@
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
 pub(super) const OTHER_SECTIONS: usize = 4_400;
+/// The same beside a long request.
+pub(super) const LEAST_OTHER_SECTIONS: usize = 3_200;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
@@ -31,6 +33,11 @@ pub(super) const OWN_CHOICES: usize = 1_100;
 /// A list of rules, and one of them.
 pub(super) const RULES: usize = 800;
 pub(super) const RULE: usize = 170;
+/// All lists of decisions in replies.
+pub(super) const DECISION_LISTS: usize = 900;
+/// A list of decisions in a reply, and one of them.
+pub(super) const DECISION_LIST: usize = 520;
+pub(super) const LISTED_DECISION: usize = 130;
 /// A single point: a remark, an output, a message.
 pub(super) const POINT: usize = 220;
 /// What a decision or a wish refers to: words of the assistant.
@@ -45,6 +52,8 @@ pub(super) const QUESTION: usize = 180;
 pub(super) const OLD_QUESTION: usize = 150;
 /// What the user answered or chose. Few messages are longer.
 pub(super) const ANSWER: usize = 260;
+/// What the user said in place of letting a call run: often all that a plan lacks.
+pub(super) const REFUSAL: usize = 600;
 /// The commands that passed.
 pub(super) const COMMANDS: usize = 300;
 /// Lists of files and names, and of the points of a previous summary.

@@ -24,7 +24,8 @@
 //!   what takes it back: `revisions`, `values`, `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`; how a
 //!   decision quotes it: `proposal_quotes`, `referents`, `outcomes`; what the assistant settles
-//!   itself: `own_choices`, `choice_sentences`
+//!   itself: `own_choices`, `choice_sentences`,
+//!   `decision_lists`
 //! - calls: `shell`, `command_step`, `probes`, `tool_run`, `failures`, `removals`; what the user
 //!   says to a failure: `reactions`, `put_off`, `given_up`; what the kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`; quotations of them: `endings`,
@@ -46,6 +47,7 @@ mod commits;
 mod counts;
 mod cut;
 mod decision;
+mod decision_lists;
 mod decisions;
 mod deferrals;
 mod earlier;

@@ -3,9 +3,10 @@
 
 use super::budget::{MAX_HELD, POINT};
 use super::choice_sentences::{CERTAIN, OwnChoice, find_choices};
-use super::fitting::item_size;
+use super::decision_lists::find_decision_list;
+use super::fitting::{item_size, keep_newest};
 use super::quote::quote_line;
-use super::sections::OWN_CHOICE_LEAD;
+use super::sections::{DECISION_LIST_LEAD, OWN_CHOICE_LEAD};
 use super::turns::Turn;
 use super::words::naming_words;
 use foldhash::HashSet;
@@ -14,18 +15,29 @@ use foldhash::HashSet;
 const LONG_RUN: usize = 10;
 /// The greatest number of choices that are listed.
 const MOST_LISTED: usize = 6;
+/// The greatest number of lists of decisions that are kept.
+const MOST_LISTS: usize = 2;
 /// Two choices with this many words in common, and half of those of the shorter, are about the
 /// same. So is a request with this many words of a choice.
 const SHARED_WORDS: usize = 3;
 
 /// The choices that the assistant made, oldest first.
 #[derive(Default)]
-pub(super) struct OwnChoices(Vec<OwnChoice>);
+pub(super) struct OwnChoices {
+    choices: Vec<OwnChoice>,
+    /// The newest lists of decisions, oldest first.
+    lists: Vec<String>,
+}
 
 impl OwnChoices {
     /// Adds the choices of a turn: those in all remarks of a long run and, if there was less work,
     /// those of the answer that are certain. A later choice about the same replaces an earlier one.
     pub fn add_turn(&mut self, turn: &Turn) {
+        for remark in &turn.remarks {
+            if let Some(list) = find_decision_list(remark) {
+                self.add_list(list);
+            }
+        }
         if turn.call_count == 0 {
             return;
         }
@@ -44,54 +56,78 @@ impl OwnChoices {
         }
     }
 
+    /// Adds a list of decisions. One that is much the same replaces the one before.
+    fn add_list(&mut self, list: String) {
+        self.lists.retain(|known| !shares_most_words(known, &list));
+        self.lists.push(list);
+        let excess = self.lists.len().saturating_sub(MOST_LISTS);
+        self.lists.drain(..excess);
+    }
+
+    /// Quotes the lists of decisions in at most `max` UTF-16 units, but not what is in
+    /// `last_words`, which are quoted as well.
+    pub fn describe_lists(&self, max: usize, last_words: &str) -> Vec<String> {
+        let quoted = find_decision_list(last_words);
+        let mut points = Vec::new();
+        for list in &self.lists {
+            if quoted.as_ref() != Some(list) {
+                points.push(format!(
+                    "{DECISION_LIST_LEAD}\"{}\"",
+                    list.replace('"', "'")
+                ));
+            }
+        }
+        keep_newest(points, max)
+    }
+
     fn add(&mut self, choice: OwnChoice) {
         if choice.is_reversal
-            && let Some(before) = self.0.last()
+            && let Some(before) = self.choices.last()
             && !before.words.is_disjoint(&choice.words)
         {
-            self.0.pop();
+            self.choices.pop();
         }
         if choice.is_withdrawal {
             return;
         }
-        self.0.retain(|known| {
+        self.choices.retain(|known| {
             let shared_count = known.words.intersection(&choice.words).count();
             let fewer_words = known.words.len().min(choice.words.len());
             shared_count < SHARED_WORDS || 2 * shared_count < fewer_words
         });
-        let excess = (self.0.len() + 1).saturating_sub(MAX_HELD);
-        self.0.drain(..excess);
-        self.0.push(choice);
+        let excess = (self.choices.len() + 1).saturating_sub(MAX_HELD);
+        self.choices.drain(..excess);
+        self.choices.push(choice);
     }
 
     /// Drops the choices that a later request is about: what it says of them counts.
     pub fn drop_those_in(&mut self, request: &str) {
-        if self.0.is_empty() {
+        if self.choices.is_empty() {
             return;
         }
         let lower = request.to_lowercase();
         let said_words: HashSet<&str> = naming_words(&lower).collect();
-        self.0
+        self.choices
             .retain(|choice| !is_about_choice(request, &said_words, &choice.text));
     }
 
     /// Lists the choices that say most, of equals the newest, in their order and in at most `max`
     /// UTF-16 units. Those in `last_words`, which are quoted as well, are left out.
     pub fn describe(&self, max: usize, last_words: &str) -> Vec<String> {
-        let mut ranked: Vec<usize> = (0..self.0.len()).collect();
+        let mut ranked: Vec<usize> = (0..self.choices.len()).collect();
         // A stable sort, so the newest of equals stays first.
         ranked.reverse();
-        ranked.sort_by_key(|&index| std::cmp::Reverse(self.0[index].rating));
+        ranked.sort_by_key(|&index| std::cmp::Reverse(self.choices[index].rating));
 
         let mut listed = Vec::new();
         let mut room = max;
         for index in ranked {
-            if last_words.contains(&self.0[index].text) {
+            if last_words.contains(&self.choices[index].text) {
                 continue;
             }
             let point = format!(
                 "{OWN_CHOICE_LEAD}{}",
-                quote_line(&self.0[index].text, POINT)
+                quote_line(&self.choices[index].text, POINT)
             );
             let size = item_size(&point);
             if size > room || listed.len() == MOST_LISTED {
@@ -110,6 +146,16 @@ pub(super) fn is_about_choice(request: &str, said_words: &HashSet<&str>, choice:
     let lower = choice.to_lowercase();
     let words: HashSet<&str> = naming_words(&lower).collect();
     words.intersection(said_words).count() >= SHARED_WORDS || names_identifier_of(request, choice)
+}
+
+/// Whether two lists have half of the words in common that name something.
+fn shares_most_words(one: &str, other: &str) -> bool {
+    let lower_one = one.to_lowercase();
+    let lower_other = other.to_lowercase();
+    let words: HashSet<&str> = naming_words(&lower_one).collect();
+    let other_words: HashSet<&str> = naming_words(&lower_other).collect();
+    let shared_count = words.intersection(&other_words).count();
+    2 * shared_count > words.len().min(other_words.len())
 }
 
 /// Whether two texts have an identifier in common: a word with a capital letter or an underscore

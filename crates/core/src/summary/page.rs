@@ -2,7 +2,7 @@
 
 use super::budget::*;
 use super::fitting::{item_size, items_size, join_fitting, keep_newest};
-use super::quote::count_fitting;
+use super::quote::{count_fitting, count_utf16};
 use super::sections::*;
 use super::{SummaryBuilder, SummarySubject};
 
@@ -32,7 +32,7 @@ impl SummaryBuilder {
     pub(super) fn write_page(&self) -> String {
         let mut draft = Draft {
             page: Sections::default(),
-            room: OTHER_SECTIONS,
+            room: self.room_beside_request(),
         };
         draft.add(Section::NextSteps, self.next_steps());
         draft.add(Section::Goal, self.background_of_request());
@@ -43,14 +43,17 @@ impl SummaryBuilder {
         let decisions_max = DECISIONS.min(draft.room);
         let decisions = self.decisions.describe(self.turn.number, decisions_max);
         draft.add(Section::Decisions, keep_newest(decisions, decisions_max));
+        let last_words = self.turn.last_words();
+        let lists_max = DECISION_LISTS.min(draft.room);
+        let mut own_choices = self.own_choices.describe_lists(lists_max, last_words);
+        draft.room -= items_size(&own_choices);
         let context = self.newest_points(Section::Context, SECTION);
         draft.add(Section::Context, context);
         draft.add(Section::Done, self.describe_effects());
         let own_choices_max = OWN_CHOICES.min(draft.room);
-        let own_choices = self
-            .own_choices
-            .describe(own_choices_max, self.turn.last_words());
-        draft.room -= items_size(&own_choices);
+        let single_choices = self.own_choices.describe(own_choices_max, last_words);
+        draft.room -= items_size(&single_choices);
+        own_choices.extend(single_choices);
         draft.add(Section::InProgress, self.quote_remarks(&own_choices));
 
         let Draft { mut page, mut room } = draft;
@@ -74,6 +77,13 @@ impl SummaryBuilder {
         } else {
             EmptySections::Marked
         })
+    }
+
+    /// Returns the number of UTF-16 units for all but the current request: fewer if that is long.
+    fn room_beside_request(&self) -> usize {
+        let request_size = count_utf16(&self.turn.request).min(WHOLE_REQUEST);
+        let room = OTHER_SECTIONS.saturating_sub(request_size / 3);
+        room.max(LEAST_OTHER_SECTIONS)
     }
 
     /// Returns the lists of rules, and the newest wishes, each in its own room.

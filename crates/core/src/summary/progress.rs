@@ -27,7 +27,7 @@ impl SummaryBuilder {
                 points.push(format!("{LAST_CALLS_LEAD}, in order:\n  - {calls}"));
             }
         }
-        if !self.tool_history.todo_list.is_empty() {
+        if has_open_item(&self.tool_history.todo_list) {
             points.push(format_quotation(
                 TODO_LIST_LEAD,
                 &self.tool_history.todo_list,
@@ -121,6 +121,12 @@ impl SummaryBuilder {
         };
         format!("{REPLIED_LEAD}{failure_note}. {next}")
     }
+}
+
+/// Whether an item of a todo list, one in each line, is not done. A list that is done says nothing
+/// of what is next.
+fn has_open_item(todo_list: &str) -> bool {
+    todo_list.lines().any(|item| !item.starts_with("- [x]"))
 }
 
 /// The number of units that [`REMARK_LEAD`] and the mark of its item take, about.

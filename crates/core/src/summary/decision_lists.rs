@@ -1,0 +1,127 @@
+//! Lists of decisions in replies: what the assistant presents as decided, below a line that says so.
+//!
+//! ```text
+//! The plan is ready. Key decisions:
+//! - **No dependencies** — `fetch` is built in
+//! - **esbuild** bundles to one file
+//! ```
+
+use super::budget::{DECISION_LIST, LISTED_DECISION};
+use super::fitting::item_size;
+use super::one_line::one_line;
+use super::prose::is_list_item;
+use super::quote::{is_narrower, strip_marks};
+
+/// The words that name such a list.
+const NAMES: [&str; 14] = [
+    "decision",
+    "decisions",
+    "decided",
+    "settled",
+    "agreed",
+    "entscheidung",
+    "entscheidungen",
+    "entschieden",
+    "décision",
+    "décisions",
+    "decisión",
+    "decisiones",
+    "решения",
+    "决定",
+];
+/// The words that name what is open, or only asked for, in the same line.
+const OPEN_NAMES: [&str; 7] = ["open", "need", "needed", "your", "pending", "offen", "todo"];
+
+/// A name of more columns is a sentence.
+const LONGEST_NAME: usize = 60;
+/// A single item is quoted by the rules for sentences.
+const LEAST_ITEMS: usize = 2;
+
+/// Finds the last list of decisions in a reply, and returns its items on one line of about
+/// [`DECISION_LIST`] UTF-16 units. `None` if there is none.
+pub(super) fn find_decision_list(reply: &str) -> Option<String> {
+    let lines: Vec<&str> = reply.lines().collect();
+    let mut list = None;
+    for (index, line) in lines.iter().enumerate() {
+        if names_decisions(line)
+            && let Some(items) = read_items(&lines[index + 1..])
+        {
+            list = Some(items);
+        }
+    }
+    list
+}
+
+/// Whether a line is a heading, or ends in a colon, and its last sentence names decisions.
+fn names_decisions(line: &str) -> bool {
+    let text = line.trim();
+    let is_bold = text.starts_with("**") && text.ends_with("**");
+    let is_heading = text.starts_with('#') || is_bold;
+    if !is_heading && !text.trim_end_matches('*').ends_with([':', '：']) {
+        return false;
+    }
+    let name = text.trim_end_matches([':', '：', '*', ' ']);
+    let name = name.rsplit(['.', '!', '?']).next().unwrap_or_default();
+    if !is_narrower(name, LONGEST_NAME) {
+        return false;
+    }
+    let lower = name.to_lowercase();
+    let has_word_of = |list: &[&str]| {
+        let mut words = lower.split(|c: char| !c.is_alphanumeric());
+        words.any(|word| list.contains(&word))
+    };
+    has_word_of(&NAMES) && !has_word_of(&OPEN_NAMES)
+}
+
+/// Reads the items that some lines begin with, after empty lines.
+fn read_items(lines: &[&str]) -> Option<String> {
+    let mut items: Vec<String> = Vec::new();
+    let mut room = DECISION_LIST;
+    for line in lines {
+        let is_below_item = line.starts_with([' ', '\t']) && !items.is_empty();
+        if line.trim().is_empty() || is_below_item {
+            continue;
+        }
+        if !is_list_item(line) {
+            break;
+        }
+        let item = one_line(&strip_marks(line.trim()).replace("**", ""), LISTED_DECISION);
+        let size = item_size(&item);
+        if size > room {
+            break;
+        }
+        room -= size;
+        items.push(item);
+    }
+    (items.len() >= LEAST_ITEMS).then(|| items.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_found_below_a_line_that_names_decisions() {
+        for (reply, expected) in [
+            (
+                "The plan is ready. Key decisions:\n\n- **No frames** — the printer cuts\n  them off\n- blue\n\nShall I?",
+                Some("No frames — the printer cuts; blue"),
+            ),
+            (
+                "## Settled design\n1. one sheet\n2. two colors",
+                Some("one sheet; two colors"),
+            ),
+            (
+                "**Decisions**\n- a\n- b\n\n**Decisions**\n- c\n- d",
+                Some("c; d"),
+            ),
+            ("Open decisions:\n- a\n- b", None),
+            ("I need your decision on these:\n- a\n- b", None),
+            ("Key decisions:\nThe map stays.", None),
+            ("Decisions:", None),
+            ("It is decided.\n- a\n- b", None),
+        ] {
+            assert_eq!(find_decision_list(reply).as_deref(), expected, "{reply}");
+        }
+    }
+}
