@@ -94,6 +94,7 @@ impl SummaryBuilder {
                 }
                 if let Some(words) = words_of_refusal(output) {
                     self.add_request(entry, words);
+                    self.turn.refusals.push(words.to_owned());
                 }
                 self.tool_history.record_run(call, outcome.clone(), output);
             }

@@ -90,6 +90,11 @@ impl Decision {
         text.strip_prefix(OWN_CHOICE_LEAD)
     }
 
+    /// Whether what the user said for it is a part of a message.
+    pub fn is_said_in(&self, message: &str) -> bool {
+        !self.said.is_empty() && message.contains(&self.said)
+    }
+
     /// Whether it is what this message decided.
     pub fn is_of_message(&self, message: &str) -> bool {
         first_chars(message, POINT) == self.said

@@ -138,6 +138,19 @@ impl Decisions {
         self.add_corrected(message, turn);
     }
 
+    /// Adds as a decision what the user said in place of letting a call run.
+    pub fn add_refusal(&mut self, words: &str, turn_number: usize) {
+        let quotation = quote_user(words, REFUSAL);
+        let text = format!("The user refused a call: {quotation}");
+        let short_text = format!("The user refused a call: {}", quote_user(words, ANSWER));
+        let mut decision = Decision::new(text, short_text, turn_number);
+        decision.set_said(words);
+        // What the words chose is a part of it.
+        self.0
+            .retain(|known| known.turn_number != turn_number || !known.is_said_in(words));
+        self.add(decision);
+    }
+
     /// Adds as a decision a message that doubts the reply of a turn. What it takes back, if
     /// anything, is not known, so no decision is marked.
     pub fn add_doubt(&mut self, message: &str, turn: &Turn) {

@@ -15,6 +15,9 @@ impl SummaryBuilder {
     /// is empty afterwards.
     pub(super) fn end_turn(&mut self) {
         self.own_choices.add_turn(&self.turn);
+        for words in std::mem::take(&mut self.turn.refusals) {
+            self.decisions.add_refusal(&words, self.turn.number);
+        }
         // An earlier turn is shown short. Its wishes and choices were found in the whole request.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
@@ -115,6 +118,8 @@ impl SummaryBuilder {
             return;
         }
 
+        self.earlier_turns
+            .retain(|turn| !turn.is_start_of(&self.turn));
         let mut earlier_turns = self.earlier_turns.iter();
         if let Some(index) = earlier_turns.position(|turn| turn.has_same_request(&self.turn)) {
             let earlier = self.earlier_turns.remove(index);

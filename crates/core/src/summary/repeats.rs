@@ -21,6 +21,16 @@ impl Turn {
         self.request == other.request && !is_narrower(&self.request, SHORT_REPLY)
     }
 
+    /// Whether the other turn begins with this one's request, which was not replied to: the user
+    /// sent it again with more.
+    pub fn is_start_of(&self, other: &Turn) -> bool {
+        let is_open = self.is_passed_over() || !self.is_answered() && self.last_words().is_empty();
+        is_open
+            && !is_narrower(&self.request, SHORT_REPLY)
+            && self.request.len() < other.request.len()
+            && other.request.starts_with(self.request.trim_end())
+    }
+
     /// Counts this turn as one more repetition of an earlier turn with the same request. Of the
     /// earlier one, only its end is kept, if it ended in another way: `(×3): answered: "Sent";
     /// before that interrupted by the user`.

@@ -20,6 +20,8 @@ pub(super) struct Turn {
     pub request: String,
     /// The messages of the request in which no wishes and choices were searched yet.
     pub unsearched: Vec<String>,
+    /// The words with which the user refused calls.
+    pub refusals: Vec<String>,
     pub reply_end: ReplyEnd,
     /// The assistant's remarks, including its last words.
     pub remarks: Vec<String>,
