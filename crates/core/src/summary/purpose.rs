@@ -3,6 +3,7 @@
 use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, PURPOSE, REMINDER, SHORT_REQUEST};
 use super::one_line::{cut_line, one_line};
+use super::prose::is_asking;
 use super::quote::{is_narrower, quote_line};
 use super::sections::{
     BEFORE_LEAD, EARLIER_GOAL_LEAD, EARLIER_MARK, FIRST_LONG_LEAD, LONG_REQUEST_LEAD, PURPOSE_LEAD,
@@ -31,14 +32,15 @@ impl Purpose {
     }
 
     /// Keeps a request, if nothing is kept yet: the first of a session if it is more than some
-    /// words, any other if it is long.
+    /// words and not only a look around, any other if it is long.
     pub fn keep_request(&mut self, request: &str, is_first: bool) {
         let (lead, least_width) = if is_first {
             (PURPOSE_LEAD, SHORT_REQUEST)
         } else {
             (FIRST_LONG_LEAD, LONG_REQUEST)
         };
-        if self.text.is_empty() && !is_narrower(request, least_width) {
+        let is_look = only_asks(request) && is_narrower(request, LONG_REQUEST);
+        if self.text.is_empty() && !is_look && !is_narrower(request, least_width) {
             let text = cut_line(request, PURPOSE);
             *self = Purpose { lead, text };
         }
@@ -83,6 +85,19 @@ impl Purpose {
         let start = one_line(sentence, REMINDER);
         self.text.contains(start.trim_end_matches('…'))
     }
+}
+
+/// The words with which a question begins that requests no work.
+const ASKING_WORDS: [&str; 18] = [
+    "what", "why", "how", "which", "who", "where", "when", "is", "are", "does", "was", "wie",
+    "warum", "welche", "wer", "wo", "pourquoi", "comment",
+];
+
+/// Whether a request only asks what there is: "what do all the commands do?"
+fn only_asks(request: &str) -> bool {
+    let lower = request.to_lowercase();
+    let first_word = lower.split(|c: char| !c.is_alphanumeric()).next();
+    is_asking(request) && first_word.is_some_and(|word| ASKING_WORDS.contains(&word))
 }
 
 impl SummaryBuilder {

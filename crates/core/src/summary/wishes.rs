@@ -45,6 +45,8 @@ const RULES: &str = r"(^|\W)(rules?|regeln?|règles?|reglas?|regole?|прави�
 /// The same, with other words in between.
 const WANTS_APART: &str = r"
     (leave|keep)\ .{1,60}\ (alone|as\ (it\ |they\ )?(is|are)|untouched|unchanged)
+    | (want|need|should|must|keep|write|use|all|always|only)\ .{1,60}\ in\ (english|german|french|spanish|italian
+      |chinese|russian|portuguese|dutch|japanese)(\W|$)
     | (ask|wait|check\ with)\ .{0,60}before\ (you|any)
     | ^(but|aber|mais|pero)\ .{0,60}(at\ (most|least)|no\ more\ than|höchstens|mindestens|au\ (plus|moins)|como\ máximo)\ ";
 
@@ -52,7 +54,8 @@ const WANTS_APART: &str = r"
 const CONDITIONS: &str = r"before\ you\ (tell|say|call|ask|commit|push|merge|touch|change|start|go|move|run|write|edit|delete|deploy|publish)(\W|$)";
 
 /// Each match of [`WANTS_APART`] has these words, or begins with one of [`FIRST_WORDS`].
-const APART_WORDS: &str = r"before\ (you|any)|at\ (most|least)\ |no\ more\ than|höchstens|mindestens|au\ (plus|moins)\ |como\ máximo";
+const APART_WORDS: &str = r"in\ (english|german|french|spanish|italian|chinese|russian|portuguese|dutch
+      |japanese)(\W|$) | before\ (you|any)|at\ (most|least)\ |no\ more\ than|höchstens|mindestens|au\ (plus|moins)\ |como\ máximo";
 
 /// What limits a clause at its end: "read access only".
 const LAST_WORDS: &str = r"\ (only|seulement)\W";
