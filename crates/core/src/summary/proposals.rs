@@ -3,7 +3,7 @@
 
 use super::deferrals::is_deferral;
 use super::list_items::{begins_with_item, find_item};
-use super::prose::last_prose_line;
+use super::prose::{is_mostly_pasted, last_prose_line};
 use super::questions::{
     ProposalKind, begins_as_answer, classify_sentence, is_question, statement_before_question,
 };
@@ -90,6 +90,10 @@ impl<'r> Proposal<'r> {
         let is_short = is_narrower(message, SHORT_ANSWER);
         // Most messages are long, and follow a statement, so this is tested first.
         if !is_short && matches!(self.kind, ProposalKind::Offer | ProposalKind::Statement) {
+            return self.chooses_item(message);
+        }
+        // What a program printed, or much code, is sent to be looked at.
+        if !begins_as_answer(message) && is_mostly_pasted(message) {
             return self.chooses_item(message);
         }
         let statement = statement_before_question(message);

@@ -55,6 +55,23 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
     own_lines
 }
 
+/// Whether a message of several lines has no more lines of the user's own words than others.
+pub(super) fn is_mostly_pasted(text: &str) -> bool {
+    let line_count = text.lines().filter(|line| !line.trim().is_empty()).count();
+    if line_count < PASTED_LINES {
+        return false;
+    }
+    let own_lines = prose_of_user(text);
+    let own_count = own_lines
+        .iter()
+        .filter(|line| !line.trim().is_empty())
+        .count();
+    2 * own_count <= line_count
+}
+
+/// A message of fewer lines is most likely the user's own.
+const PASTED_LINES: usize = 4;
+
 /// A message with this many headings is a document: a specification, or the prompt of a command.
 const DOCUMENT_HEADINGS: usize = 3;
 
