@@ -34,6 +34,17 @@ pub(super) fn strip_host_text(message: &str) -> &str {
     if text.is_empty() { message } else { text }
 }
 
+/// Returns the output of a command without the lines that Codex puts before it: the id, the time
+/// and the exit code of the process.
+pub(super) fn strip_output_frame(output: &str) -> &str {
+    const STARTS: [&str; 2] = ["Chunk ID: ", "Wall time: "];
+    const END: &str = "\nOutput:\n";
+    if !STARTS.iter().any(|start| output.starts_with(start)) {
+        return output;
+    }
+    output.split_once(END).map_or(output, |(_, rest)| rest)
+}
+
 fn strip_first_element(text: &str) -> Option<&str> {
     let name = element_name(text.strip_prefix('<')?)?;
     let closing_tag = format!("</{name}>");

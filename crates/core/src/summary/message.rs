@@ -3,7 +3,7 @@
 use super::budget::{MAX_TEXT_LEN, REMARK};
 use super::call::{CallUse, SummaryCall, read_call};
 use super::cut::{cut_message, string_head, string_words};
-use super::host_text::strip_host_text;
+use super::host_text::{strip_host_text, strip_output_frame};
 use super::quote::{is_narrower, strip_transitions};
 use super::tool_answers::is_refusal;
 use super::words::compile_expression;
@@ -189,7 +189,10 @@ pub(super) fn read_message(message: Raw, folders: Folders, call_use: CallUse) ->
             } else {
                 Outcome::from_result(message, &text)
             },
-            output: text,
+            output: match strip_output_frame(&text) {
+                bare if bare.len() < text.len() => bare.to_owned(),
+                _ => text,
+            },
         },
         "bashExecution" | "pythonExecution" if !is_truthy(get("excludeFromContext")) => {
             SummaryMessage::Result {
