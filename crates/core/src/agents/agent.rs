@@ -200,6 +200,17 @@ pub trait Agent: Debug + Sync {
         files: &FileLists,
         read: &OrderedMap<Text>,
     ) -> Text<'static>;
+
+    /// Appends the lists of files to a summary that was made without a model, as briefly as the
+    /// agent's form allows.
+    fn append_brief_file_list(
+        &self,
+        summary: Text<'static>,
+        files: &FileLists,
+        read: &OrderedMap<Text>,
+    ) -> Text<'static> {
+        self.append_file_list(summary, files, read)
+    }
 }
 
 /// What is fixed for an agent: names, texts, and rules that need no code of their own.

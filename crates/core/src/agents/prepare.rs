@@ -410,7 +410,7 @@ impl FileOps {
         }
         session
             .agent()
-            .append_file_list(summary, &short_lists, &read)
+            .append_brief_file_list(summary, &short_lists, &read)
     }
 }
 

@@ -223,4 +223,13 @@ impl Agent for Pi {
     ) -> Text<'static> {
         files::append_file_list(summary, files)
     }
+
+    fn append_brief_file_list(
+        &self,
+        summary: Text<'static>,
+        files: &FileLists,
+        _read: &OrderedMap<Text>,
+    ) -> Text<'static> {
+        files::append_grouped_file_list(summary, files)
+    }
 }

@@ -26,3 +26,94 @@ pub fn append_file_list(mut summary: Text<'static>, files: &FileLists) -> Text<'
     }
     summary
 }
+
+/// Appends the same lists. If many files were modified, those of a directory share a line:
+/// `src/{main.rs,map.rs}`.
+pub fn append_grouped_file_list(summary: Text<'static>, files: &FileLists) -> Text<'static> {
+    let grouped = FileLists {
+        modified_files: group_by_directory(&files.modified_files),
+        ..files.clone()
+    };
+    append_file_list(summary, &grouped)
+}
+
+/// The greatest number of files with a line each.
+const MOST_LINES: usize = 10;
+
+/// The files of a directory.
+struct Directory<'p> {
+    /// Its path, with the separator at its end; empty for files in none.
+    path: &'p [u8],
+    names: Vec<&'p [u8]>,
+}
+
+/// Returns paths, those of a directory as one, in the order of the first path of each directory. A
+/// few paths are returned as they are.
+fn group_by_directory(paths: &[Text<'static>]) -> Vec<Text<'static>> {
+    if paths.len() <= MOST_LINES {
+        return paths.to_vec();
+    }
+    let mut directories: Vec<Directory> = Vec::new();
+    for path in paths {
+        let bytes = path.as_bytes();
+        let separator = bytes.iter().rposition(|byte| b"/\\".contains(byte));
+        let (directory, name) = bytes.split_at(separator.map_or(0, |at| at + 1));
+        let known = directories.iter_mut().find(|known| known.path == directory);
+        match known {
+            Some(known) if !directory.is_empty() => known.names.push(name),
+            _ => directories.push(Directory {
+                path: directory,
+                names: vec![name],
+            }),
+        }
+    }
+    let mut grouped = Vec::new();
+    for Directory { path, names } in directories {
+        let joined = names.join(&b","[..]);
+        let parts: [&[u8]; 4] = if names.len() == 1 {
+            [path, b"", &joined, b""]
+        } else {
+            [path, b"{", &joined, b"}"]
+        };
+        grouped.push(Text::from_wtf8(parts.concat()));
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_files_are_grouped_by_directory() {
+        let few = [Text::from("a/b"), Text::from("a/c")];
+        assert_eq!(group_by_directory(&few), few);
+
+        let mut many: Vec<Text<'static>> = Vec::new();
+        for name in [
+            "README.md",
+            "src/a.rs",
+            "src/map/x.rs",
+            "src/z.rs",
+            "w\\u.rs",
+            "w\\v.rs",
+        ] {
+            many.push(Text::from(name));
+        }
+        for number in 0..5 {
+            many.push(Text::from(format!("tests/{number}.rs")));
+        }
+        let grouped = group_by_directory(&many);
+        let lines: Vec<_> = grouped.iter().map(Text::to_string_lossy).collect();
+        assert_eq!(
+            lines,
+            [
+                "README.md",
+                "src/{a.rs,z.rs}",
+                "src/map/x.rs",
+                "w\\{u.rs,v.rs}",
+                "tests/{0.rs,1.rs,2.rs,3.rs,4.rs}",
+            ]
+        );
+    }
+}
