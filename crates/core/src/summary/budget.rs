@@ -9,9 +9,9 @@
 /// kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const OTHER_SECTIONS: usize = 4_400;
+pub(super) const OTHER_SECTIONS: usize = 4_300;
 /// The same beside a long request.
-pub(super) const LEAST_OTHER_SECTIONS: usize = 3_200;
+pub(super) const LEAST_OTHER_SECTIONS: usize = 3_000;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;

@@ -93,6 +93,9 @@ impl ToolHistory {
                 || turn.is_some_and(|turn| reports_replacement_of(step, turn.last_words()))
                 || !is_mentioned && !is_missing_named && !is_reported);
         let is_open = is_recent && is_known_open && !is_missing_program_settled;
+        // What only looks is done again in another way, if at all.
+        let is_look_left =
+            !is_of_current_turn && only_looks(run, step) && !is_mentioned && !is_remarked_on;
         // The user went on to other work, although the turn had no answer.
         let is_left_behind = !is_of_current_turn && later_runs.len() >= MUCH_WORK;
 
@@ -118,11 +121,19 @@ impl ToolHistory {
             was_certain: !run.has_missing_program()
                 && (is_mentioned || is_remarked_on || is_explained),
             is_settled_otherwise: is_missing_program_settled
+                || is_look_left && !is_explained && !is_last_work
                 || (is_answered || is_left_behind) && !is_known_open && !is_reported,
             is_in_last_words: is_of_current_turn && is_mentioned,
             point,
         }
     }
+}
+
+/// Whether a failed step only looks, at files or at what a server returns.
+fn only_looks(run: &ToolRun, step: &CommandStep) -> bool {
+    const PROGRAMS: [&str; 4] = ["curl", "wget", "nc", "ping"];
+    let program = step.words.first().map_or("", String::as_str);
+    run.command.is_read_only || PROGRAMS.contains(&program)
 }
 
 /// Whether one of the `later_runs` in the turn of `run` passed with all arguments of `step`. This

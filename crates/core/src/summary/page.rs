@@ -82,7 +82,7 @@ impl SummaryBuilder {
     /// Returns the number of UTF-16 units for all but the current request: fewer if that is long.
     fn room_beside_request(&self) -> usize {
         let request_size = count_utf16(&self.turn.request).min(WHOLE_REQUEST);
-        let room = OTHER_SECTIONS.saturating_sub(request_size / 3);
+        let room = OTHER_SECTIONS.saturating_sub(request_size / 2);
         room.max(LEAST_OTHER_SECTIONS)
     }
 

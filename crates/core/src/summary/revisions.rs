@@ -125,11 +125,9 @@ impl<'m> LaterMessage<'m> {
     /// A long message has many names, and a negation somewhere. So these must be in one sentence,
     /// unless the message goes back on something by its words.
     pub fn part_taking_back(&self, earlier: &str, distance: Distance) -> Option<&'m str> {
-        if !self.takes_back_as_whole(earlier, distance) {
-            return None;
-        }
+        let takes_back = || self.takes_back_as_whole(earlier, distance);
         if self.reach == Reach::Values || is_narrower(self.message, MARK) {
-            return Some(self.message);
+            return takes_back().then_some(self.message);
         }
         for sentence in self.message.unicode_sentences() {
             let sentence = sentence.trim();
@@ -138,7 +136,7 @@ impl<'m> LaterMessage<'m> {
             }
         }
         let goes_back = self.is_reversal() || is_correction(self.message);
-        goes_back.then_some(self.message)
+        (goes_back && takes_back()).then_some(self.message)
     }
 
     /// Whether the message as a whole takes back an `earlier` one, which is in lower case. Both
@@ -242,6 +240,17 @@ mod tests {
             ),
             ("dash the lines", "make the harbours blue instead", false),
             ("the harbours are blue", "never draw a border", false),
+            // Names and negation are in different sentences, or in one.
+            (
+                "draw icons of ships on the map",
+                "The icons look well. The ships leave at noon. The paper does not fit the frame of the office.",
+                false,
+            ),
+            (
+                "draw icons of ships on the map",
+                "The ships leave at noon, and the paper came. Do not draw icons of ships on the second sheet.",
+                true,
+            ),
             // What they count is a unit.
             (
                 "a link of 6 characters",

@@ -12,7 +12,7 @@
 use super::budget::{POINT, RULE, RULES};
 use super::fitting::item_size;
 use super::one_line::cut_line;
-use super::prose::{is_list_item, split_at_full_stops};
+use super::prose::{is_document, is_list_item, split_at_full_stops};
 use super::quote::{is_narrower, strip_marks};
 use super::sections::RULES_LEAD;
 use super::wishes::quote_binding_sentences;
@@ -77,18 +77,22 @@ impl RuleList<'_> {
 }
 
 /// Finds the lists of rules in a message: those that are named so, and others whose items mostly
-/// forbid or demand something in general.
+/// forbid or demand something in general. Of a document, only the former: it has lists of all kinds.
 pub(super) fn find_rule_lists(message: &str) -> Vec<RuleList<'_>> {
+    let is_document = is_document(message);
     let lines: Vec<&str> = message.lines().collect();
     let mut lists = Vec::new();
     let mut index = 0;
     let mut is_fenced = false;
     while index < lines.len() {
         is_fenced ^= lines[index].trim_start().starts_with("```");
+        let rest = &lines[index..];
         let list = if is_fenced {
             None
+        } else if is_document {
+            read_named_list(rest)
         } else {
-            read_named_list(&lines[index..]).or_else(|| read_unnamed_list(&lines[index..]))
+            read_named_list(rest).or_else(|| read_unnamed_list(rest))
         };
         match list {
             Some(list) => {

@@ -9,6 +9,7 @@ mod requests;
 mod secrets;
 mod sections;
 mod shell;
+mod user_words;
 mod work;
 
 use super::lasting::may_wish_or_choose;

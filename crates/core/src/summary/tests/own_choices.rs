@@ -177,3 +177,50 @@ fn what_is_settled_is_told_from_what_is_done() {
         assert_eq!(chosen(&[done]), "- (none)", "{done}");
     }
 }
+
+#[test]
+fn the_answer_of_a_short_turn_is_searched_for_choices_with_a_reason() {
+    let after = |reply: &str| {
+        section(
+            [
+                user("is the draw really random?"),
+                edit("draw.js"),
+                says(reply),
+                user("thanks, and now the sounds of the wheel"),
+            ],
+            "## Key Decisions",
+        )
+    };
+    let chosen =
+        "I swapped `Math.random()` for `crypto.getRandomValues()`, because nobody can predict it.";
+    assert!(after(chosen).contains("The assistant chose"));
+    for other in [
+        "I wrote the test and it does not pass.",
+        "The captain said \"we picked the old brand, so keep it\" of `logo.svg`.",
+        "Now revert `draw.js` to the old form because it is late.",
+    ] {
+        assert_eq!(after(other), "- (none)", "{other}");
+    }
+}
+
+#[test]
+fn a_list_of_decisions_is_quoted_until_a_later_one_replaces_it() {
+    let plan = |first: &str| {
+        says(&format!(
+            "The plan is ready. Key decisions:\n\n- **{first}** for the harbours of the bay\n- `map.svg` stays in one file"
+        ))
+    };
+    let messages = [
+        user("Plan the map of the bay, please, with all of its harbours."),
+        plan("Blue squares"),
+        user("rather circles, and then plan the signs of the bay"),
+        plan("Blue circles"),
+        user("now draw all of it, on the paper of the harbour office"),
+    ];
+    let decisions = section(&messages, "## Key Decisions");
+    assert!(
+        decisions.contains("- The assistant listed as decided: \"Blue circles for the harbours of the bay; `map.svg` stays in one file\""),
+        "{decisions}"
+    );
+    assert!(!decisions.contains("squares"), "{decisions}");
+}

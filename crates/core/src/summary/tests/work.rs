@@ -1261,3 +1261,63 @@ fn a_program_is_named_by_a_whole_word() {
         "{settled}"
     );
 }
+
+#[test]
+fn a_failure_that_is_given_up_later_by_its_name_is_not_listed() {
+    let error = Some("cannot decode pier.heic: HEIC is not built in\n\nCommand exited with code 1");
+    let after = |request: &str, reply: &str| {
+        section(
+            [
+                user("Scale all the photos of the harbour."),
+                bash("scale photos/pier.heic", error),
+                says("`scale photos/pier.heic` fails: there is no decoder."),
+                user("how big are the others, and which of them are the oldest?"),
+                says("`scale` still fails for HEIC; the others have 2 MB."),
+                user(request),
+                edit("index.md"),
+                says(reply),
+            ],
+            "### Blocked",
+        )
+    };
+    for (request, reply) in [
+        ("skip heic, nobody has that. make the index", "Made."),
+        (
+            "make the index of all photos",
+            "The index is made; HEIC is left out.",
+        ),
+    ] {
+        assert_eq!(after(request, reply), "- (none)", "{request}");
+    }
+    for (request, reply) in [
+        ("skip the frames, and make the index", "Made."),
+        (
+            "make the index, and fix HEIC, do not drop it",
+            "The frames are left out.",
+        ),
+    ] {
+        assert!(after(request, reply).contains("pier.heic"), "{request}");
+    }
+}
+
+#[test]
+fn a_list_that_is_done_and_the_frame_of_an_output_are_left_out() {
+    let done = r#"{"todos":[{"content":"draw","status":"completed"}]}"#;
+    let open = r#"{"todos":[{"content":"draw","status":"completed"},{"content":"print","status":"pending"}]}"#;
+    let with_list = |todos: &str| summary(None, [user("Draw it."), tool("", "todo", todos, None)]);
+    assert!(!with_list(done).contains("Todo list"));
+    assert!(with_list(open).contains("> - [ ] print"));
+
+    let output = "Chunk ID: 5d829d\nWall time: 0.1 seconds\nOutput:\n12 harbours found";
+    let text = summary(
+        None,
+        [
+            user("Count the harbours."),
+            called("", "bash", r#"{"command":"make count"}"#, output, false),
+        ],
+    );
+    assert!(
+        text.contains("12 harbours found") && !text.contains("Chunk"),
+        "{text}"
+    );
+}

@@ -1,0 +1,198 @@
+//! What users say in other places than a plain request: in lists of rules, through tools, around
+//! what an editor adds, and beside what they paste.
+
+use super::*;
+
+const REFUSAL: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\n";
+
+fn decisions(parts: &[Vec<String>]) -> String {
+    section(parts, "## Key Decisions")
+}
+
+#[test]
+fn rules_stay_whole_through_later_summaries() {
+    let request = "Draw the map of the bay. rules: nothing at the office is changed, only read. scale 1:500; reports in German\n\n- never rename a harbour\n- no frames\n- the legend stays";
+    let mut text = summary(
+        None,
+        [
+            user(request),
+            edit("map.svg"),
+            says("Drawn."),
+            user("now the signs, as big as you can make them"),
+        ],
+    );
+    for round in 0..3 {
+        let constraints = below(&text, "## Constraints & Preferences").join("\n");
+        for rule in [
+            "nothing at the office is changed, only read.; scale 1:500; reports in German",
+            "never rename a harbour; no frames; the legend stays",
+        ] {
+            assert_eq!(constraints.matches(rule).count(), 1, "{constraints}");
+        }
+        let next = [
+            edit("signs.svg"),
+            says("Drawn."),
+            user(&format!("and sign number {round} of the pier, please")),
+        ];
+        text = summary(Some(&text), next);
+    }
+}
+
+#[test]
+fn what_a_document_says_is_no_wish() {
+    let document = "Implement this, and never touch the charts.\n\n# Map\nThe map must never be late.\n## Signs\nUse only blue rather than green.\n## Rules\n- Never push.\n- One commit for each sign.";
+    let messages = [
+        user(document),
+        edit("map.svg"),
+        says("Done so far."),
+        user("now the signs, as big as you can make them"),
+    ];
+    assert_eq!(
+        section(&messages, "## Constraints & Preferences"),
+        "- Rules: \"Never push.; One commit for each sign.\"\n- \"Implement this, and never touch the charts.\""
+    );
+    assert_eq!(decisions(&messages), "- (none)");
+}
+
+#[test]
+fn words_that_refuse_a_call_are_a_decision_once_the_turn_is_over() {
+    let words = "I want the signs in French\nand two sheets instead of one";
+    let mut messages = vec![
+        user("Draw the signs of the harbour."),
+        called("", "ExitPlanMode", "{}", &format!("{REFUSAL}{words}"), true),
+        edit("signs.svg"),
+        says("Drawn on two sheets."),
+    ];
+    let text = summary(None, &messages);
+    assert!(quotation(&text, REQUEST).contains(words), "{text}");
+    assert!(!text.contains("refused"), "{text}");
+
+    messages.push(user(
+        "now the map of the whole bay, with all of its islands",
+    ));
+    let text = summary(None, &messages);
+    assert_eq!(
+        below(&text, "## Key Decisions"),
+        [
+            "- The user refused a call: \"I want the signs in French / and two sheets instead of one\""
+        ]
+    );
+    assert_eq!(below(&text, "### Blocked"), ["- (none)"]);
+}
+
+#[test]
+fn each_answer_to_a_tool_is_a_decision_with_its_question() {
+    let ask = |output: &str, is_error: bool| {
+        let arguments = r#"{"questions":[{"question":"Which map?"},{"question":"How wide?"}]}"#;
+        decisions(&[
+            user("Draw the map of the bay."),
+            called("", "ask", arguments, output, is_error),
+        ])
+    };
+    let answered = "User has answered your questions: \"Which map?\"=\"the old one (Recommended)\", \"How wide?\"=\"3 m\". You can go on.";
+    assert_eq!(
+        ask(answered, false),
+        "- Asked \"Which map?\", the user answered \"the old one\"\n\
+         - Asked \"How wide?\", the user answered \"3 m\""
+    );
+    assert_eq!(ask("not available in this mode", true), "- (none)");
+}
+
+#[test]
+fn what_an_editor_adds_is_not_the_users() {
+    let request = "<ide_opened_file>The user opened never.md in the IDE.</ide_opened_file>\nDraw the map of the bay.";
+    let text = summary(None, [user(request)]);
+    assert_eq!(quotation(&text, REQUEST), "Draw the map of the bay.");
+}
+
+#[test]
+fn a_pasted_output_answers_no_question() {
+    let offer =
+        "Drawn. You can clear the table first, or I can add a cleanup step for the harbours.";
+    let pasted = "harbour % make map\n\n> map@1 make\n> draw src/map.ts\n\nError: duplicate harbours in table (x=1)\n    at draw (src/map.ts:3:1)";
+    let parts = |message: &str| {
+        decisions(&[
+            user("Draw the map of the bay."),
+            edit("map.svg"),
+            says(offer),
+            user(message),
+        ])
+    };
+    assert_eq!(parts(pasted), "- (none)");
+    assert!(parts("a cleanup step").contains("Asked"));
+}
+
+#[test]
+fn a_request_that_was_sent_again_with_more_is_listed_once() {
+    let first = "the legend of the map is not readable";
+    let messages = [
+        user("Draw the map of the bay with all of its islands."),
+        edit("map.svg"),
+        says("Drawn."),
+        user(first),
+        user(&format!("{first}, and the frame is too wide on the left")),
+        edit("map.svg"),
+    ];
+    let text = summary(None, &messages);
+    assert_eq!(text.matches(first).count(), 1, "{text}");
+    assert!(
+        text.contains("The request before it: \"Draw the map"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_summary_with_numbered_headings_is_taken_over() {
+    let numbered = "This session is being continued from a previous conversation that ran out of context.\n\nSummary:\n1. Primary Request and Intent:\n   The user wants a map of the bay.\n\n2. Key Technical Concepts:\n   - SVG, no scripts\n\n3. Pending Tasks:\n   - the legend\n\nIf you need specific details from before compaction, read the transcript.";
+    let text = summary(Some(numbered), [edit("map.svg")]);
+    for (heading, point) in [
+        ("## Goal", "- Earlier: The user wants a map of the bay."),
+        ("## Key Decisions", "- Earlier: SVG, no scripts"),
+        ("## Next Steps", "- Earlier: the legend"),
+        ("## Critical Context", "- (none)"),
+    ] {
+        assert!(below(&text, heading).contains(&point), "{text}");
+    }
+}
+
+#[test]
+fn a_look_around_is_not_what_the_session_is_for() {
+    let purpose =
+        "Draw the map of the bay with all of its harbours, and a legend in two languages.";
+    let text = summary(
+        None,
+        [
+            user("what do all the make targets do here?"),
+            says("They draw."),
+            user(purpose),
+            says("Drawn."),
+            user("thank you, and now the sign of the northern pier"),
+            says("Drawn."),
+            user("and now the one of the southern pier"),
+        ],
+    );
+    assert!(
+        text.contains(&format!("The first request that says more: \"{purpose}\"")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_mark_quotes_the_sentence_that_takes_something_back() {
+    let messages = [
+        user("Draw the map. never draw icons of ferries on the sheets"),
+        edit("map.svg"),
+        says("Drawn."),
+        user(
+            "no, the paper that came does not fit the frame of the office at all. Use icons of ferries on all sheets.",
+        ),
+        edit("map.svg"),
+        says("Drawn."),
+        user("and now the sign of the northern pier, in the same style"),
+    ];
+    let constraints = section(&messages, "## Constraints & Preferences");
+    assert!(
+        constraints.contains("(later: \"Use icons of ferries on all sheets.\")"),
+        "{constraints}"
+    );
+}
