@@ -138,6 +138,14 @@ impl Decisions {
         self.add_corrected(message, turn);
     }
 
+    /// Adds as a decision what the user suggested, and the assistant worked on.
+    pub fn add_suggestion(&mut self, words: &str, turn_number: usize) {
+        if !self.quotes(words) {
+            let no_referents = ReferentQuotes::default();
+            self.add_words("The user suggested", words, no_referents, turn_number);
+        }
+    }
+
     /// Adds as a decision what the user said in place of letting a call run.
     pub fn add_refusal(&mut self, words: &str, turn_number: usize) {
         let quotation = quote_user(words, REFUSAL);

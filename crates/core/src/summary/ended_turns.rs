@@ -6,6 +6,7 @@ use super::cut::cut_middle;
 use super::deferrals::is_deferral;
 use super::quote::is_narrower;
 use super::sections::Section;
+use super::suggestions::find_suggestion;
 use super::tables::{OutOfDate, VOID_TABLE, find_out_of_date, find_value_table, lists_same};
 use super::turns::Turn;
 use super::weights::count_values;
@@ -15,6 +16,9 @@ impl SummaryBuilder {
     /// is empty afterwards.
     pub(super) fn end_turn(&mut self) {
         self.own_choices.add_turn(&self.turn);
+        if let Some(suggestion) = find_suggestion(&self.turn) {
+            self.decisions.add_suggestion(suggestion, self.turn.number);
+        }
         for words in std::mem::take(&mut self.turn.refusals) {
             self.decisions.add_refusal(&words, self.turn.number);
         }

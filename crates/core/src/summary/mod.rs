@@ -20,7 +20,8 @@
 //!
 //! Where to look for a rule:
 //!
-//! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `deferrals`, `nods`;
+//! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
+//!   `deferrals`, `nods`, `rule_lists`;
 //!   what takes it back: `revisions`, `values`, `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`; how a
 //!   decision quotes it: `proposal_quotes`, `referents`, `outcomes`; what the assistant settles
@@ -95,6 +96,7 @@ mod secrets;
 mod sections;
 mod sequel;
 mod shell;
+mod suggestions;
 mod tables;
 mod tool_answers;
 mod tool_calls;

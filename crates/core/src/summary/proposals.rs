@@ -5,7 +5,8 @@ use super::deferrals::is_deferral;
 use super::list_items::{begins_with_item, find_item};
 use super::prose::{is_mostly_pasted, last_prose_line};
 use super::questions::{
-    ProposalKind, begins_as_answer, classify_sentence, is_question, statement_before_question,
+    ProposalKind, asks_leave, begins_as_answer, classify_sentence, is_question, is_request,
+    statement_before_question,
 };
 use super::quote::is_narrower;
 use super::referents::shares_word;
@@ -107,7 +108,7 @@ impl<'r> Proposal<'r> {
         }
         match self.kind {
             ProposalKind::Question | ProposalKind::Choice => {
-                is_short
+                is_short && !(asks_leave(self.sentence()) && is_request(message))
                     || begins_as_answer(message)
                     || self.names_item(message)
                     || self.shares_word(message)

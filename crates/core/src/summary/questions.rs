@@ -84,6 +84,25 @@ pub(super) fn statement_before_question(message: &str) -> &str {
     message
 }
 
+/// How a question begins that asks for leave to go on: "Want me to draw it?"
+const LEAVES: &str = r"(?ix)^\W*(want\ me|shall\ i|should\ i|do\ you\ want\ me|would\ you\ like\ me|may\ i|can\ i
+    | proceed|continue|go\ ahead|ready|approve|soll\ ich|darf\ ich|willst\ du,?\ dass|dois-je|veux-tu\ que)(\W|$)";
+
+/// Whether a question asks for leave to go on.
+pub(super) fn asks_leave(question: &str) -> bool {
+    static LEAVE: LazyLock<Regex> = LazyLock::new(|| compile_expression(LEAVES));
+    LEAVE.is_match(question)
+}
+
+/// A message of fewer words may answer a question that asks for leave, whatever they are.
+const REQUEST_WORDS: usize = 5;
+
+/// Whether a message that follows a question for leave requests something else: it has some words,
+/// and none that answers.
+pub(super) fn is_request(message: &str) -> bool {
+    !begins_as_answer(message) && message.split_whitespace().count() >= REQUEST_WORDS
+}
+
 /// The words that ask for one of several things.
 const WHICH: [&str; 17] = [
     "which",

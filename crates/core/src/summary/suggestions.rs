@@ -1,0 +1,94 @@
+//! Suggestions: messages with which a user proposes what the assistant then works on: "how about
+//! one sheet for each harbour?" They have the form of a question, and decide all the same.
+
+use super::prose::prose_of_user;
+use super::turns::Turn;
+
+/// How a suggestion begins.
+const STARTS: [&str; 20] = [
+    "how about ",
+    "what about ",
+    "what if we ",
+    "should we ",
+    "shouldn't we ",
+    "can we ",
+    "can't we ",
+    "could we ",
+    "why don't we ",
+    "why not ",
+    "maybe we should ",
+    "maybe we can ",
+    "would it be better ",
+    "wie wäre ",
+    "sollen wir ",
+    "sollten wir ",
+    "können wir ",
+    "et si on ",
+    "on pourrait ",
+    "podríamos ",
+];
+
+/// Words that may precede it.
+const LEADS: [&str; 10] = [
+    "and ", "also ", "but ", "hm ", "hmm ", "ok ", "ok, ", "okay ", "so ", "or ",
+];
+
+/// How a reply begins that does not take up a suggestion.
+const REFUSALS: [&str; 10] = [
+    "no,",
+    "no ",
+    "no.",
+    "not really",
+    "i would not",
+    "i'd not",
+    "i wouldn't",
+    "i'd advise against",
+    "nein",
+    "non,",
+];
+
+/// Returns the suggestion with which the request of an ended turn begins, if work followed it and
+/// the reply does not refuse it. A message with pasted text suggests nothing.
+pub(super) fn find_suggestion(turn: &Turn) -> Option<&str> {
+    if !turn.is_answered() || turn.call_count == 0 {
+        return None;
+    }
+    let request = turn.request.trim();
+    let first_line = request.lines().next()?;
+    if !suggests(first_line) || prose_of_user(request).is_empty() {
+        return None;
+    }
+    let reply = turn.last_words().trim_start().to_lowercase();
+    let is_refused = REFUSALS.iter().any(|start| reply.starts_with(start));
+    (!is_refused).then_some(request)
+}
+
+fn suggests(line: &str) -> bool {
+    let lower = line.to_lowercase().replace('’', "'");
+    let mut text = lower.trim_start();
+    for lead in LEADS {
+        text = text.strip_prefix(lead).unwrap_or(text);
+    }
+    STARTS.iter().any(|start| text.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suggestion_is_recognized_by_its_start() {
+        for message in [
+            "how about one sheet for each harbour?",
+            "Hm what about blue",
+            "also can't we drop the frame?",
+            "ok can we draw it in ink?",
+            "Sollen wir das Blatt teilen?",
+        ] {
+            assert!(suggests(message), "{message}");
+        }
+        for message in ["can you draw it?", "what is it about?", "draw it", ""] {
+            assert!(!suggests(message), "{message}");
+        }
+    }
+}
