@@ -83,7 +83,7 @@ const WITHDRAWS: &str =
     r"(?ix) (^|\W)(take|took)\ (\S+\ ){0,4}back(\W|$) | (^|\W)(revert(ed)?|undid)\W";
 
 /// The rating of a choice that settles something for certain, and gives the reason.
-pub(super) const CERTAIN: usize = 4;
+const CERTAIN: usize = 4;
 
 /// A choice of the assistant.
 pub(super) struct OwnChoice {
@@ -163,6 +163,42 @@ fn has_lead_word(line: &str) -> bool {
             .iter()
             .any(|lead| word.eq_ignore_ascii_case(lead))
     })
+}
+
+/// The words of reasons for which the answers of short turns are searched, in lower case.
+const CLEAR_REASONS: [&str; 14] = [
+    "because",
+    "since",
+    "instead",
+    "rather than",
+    "otherwise",
+    "so that",
+    "due to",
+    "avoids",
+    "weil",
+    "sonst",
+    "statt",
+    "parce que",
+    "sinon",
+    "porque",
+];
+
+/// Finds the sentences of an answer in which the assistant settles something for certain, and gives
+/// the reason in plain words. Most answers have no such line, and no expression is compiled for
+/// them.
+pub(super) fn find_certain_choices(answer: &str) -> Vec<OwnChoice> {
+    let mut choices = Vec::new();
+    for line in prose_lines(answer) {
+        if !has_lead_word(line) {
+            continue;
+        }
+        let lower = line.to_lowercase();
+        if CLEAR_REASONS.iter().any(|reason| lower.contains(reason)) {
+            choices.extend(find_choices(line));
+        }
+    }
+    choices.retain(|choice| choice.rating >= CERTAIN);
+    choices
 }
 
 /// Whether a text has a verb that settles or withdraws something.

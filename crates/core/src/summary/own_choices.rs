@@ -2,7 +2,7 @@
 //! not know them decides again, perhaps in another way.
 
 use super::budget::{MAX_HELD, POINT};
-use super::choice_sentences::{CERTAIN, OwnChoice, find_choices};
+use super::choice_sentences::{OwnChoice, find_certain_choices, find_choices};
 use super::decision_lists::find_decision_list;
 use super::fitting::{item_size, keep_newest};
 use super::quote::quote_line;
@@ -48,9 +48,7 @@ impl OwnChoices {
                 }
             }
         } else if turn.is_answered() {
-            let mut choices = find_choices(turn.last_words());
-            choices.retain(|choice| choice.rating >= CERTAIN);
-            for choice in choices {
+            for choice in find_certain_choices(turn.last_words()) {
                 self.add(choice);
             }
         }

@@ -101,9 +101,17 @@ fn headings(text: &str) -> impl Iterator<Item = &str> {
 /// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a
 /// parenthesis.
 pub(super) fn is_list_item(line: &str) -> bool {
-    static LIST_MARK: LazyLock<Regex> =
-        LazyLock::new(|| compile_expression(r"^\s*([-*+]|\d{1,3}[.)])\s"));
-    LIST_MARK.is_match(line)
+    const MOST_DIGITS: usize = 3;
+    let text = line.trim_start();
+    let after_mark = if let Some(rest) = text.strip_prefix(['-', '*', '+']) {
+        Some(rest)
+    } else {
+        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        let digits = text.len() - rest.len();
+        let is_number = (1..=MOST_DIGITS).contains(&digits);
+        rest.strip_prefix(['.', ')']).filter(|_| is_number)
+    };
+    after_mark.is_some_and(|rest| rest.starts_with(char::is_whitespace))
 }
 
 /// How a line ends, or begins, that announces what somebody else wrote.

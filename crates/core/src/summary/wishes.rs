@@ -45,8 +45,6 @@ const RULES: &str = r"(^|\W)(rules?|regeln?|règles?|reglas?|regole?|прави�
 /// The same, with other words in between.
 const WANTS_APART: &str = r"
     (leave|keep)\ .{1,60}\ (alone|as\ (it\ |they\ )?(is|are)|untouched|unchanged)
-    | (want|need|should|must|keep|write|use|all|always|only)\ .{1,60}\ in\ (english|german|french|spanish|italian
-      |chinese|russian|portuguese|dutch|japanese)(\W|$)
     | (ask|wait|check\ with)\ .{0,60}before\ (you|any)
     | ^(but|aber|mais|pero)\ .{0,60}(at\ (most|least)|no\ more\ than|höchstens|mindestens|au\ (plus|moins)|como\ máximo)\ ";
 
@@ -54,8 +52,15 @@ const WANTS_APART: &str = r"
 const CONDITIONS: &str = r"before\ you\ (tell|say|call|ask|commit|push|merge|touch|change|start|go|move|run|write|edit|delete|deploy|publish)(\W|$)";
 
 /// Each match of [`WANTS_APART`] has these words, or begins with one of [`FIRST_WORDS`].
-const APART_WORDS: &str = r"in\ (english|german|french|spanish|italian|chinese|russian|portuguese|dutch
-      |japanese)(\W|$) | before\ (you|any)|at\ (most|least)\ |no\ more\ than|höchstens|mindestens|au\ (plus|moins)\ |como\ máximo";
+const APART_WORDS: &str = r"before\ (you|any)|at\ (most|least)\ |no\ more\ than|höchstens|mindestens|au\ (plus|moins)\ |como\ máximo";
+
+/// A language in which something is to be written: "messages in french".
+const LANGUAGES: &str = r"\ in\ (english|german|french|spanish|italian|chinese|russian|portuguese|dutch|japanese)(\W|$)";
+
+/// The words with which a language is demanded.
+const LANGUAGE_DEMANDS: [&str; 10] = [
+    "want", "need", "should", "must", "keep", "write", "use", "all", "stay", "stays",
+];
 
 /// What limits a clause at its end: "read access only".
 const LAST_WORDS: &str = r"\ (only|seulement)\W";
@@ -119,7 +124,7 @@ static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| compile_expression(&may_bind
 pub(super) fn may_bind_expression() -> String {
     format!(
         r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {APART_WORDS} | {ANY_WORDS}
-      | {LAST_WORDS} | {RULES}"
+      | {LAST_WORDS} | {RULES} | {LANGUAGES}"
     )
 }
 
@@ -203,12 +208,23 @@ fn has_binding_clause(sentence: &str) -> bool {
 /// conjunction, only its first words do: "look into the test, it must be the cache" is no wish.
 fn is_binding(clause: &Clause) -> bool {
     let has_words = match clause.joint {
-        Joint::Mark if !clause.follows_look => BINDING.is_match(clause.text),
+        Joint::Mark if !clause.follows_look => {
+            BINDING.is_match(clause.text) || demands_language(clause.text)
+        }
         Joint::Mark | Joint::Conjunction => DIRECTIVE.is_match(clause.text),
         Joint::ButOfStatement => UNMISTAKABLE.is_match(clause.text),
         Joint::AndOfStatement => false,
     };
     has_words && (!EXCEPTION.is_match(clause.text) || is_rule(clause.text))
+}
+
+/// Whether a clause demands the language of something: "I want the messages in french".
+fn demands_language(clause: &str) -> bool {
+    static LANGUAGE: LazyLock<Regex> =
+        LazyLock::new(|| compile_expression(&format!("(?ix) {LANGUAGES}")));
+    let lower = clause.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| LANGUAGE_DEMANDS.contains(&word)) && LANGUAGE.is_match(clause)
 }
 
 /// Whether a clause says of each thing of a kind how it always begins or ends, and reports no
