@@ -1,6 +1,5 @@
 //! Decisions: how users answer questions, and what they correct.
 
-use super::answers::cut_keeping_end;
 use super::budget::*;
 use super::decision::{Decision, shorten_decision};
 use super::fitting::items_size;
@@ -8,12 +7,9 @@ use super::own_choices::is_about_choice;
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
 use super::quote::{first_chars, is_narrower, quote_line};
-use super::referents::{
-    ReferentQuotes, is_sequel, points_back, quote_corrected, quote_referents, quote_request_of,
-};
+use super::referents::{ReferentQuotes, is_sequel, points_back, quote_corrected, quote_referents};
 use super::removals::Removals;
 use super::revisions::{LaterMessage, is_trial, mark_with};
-use super::sections::PUT_OFF_LEAD;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
 use super::user_quotes::quote_user;
@@ -26,7 +22,7 @@ const REVISABLE: usize = 3;
 
 /// The decisions of a session, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Decisions(Vec<Decision>);
+pub(super) struct Decisions(pub(super) Vec<Decision>);
 
 impl Decisions {
     /// Takes over the decisions of a previous summary. They age from there on.
@@ -74,22 +70,6 @@ impl Decisions {
         self.add(decision);
     }
 
-    /// Adds as a decision what the user answered to a question, both as they are.
-    pub fn add_asked(&mut self, question: &str, answer: &str, turn_number: usize) {
-        let describe = |question_max, answer_max| {
-            let question = quote_line(&cut_keeping_end(question, question_max), question_max);
-            format!(
-                "Asked {question}, the user answered {}",
-                quote_user(answer, answer_max)
-            )
-        };
-        let text = describe(QUESTION, ANSWER);
-        let short_text = describe(OLDEST, FINDING);
-        let mut decision = Decision::new(text, short_text, turn_number);
-        decision.set_said(answer);
-        self.add(decision);
-    }
-
     /// Adds as a decision a sentence of a request in which the user chooses, unless a decision
     /// quotes it already. `referents` quote what its words refer to.
     /// `turn_before` is the turn before the request.
@@ -104,17 +84,6 @@ impl Decisions {
             self.mark_taken_back(choice, turn_before);
             self.add_words("The user chose", choice.message, referents, turn_number);
         }
-    }
-
-    /// Adds a message that puts off what the reply of a turn is about or, without a reply, its
-    /// request.
-    pub fn add_deferral(&mut self, message: &str, turn: &Turn) {
-        let referents = if turn.last_words().is_empty() {
-            quote_request_of(turn)
-        } else {
-            quote_referents(turn, message)
-        };
-        self.add_words(PUT_OFF_LEAD, message, referents, turn.number);
     }
 
     /// Adds as a decision a message that corrects the reply of a turn, with what it corrects. Marks
@@ -136,27 +105,6 @@ impl Decisions {
         }
 
         self.add_corrected(message, turn);
-    }
-
-    /// Adds as a decision what the user suggested, and the assistant worked on.
-    pub fn add_suggestion(&mut self, words: &str, turn_number: usize) {
-        if !self.quotes(words) {
-            let no_referents = ReferentQuotes::default();
-            self.add_words("The user suggested", words, no_referents, turn_number);
-        }
-    }
-
-    /// Adds as a decision what the user said in place of letting a call run.
-    pub fn add_refusal(&mut self, words: &str, turn_number: usize) {
-        let quotation = quote_user(words, REFUSAL);
-        let text = format!("The user refused a call: {quotation}");
-        let short_text = format!("The user refused a call: {}", quote_user(words, ANSWER));
-        let mut decision = Decision::new(text, short_text, turn_number);
-        decision.set_said(words);
-        // What the words chose is a part of it.
-        self.0
-            .retain(|known| known.turn_number != turn_number || !known.is_said_in(words));
-        self.add(decision);
     }
 
     /// Adds as a decision a message that doubts the reply of a turn. What it takes back, if
@@ -276,7 +224,7 @@ impl Decisions {
 
     /// Adds what the user said unasked. `lead` says on what occasion, `referents` what the words
     /// refer to.
-    fn add_words(
+    pub(super) fn add_words(
         &mut self,
         lead: &str,
         words: &str,
@@ -292,7 +240,7 @@ impl Decisions {
     }
 
     /// Adds a decision, replacing an equal one. Of more than [`MAX_HELD`], the oldest are dropped.
-    fn add(&mut self, decision: Decision) {
+    pub(super) fn add(&mut self, decision: Decision) {
         self.0.retain(|known| known.key != decision.key);
         let excess = (self.0.len() + 1).saturating_sub(MAX_HELD);
         self.0.drain(..excess);

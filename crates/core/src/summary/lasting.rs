@@ -4,7 +4,8 @@ use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, POINT, REFERENT, WORDS};
 use super::choices::{CHOICES, CONSEQUENCES, find_choices};
 use super::deferrals::is_deferral;
-use super::prose::{is_document, prose_of_user, split_at_full_stops};
+use super::documents::is_document;
+use super::prose::{prose_of_user, split_at_full_stops};
 use super::questions::begins_as_answer;
 use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{follows_on, has_pointer, points_back, quote_referent, quote_referents};
@@ -13,7 +14,9 @@ use super::rule_lists::{find_rule_lists, may_list_rules};
 use super::sections::{EARLIER_MARK, RULES_LEAD, Section, Sections};
 use super::turns::Turn;
 use super::values::may_set_value;
-use super::wishes::{binds_in_general, may_bind_expression, quote_binding_sentences};
+use super::wishes::{
+    binds_in_general, demands_language, may_bind_expression, quote_binding_sentences,
+};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -248,5 +251,5 @@ pub(super) fn may_wish_or_choose(request: &str) -> bool {
             "(?mR:{wishes}\n)|(?mR:{CHOICES}\n)|(?mR:{CONSEQUENCES}\n)"
         ))
     });
-    WORDS.is_match(request)
+    WORDS.is_match(request) || demands_language(request)
 }

@@ -2,8 +2,9 @@
 //! describes the decision.
 
 use super::deferrals::is_deferral;
+use super::documents::is_mostly_pasted;
 use super::list_items::{begins_with_item, find_item};
-use super::prose::{is_mostly_pasted, last_prose_line};
+use super::prose::last_prose_line;
 use super::questions::{
     ProposalKind, asks_leave, begins_as_answer, classify_sentence, is_question, is_request,
     statement_before_question,

@@ -2,6 +2,7 @@
 //! in own words, in lines and in sentences. Code, logs, and the mails and reports of others are not
 //! the user's words.
 
+use super::documents::before_document;
 use super::quote::{is_narrower, strip_marks};
 use super::words::compile_expression;
 use memchr::memmem;
@@ -53,49 +54,6 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
         }
     }
     own_lines
-}
-
-/// Whether a message of several lines has no more lines of the user's own words than others.
-pub(super) fn is_mostly_pasted(text: &str) -> bool {
-    let line_count = text.lines().filter(|line| !line.trim().is_empty()).count();
-    if line_count < PASTED_LINES {
-        return false;
-    }
-    let own_lines = prose_of_user(text);
-    let own_count = own_lines
-        .iter()
-        .filter(|line| !line.trim().is_empty())
-        .count();
-    2 * own_count <= line_count
-}
-
-/// A message of fewer lines is most likely the user's own.
-const PASTED_LINES: usize = 4;
-
-/// A message with this many headings is a document: a specification, or the prompt of a command.
-const DOCUMENT_HEADINGS: usize = 3;
-
-/// Whether a message is a document, whose sentences are about the work that it describes.
-pub(super) fn is_document(text: &str) -> bool {
-    headings(text).nth(DOCUMENT_HEADINGS - 1).is_some()
-}
-
-/// Returns what a user wrote before a document, or a whole message that is none.
-fn before_document(text: &str) -> &str {
-    if !is_document(text) {
-        return text;
-    }
-    let first_heading = headings(text).next().unwrap_or_default();
-    // The heading is a slice of the text, so it is found: where it is, or where the same words are
-    // before.
-    let start = text.find(first_heading).unwrap_or_default();
-    &text[..start]
-}
-
-/// Iterates over the lines of a text that are headings in Markdown.
-fn headings(text: &str) -> impl Iterator<Item = &str> {
-    text.lines()
-        .filter(|line| line.starts_with('#') && line.trim_start_matches('#').starts_with(' '))
 }
 
 /// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a

@@ -10,9 +10,10 @@
 //! ```
 
 use super::budget::{POINT, RULE, RULES};
+use super::documents::is_document;
 use super::fitting::item_size;
 use super::one_line::cut_line;
-use super::prose::{is_document, is_list_item, split_at_full_stops};
+use super::prose::{is_list_item, split_at_full_stops};
 use super::quote::{is_narrower, strip_marks};
 use super::sections::RULES_LEAD;
 use super::wishes::quote_binding_sentences;

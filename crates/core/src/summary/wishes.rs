@@ -4,10 +4,11 @@ use super::budget::*;
 use super::clauses::{Clause, Joint, LEAD_WORDS, find_wish_clauses};
 use super::prose::ends_in_question;
 use super::prose::{sentences_of_lines, split_at_full_stops};
-use super::quote::{display_width, quote_line};
+use super::quote::{display_width, is_narrower, quote_line, strip_marks};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// The words at the start of a clause that forbid or demand something in general. Other clauses are
 /// taken as part of a request that has been dealt with, however emphatic they are.
@@ -54,8 +55,19 @@ const CONDITIONS: &str = r"before\ you\ (tell|say|call|ask|commit|push|merge|tou
 /// Each match of [`WANTS_APART`] has these words, or begins with one of [`FIRST_WORDS`].
 const APART_WORDS: &str = r"before\ (you|any)|at\ (most|least)\ |no\ more\ than|höchstens|mindestens|au\ (plus|moins)\ |como\ máximo";
 
-/// A language in which something is to be written: "messages in french".
-const LANGUAGES: &str = r"\ in\ (english|german|french|spanish|italian|chinese|russian|portuguese|dutch|japanese)(\W|$)";
+/// Languages in which something is to be written: "messages in french".
+const LANGUAGES: [&str; 10] = [
+    "english",
+    "german",
+    "french",
+    "spanish",
+    "italian",
+    "chinese",
+    "russian",
+    "portuguese",
+    "dutch",
+    "japanese",
+];
 
 /// The words with which a language is demanded.
 const LANGUAGE_DEMANDS: [&str; 10] = [
@@ -124,7 +136,7 @@ static MAY_BIND: LazyLock<Regex> = LazyLock::new(|| compile_expression(&may_bind
 pub(super) fn may_bind_expression() -> String {
     format!(
         r"(?ix) (^|\W)({FIRST_WORDS}|{NO_THING}) | {WANTS} | {APART_WORDS} | {ANY_WORDS}
-      | {LAST_WORDS} | {RULES} | {LANGUAGES}"
+      | {LAST_WORDS} | {RULES}"
     )
 }
 
@@ -138,6 +150,11 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
         return Vec::new();
     }
     let mut quotations = Vec::new();
+    for line in prose.iter().filter(|line| demands_language(line)) {
+        let mut sentences = line.unicode_sentences().map(str::trim);
+        let demand = sentences.find(|one| demands_language(one) && is_narrower(one, POINT));
+        quotations.extend(demand.map(|demand| quote_line(strip_marks(demand), POINT)));
+    }
     for sentence in sentences_of_lines(prose, &MAY_BIND) {
         // A demand that is the whole message is what is to be done now: "it must be faster".
         let is_whole_message = sentence == whole && split_at_full_stops(sentence).len() == 1;
@@ -149,7 +166,10 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
         }
         let is_quotable = (SHORT_WISH..POINT).contains(&display_width(sentence));
         if is_quotable && !ends_in_question(sentence) && has_binding_clause(sentence) {
-            quotations.push(quote_line(sentence, POINT));
+            let quotation = quote_line(sentence, POINT);
+            if !quotations.contains(&quotation) {
+                quotations.push(quotation);
+            }
         }
     }
     quotations
@@ -208,9 +228,7 @@ fn has_binding_clause(sentence: &str) -> bool {
 /// conjunction, only its first words do: "look into the test, it must be the cache" is no wish.
 fn is_binding(clause: &Clause) -> bool {
     let has_words = match clause.joint {
-        Joint::Mark if !clause.follows_look => {
-            BINDING.is_match(clause.text) || demands_language(clause.text)
-        }
+        Joint::Mark if !clause.follows_look => BINDING.is_match(clause.text),
         Joint::Mark | Joint::Conjunction => DIRECTIVE.is_match(clause.text),
         Joint::ButOfStatement => UNMISTAKABLE.is_match(clause.text),
         Joint::AndOfStatement => false,
@@ -218,13 +236,19 @@ fn is_binding(clause: &Clause) -> bool {
     has_words && (!EXCEPTION.is_match(clause.text) || is_rule(clause.text))
 }
 
-/// Whether a clause demands the language of something: "I want the messages in french".
-fn demands_language(clause: &str) -> bool {
-    static LANGUAGE: LazyLock<Regex> =
-        LazyLock::new(|| compile_expression(&format!("(?ix) {LANGUAGES}")));
-    let lower = clause.to_lowercase();
+/// Whether a sentence demands the language of something: "I want the messages in french". Words are
+/// compared one by one, because an expression would have to be compiled for almost every session.
+pub(super) fn demands_language(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| LANGUAGE_DEMANDS.contains(&word)) && LANGUAGE.is_match(clause)
+    let mut before = "";
+    let mut is_demand = false;
+    words.any(|word| {
+        is_demand |= LANGUAGE_DEMANDS.contains(&word);
+        let names_language = before == "in" && LANGUAGES.contains(&word);
+        before = word;
+        is_demand && names_language
+    })
 }
 
 /// Whether a clause says of each thing of a kind how it always begins or ends, and reports no

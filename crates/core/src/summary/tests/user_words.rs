@@ -196,3 +196,24 @@ fn a_mark_quotes_the_sentence_that_takes_something_back() {
         "{constraints}"
     );
 }
+
+#[test]
+fn a_language_is_a_wish() {
+    let after = |message: &str| {
+        let messages = [
+            user(message),
+            edit("map.svg"),
+            says("Drawn."),
+            user("and now the sign of the northern pier, in the same style"),
+        ];
+        section(&messages, "## Constraints & Preferences")
+    };
+    assert_eq!(
+        after("Draw the map of the bay. I want the names in French."),
+        "- \"I want the names in French.\""
+    );
+    assert_eq!(
+        after("Draw the map in french blue, or in the English style."),
+        "- (none)"
+    );
+}
