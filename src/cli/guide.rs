@@ -423,7 +423,7 @@ pub const TOPICS: [Section; 10] = [
         &[
             "An operation keeps what it does not change, byte for byte. Most commands only add \
              entries. `migrate` and `relocate` change fields of existing lines. `prune` moves \
-             payloads, old entries and branches to `SESSION.pruned`. `archive` removes a session \
+             payloads, secrets, old entries and branches to `SESSION.pruned`. `archive` removes a session \
              only after reading its archive again. `check --repair` removes damaged lines, and \
              keeps them in `FILE.rejected`.",
             "Added entries are appended to the file with a single write, followed by fsync. A \

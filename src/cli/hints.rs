@@ -2,7 +2,7 @@
 
 use crate::cli::guide::takes_reference;
 use crate::cli::output::{Failure, to_visible};
-use crate::cli::redaction::REPLACE_SESSION_HINT;
+use crate::cli::redaction::PRUNE_SECRETS_HINT;
 use crate::session::reference::is_reference_form;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use pisess_store as store;
@@ -169,7 +169,7 @@ const HABITS: [Habit; 36] = [
     Habit {
         typed: &["-i", "--in-place"],
         command: "redact",
-        hint: REPLACE_SESSION_HINT,
+        hint: PRUNE_SECRETS_HINT,
     },
     Habit {
         typed: &["-m"],

@@ -16,19 +16,26 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The hint for replacing a session by its redacted copy. `redact` does not do that: a command
-/// rewrites a session in place only if it keeps what it removes.
-pub const REPLACE_SESSION_HINT: &str = "a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`, which also remove its sub-agents and what was pruned";
+/// The hint for taking secrets out of a session itself. `redact` does not do that: it only writes
+/// copies.
+pub const PRUNE_SECRETS_HINT: &str = "redact only writes copies: `pisess prune --secrets SESSION` takes the secrets out of the session itself; with --purge, for good";
 
-/// What to remove besides the secrets that are found by their shape.
+/// Values to remove besides the secrets that are found by their shape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
-pub struct RedactionArgs {
+pub struct SecretValueArgs {
     /// Also remove the values in this dotenv file
     #[arg(long, value_name = "FILE")]
     pub env_file: Vec<PathBuf>,
     /// Also remove the secrets in this file, one per line
     #[arg(long, value_name = "FILE")]
     pub secret_file: Vec<PathBuf>,
+}
+
+/// What to remove besides the secrets that are found by their shape.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct RedactionArgs {
+    #[command(flatten)]
+    pub values: SecretValueArgs,
     /// Replace home directories by `~` and user names by `user`
     #[arg(long)]
     pub paths: bool,
@@ -58,10 +65,16 @@ impl RedactionArgs {
         };
         Ok(Redactor::new(values, people, self.keep_images))
     }
+}
 
+impl SecretValueArgs {
     /// Reads the secret values in the files of the options. None of the files may be standard input
     /// if the session is.
-    pub fn read_values(&self, session: &Input, ui: &mut Ui) -> Result<Vec<SecretValue>, Failure> {
+    pub fn read_values(
+        &self,
+        session: Option<&Input>,
+        ui: &mut Ui,
+    ) -> Result<Vec<SecretValue>, Failure> {
         let mut all_values = Vec::new();
         for path in &self.env_file {
             let content = read_secrets_argument(path, session, ui)?;
@@ -90,12 +103,16 @@ impl RedactionArgs {
 }
 
 /// Reads a file given by an option. `-` is standard input, unless the session is.
-fn read_secrets_argument(path: &Path, session: &Input, ui: &mut Ui) -> Result<Vec<u8>, Failure> {
+fn read_secrets_argument(
+    path: &Path,
+    session: Option<&Input>,
+    ui: &mut Ui,
+) -> Result<Vec<u8>, Failure> {
     let file = given::read_argument(
         path,
         "a file of secrets",
         given::MOST_TEXT_BYTES,
-        Some(session),
+        session,
         ui,
     )?;
     Ok(file.bytes)
@@ -129,15 +146,23 @@ pub fn redact_to_copy(
     })?;
 
     let remaining = session.map_read_error(find_remaining(&copy, redactor, workers))?;
-    refuse_left_over(&remaining.secrets, session)?;
+    refuse_left_over(&remaining.secrets, session, COPY_LEFT_OVER_HINT)?;
     report.kept_ordinary = remaining.ordinary;
     Ok((copy, report))
 }
 
-/// Fails if secrets remain in the copy of a session: it must not be written. The failure has the
-/// place of the first one. A secret remains if it is no string, such as a number in JSON, because a
-/// placeholder replaces only text.
-pub fn refuse_left_over(remaining: &[FoundSecret], session: &Input) -> Result<(), Failure> {
+/// The hint for a secret that would remain in a copy.
+pub const COPY_LEFT_OVER_HINT: &str =
+    "a placeholder replaces only text; change the number in a copy of the session, and redact that";
+
+/// Fails if secrets remain in the copy of a session, or in its new content: that must not be
+/// written. The failure has the place of the first one. A secret remains if it is no string, such as
+/// a number in JSON, because a placeholder replaces only text.
+pub fn refuse_left_over(
+    remaining: &[FoundSecret],
+    session: &Input,
+    hint: &str,
+) -> Result<(), Failure> {
     let Some(first) = remaining.first() else {
         return Ok(());
     };
@@ -150,9 +175,7 @@ pub fn refuse_left_over(remaining: &[FoundSecret], session: &Input) -> Result<()
     let failure = Failure::invalid(format_args!(
         "{name}:{line}: {secret_kind}{others} would remain in {field}; nothing was written"
     ));
-    Err(failure.with_path(name).with_line(line).with_hint(
-        "a placeholder replaces only text; change the number in a copy of the session, and redact that",
-    ))
+    Err(failure.with_path(name).with_line(line).with_hint(hint))
 }
 
 /// Returns the end of a list whose first item was named, such as ` and 3 more`. Returns an empty
@@ -202,7 +225,7 @@ impl RemovedSecrets {
         args: &RedactionArgs,
         ui: &mut Ui,
     ) -> Result<(Input, RemovedSecrets), Failure> {
-        let values = args.read_values(&input, ui)?;
+        let values = args.values.read_values(Some(&input), ui)?;
         let mut redactor = args.new_redactor(&input, values, ui)?;
         let (copy, report) = redact_to_copy(&input, &mut redactor, ui.processor_count())?;
 
@@ -289,16 +312,16 @@ impl LeftSecrets<'_> {
 }
 
 /// Warns of each secret whose text also occurs, and remains, where it is probably an ordinary word.
-fn warn_kept(report: &RedactionReport, session: &Input, ui: &mut Ui) {
+/// `name` is that of the session.
+pub fn warn_kept(kept_ordinary: &[FoundSecret], name: &str, ui: &mut Ui) {
     let mut kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for found in &report.kept_ordinary {
+    for found in kept_ordinary {
         let place = format!("line {} ({})", found.line.0, describe_place(found));
         kept.entry(found.secret.placeholder())
             .or_default()
             .push(place);
     }
     for (placeholder, places) in kept {
-        let name = &session.name;
         let places = join_first_few(places);
         ui.warn(&format!(
             "{name}: the text of {placeholder} may be ordinary elsewhere, and remains in {places}"
@@ -337,7 +360,7 @@ pub fn report_redaction(
     outcome: SecretsOutcome,
     ui: &mut Ui,
 ) {
-    warn_kept(report, session, ui);
+    warn_kept(&report.kept_ordinary, &session.name, ui);
     let mut counts = Vec::new();
     for (kind, count) in report.count_by_kind() {
         counts.push(format!("{count} {kind}"));

@@ -7,15 +7,18 @@ mod many;
 mod purge;
 mod report;
 mod restore;
+mod secrets;
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::{WriteArgs, parse_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::pruned::session_own_path;
+use crate::cli::redaction::SecretValueArgs;
 use crate::cli::rows::entry::row_options;
 use crate::load::LoadOptions;
 use crate::ops::prune::{ValueKind, pruned_file};
+use crate::redact::values::SecretValue;
 use job::{PruneJob, Task};
 use many::prune_sessions;
 use std::path::{Path, PathBuf};
@@ -40,6 +43,14 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Prune the entries that compactions replaced, and put them back",
         "pisess prune --compacted session.jsonl && pisess prune --restore session.jsonl",
+    ),
+    Example::new(
+        "List the secrets in all sessions",
+        "pisess prune -n --secrets --all",
+    ),
+    Example::new(
+        "Take the secrets out of all sessions for good",
+        "pisess prune --secrets --purge --all",
     ),
     Example::new(
         "List what removing a branch would move",
@@ -76,10 +87,23 @@ pub const GUIDE: Guide = Guide::new(&[
 /// conversation then continues at the branch point. Sub-agents started by the branch, and forks of
 /// the session, are listed but not removed.
 ///
+/// --secrets moves each string that contains a secret, and leaves the same string with placeholders
+/// such as [REDACTED:github-pat#1]. The secrets are those that `pisess redact --check` reports, and
+/// the values in --env-file and --secret-file. A secret found in one place of a session is taken out
+/// of all its places. Afterwards the session is searched again: if a secret would remain, such as a
+/// number, nothing is changed, and the command fails and names the place. Encrypted text and images
+/// cannot be searched, and stay. A running pi still has the secrets in its memory. Sub-agents have
+/// sessions of their own: give the directory, or --all. Archives are not searched: `pisess redact
+/// --check --archived` reports their secrets.
+///
+/// With --purge, --secrets takes the secrets out for good, in any number of sessions. What an
+/// earlier prune moved to SESSION.pruned is kept, unless that file contains a secret, too.
+///
 /// A session given by path or name is refused (exit 3) if oh-my-pi may have it open. If pi may have
 /// it open, only --compacted and --branch are refused: a running pi could continue from an entry
 /// that they removed. Open sessions that were found in a directory, or by --all or --project, are
-/// skipped. --force prunes open sessions in all these cases.
+/// skipped; with --secrets, the exit code is then 3. --force prunes open sessions in all these
+/// cases.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
 /// byte for byte, plus any entries added since. --purge removes SESSION.pruned for good, so nothing
@@ -94,6 +118,8 @@ pub const GUIDE: Guide = Guide::new(&[
     "       pisess prune [OPTIONS] --project <DIR>\n",
     "       pisess prune [OPTIONS] --all",
 ))]
+#[command(mut_arg("env_file", |file| file.requires("secrets")))]
+#[command(mut_arg("secret_file", |file| file.requires("secrets")))]
 pub struct Args {
     /// The sessions, given by path or name (see `pisess --help`), or directories of them
     #[arg(value_name = "SESSION", required_unless_present_any = ["all", "project"], conflicts_with_all = ["all", "project"])]
@@ -135,12 +161,17 @@ pub struct Args {
     /// REF, down to REF, and everything below these entries
     #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
     pub branch: Option<String>,
-    /// Restore what an earlier run changed (puts back what was pruned)
+    /// Prune only the strings that contain secrets, leaving placeholders
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted"])]
+    pub secrets: bool,
+    #[command(flatten)]
+    pub values: SecretValueArgs,
+    /// Restore what an earlier run changed (puts back what was pruned)
+    #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted", "secrets"])]
     pub restore: bool,
     /// Remove SESSION.pruned (after pruning, if another option prunes), so that nothing can be
     /// restored
-    #[arg(long, conflicts_with_all = ["restore", "output", "all", "project", "older_than", "larger_than", "json"])]
+    #[arg(long, conflicts_with_all = ["restore", "output"])]
     pub purge: bool,
     #[command(flatten)]
     pub write: WriteArgs,
@@ -177,10 +208,15 @@ impl Args {
         }
     }
 
-    /// Returns the task that the options request. clap ensures that there is only one.
-    fn task(&self) -> Task {
+    /// Returns the task that the options request. clap ensures that there is only one. `values` are
+    /// those of `--env-file` and `--secret-file`.
+    fn task(&self, values: &[SecretValue]) -> Task {
         if self.restore {
             Task::Restore
+        } else if self.secrets {
+            Task::Secrets {
+                values: values.to_vec(),
+            }
         } else if self.compacted {
             Task::Compacted
         } else if let Some(reference) = &self.branch {
@@ -196,7 +232,7 @@ impl Args {
     /// Whether SESSION.pruned is to be removed, and nothing is to be pruned before.
     fn only_purges(&self) -> bool {
         let chooses_payloads = self.over.is_some() || self.images || self.results || self.details;
-        let prunes = chooses_payloads || self.compacted || self.branch.is_some();
+        let prunes = chooses_payloads || self.compacted || self.secrets || self.branch.is_some();
         self.purge && !prunes
     }
 
@@ -246,9 +282,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage_error(why).with_hint("give a path with -o"));
     }
 
+    // With --secrets, nothing is removed for good but secrets.
+    let purges_everything = args.purge && !args.secrets;
+    if purges_everything && args.write.change.json {
+        return Err(Failure::usage_error("--purge has no result as JSON").with_hint("omit --json"));
+    }
     match args.single_session() {
         Some(session) => prune_single(session, args, ui),
-        None if args.purge => Err(Failure::usage_error("--purge takes one session")
+        None if purges_everything => Err(Failure::usage_error("--purge takes one session")
             .with_hint("repeat the command for each session")),
         None => prune_sessions(args, ui),
     }
@@ -266,8 +307,9 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     };
     let open = OpenSession::open(session, options, ui)?;
     let target = args.target_path(&open)?;
+    let values = args.values.read_values(Some(&open.input), ui)?;
     let job = PruneJob {
-        task: args.task(),
+        task: args.task(&values),
         write: &args.write,
         open: &open,
         side_file: pruned_file(&target),
@@ -285,7 +327,8 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     } else {
         job.prune(ui)?
     };
-    if !args.purge || exit != Exit::Done {
+    // With --secrets, SESSION.pruned was purged together with the rewrite.
+    if !args.purge || args.secrets || exit != Exit::Done {
         return Ok(exit);
     }
     if is_dry_run {
@@ -297,7 +340,7 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     let input = Input::open_path(&job.target, ui.stdout_predicate())?;
     let pruned_open = OpenSession::load(input, LoadOptions::default())?;
     let purge_job = PruneJob {
-        task: args.task(),
+        task: args.task(&values),
         write: &args.write,
         open: &pruned_open,
         side_file: job.side_file.clone(),

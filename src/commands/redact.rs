@@ -9,8 +9,8 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::{LastArgs, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::redaction::{
-    self, REPLACE_SESSION_HINT, RedactionArgs, SecretsOutcome, redact_to_copy, refuse_left_over,
-    refuse_leftovers, report_redaction,
+    self, COPY_LEFT_OVER_HINT, PRUNE_SECRETS_HINT, RedactionArgs, SecretsOutcome, redact_to_copy,
+    refuse_left_over, refuse_leftovers, report_redaction,
 };
 use crate::cli::sources::SourceArgs;
 use crate::load::LoadOptions;
@@ -79,12 +79,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is
 /// deleted, and the command fails and names the place.
 ///
-/// A session is never redacted in place. To replace one, write the copy beside it with -o. Then
-/// remove the old file with `pisess archive SESSION` and `pisess archive --delete ARCHIVE`; the
-/// first command reports the path ARCHIVE.
-///
-/// The archive also contains the sub-agents of the session, and SESSION.pruned. Deleting the
-/// archive deletes both, and the copy contains neither.
+/// redact changes no session. `pisess prune --secrets SESSION` takes the secrets out of the session
+/// itself, and with --purge for good.
 ///
 /// --check prints a row for each secret of a session. Of several sessions, each that has secrets
 /// has a heading with its id, title and path. Each row below it is a kind of secret, with the
@@ -172,7 +168,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .with_hint("--check reports on any number of them"));
     };
     let input = Input::open_unconverted(session, ui)?;
-    let values = args.redaction.read_values(&input, ui)?;
+    let values = args.redaction.values.read_values(Some(&input), ui)?;
     let part = args.select_part(input, values, ui)?;
     write_copy(args, output, &part, ui)
 }
@@ -184,7 +180,7 @@ fn copy_error(error: StoreError) -> Failure {
     let is_session = matches!(error.cause, Cause::SameAsInput);
     let failure = Failure::from(error);
     if is_session {
-        failure.with_hint(REPLACE_SESSION_HINT)
+        failure.with_hint(PRUNE_SECRETS_HINT)
     } else {
         failure
     }
@@ -309,7 +305,7 @@ fn write_copy(args: &Args, path: &Path, part: &SelectedPart, ui: &mut Ui) -> Res
     let protected = input.protected_file();
     let commit_result = store::create_checked(path, protected, force, &mut write, &mut check);
     // If a secret is left, `commit_result` is an error, too, but does not name the place.
-    refuse_left_over(&left_secrets, input)?;
+    refuse_left_over(&left_secrets, input, COPY_LEFT_OVER_HINT)?;
     let committed = commit_result.map_err(copy_error)?;
     let mut report = report.into_inner();
     part.restore_lines(&mut report);

@@ -936,7 +936,7 @@ fn the_order_of_arguments_is_in_the_hint() {
     );
     refused(
         "redact -i ./two-branches.jsonl",
-        "(hint: a session is never redacted in place: write the copy beside it with -o,",
+        "(hint: redact only writes copies: `pisess prune --secrets SESSION` takes",
     );
     refused(
         "import --from codex x",

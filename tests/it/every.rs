@@ -138,6 +138,8 @@ const READING: &[&str] = &[
     "redact F --check --json",
     "redact F -n --paths --keep-images",
     "prune F -n --over 100 --images --results --details --json",
+    "prune F -n --secrets",
+    "prune F -n --secrets --json",
     "diff F root @",
     "diff F root @ --json",
     "diff F root @ --stat",
@@ -245,7 +247,7 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ),
     (
         "prune",
-        "purge restore branch compacted all project older-than larger-than recursive",
+        "purge restore branch compacted all project older-than larger-than recursive env-file secret-file",
     ),
     (
         "export",

@@ -539,6 +539,12 @@ fn pruning_with_a_failing_call() {
         }),
         Form::new("prune --restore ./s", "a pruned session", put_pruned).keeping_source(),
         Form::new("prune --purge ./s", "a pruned session", put_pruned),
+        Form::new("prune --secrets ./s", "a session with a secret", put_secret),
+        Form::new(
+            "prune --secrets --purge ./s",
+            "a session with a secret",
+            put_secret,
+        ),
         Form::new("prune --over 1k ./large", "several sessions", |s| {
             s.put("large/a.jsonl", large());
             s.put("large/b.jsonl", large());
@@ -546,6 +552,15 @@ fn pruning_with_a_failing_call() {
         .batch(),
     ];
     try_forms(&forms, Choice::OneOfEach);
+}
+
+/// A session with a token.
+fn put_secret(s: &Sandbox) {
+    let said = format!("the token is {}", crate::redact::secret(0));
+    s.put(
+        "s",
+        crate::sandbox::session(&[crate::sandbox::user("aaaa0001", None, &said)]),
+    );
 }
 
 /// A session with a large output.

@@ -58,6 +58,7 @@ mod prune;
 mod prune_branch;
 mod prune_compacted;
 mod prune_many;
+mod prune_secrets;
 #[cfg(target_os = "linux")]
 mod pty;
 mod ranges;

@@ -64,8 +64,8 @@ fn a_dry_run_lists_what_would_leave() {
         .unchanged("prune -q -n ./tour.jsonl --branch 5c07d14b --json")
         .text();
     assert_snapshot!(row.lines().next().unwrap(), @r#"{"id":"3ac9d7e4","line":11,"field":null,"kind":"message","bytes":227}"#);
-    assert_snapshot!(s.pisess("prune -q ./tour.jsonl --branch 5c07d14b --json").done().text(), @r#"{"path":"./tour.jsonl","action":"rewrite","dryRun":false,"pruned":"./tour.jsonl.pruned","payloads":0,"entries":8,"branches":1,"bytes":3628}"#);
-    assert_snapshot!(s.pisess("prune -q ./tour.jsonl --restore --json").done().text(), @r#"{"path":"./tour.jsonl","action":"rewrite","dryRun":false,"pruned":"./tour.jsonl.pruned","payloads":0,"entries":8,"branches":0,"bytes":0}"#);
+    assert_snapshot!(s.pisess("prune -q ./tour.jsonl --branch 5c07d14b --json").done().text(), @r#"{"path":"./tour.jsonl","action":"rewrite","dryRun":false,"pruned":"./tour.jsonl.pruned","payloads":0,"entries":8,"branches":1,"secrets":0,"bytes":3628}"#);
+    assert_snapshot!(s.pisess("prune -q ./tour.jsonl --restore --json").done().text(), @r#"{"path":"./tour.jsonl","action":"rewrite","dryRun":false,"pruned":"./tour.jsonl.pruned","payloads":0,"entries":8,"branches":0,"secrets":0,"bytes":0}"#);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_directory_has_one_preview_and_a_total() {
     assert_eq!(
         rows[0],
         json!({"path": "./p/a.jsonl", "action": "rewrite", "dryRun": true, "pruned": "./p/a.jsonl.pruned",
-            "payloads": 5, "entries": 0, "branches": 0, "bytes": 9296})
+            "payloads": 5, "entries": 0, "branches": 0, "secrets": 0, "bytes": 9296})
     );
     assert_eq!(
         (&rows[2]["action"], &rows[2]["bytes"]),

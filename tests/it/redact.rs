@@ -271,6 +271,7 @@ fn a_secret_is_one_row() {
     ./s.jsonl:2: aaaa0000 message.content, 20 bytes: would become [REDACTED:aws-access-key#1] (8 places, lines 2, 3, 4, 5, 6, 3 more)
     2> pisess: ./s.jsonl: 1 aws-access-key, 1 github-pat
     2> pisess: ./s.jsonl: 3 e-mail addresses are kept
+    2> pisess: `pisess prune -n --secrets ./s.jsonl` lists the strings that it would replace (hint: omit -n to replace them; add --purge to remove the secrets for good)
     exit 1
     ");
     let rows = s.unchanged("redact -q --check --json ./s.jsonl").text();
@@ -320,6 +321,7 @@ fn a_check_of_several_sessions_has_a_row_for_each_kind_and_name() {
          2  github-pat in message.content
     2> pisess: 3 e-mail addresses are kept
     2> pisess: 3 sessions searched: 9 secrets in 3 sessions
+    2> pisess: `pisess prune -n --secrets ./in/0.jsonl ./in/1.jsonl ./in/2.jsonl` lists the strings that it would replace (hint: omit -n to replace them; add --purge to remove the secrets for good)
     exit 1
     ");
     let rows = s.unchanged("redact -q --check --json ./in").text();
@@ -342,6 +344,7 @@ fn the_heading_of_a_session_has_no_secret_that_a_copy_keeps() {
     hazard  (title not shown, because it may have a secret)  ./in/a.jsonl
          3  assigned-password DB_PASSWORD in message.content
     2> pisess: 2 sessions searched: 1 secret in 1 session
+    2> pisess: `pisess prune -n --secrets ./in/a.jsonl` lists the strings that it would replace (hint: omit -n to replace them; add --purge to remove the secrets for good)
     exit 1
     ");
 }
@@ -436,6 +439,7 @@ fn a_check_reports_and_writes_nothing() {
     s  a [REDACTED:github-pat#1] b  ./in/deep/two.jsonl
          2  github-pat in message.content
     2> pisess: 2 sessions searched: 1 secret in 1 session
+    2> pisess: `pisess prune -n --secrets ./in/deep/two.jsonl` lists the strings that it would replace (hint: omit -n to replace them; add --purge to remove the secrets for good)
     exit 1
     ");
     assert_eq!(
@@ -514,8 +518,8 @@ fn a_copy_is_asked_for() {
         .pisess("redact ./two-branches.jsonl -o ./two-branches.jsonl --force")
         .done()
         .fails(2);
-    assert_snapshot!(onto_itself, @"cannot write ./two-branches.jsonl: it is the input itself (hint: a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`, which also remove its sub-agents and what was pruned)");
-    assert_snapshot!(s.pisess("redact --in-place ./two-branches.jsonl").done().fails(2), @"unexpected argument '--in-place' found (hint: a session is never redacted in place: write the copy beside it with -o, then remove the old file with `pisess archive PATH` and `pisess archive --delete PATH`, which also remove its sub-agents and what was pruned; see `pisess redact --help`)");
+    assert_snapshot!(onto_itself, @"cannot write ./two-branches.jsonl: it is the input itself (hint: redact only writes copies: `pisess prune --secrets SESSION` takes the secrets out of the session itself; with --purge, for good)");
+    assert_snapshot!(s.pisess("redact --in-place ./two-branches.jsonl").done().fails(2), @"unexpected argument '--in-place' found (hint: redact only writes copies: `pisess prune --secrets SESSION` takes the secrets out of the session itself; with --purge, for good; see `pisess redact --help`)");
     assert_eq!(s.names(), ["two-branches.jsonl"]);
 }
 
@@ -529,9 +533,9 @@ fn put_session_with_token(s: &Sandbox, path: &str, id: &str) {
     s.put(path, format!("{header}\n{request}\n"));
 }
 
-/// The hint of a refusal is a way that works: copy, archive, delete.
+/// The hint of a refusal is a command that works.
 #[test]
-fn a_session_is_replaced_as_the_hint_says() {
+fn secrets_are_taken_out_as_the_hint_says() {
     let s = Sandbox::new();
     let folder = ".pi/agent/sessions/--kites--";
     put_session_with_token(&s, &format!("{folder}/2026_old.jsonl"), "old");
@@ -539,14 +543,9 @@ fn a_session_is_replaced_as_the_hint_says() {
         let done = s.pisess(line).at_home().done();
         assert_eq!(done.code, 0, "{line}: {done}");
     };
-    let (old, new) = (
-        format!("./{folder}/2026_old.jsonl"),
-        format!("./{folder}/2026_new.jsonl"),
-    );
-    run(&format!("redact {old} -o {new}"));
-    run(&format!("archive {old}"));
-    run(&format!("archive --delete --force {old}"));
-    assert_eq!(s.names(), [new.trim_start_matches("./")]);
+    let old = format!("{folder}/2026_old.jsonl");
+    run(&format!("prune --secrets --purge ./{old}"));
+    assert_eq!(s.names(), [old]);
     run("redact --check --all");
 }
 
@@ -559,10 +558,11 @@ fn archived_sessions_are_searched() {
     put_session_with_token(&s, ".pi/agent/sessions/--kites--/2026_new.jsonl", "new");
     let run = |line: &str| s.pisess(line).at_home().done();
     assert_eq!(run(&format!("archive ./{path}")).code, 0);
-    assert_snapshot!(run("redact --check --all"), @r"
+    assert_snapshot!(run("redact --check --all"), @"
     ./.pi/agent/sessions/--kites--/2026_new.jsonl:2: aaaa0001 message.content, 40 bytes: would become [REDACTED:github-pat#1]
     2> pisess: note: 1 archived session is not included (hint: --archived)
     2> pisess: ~/.pi/agent/sessions/--kites--/2026_new.jsonl: 1 github-pat
+    2> pisess: `pisess prune -n --secrets ~/.pi/agent/sessions/--kites--/2026_new.jsonl` lists the strings that it would replace (hint: omit -n to replace them; add --purge to remove the secrets for good)
     exit 1
     ");
     assert_snapshot!(run("redact --check --all --archived"), @"
@@ -571,6 +571,7 @@ fn archived_sessions_are_searched() {
     old  The token is [REDACTED:github-pat#1]  ./.pi/agent/sessions.archive/--kites--/2026_old.jsonl.zst
          2  github-pat in message.content
     2> pisess: 2 sessions searched: 2 secrets in 2 sessions
+    2> pisess: `pisess prune -n --secrets ~/.pi/agent/sessions/--kites--/2026_new.jsonl` lists the strings that it would replace (hint: omit -n to replace them; add --purge to remove the secrets for good)
     exit 1
     ");
     // The environment, which chooses agents for other commands, narrows no search for secrets.
@@ -591,6 +592,7 @@ fn sessions_of_other_agents_are_searched() {
     000000a1  Which paper for a kite?  ./all/claude.jsonl
          1  github-pat in cwd
     2> pisess: 2 sessions searched: 1 secret in 1 session
+    2> pisess: pisess does not change sessions of other agents
     exit 1
     ");
 
@@ -623,7 +625,11 @@ fn a_check_takes_the_agents_whose_sessions_it_reads() {
     let run = |line: &str| s.pisess(line).at_home().done();
     let found = |line: &str| {
         let done = run(line);
-        let last = done.stderr.lines().last().unwrap_or_default().to_owned();
+        // Without the note on `prune`.
+        let mut lines = done.stderr.lines().filter(|line| {
+            !line.contains("prune -n --secrets") && !line.contains("does not change")
+        });
+        let last = lines.next_back().unwrap_or_default().to_owned();
         (last, done.code)
     };
     assert_snapshot!(format!("{:?}", found("redact --check --all")), @r#"("pisess: ~/.pi/agent/sessions/--kites--/2026_0199aaaa-1111.jsonl: 1 github-pat", 1)"#);

@@ -3,6 +3,7 @@
 use super::branch::damaged_failure;
 use super::report::PruneOutcome;
 use super::restore::read_side_file;
+use super::secrets::plan_secrets;
 use crate::cli::ids::Ids;
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
@@ -17,6 +18,7 @@ use crate::ops::prune::{
     MIN_LENGTH_RATIO, PruneBlocker, PrunePlan, Restoration, ValueKind, find_compacted_entries,
     pruned_file,
 };
+use crate::redact::values::SecretValue;
 use crate::session::dialect::Dialect;
 use pisess_store::{
     self as store, Archive, Attempt, Committed, CompanionFile, Glance, IfExists, Locked,
@@ -71,6 +73,9 @@ pub enum Task {
     Compacted,
     /// Prune the branch that contains the entry of this reference.
     Branch(String),
+    /// Prune the strings that contain secrets: those that are recognized by their shape, and these
+    /// values.
+    Secrets { values: Vec<SecretValue> },
     /// Restore everything that was pruned.
     Restore,
 }
@@ -119,7 +124,11 @@ impl PruneJob<'_> {
         self.refuse_running()?;
         self.open
             .attempt_under_lock(&self.write_options(), &mut |locked_open, locked| {
-                self.prune_locked(locked_open, locked, ui)
+                if matches!(self.task, Task::Secrets { .. }) {
+                    self.prune_secrets_locked(locked_open, locked, ui)
+                } else {
+                    self.prune_locked(locked_open, locked, ui)
+                }
             })
     }
 
@@ -141,6 +150,7 @@ impl PruneJob<'_> {
             Task::Payloads { over, .. } => {
                 format!("no payload is larger than {}", format_bytes(*over as usize))
             }
+            Task::Secrets { .. } => "no secrets found".to_owned(),
             Task::Compacted => "nothing above a compaction can be pruned".to_owned(),
             Task::Branch(_) | Task::Restore => "nothing to prune".to_owned(),
         }
@@ -275,6 +285,7 @@ impl PruneJob<'_> {
             }
             Task::Branch(reference) => Ids::new(ui)?
                 .with_id_source(ui, |id_source| self.plan_branch(open, reference, id_source)),
+            Task::Secrets { values } => plan_secrets(open, values),
             // This task has a plan of its own: `plan_restore`.
             Task::Restore => Err(open.input.failure("it is to be restored")),
         }
@@ -285,7 +296,7 @@ impl PruneJob<'_> {
     /// An old record is left out if the session still contains its content: a run that was killed
     /// after it had written this file, and before it rewrote the session, leaves such records. They
     /// are pruned now, so they are written once.
-    fn write_side_file(
+    pub(super) fn write_side_file(
         &self,
         open: &OpenSession,
         plan: &PrunePlan,

@@ -4,6 +4,7 @@ use super::Args;
 use super::alternatives::{Alternatives, find_alternatives};
 use super::job::{PruneJob, Task};
 use super::report::{KEPT_NOTE, PruneOutcome, PruneReport};
+use super::secrets::{KEPT_SECRETS_NOTE, Purge};
 use crate::cli::locate::{Scope, SessionStores, existing_store_roots, resolve_user_folder};
 use crate::cli::named::{
     FoundSessions, NEEDS_RECURSION, expand_arguments, is_found_by_name, is_in_subfolder,
@@ -17,6 +18,7 @@ use crate::cli::status::warn_of_skipped;
 use crate::format::{format_bytes, format_count};
 use crate::ops::list::{SelectionFacts, SessionFilter};
 use crate::ops::prune::pruned_file;
+use crate::redact::values::SecretValue;
 use pisess_store::{Committed, FoundFile, Reach};
 use std::path::Path;
 
@@ -54,12 +56,13 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         worst_exit = worst_exit.max(ui.report_failure(failure));
     }
 
+    let values = args.values.read_values(None, ui)?;
     let has_files = !files.is_empty();
     let mut sessions = Vec::new();
     let mut skipped = Vec::new();
     let progress = ui.start_progress(&files);
     for file in &files {
-        let result = prune_file(file, args, filter, ui);
+        let result = prune_file(file, args, &values, filter, ui);
         progress.advance();
         match result {
             Ok(Some(session)) => {
@@ -84,6 +87,10 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     // This clears the progress bar before anything is printed.
     drop(progress);
     warn_of_skipped(&skipped, ui);
+    // A skipped session may contain a secret, so the command must not succeed.
+    if args.secrets && !skipped.is_empty() {
+        worst_exit = worst_exit.max(Exit::Busy);
+    }
     if has_files && sessions.is_empty() && skipped.is_empty() && worst_exit == Exit::Done {
         ui.print_status("no sessions to prune (hint: omit --older-than and --larger-than)");
     }
@@ -144,6 +151,7 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
 fn prune_file(
     file: &FoundFile,
     args: &Args,
+    values: &[SecretValue],
     filter: SessionFilter,
     ui: &mut Ui,
 ) -> Result<Option<PrunedSession>, Failure> {
@@ -156,13 +164,13 @@ fn prune_file(
     let open = OpenSession::from_input(input, args.load_options(), ui)?;
     let target = args.target_path(&open)?;
     let job = PruneJob {
-        task: args.task(),
+        task: args.task(values),
         write: &args.write,
         open: &open,
         side_file: pruned_file(&target),
         target,
         is_named: file.is_given,
-        is_purged: false,
+        is_purged: args.purge,
     };
     let result = if args.write.change.dry_run {
         plan_job(&job, ui)?
@@ -229,7 +237,7 @@ fn plan_job(job: &PruneJob, ui: &mut Ui) -> Result<JobResult, Failure> {
     }
     job.refuse_in_dry_run()?;
     let plan = job.plan_prune(job.open, ui)?;
-    let outcome = PruneOutcome::from_prune(&plan, job.open);
+    let outcome = job.plan_outcome(&plan, job.open)?;
     Ok(JobResult {
         alternatives: find_alternatives(job, outcome.bytes, ui)?,
         ..JobResult::new(outcome, None)
@@ -313,8 +321,12 @@ fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result
         ui.print_status(&format!("{part} restored"));
     } else {
         ui.print_status(&format!("{part} pruned, {}", format_bytes(bytes)));
-        if changed_count > 0 && !args.write.change.json {
-            ui.print_status(KEPT_NOTE);
+        if changed_count > 0 && !args.write.change.json && !args.purge {
+            ui.print_status(if args.secrets {
+                KEPT_SECRETS_NOTE
+            } else {
+                KEPT_NOTE
+            });
         }
     }
     Ok(())
@@ -345,6 +357,14 @@ fn print_plan(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<()
     let mut alternatives = Alternatives::default();
     for session in sessions {
         let outcome = &session.report.outcome;
+        let purge = if args.purge {
+            Purge::Planned
+        } else {
+            Purge::NotRequested
+        };
+        outcome
+            .secrets
+            .report_remaining(&session.report.target.to_string_lossy(), purge, ui);
         size_before += session.size_before;
         size_after += session.size_after;
         alternatives.add(&session.alternatives);

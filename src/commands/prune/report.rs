@@ -2,17 +2,20 @@
 
 use super::alternatives::find_alternatives;
 use super::job::{PruneJob, Task};
+use super::secrets::{KEPT_SECRETS_NOTE, Purge, SecretsOutcome};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Cell, Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::pruned::describe_pruned;
+use crate::cli::redaction::join_first_few;
 use crate::cli::rows::entry::row_cell;
 use crate::format::{format_bytes, format_count, format_tokens};
-use crate::ops::prune::{PrunePlan, PrunedRecord};
+use crate::ops::prune::{PrunePlan, PrunedRecord, SECRET_KIND};
 use crate::ops::tree::view_without_layout;
 use crate::session::entry::LineNo;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
-use pisess_json::write::Object;
+use pisess_json::write::{Object, array};
 use pisess_store::Committed;
 use std::path::PathBuf;
 
@@ -20,9 +23,11 @@ use std::path::PathBuf;
 pub const KEPT_NOTE: &str = "SESSION.pruned holds what was pruned (hint: --restore puts it back; --purge removes it for good)";
 
 /// The numbers of parts that were pruned or restored.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct PruneOutcome {
+    /// The number of payloads, or of strings with secrets.
     pub payloads: usize,
+    pub secrets: SecretsOutcome,
     pub entries: usize,
     pub notes: usize,
     pub branches: usize,
@@ -37,7 +42,8 @@ impl PruneOutcome {
     pub fn from_prune(prune: &PrunePlan, open: &OpenSession) -> PruneOutcome {
         let session = &open.session;
         PruneOutcome {
-            payloads: prune.payloads().count(),
+            payloads: prune.payloads().count() + prune.secrets.strings.len(),
+            secrets: SecretsOutcome::from_prune(prune),
             entries: prune.entries.len(),
             notes: prune.note_count(session),
             branches: prune.branch_count,
@@ -76,6 +82,9 @@ impl PruneOutcome {
 
     /// Returns the numbers for people, as in `2 entries and 3 payloads`.
     pub fn describe(&self) -> String {
+        if self.secrets.count > 0 {
+            return self.secrets.describe(self.payloads);
+        }
         let payloads = format_count(self.payloads, "payload", "payloads");
         let entries = describe_pruned(self.entries, self.notes, self.branches);
         match (self.payloads, self.entries) {
@@ -89,6 +98,10 @@ impl PruneOutcome {
 const PAYLOADS: RowNoun = RowNoun {
     one: "payload",
     many: "payloads",
+};
+const STRINGS: RowNoun = RowNoun {
+    one: "string",
+    many: "strings",
 };
 /// The noun for restored parts, which are payloads and entries.
 const PARTS: RowNoun = RowNoun {
@@ -112,7 +125,7 @@ impl PruneJob<'_> {
         self.report_dependents(ui)?;
 
         let plan = self.plan_prune(self.open, ui)?;
-        let outcome = PruneOutcome::from_prune(&plan, self.open);
+        let outcome = self.plan_outcome(&plan, self.open)?;
         let mut summary = if outcome.is_empty() {
             let size = format_bytes(outcome.session_bytes);
             format!("{}; session {size}", self.nothing_message())
@@ -127,6 +140,8 @@ impl PruneJob<'_> {
             self.print_payloads(&plan, ui)?;
             summary.push_str("; ");
             summary.push_str(&self.describe_context_sizes(&plan, &outcome)?);
+        } else if let Task::Secrets { .. } = self.task {
+            self.print_secrets(&plan, ui)?;
         } else {
             self.print_entries(&plan, ui)?;
         }
@@ -136,6 +151,10 @@ impl PruneJob<'_> {
         } else {
             ui.print(&(summary + "\n"))?
         }
+        let purge = self.purge_in_dry_run();
+        outcome
+            .secrets
+            .report_remaining(&self.open.input.name, purge, ui);
         let alternatives = find_alternatives(self, outcome.bytes, ui)?;
         alternatives.report(outcome.session_bytes, outcome.bytes, ui);
         Ok(Exit::Done)
@@ -191,6 +210,41 @@ impl PruneJob<'_> {
         self.print_rows(columns, PAYLOADS, rows, ui)
     }
 
+    /// Prints a row for each string that contains secrets: the id of its entry, the placeholders of
+    /// the secrets, its size and its field.
+    fn print_secrets(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
+        let rows = prune.secrets.strings.iter().map(|string| {
+            let bytes = string.span.len;
+            let placeholders: Vec<String> =
+                string.secrets.iter().map(ToString::to_string).collect();
+            let placeholders_json = array(
+                placeholders
+                    .iter()
+                    .map(|placeholder| encode_to_vec(&Text::from(placeholder.as_str()))),
+            );
+            let json = row_json(&string.id, string.line, Some(&string.field))
+                .str("kind", SECRET_KIND)
+                .number("bytes", bytes as f64)
+                .json("placeholders", &placeholders_json);
+            let cells = [
+                plain_cell(visible_text(&string.id)),
+                plain_cell(join_first_few(placeholders)),
+                plain_cell(describe_field(&string.field)),
+            ];
+            PlanRow {
+                json,
+                bytes: bytes as usize,
+                cells,
+            }
+        });
+        let columns = [
+            Column::text("id"),
+            Column::text("secrets"),
+            Column::text("field").allow_shrink(),
+        ];
+        self.print_rows(columns, STRINGS, rows, ui)
+    }
+
     /// Prints a row for each entry that would be pruned: its id, its size, and its text as in the
     /// tree.
     fn print_entries(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
@@ -226,7 +280,7 @@ impl PruneJob<'_> {
             bytes: record.spans.payload.len as usize,
             cells: [
                 plain_cell(visible_text(&record.id)),
-                plain_cell(to_visible(record.field().unwrap_or_default())),
+                plain_cell(record.field().map(describe_field).unwrap_or_default()),
             ],
         });
         let columns = [Column::text("id"), Column::text("field").allow_shrink()];
@@ -261,7 +315,7 @@ impl PruneJob<'_> {
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let json = self.write.change.json;
-        let report = self.report(committed.is_some(), *outcome);
+        let report = self.report(committed.is_some(), outcome.clone());
         let Some(committed) = committed else {
             report.print(json, ui)?;
             return Ok(Exit::Done);
@@ -274,9 +328,26 @@ impl PruneJob<'_> {
         ui.print_after_write(&self.target.to_string_lossy(), |ui| report.print(json, ui))?;
         // The note is on SESSION.pruned, which neither a purge nor a restoration keeps.
         if !json && !self.is_purged && !matches!(self.task, Task::Restore) {
-            ui.print_status(KEPT_NOTE);
+            ui.print_status(self.kept_note());
         }
         Ok(Exit::Done)
+    }
+
+    /// Returns the note on SESSION.pruned that follows the report of pruned sessions.
+    fn kept_note(&self) -> &'static str {
+        match self.task {
+            Task::Secrets { .. } => KEPT_SECRETS_NOTE,
+            _ => KEPT_NOTE,
+        }
+    }
+
+    /// Whether `--purge` was given, with `-n`.
+    fn purge_in_dry_run(&self) -> Purge {
+        if self.is_purged {
+            Purge::Planned
+        } else {
+            Purge::NotRequested
+        }
     }
 
     /// Returns the report of this job. `outcome` is what was pruned or restored. With `-n`, or if
@@ -315,13 +386,19 @@ impl PruneReport {
     /// printed on standard error; after pruning, the path of SESSION.pruned follows on standard
     /// output.
     pub fn print(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+        let name = &self.name;
+        let purge = if self.is_purged {
+            Purge::Done
+        } else {
+            Purge::NotRequested
+        };
+        self.outcome.secrets.report_remaining(name, purge, ui);
         if json {
             return ui.print_json(&self.to_json(false));
         }
         if self.outcome.is_empty() {
             return Ok(());
         }
-        let name = &self.name;
         let what = self.outcome.describe();
         if self.is_restored {
             ui.print_status(&format!("{name}: {what} restored"));
@@ -329,7 +406,14 @@ impl PruneReport {
         }
         let bytes = format_bytes(self.outcome.bytes);
         let sizes = self.outcome.describe_session_sizes();
-        ui.print_status(&format!("{name}: {what} pruned, {bytes}; {sizes}"));
+        let is_of_secrets = self.outcome.secrets.count > 0;
+        // The size of secrets says nothing.
+        let done = match (is_of_secrets, self.is_purged) {
+            (false, _) => format!("pruned, {bytes}"),
+            (true, false) => "pruned".to_owned(),
+            (true, true) => "removed for good".to_owned(),
+        };
+        ui.print_status(&format!("{name}: {what} {done}; {sizes}"));
         if self.is_purged {
             return Ok(());
         }
@@ -350,14 +434,20 @@ impl PruneReport {
             (true, false) => "rewrite",
             (true, true) => "create",
         };
+        let side_file = if self.is_purged {
+            None
+        } else {
+            Some(self.side_file.to_string_lossy())
+        };
         Object::new()
             .str("path", &self.target.to_string_lossy())
             .str("action", action)
             .bool("dryRun", is_dry_run)
-            .str("pruned", &self.side_file.to_string_lossy())
+            .str_or_null("pruned", side_file.as_deref())
             .number("payloads", outcome.payloads as f64)
             .number("entries", outcome.entries as f64)
             .number("branches", outcome.branches as f64)
+            .number("secrets", outcome.secrets.count as f64)
             .number("bytes", outcome.bytes as f64)
             .finish()
     }
@@ -377,6 +467,15 @@ fn row_json(id: &Text, line: LineNo, field: Option<&str>) -> Object {
         .text_or_null("id", Some(id).filter(|id| !id.is_empty()))
         .number("line", f64::from(line.0))
         .str_or_null("field", field)
+}
+
+/// Returns the path of a value for people. That of a whole line is empty.
+fn describe_field(field: &str) -> String {
+    if field.is_empty() {
+        "the whole line".to_owned()
+    } else {
+        to_visible(field)
+    }
 }
 
 fn visible_text(text: &Text) -> String {

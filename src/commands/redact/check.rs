@@ -48,12 +48,13 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
     let mut printer = SecretPrinter::new(&args.write.change, is_one);
     let has_headings = printer.has_headings();
     let mut unsearched_pruned = 0;
+    let mut found_in = SessionsWithSecrets::default();
     for file in files {
         let input = open_input(args, &file.path, &rollouts, ui);
         if let Ok(input) = &input
             && values.is_none()
         {
-            values = Some(args.redaction.read_values(input, ui)?);
+            values = Some(args.redaction.values.read_values(Some(input), ui)?);
         }
         let search_result = input.and_then(|input| {
             let values = values.clone().unwrap_or_default();
@@ -62,6 +63,9 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
         match search_result {
             Ok(searched) => {
                 printer.print_session(&file.path, &searched, ui)?;
+                if !searched.report.found.is_empty() {
+                    found_in.add(&searched.input);
+                }
                 if has_pruned_file(&searched.input)? {
                     unsearched_pruned += 1;
                 }
@@ -89,10 +93,55 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
             "the pruned parts of {sessions} were not searched (hint: `pisess prune --restore` puts them back)"
         ));
     }
+    if args.check && !args.write.change.json {
+        found_in.report_how_to_prune(args.all, ui);
+    }
     if printer.has_secrets() && !args.write.change.dry_run {
         exit = exit.max(Exit::Found);
     }
     Ok(exit)
+}
+
+/// The sessions in which secrets were found.
+#[derive(Default)]
+struct SessionsWithSecrets {
+    /// The sessions that `prune` can change, as arguments.
+    own_arguments: Vec<String>,
+    /// The number of sessions of other agents.
+    foreign_count: usize,
+}
+
+impl SessionsWithSecrets {
+    fn add(&mut self, input: &Input) {
+        if input.foreign.is_some() {
+            self.foreign_count += 1;
+        } else if input.file().is_some() {
+            // An archive has no such file, and `prune` does not change it.
+            self.own_arguments.push(input.as_argument());
+        }
+    }
+
+    /// Prints which command takes the secrets out. With `searches_all`, all sessions were searched.
+    fn report_how_to_prune(&self, searches_all: bool, ui: &mut Ui) {
+        /// The maximum number of sessions to name.
+        const MOST_NAMED: usize = 3;
+
+        let arguments = if self.own_arguments.len() <= MOST_NAMED {
+            self.own_arguments.join(" ")
+        } else if searches_all {
+            "--all".to_owned()
+        } else {
+            "SESSION…".to_owned()
+        };
+        if !arguments.is_empty() {
+            ui.print_status(&format!(
+                "`pisess prune -n --secrets {arguments}` lists the strings that it would replace (hint: omit -n to replace them; add --purge to remove the secrets for good)"
+            ));
+        }
+        if self.foreign_count > 0 {
+            ui.print_status("pisess does not change sessions of other agents");
+        }
+    }
 }
 
 /// The sessions to search.

@@ -142,6 +142,15 @@ impl RedactionPlan {
         Ok(RedactionPlan { report, lines })
     }
 
+    /// Returns the lines to change, in file order.
+    pub(super) fn changed_lines(&self) -> impl Iterator<Item = ChangedLine<'_>> {
+        self.lines.iter().map(|line| ChangedLine {
+            number: line.number(),
+            span: line.span,
+            finds: &line.finds,
+        })
+    }
+
     /// Writes the session without its secrets. `source` is the session that was searched.
     pub fn write_copy(&self, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let mut copy = RedactedCopy::new(source, out);
@@ -150,6 +159,13 @@ impl RedactionPlan {
         }
         copy.finish()
     }
+}
+
+/// A line to change, whose replacements are planned.
+pub(super) struct ChangedLine<'p> {
+    pub number: LineNo,
+    pub span: Span,
+    pub finds: &'p Finds,
 }
 
 /// Finds the secrets of a session, and calls `visit_changed` with each line from which something is

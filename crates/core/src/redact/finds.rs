@@ -2,8 +2,9 @@
 
 use super::placeholders::Placeholder;
 use super::places::SecretHit;
-use super::{Replacement, Splice};
+use super::{Replacement, SecretNumber, Splice};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The results of searching a line: the secrets, and everything else to remove.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +25,15 @@ pub struct Finds {
     pub examples: BTreeSet<Vec<u8>>,
 }
 
+/// A secret in a line, with its placeholder.
+#[derive(Clone, Debug)]
+pub struct PlannedSecret {
+    /// The range of the secret in the line.
+    pub range: Range<usize>,
+    /// The kind and number in the placeholder.
+    pub number: SecretNumber,
+}
+
 impl Finds {
     /// Whether nothing in the line is replaced or will be. The answer is the same before and after
     /// [`plan_replacements`](super::Redactor::plan_replacements), which turns each hit into a
@@ -35,12 +45,18 @@ impl Finds {
     /// Returns the line after the planned replacements. Secrets that are still in `hits` are not
     /// replaced.
     pub fn apply_to(&self, line: &[u8]) -> Vec<u8> {
+        self.apply_to_part(line, 0..line.len())
+    }
+
+    /// Returns a part of the line after the planned replacements. None of them may be partly in it.
+    pub fn apply_to_part(&self, line: &[u8], part: Range<usize>) -> Vec<u8> {
         let mut splices: Vec<&Splice> = self.splices.iter().collect();
+        splices.retain(|splice| part.start <= splice.range.start && splice.range.end <= part.end);
         // No two of them have the same start.
         splices.sort_unstable_by_key(|splice| splice.range.start);
 
-        let mut redacted = Vec::with_capacity(line.len());
-        let mut copied_end = 0;
+        let mut redacted = Vec::with_capacity(part.len());
+        let mut copied_end = part.start;
         // Splices do not overlap, because the search keeps only one of several overlapping finds.
         for splice in splices {
             redacted.extend_from_slice(&line[copied_end..splice.range.start]);
@@ -52,8 +68,23 @@ impl Finds {
             }
             copied_end = splice.range.end;
         }
-        redacted.extend_from_slice(&line[copied_end..]);
+        redacted.extend_from_slice(&line[copied_end..part.end]);
         redacted
+    }
+
+    /// Returns the ranges of the secrets with a planned replacement, in the order of the line.
+    pub fn planned_secrets(&self) -> Vec<PlannedSecret> {
+        let mut planned = Vec::new();
+        for splice in &self.splices {
+            if let Replacement::Placeholder(number) = splice.replacement {
+                planned.push(PlannedSecret {
+                    range: splice.range.clone(),
+                    number,
+                });
+            }
+        }
+        planned.sort_unstable_by_key(|secret| secret.range.start);
+        planned
     }
 
     /// Frees the memory that is reserved for further finds. An empty list reserves none, but with

@@ -46,8 +46,9 @@ mod unescape;
 pub mod values;
 mod windows;
 
-pub use finds::{Finds, TextFinds};
+pub use finds::{Finds, PlannedSecret, TextFinds};
 use foldhash::HashMap;
+use opaque::OpaqueContent;
 pub use people::People;
 use pisess_json::Raw;
 use placeholders::{Placeholder, PlaceholderSet};
@@ -163,8 +164,23 @@ impl Redactor {
     /// Returns a redactor that removes what the rules find, and also these values and the home
     /// directories and names of `people`.
     pub fn new(values: Vec<SecretValue>, people: Option<People>, keeps_images: bool) -> Redactor {
+        let opaque = if keeps_images {
+            OpaqueContent::KeepImages
+        } else {
+            OpaqueContent::Remove
+        };
         Redactor {
-            search: SecretSearch::new(values, people, keeps_images),
+            search: SecretSearch::new(values, people, opaque),
+            ..Redactor::default()
+        }
+    }
+
+    /// Returns a redactor that removes what the rules find, and these values, and nothing else:
+    /// signatures, encrypted text and images stay. In a signature, only known values are searched
+    /// for: the signatures of some providers contain the text that they sign.
+    pub fn for_secrets_only(values: Vec<SecretValue>) -> Redactor {
+        Redactor {
+            search: SecretSearch::new(values, None, OpaqueContent::Keep),
             ..Redactor::default()
         }
     }

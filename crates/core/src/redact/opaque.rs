@@ -12,6 +12,18 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+/// The opaque content that a search keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum OpaqueContent {
+    /// None: all of it is removed.
+    #[default]
+    Remove,
+    /// Only images.
+    KeepImages,
+    /// All of it.
+    Keep,
+}
+
 /// The replacements of opaque values in a line.
 #[derive(Default)]
 pub(super) struct OpaqueValues {
@@ -19,6 +31,8 @@ pub(super) struct OpaqueValues {
     pub splices: Vec<Splice>,
     /// The number of opaque values. One may have several replacements.
     pub count: usize,
+    /// The ranges of opaque values that are kept, with everything in them.
+    pub kept: Vec<Range<usize>>,
 }
 
 /// Returns replacements for opaque values in a line of JSON: content blocks, and payloads of a
@@ -26,12 +40,8 @@ pub(super) struct OpaqueValues {
 /// an edit of pi may have them. Images are replaced unless `keep_images` is set.
 pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues {
     let mut found = OpaqueValues::default();
-    let entry = Raw::from_checked(line.trim_ascii());
-    let mut holders = vec![entry];
-    holders.extend(entry.get("message"));
-    holders.extend(entry.get("replacement"));
-    for holder in holders {
-        for key in ["content", "images"] {
+    for holder in find_block_holders(line) {
+        for key in BLOCK_KEYS {
             for block in holder.get(key).unwrap_or(Raw::NULL).items() {
                 found.add_block_if_opaque(block, line, keep_images);
             }
@@ -48,6 +58,35 @@ pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues
         }
     }
     found
+}
+
+/// Returns the opaque blocks of a line, which a search keeps and skips: images, and thinking that is
+/// encrypted as a whole. A payload of a provider is none of them: only its signatures are opaque.
+pub(super) fn find_kept_blocks(line: &[u8]) -> OpaqueValues {
+    let mut found = OpaqueValues::default();
+    for holder in find_block_holders(line) {
+        for key in BLOCK_KEYS {
+            for block in holder.get(key).unwrap_or(Raw::NULL).items() {
+                let kind = block.get("type").unwrap_or(Raw::NULL);
+                if kind.is("image") || kind.is("redactedThinking") {
+                    found.kept.push(range_in(block.bytes(), line));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The keys of arrays with content blocks.
+const BLOCK_KEYS: [&str; 2] = ["content", "images"];
+
+/// Returns the objects of a line that may have content blocks.
+fn find_block_holders(line: &[u8]) -> Vec<Raw<'_>> {
+    let entry = Raw::from_checked(line.trim_ascii());
+    let mut holders = vec![entry];
+    holders.extend(entry.get("message"));
+    holders.extend(entry.get("replacement"));
+    holders
 }
 
 impl OpaqueValues {

@@ -7,7 +7,7 @@ mod string_search;
 
 use super::People;
 use super::finds::{Finds, TextFinds};
-use super::opaque::WithoutSignatures;
+use super::opaque::{OpaqueContent, WithoutSignatures};
 use super::prefilter::{NeedleHit, NeedlePrefilter, SearchSet};
 use super::values::{SecretValue, ValueSearch};
 use line_search::LineSearch;
@@ -24,7 +24,7 @@ pub(super) use string_search::is_base64_file;
 pub struct SecretSearch {
     /// Home directories and user names to replace, if requested.
     people: Option<People>,
-    keeps_images: bool,
+    opaque: OpaqueContent,
     /// The known values: those that the user gave, or that were found elsewhere.
     value_search: ValueSearch,
     /// The prefilter for people, and for values without a window. `None` if there are neither
@@ -37,12 +37,12 @@ pub struct SecretSearch {
 
 impl SecretSearch {
     /// Returns a search for secrets by the rules, for these values and, if given, for `people`,
-    /// whose home directories and names are replaced. Signatures and encrypted texts are found as
-    /// well, and also images unless `keeps_images` is set.
-    pub fn new(
+    /// whose home directories and names are replaced. Signatures, encrypted texts and images are
+    /// found as well, unless `opaque` keeps them.
+    pub(super) fn new(
         values: Vec<SecretValue>,
         people: Option<People>,
-        keeps_images: bool,
+        opaque: OpaqueContent,
     ) -> SecretSearch {
         let value_search = ValueSearch::new(values);
 
@@ -62,7 +62,7 @@ impl SecretSearch {
 
         SecretSearch {
             people,
-            keeps_images,
+            opaque,
             value_search,
             needles,
             is_narrow: false,
@@ -76,14 +76,14 @@ impl SecretSearch {
         // them may take many megabytes.
         let SecretSearch {
             people,
-            keeps_images,
+            opaque,
             value_search,
             ..
         } = std::mem::take(self);
         let values = value_search.into_values_with(more);
         *self = SecretSearch {
             is_narrow: true,
-            ..SecretSearch::new(values, people, keeps_images)
+            ..SecretSearch::new(values, people, opaque)
         };
     }
 

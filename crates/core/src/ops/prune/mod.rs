@@ -1,5 +1,5 @@
 //! Moves parts of a session to a file beside it, and back: large payloads, the entries above
-//! compactions, a branch.
+//! compactions, a branch, strings with secrets.
 //!
 //! ```text
 //!   PrunePlan ── build_pruned_session ──> the session without them
@@ -20,6 +20,7 @@ mod digest;
 mod payload;
 mod removal;
 mod restore;
+mod secrets;
 mod side;
 
 pub use branch::{PrunableBranch, find_prunable_branch};
@@ -28,8 +29,10 @@ pub use digest::{OriginalSession, SessionDigest};
 pub use payload::{MIN_LENGTH_RATIO, ValueKind};
 pub use removal::PruneBlocker;
 pub use restore::{Restoration, UnplacedRecord};
+pub use secrets::{PrunableSecrets, SecretString};
 pub use side::{
-    Operation, OperationRecords, PrunedFileError, PrunedRecord, read_operations, read_pruned_file,
+    Operation, OperationRecords, PrunedFileError, PrunedRecord, SECRET_KIND, SECRETS_OPERATION,
+    read_operations, read_pruned_file,
 };
 
 use crate::ops::patched::PieceTable;
@@ -61,6 +64,8 @@ pub struct PrunePlan {
     pub branch_count: usize,
     /// The values of other entries to replace, in file order.
     values: Vec<PrunableValue>,
+    /// The secrets to move. If there are any, `entries` and `values` are empty.
+    pub secrets: PrunableSecrets,
     /// The agent's estimates, in tokens, of messages in which values are replaced. In file order;
     /// only messages that were estimated when the values were found.
     pruned_message_tokens: Vec<MessageTokens>,
@@ -121,7 +126,7 @@ impl PrunableValue {
 impl PrunePlan {
     /// Whether nothing is to be pruned.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.values.is_empty()
+        self.entries.is_empty() && self.values.is_empty() && self.secrets.strings.is_empty()
     }
 
     /// Returns the values that are payloads, without the links.
@@ -161,11 +166,17 @@ impl PrunePlan {
         for &ix in &self.entries {
             removed += session.entry(ix).span.len + NEWLINE_LEN;
         }
-        let added = match &self.mark {
+        let mut added = match &self.mark {
             Some(mark) => mark.line.len() as u64 + NEWLINE_LEN,
             None => 0,
         };
-        // With a mark, the session may become longer.
+        for string in &self.secrets.strings {
+            let Replacement { span, json } = string.replacement();
+            removed += span.len;
+            added += json.len() as u64;
+        }
+        // With a mark, or a placeholder that is longer than the secret, the session may become
+        // longer.
         removed.saturating_sub(added) as usize
     }
 
@@ -174,7 +185,10 @@ impl PrunePlan {
     fn to_operation(&self, source: &dyn ReadAt) -> io::Result<Operation> {
         Ok(Operation {
             name: self.name.to_owned(),
-            records: self.entries.len() + self.values.len() + usize::from(self.mark.is_some()),
+            records: self.entries.len()
+                + self.values.len()
+                + self.secrets.strings.len()
+                + usize::from(self.mark.is_some()),
             entries: self.entries.len(),
             branches: self.branch_count,
             before: Some(SessionDigest::of_start(source, source.len())?),
@@ -251,6 +265,10 @@ impl PrunePlan {
             };
         }
 
+        for string in &self.secrets.strings {
+            let payload = source.read_range(string.span.range())?;
+            side::write_record(string.to_record(), &payload, out)?;
+        }
         if let Some(mark) = &self.mark {
             side::write_record(mark_record(session, mark), &mark.line, out)?;
         }
@@ -347,6 +365,7 @@ impl PrunePlan {
         }
         // No value is in a removed entry, so the ranges do not overlap.
         replacements.extend(self.values.iter().map(PrunableValue::replacement));
+        replacements.extend(self.secrets.strings.iter().map(SecretString::replacement));
         replacements.sort_by_key(|replacement| replacement.span.start);
         replacements
     }

@@ -6,7 +6,7 @@
 //! verify or agents compute with are kept: signatures, thinking, summaries with their details, data
 //! of `custom` entries.
 
-use super::{MessageTokens, PrunableValue, PrunePlan, locate_part, side};
+use super::{MessageTokens, PrunableSecrets, PrunableValue, PrunePlan, locate_part, side};
 use crate::format::format_bytes;
 use crate::session::Session;
 use crate::session::content::find_members;
@@ -111,6 +111,7 @@ impl PrunePlan {
             entries: Vec::new(),
             branch_count: 0,
             values: all.values,
+            secrets: PrunableSecrets::default(),
             pruned_message_tokens: all.message_tokens,
             mark: None,
         })
@@ -356,8 +357,11 @@ impl PayloadFinder<'_> {
 }
 
 /// Returns the value at a path in a line, such as `message.content[1].text`. Paths have the form of
-/// [`PrunableValue::field`]. `None` if the line has no such value.
+/// [`PrunableValue::field`]; that of the whole line is empty. `None` if the line has no such value.
 pub fn find_at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
+    if path == side::WHOLE_LINE {
+        return Some(line);
+    }
     let mut value = line;
     for part in path.split('.') {
         // A part is `key` or `key[index]`.

@@ -7,7 +7,7 @@
 //! If a removed entry was labelled by an entry that stays, the label is cleared, but the label
 //! entry is kept: it may determine where the agent compacts next.
 
-use super::{PrunableValue, PrunePlan, ValueKind, locate_part};
+use super::{PrunableSecrets, PrunableValue, PrunePlan, ValueKind, locate_part};
 use crate::ops::chain::Chain;
 use crate::ops::switch::new_mark;
 use crate::ops::{IdSource, first_remaining_kept};
@@ -111,6 +111,7 @@ impl PrunePlan {
             entries,
             branch_count: 0,
             values,
+            secrets: PrunableSecrets::default(),
             pruned_message_tokens: Vec::new(),
             mark: chain.change.entries.pop(),
         })

@@ -3,7 +3,7 @@
 use super::digest::{OriginalSession, SessionDigest};
 use super::locate_part;
 use super::payload::find_at_path;
-use super::side::{Operation, OperationRecords, PrunedRecord, RecordKind, RecordSpans};
+use super::side::{Operation, OperationRecords, PrunedRecord, RecordKind, RecordSpans, WHOLE_LINE};
 use crate::ops::patched::{Origin, PatchedFile, PieceTable};
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
@@ -12,7 +12,7 @@ use crate::session::read::line_chunks::for_each_line;
 use foldhash::{HashMap, HashSet};
 use pisess_json::edit::Edit;
 use pisess_json::text::Text;
-use pisess_json::{Raw, js};
+use pisess_json::{Raw, js, range_in};
 use pisess_store::ReadAt;
 use std::collections::VecDeque;
 use std::io;
@@ -159,9 +159,14 @@ impl Restoration {
                     Fate::Lost => {
                         // A mark only sets the leaf, so no content is lost with it.
                         if !record.is_mark() {
+                            let field = match record.field() {
+                                None => "the entry",
+                                Some(WHOLE_LINE) => "the line",
+                                Some(field) => field,
+                            };
                             unplaced.push(UnplacedRecord {
                                 entry_id: record.id.to_string_lossy().into_owned(),
-                                field: record.field().unwrap_or("the entry").to_owned(),
+                                field: field.to_owned(),
                             });
                         }
                     }
@@ -264,7 +269,9 @@ fn find_missing_part(
                 entry_count += 1;
                 is_content_missing = true;
             }
-            RecordKind::Value { .. } => is_content_missing = true,
+            RecordKind::Value { .. } | RecordKind::MalformedLine { .. } => {
+                is_content_missing = true;
+            }
             RecordKind::Mark => {}
         }
     }
@@ -488,6 +495,10 @@ impl<'a> RestoredLines<'a> {
                 RecordKind::Value {
                     field, placeholder, ..
                 } => self.put_value_back(record, field, placeholder)?,
+                RecordKind::MalformedLine {
+                    redacted_len,
+                    redacted_crc,
+                } => self.put_malformed_line_back(record, *redacted_len, *redacted_crc)?,
             };
             fates.push(fate);
         }
@@ -657,6 +668,35 @@ impl<'a> RestoredLines<'a> {
         Ok(fate)
     }
 
+    /// Puts a malformed line back in place of the line with placeholders, which has this length and
+    /// checksum. It has no id, so it is found by its number only.
+    fn put_malformed_line_back(
+        &mut self,
+        record: &'a PrunedRecord,
+        redacted_len: u64,
+        redacted_crc: u32,
+    ) -> io::Result<Fate> {
+        let index = (record.line.0 as usize).checked_sub(1);
+        let Some(&line) = index.and_then(|index| self.lines.get(index)) else {
+            return Ok(Fate::Lost);
+        };
+        let bytes = self.read_current_line(line)?;
+        let is_redacted =
+            bytes.len() as u64 == redacted_len && crc32fast::hash(&bytes) == redacted_crc;
+        if is_redacted {
+            let edits = self.edits.entry(line.key()).or_default();
+            edits.push(ValueEdit {
+                field: WHOLE_LINE,
+                payload: record.spans.payload,
+            });
+            return Ok(Fate::Restored);
+        }
+        if bytes == self.pruned.read_range(record.spans.payload.range())? {
+            return Ok(Fate::Present);
+        }
+        Ok(Fate::Lost)
+    }
+
     /// Compares the value at the path `field` of a line with the placeholder of a record, and with
     /// the payload that the placeholder has replaced.
     fn compare_in_line(
@@ -666,6 +706,15 @@ impl<'a> RestoredLines<'a> {
         field: &str,
         placeholder: Raw,
     ) -> io::Result<ComparedValue> {
+        // A later operation may have pruned a value that contains this one, or a part of it.
+        if self.has_nested_edit(line, field) {
+            let bytes = self.read_current_line(line)?;
+            let value = find_at_path(Raw::parse(bytes.trim_ascii())?, field);
+            return match value {
+                Some(value) => self.compare_value(value, record, placeholder),
+                None => Ok(ComparedValue::Other),
+            };
+        }
         // A later operation may have pruned the same path. It was undone before this one, so what
         // it put back is now the value of the line: it may be the placeholder of this operation.
         if let Some(later_payload) = self.last_payload(line, field) {
@@ -707,6 +756,49 @@ impl<'a> RestoredLines<'a> {
         let edits = self.edits.get(&line.key())?;
         let last_edit = edits.iter().rfind(|edit| edit.field == field)?;
         Some(last_edit.payload)
+    }
+
+    /// Whether a value was put back in a line that contains the value at this path, or is in it.
+    fn has_nested_edit(&self, line: RestoredLine, field: &str) -> bool {
+        let Some(edits) = self.edits.get(&line.key()) else {
+            return false;
+        };
+        edits
+            .iter()
+            .any(|edit| is_path_above(edit.field, field) || is_path_above(field, edit.field))
+    }
+
+    /// Returns the bytes of a line after the values that were put back so far.
+    fn read_current_line(&self, line: RestoredLine) -> io::Result<Vec<u8>> {
+        let mut bytes = self.read_line(line)?;
+        let Some(edits) = self.edits.get(&line.key()) else {
+            return Ok(bytes);
+        };
+        // In the order in which they were put back: the place of a value may be in another one.
+        for edit in edits {
+            let payload = self.pruned.read_range(edit.payload.range())?;
+            let range = match Raw::parse(bytes.trim_ascii()) {
+                Ok(root) => match find_at_path(root, edit.field) {
+                    Some(value) => range_in(value.bytes(), &bytes),
+                    None => continue,
+                },
+                // A malformed line is put back as a whole.
+                Err(_) => 0..bytes.len(),
+            };
+            bytes.splice(range, payload);
+        }
+        Ok(bytes)
+    }
+
+    /// Whether the values of a line must be put back one after another: one of them is in another,
+    /// or is the whole line.
+    fn has_nested_edits(&self, line: RestoredLine) -> bool {
+        let Some(edits) = self.edits.get(&line.key()) else {
+            return false;
+        };
+        edits
+            .iter()
+            .any(|edit| edit.field == WHOLE_LINE || self.has_nested_edit(line, edit.field))
     }
 
     /// Whether a value equals the payload of a record, byte for byte.
@@ -808,6 +900,10 @@ impl<'a> RestoredLines<'a> {
     /// Adds a line to the restored session, without its newline: the values that were pruned are
     /// taken from the pruned file, the bytes between them from the file of the line.
     fn push_line(&self, line: RestoredLine, restored: &mut PieceTable) -> io::Result<()> {
+        if self.has_nested_edits(line) {
+            restored.push_new_bytes(&self.read_current_line(line)?);
+            return Ok(());
+        }
         let origin = line.origin();
         let mut copied_end = line.span.start;
         for splice in self.find_splices(line)? {
@@ -871,10 +967,27 @@ fn normalize_without(stored: &[u8], fields: &[String]) -> io::Result<Text<'stati
     let line = stored.trim_ascii();
     let root = Raw::parse(line)?;
     let mut edit = Edit::new(line)?;
-    for value in fields.iter().filter_map(|field| find_at_path(root, field)) {
-        edit.replace(value, b"null");
+    for field in fields {
+        // A value in another one is replaced with it.
+        let is_inside = fields.iter().any(|other| is_path_above(other, field));
+        if !is_inside && let Some(value) = find_at_path(root, field) {
+            edit.replace(value, b"null");
+        }
     }
     Ok(js::stringify(Raw::from_checked(&edit.finish())).into_owned())
+}
+
+/// Whether a path is that of a value which contains the value at another path:
+/// `message.content[1]` is above `message.content[1].text`. The path of the whole line is above all
+/// others.
+fn is_path_above(path: &str, other: &str) -> bool {
+    if path == WHOLE_LINE {
+        return other != WHOLE_LINE;
+    }
+    match other.strip_prefix(path) {
+        Some(rest) => rest.starts_with(['.', '[']),
+        None => false,
+    }
 }
 
 /// Whether a line may be the line of a record: the ids are equal, or one of them is missing, as in

@@ -10,10 +10,14 @@
 //! {"id":"b7","line":9,"kind":"entry",…,"after":"b6","distance":1,"payload":{…}}
 //! {"id":"c3","line":12,"field":"parentId","kind":"link",…,"note":"b6","payload":"b7"}
 //! {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}
+//! {"id":"e5","line":17,"field":"message.content","kind":"secret",…,"note":"key [REDACTED:…#1]","payload":"key …"}
+//! {"id":null,"line":18,"kind":"malformed",…,"noteBytes":40,"noteCrc":…,"payload":…}
 //! ```
 //!
 //! The records of this example are those of a value that was replaced by a placeholder (`note`), of
-//! a line that was removed, of a link that was changed, and of a line that was added (the mark).
+//! a line that was removed, of a link that was changed, of a line that was added (the mark), of a
+//! string with a secret, and of a line with a secret that is not JSON. An empty `field` is the path
+//! of the whole line.
 //!
 //! `payload` is always the last member, with the original bytes of the session. Two checksums
 //! precede it: `crc` is that of the payload, and `frameCrc` that of the other members (see
@@ -38,6 +42,12 @@ use std::io::{self, Write};
 const PAYLOAD_MEMBER: &[u8] = b",\"payload\":";
 /// The name of the operation that prunes payloads.
 pub const PAYLOADS_OPERATION: &str = "payloads";
+/// The name of the operation that prunes strings with secrets.
+pub const SECRETS_OPERATION: &str = "secrets";
+/// The `kind` of a record of a string with secrets, or of a larger part of a line.
+pub const SECRET_KIND: &str = "secret";
+/// The `kind` of a record of a line with secrets that is not JSON.
+pub const MALFORMED_KIND: &str = "malformed";
 /// The `kind` of a record of a line that was removed.
 pub const ENTRY_KIND: &str = "entry";
 /// The `kind` of a record of a line that was added.
@@ -100,6 +110,9 @@ impl RecordSpans {
     }
 }
 
+/// The path of a whole line.
+pub const WHOLE_LINE: &str = "";
+
 /// The change that a record describes.
 #[derive(Clone, Debug)]
 pub enum RecordKind {
@@ -118,6 +131,13 @@ pub enum RecordKind {
         after: Option<Text<'static>>,
         /// The number of lines from that entry (or the header) to the removed line.
         distance: u32,
+    },
+    /// A line that is not JSON, in which secrets were replaced.
+    MalformedLine {
+        /// The length of the line with placeholders, in bytes.
+        redacted_len: u64,
+        /// The CRC-32 of the line with placeholders.
+        redacted_crc: u32,
     },
     /// A line that was added at the end.
     Mark,
@@ -348,7 +368,7 @@ impl PrunedRecord {
     pub(super) fn is_payload_or_entry(&self) -> bool {
         match self.kind {
             RecordKind::Value { is_link, .. } => !is_link,
-            RecordKind::Entry { .. } => true,
+            RecordKind::Entry { .. } | RecordKind::MalformedLine { .. } => true,
             RecordKind::Mark => false,
         }
     }
@@ -358,10 +378,12 @@ impl PrunedRecord {
         matches!(self.kind, RecordKind::Mark)
     }
 
-    /// Returns the path of the value; `None` for a whole line.
+    /// Returns the path of the value; `None` for a line that was removed or added. The path of a
+    /// whole line in which secrets were replaced is empty.
     pub fn field(&self) -> Option<&str> {
         match &self.kind {
             RecordKind::Value { field, .. } => Some(field),
+            RecordKind::MalformedLine { .. } => Some(WHOLE_LINE),
             RecordKind::Entry { .. } | RecordKind::Mark => None,
         }
     }
@@ -448,6 +470,12 @@ impl RecordKind {
         if kind == *MARK_KIND {
             return Some(RecordKind::Mark);
         }
+        if kind == *MALFORMED_KIND {
+            return Some(RecordKind::MalformedLine {
+                redacted_len: fields.get("noteBytes")?.as_index()? as u64,
+                redacted_crc: read_u32(fields, "noteCrc")?,
+            });
+        }
         // Any other kind is that of a value: a link, or a payload such as an image.
         Some(RecordKind::Value {
             field: fields.get_text("field")?.into_string_lossy(),
@@ -496,6 +524,22 @@ pub fn begin_record(id: &Text, line: LineNo) -> Object {
     Object::new()
         .text_or_null("id", if id.is_empty() { None } else { Some(id) })
         .number("line", f64::from(line.0))
+}
+
+/// Returns the same JSON without the bytes of [`PAYLOAD_MEMBER`], so that it can be a member of a
+/// record: there, the first occurrence of these bytes is the payload. In JSON, a quote after a
+/// comma begins a string that is a key or an item, so a space before it changes nothing.
+pub fn without_payload_member(json: &[u8]) -> Vec<u8> {
+    let mut separated = Vec::with_capacity(json.len());
+    let mut copied_end = 0;
+    for start in memmem::find_iter(json, PAYLOAD_MEMBER) {
+        const COMMA_LEN: usize = 1;
+        separated.extend_from_slice(&json[copied_end..start + COMMA_LEN]);
+        separated.push(b' ');
+        copied_end = start + COMMA_LEN;
+    }
+    separated.extend_from_slice(&json[copied_end..]);
+    separated
 }
 
 /// Writes a record: `{MEMBERS,"crc":…,"frameCrc":…,"payload":PAYLOAD}`. `crc` is the checksum of

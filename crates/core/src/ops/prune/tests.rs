@@ -484,6 +484,7 @@ fn a_pruned_file_of_an_earlier_version_is_restored_and_gets_checksums() {
         entries: Vec::new(),
         branch_count: 0,
         values: Vec::new(),
+        secrets: PrunableSecrets::default(),
         pruned_message_tokens: Vec::new(),
         mark: None,
     };

@@ -4,7 +4,7 @@ use super::SecretSearch;
 use super::string_search::{SecretSources, StringSearch};
 use crate::redact::assignments::kind_of_member;
 use crate::redact::finds::Finds;
-use crate::redact::opaque::{self, OpaqueValues};
+use crate::redact::opaque::{self, OpaqueContent, OpaqueValues};
 use crate::redact::placeholders;
 use crate::redact::places::{RangeSet, SecretHit};
 use crate::redact::prefilter::{NeedleHit, SearchSet};
@@ -77,6 +77,7 @@ impl<'a> LineSearch<'a> {
         let opaque = self.find_opaque(signatures);
         self.finds.opaque_count = opaque.count;
         let mut splices = opaque.splices;
+        let kept_ranges = opaque.kept;
 
         // Rule 2.
         let mut people_splices = self.find_people(&splices);
@@ -84,12 +85,13 @@ impl<'a> LineSearch<'a> {
 
         // This comes before rule 3 drops the secrets in opaque content, because a value that is
         // part of such a secret is not irreplaceable.
-        let removed_ranges = RangeSet::from_ranges(splices.iter().map(|splice| &splice.range));
-        self.add_irreplaceable(&removed_ranges);
+        let removed_ranges = splices.iter().map(|splice| &splice.range);
+        let excluded_ranges = RangeSet::from_ranges(removed_ranges.chain(&kept_ranges));
+        self.add_irreplaceable(&excluded_ranges);
 
         // Rule 3.
         let hits = &mut self.finds.hits;
-        hits.retain(|hit| !removed_ranges.covers(&hit.range));
+        hits.retain(|hit| !excluded_ranges.covers(&hit.range));
 
         // Rule 4.
         let secret_ranges = RangeSet::from_ranges(hits.iter().map(|hit| &hit.range));
@@ -123,8 +125,9 @@ impl<'a> LineSearch<'a> {
         let mut may_be_assigned = false;
 
         while let Some(string) = self.strings.advance()? {
-            // A signature is removed as a whole, so it is not searched.
-            if self.is_signature(&string) {
+            let is_signature = self.is_signature(&string);
+            // A signature that is removed as a whole is not searched.
+            if is_signature && self.search.opaque != OpaqueContent::Keep {
                 self.signatures.push(Splice {
                     range: string.range.clone(),
                     replacement: Replacement::Bytes(Vec::new()),
@@ -134,7 +137,10 @@ impl<'a> LineSearch<'a> {
 
             let searches = take_searches_in(&mut text_needles, &string.range);
             if !searches.is_empty() {
-                self.add_hits_in_string(&string, searches);
+                self.add_hits_in_string(&string, searches, is_signature);
+            }
+            if is_signature {
+                continue;
             }
             if string.is_key {
                 last_key = string.raw.bytes;
@@ -163,11 +169,12 @@ impl<'a> LineSearch<'a> {
 
     /// Adds the secrets in the string that was just read. `searches` are the searches that the
     /// needles in the string call for.
-    fn add_hits_in_string(&mut self, string: &LineString, searches: SearchSet) {
+    fn add_hits_in_string(&mut self, string: &LineString, searches: SearchSet, is_signature: bool) {
         let raw = string.raw.bytes;
-        // The rules are not applied to ids and times, because they may take them for secrets.
+        // The rules are not applied to ids, times and signatures, because they may take them for
+        // secrets.
         let is_id = !string.is_key && is_id_member(self.strings.nearest_key(), raw);
-        let sources = if is_id {
+        let sources = if is_id || is_signature {
             SecretSources::ValuesOnly
         } else {
             SecretSources::RulesAndValues
@@ -237,15 +244,21 @@ impl<'a> LineSearch<'a> {
     }
 
     /// Returns the replacements of opaque content in a line: of opaque blocks, if the needles call
-    /// for them, and of those `signatures` that are outside of these blocks.
+    /// for them, and of those `signatures` that are outside of these blocks. If all opaque content
+    /// is kept, returns the ranges of the blocks.
     fn find_opaque(&self, signatures: Vec<Splice>) -> OpaqueValues {
         if !self.calls_for(SearchSet::BLOCKS) {
             return OpaqueValues {
                 count: signatures.len(),
                 splices: signatures,
+                ..OpaqueValues::default()
             };
         }
-        let mut found = opaque::find_opaque_values(self.line, self.search.keeps_images);
+        if self.search.opaque == OpaqueContent::Keep {
+            return opaque::find_kept_blocks(self.line);
+        }
+        let keeps_images = self.search.opaque == OpaqueContent::KeepImages;
+        let mut found = opaque::find_opaque_values(self.line, keeps_images);
         let found_ranges = RangeSet::from_ranges(found.splices.iter().map(|splice| &splice.range));
         for signature in signatures {
             if !found_ranges.overlaps(&signature.range) {
@@ -274,9 +287,9 @@ impl<'a> LineSearch<'a> {
     /// They are irreplaceable, because a placeholder there would not be valid JSON.
     ///
     /// A value is outside of strings if it neither overlaps a secret that was found in one, nor is
-    /// in one of `removed_ranges`, which are removed from the line as a whole. A value next to a
-    /// digit is part of another number, and is skipped.
-    fn add_irreplaceable(&mut self, removed_ranges: &RangeSet) {
+    /// in one of `excluded_ranges`, which are removed from the line, or kept, as a whole. A value next
+    /// to a digit is part of another number, and is skipped.
+    fn add_irreplaceable(&mut self, excluded_ranges: &RangeSet) {
         let line = self.line;
         let secret_ranges = RangeSet::from_ranges(self.finds.hits.iter().map(|hit| &hit.range));
         let mut irreplaceable = Vec::new();
@@ -286,8 +299,8 @@ impl<'a> LineSearch<'a> {
                 let follows_digit = line[..range.start].last().is_some_and(u8::is_ascii_digit);
                 let precedes_digit = line.get(range.end).is_some_and(u8::is_ascii_digit);
                 let is_part_of_number = follows_digit || precedes_digit;
-                let is_removed = secret_ranges.overlaps(&range) || removed_ranges.covers(&range);
-                if !is_part_of_number && !is_removed {
+                let is_done = secret_ranges.overlaps(&range) || excluded_ranges.covers(&range);
+                if !is_part_of_number && !is_done {
                     irreplaceable.push((range, value_index));
                 }
             });

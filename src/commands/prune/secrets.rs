@@ -1,0 +1,247 @@
+//! `--secrets`: moves strings with secrets into SESSION.pruned, or with `--purge` removes them for
+//! good.
+
+use super::job::{PruneJob, Task, open_if_exists};
+use super::report::PruneOutcome;
+use super::restore::read_side_file;
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Failure, Ui};
+use crate::cli::redaction::{refuse_left_over, warn_kept};
+use crate::cli::transaction::AttemptResult;
+use crate::format::{format_bytes, format_count};
+use crate::ops::plan::copy_all;
+use crate::ops::prune::{PrunePlan, SECRETS_OPERATION, read_operations};
+use crate::ops::redact::{FoundSecret, redact_session};
+use crate::redact::Redactor;
+use crate::redact::values::SecretValue;
+use pisess_store::{self as store, Attempt, IfExists, Locked, ReadAt, SessionFile};
+use std::io;
+
+/// The note that follows the report of sessions from which secrets were taken out.
+pub const KEPT_SECRETS_NOTE: &str = "SESSION.pruned holds the secrets (hint: --restore puts them back; --purge removes them for good)";
+
+/// The hint for secrets that cannot be replaced.
+const LEFT_OVER_HINT: &str = "a placeholder replaces neither a number nor the id of a session; `pisess archive PATH` and `pisess archive --delete PATH` remove the whole session";
+
+/// What `--secrets` found in a session and in its SESSION.pruned.
+#[derive(Clone, Debug, Default)]
+pub struct SecretsOutcome {
+    /// The number of distinct secrets that are taken out of the session.
+    pub count: usize,
+    /// Places where the text of a secret may be ordinary, and remains.
+    pub kept_ordinary: Vec<FoundSecret>,
+    /// The size of SESSION.pruned, if an earlier prune has left secrets in it.
+    pub old_side_file_bytes: Option<u64>,
+}
+
+impl SecretsOutcome {
+    pub fn from_prune(plan: &PrunePlan) -> SecretsOutcome {
+        SecretsOutcome {
+            count: plan.secrets.count,
+            kept_ordinary: plan.secrets.kept_ordinary.clone(),
+            old_side_file_bytes: None,
+        }
+    }
+
+    /// Returns the secrets and their places for people, as in `1 secret in 2 strings`.
+    pub fn describe(&self, string_count: usize) -> String {
+        let secrets = format_count(self.count, "secret", "secrets");
+        let strings = format_count(string_count, "string", "strings");
+        format!("{secrets} in {strings}")
+    }
+
+    /// Reports on standard error where secrets remain: in SESSION.pruned, unless `--purge` removes
+    /// it, and where their text may be ordinary. `name` is that of the session.
+    pub fn report_remaining(&self, name: &str, purge: Purge, ui: &mut Ui) {
+        warn_kept(&self.kept_ordinary, name, ui);
+        let Some(bytes) = self.old_side_file_bytes else {
+            return;
+        };
+        let size = format_bytes(bytes as usize);
+        match purge {
+            Purge::NotRequested => ui.warn(&format!(
+                "{name}: SESSION.pruned has secrets from an earlier prune (hint: `--secrets --purge` removes it for good)"
+            )),
+            Purge::Planned => ui.print_status(&format!(
+                "{name}: what was pruned from it before has secrets, and would be removed for good ({size})"
+            )),
+            Purge::Done => ui.print_status(&format!(
+                "{name}: what was pruned from it before had secrets, and is removed for good ({size})"
+            )),
+        }
+    }
+}
+
+/// Whether the secrets in SESSION.pruned are removed for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purge {
+    NotRequested,
+    /// With `-n`.
+    Planned,
+    Done,
+}
+
+/// Plans to take the secrets out of a session: those that are recognized by their shape, and
+/// `values`. Fails if one of them would remain.
+pub(super) fn plan_secrets(
+    open: &OpenSession,
+    values: &[SecretValue],
+) -> Result<PrunePlan, Failure> {
+    let mut redactor = Redactor::for_secrets_only(values.to_vec());
+    let source = open.input.source();
+    let plan = PrunePlan::from_secrets(&open.session, source, &mut redactor, open.worker_count());
+    let plan = open.input.map_read_error(plan)?;
+    if plan.secrets.damages_tree {
+        let failure = open
+            .input
+            .failure("a secret is a part of the session's format; nothing was written");
+        return Err(failure.with_hint("omit ordinary words from --env-file and --secret-file"));
+    }
+    refuse_left_over(&plan.secrets.remaining, &open.input, LEFT_OVER_HINT)?;
+    Ok(plan)
+}
+
+impl PruneJob<'_> {
+    /// Returns the outcome of a plan for an open session. With `--secrets`, SESSION.pruned is
+    /// searched, too.
+    pub(super) fn plan_outcome(
+        &self,
+        plan: &PrunePlan,
+        open: &OpenSession,
+    ) -> Result<PruneOutcome, Failure> {
+        let mut outcome = PruneOutcome::from_prune(plan, open);
+        if let Task::Secrets { values } = &self.task
+            && let Some(side_file) = open_if_exists(&self.side_file)?
+        {
+            let has_secrets = side_file_has_secrets(&side_file, open, values, plan)?;
+            if has_secrets {
+                outcome.secrets.old_side_file_bytes = Some(side_file.len());
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// Takes the secrets out of the session under its lock. First writes them to SESSION.pruned, so
+    /// that no string is ever in neither file, and then rewrites the session.
+    ///
+    /// With `--purge`, SESSION.pruned gets its old content back once the session is rewritten. If
+    /// that has secrets itself, the file is removed.
+    ///
+    /// Unlike other payloads, lines that are appended meanwhile are not copied, because they may
+    /// contain a secret: then the prune is planned again.
+    pub(super) fn prune_secrets_locked(
+        &self,
+        locked_open: &OpenSession,
+        locked: Locked,
+        ui: &Ui,
+    ) -> AttemptResult<PruneOutcome> {
+        let plan = self.plan_prune(locked_open, ui)?;
+        let outcome = self.plan_outcome(&plan, locked_open)?;
+        let removes_old = self.is_purged && outcome.secrets.old_side_file_bytes.is_some();
+        if removes_old {
+            self.refuse_unsafe_purge(locked_open)?;
+        }
+        if plan.is_empty() {
+            if removes_old {
+                store::remove(&self.side_file)?;
+            }
+            return Ok((None, outcome));
+        }
+
+        let (old_records, if_exists) = match open_if_exists(&self.side_file)? {
+            Some(old) => (Some(read_side_file(locked_open, old)?), IfExists::Replace),
+            None => (None, IfExists::Refuse),
+        };
+        // Until it is kept, dropping the new file restores the old one.
+        let new_side_file =
+            self.write_side_file(locked_open, &plan, old_records.as_ref(), if_exists)?;
+        let mut new_side_file = Some(new_side_file);
+
+        let source = locked_open.input.source();
+        let pruned = plan.build_pruned_session(&locked_open.session, source);
+        let mut write = |out: &mut dyn io::Write| copy_all(&pruned.with_source(source), out);
+        // Called after the rewrite, with the lock still held: another pisess may then use the file.
+        let mut purge_failure = None;
+        let mut keep_warnings = Vec::new();
+        let mut finish_side_file = || {
+            let Some(side_file) = new_side_file.take() else {
+                return;
+            };
+            if self.is_purged {
+                drop(side_file);
+                purge_failure = self.purge_old_secrets(locked_open, removes_old).err();
+            } else {
+                keep_warnings = side_file.keep().warnings;
+            }
+        };
+        let mut attempt = locked.rewrite_then(None, &mut write, &mut finish_side_file)?;
+        if let Attempt::Done(committed) = &mut attempt {
+            committed.warnings.extend(keep_warnings);
+        }
+        match purge_failure {
+            Some(failure) => Err(failure.after_writing(&locked_open.input.name).with_hint(
+                "the session has no secrets; repeat the command to remove SESSION.pruned",
+            )),
+            None => Ok((Some(attempt), outcome)),
+        }
+    }
+
+    /// Refuses to remove SESSION.pruned if it is damaged, belongs to another session, or has another
+    /// name under which its content would stay.
+    pub(super) fn refuse_unsafe_purge(&self, open: &OpenSession) -> Result<(), Failure> {
+        let Some(side_file) = open_if_exists(&self.side_file)? else {
+            return Ok(());
+        };
+        store::own_file(&self.side_file)?;
+        store::lock(&side_file, &self.write_options())?.refuse_hard_links()?;
+        read_side_file(open, side_file)?;
+        Ok(())
+    }
+
+    /// Removes SESSION.pruned after the secrets in it were dropped, if its old content has secrets,
+    /// too. Fails if it still has those that were dropped.
+    fn purge_old_secrets(&self, open: &OpenSession, removes_old: bool) -> Result<(), Failure> {
+        if removes_old {
+            return Ok(store::remove(&self.side_file)?);
+        }
+        if let Some(side_file) = open_if_exists(&self.side_file)?
+            && lists_secrets(&side_file, open)
+        {
+            let name = self.side_file.to_string_lossy();
+            return Err(Failure::invalid(format_args!("{name} still has secrets")));
+        }
+        Ok(())
+    }
+}
+
+/// Whether SESSION.pruned contains secrets: those that are recognized by their shape, `values`, and
+/// those that `plan` found in the session; or any that an earlier prune moved there.
+fn side_file_has_secrets(
+    side_file: &SessionFile,
+    open: &OpenSession,
+    values: &[SecretValue],
+    plan: &PrunePlan,
+) -> Result<bool, Failure> {
+    if lists_secrets(side_file, open) {
+        return Ok(true);
+    }
+    let mut searched_values = values.to_vec();
+    for value in &plan.secrets.values {
+        if !value.is_ordinary() && !values.contains(value) {
+            searched_values.push(value.clone());
+        }
+    }
+    let mut redactor = Redactor::for_secrets_only(searched_values);
+    let searched = redact_session(side_file, &mut redactor, open.worker_count(), None);
+    let report = open.input.map_read_error(searched)?;
+    Ok(!report.found.is_empty() || !report.unreplaceable.is_empty())
+}
+
+/// Whether one of the operations that a file lists has moved secrets to it. A file that is damaged,
+/// or belongs to another session, lists none.
+fn lists_secrets(side_file: &SessionFile, open: &OpenSession) -> bool {
+    let operations = read_operations(side_file, &open.session.header.id).unwrap_or_default();
+    operations
+        .iter()
+        .any(|operation| operation.name == SECRETS_OPERATION)
+}
