@@ -135,13 +135,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             print_patches(&runs, &writers, ui)?;
         }
     }
-    let answer = if sources.is_empty() {
-        Exit::Found
-    } else {
-        Exit::Done
-    };
-    Ok(exit.max(answer))
+    if !sources.is_empty() {
+        return Ok(exit);
+    }
+    // Without this, a user may think that no agent ever changed the file.
+    if !written.is_empty() {
+        ui.warn(CHANGED_OTHERWISE);
+    }
+    Ok(exit.max(Exit::Found))
 }
+
+/// The note if agents changed the file, but none of the lines is as an agent wrote it.
+const CHANGED_OTHERWISE: &str = "agents changed this file, but wrote none of these lines as they are (hint: `pisess stats --all --by file,session` lists the sessions that changed it)";
 
 /// Adds to the failure for a file that does not exist how to find it in sessions.
 fn hint_lost_file(failure: Failure, path: &Path) -> Failure {

@@ -91,6 +91,7 @@ fn what_no_agent_wrote() {
     assert_snapshot!(s.pisess("blame ./tests/midnight.rs:6 ./tour.jsonl").done(), @"
     LINES  ENTRY  SESSION  TIME  PROMPT
         6                        not written by an agent
+    2> pisess: note: agents changed this file, but wrote none of these lines as they are (hint: `pisess stats --all --by file,session` lists the sessions that changed it)
     exit 1
     ");
     // A file of the same name elsewhere is not the one that was written.
