@@ -196,39 +196,69 @@ enum TooLong {
     Cut,
 }
 
-/// Returns each sentence that is picked, and an empty text for each other one. Those that report
-/// most are picked first, as far as they fit in `room` UTF-16 units. A sentence that reports
-/// nothing is never picked.
-fn pick_by_values(sentences: &[&str], room: usize, too_long: TooLong) -> Vec<String> {
-    let mut rated = Vec::new();
-    for (index, sentence) in sentences.iter().enumerate() {
-        let rating = Rating::of(sentence);
-        if rating > Rating::NOTHING {
-            rated.push((rating, index));
-        }
+/// A sentence that may be picked, because it reports something.
+struct Candidate {
+    /// Its index in the sentences of the answer.
+    index: usize,
+    text: String,
+    rating: Rating,
+}
+
+impl Candidate {
+    /// Returns the number of UTF-16 units that the sentence takes, with the gap before it.
+    fn size(&self) -> usize {
+        GAP_SIZE + count_utf16(&self.text)
     }
-    // A stable sort, so that of equals, the first is picked first.
-    rated.sort_by_key(|(rating, _)| Reverse(*rating));
+}
+
+/// Picks the sentences that report most, as far as they fit in `room` UTF-16 units. Returns a text
+/// for each sentence, which is empty if the sentence is not picked.
+fn pick_by_values(sentences: &[&str], room: usize, too_long: TooLong) -> Vec<String> {
+    let mut candidates = list_candidates(sentences);
+    let mut room_left = room;
+    // Only the best is ever cut: it is picked first, so it has all of the room.
+    if too_long == TooLong::Cut
+        && let Some(best) = candidates.first_mut()
+        && best.size() > room
+    {
+        best.text = cut_to_report(&best.text, room.saturating_sub(GAP_SIZE));
+        // Code at the cut is kept whole, and so may need more room.
+        room_left = room.max(best.size());
+    }
 
     let mut picked = vec![String::new(); sentences.len()];
-    let mut room_left = room;
-    for (rank, (_, index)) in rated.into_iter().enumerate() {
-        let sentence = sentences[index];
-        let size = count_utf16(sentence) + GAP_SIZE;
+    for candidate in candidates {
+        let size = candidate.size();
+        // If it does not fit, a shorter one that reports less may.
         if size <= room_left {
-            picked[index] = sentence.to_owned();
             room_left -= size;
-        } else if rank == 0 && too_long == TooLong::Cut && room_left > GAP_SIZE {
-            let part = cut_to_report(sentence, room_left - GAP_SIZE);
-            room_left = room_left.saturating_sub(count_utf16(&part) + GAP_SIZE);
-            picked[index] = part;
+            picked[candidate.index] = candidate.text;
         }
     }
     picked
 }
 
+/// Returns the sentences that report something. Those that report most come first and, of equals,
+/// the first of the answer.
+fn list_candidates(sentences: &[&str]) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    for (index, &sentence) in sentences.iter().enumerate() {
+        let rating = Rating::of(sentence);
+        if rating > Rating::NOTHING {
+            candidates.push(Candidate {
+                index,
+                text: sentence.to_owned(),
+                rating,
+            });
+        }
+    }
+    // The sort is stable, so equals stay in the order of the answer.
+    candidates.sort_by_key(|candidate| Reverse(candidate.rating));
+    candidates
+}
+
 /// Returns the part of a sentence around its first value or, without one, its first code span, in
-/// at most `max` UTF-16 units: `…the port is `8081`, from board.toml.` Empty if nothing that
+/// about `max` UTF-16 units: `…the port is `8081`, from board.toml.` Empty if nothing that
 /// reports fits.
 fn cut_to_report(sentence: &str, max: usize) -> String {
     let value = find_measurement(sentence).or_else(|| sentence.find('→'));

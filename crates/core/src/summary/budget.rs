@@ -50,6 +50,8 @@ pub(super) const MOST_PUT_OFF: usize = 5;
 pub(super) const QUESTION: usize = 180;
 /// The same once the decision is old.
 pub(super) const OLD_QUESTION: usize = 150;
+/// The request before such a question, if only the request names what the question is about.
+pub(super) const TOPIC: usize = 90;
 /// What the user answered or chose. Few messages are longer.
 pub(super) const ANSWER: usize = 260;
 /// What the user said in place of letting a call run: often all that a plan lacks.

@@ -2,7 +2,7 @@
 //! needs to understand it.
 
 use super::answers::{cut_keeping_end, cut_keeping_value};
-use super::budget::{OLDEST, REMARK, SHORT_REQUEST};
+use super::budget::{REMARK, SHORT_REQUEST, TOPIC};
 use super::list_items::{find_named_items, keep_number, quote_items};
 use super::options::keep_chosen_options;
 use super::proposals::Proposal;
@@ -91,29 +91,21 @@ impl Proposal<'_> {
         decision
     }
 
-    /// Quotes the request, as ` on "…":`, if a reader needs it to understand `asked`, what was
-    /// asked or advised: `Asked on "draw the harbours": "Which ones?"`. Otherwise returns an empty
-    /// text.
+    /// Quotes the first line of the request, as ` on "…":`, if a reader needs it to understand
+    /// `asked`, what was asked or advised: `Asked on "draw the harbours": "Which ones?"`. Otherwise
+    /// returns an empty text.
     ///
     /// A request that reports values is always quoted. Any other is only quoted if `asked` depends
-    /// on it, and does not repeat a word of it.
+    /// on it, and if it names a topic that `asked` does not name.
     fn quote_topic(&self, asked: &str) -> String {
-        if reports_values(self.request) {
-            return format!(" on {}:", quote_line(self.request, OLDEST));
-        }
-        if !self.depends_on_request(asked) {
-            return String::new();
-        }
-
         // What was added to the request is below its first line.
         let request_line = self.request.lines().next().unwrap_or_default();
-        let lower_request = request_line.to_lowercase();
-        let lower_asked = asked.to_lowercase();
-        let mut topics = topic_words(&lower_request).peekable();
-        if topics.peek().is_none() || topics.any(|word| lower_asked.contains(word)) {
-            return String::new();
+        let is_needed = self.depends_on_request(asked) && names_other_topic(request_line, asked);
+        if is_needed || reports_values(self.request) {
+            format!(" on {}:", quote_line(request_line, TOPIC))
+        } else {
+            String::new()
         }
-        format!(" on {}:", quote_line(request_line, OLDEST))
     }
 
     /// Whether `asked`, what was asked or advised, most likely means little without the request:
@@ -215,6 +207,23 @@ fn quote_questions(questions: &[&str], answer: &str, max: usize) -> String {
     let shortened = keep_chosen_options(questions, answer);
     let shortened: Vec<&str> = shortened.iter().map(String::as_str).collect();
     quote_items(&shortened, max)
+}
+
+/// Whether a request has words that may name what it is about, none of which is in `asked`.
+///
+/// "Draw the harbours" names another topic than "Which ones?", but the same as "All harbours?". A
+/// request without such words, as "and now?", names no topic at all.
+fn names_other_topic(request: &str, asked: &str) -> bool {
+    let request = request.to_lowercase();
+    let asked = asked.to_lowercase();
+    let mut names_topic = false;
+    for word in topic_words(&request) {
+        if asked.contains(word) {
+            return false;
+        }
+        names_topic = true;
+    }
+    names_topic
 }
 
 /// Iterates over the words of a request in lower case that may name what it is about.
