@@ -4,7 +4,7 @@ use crate::SourceReader;
 use crate::ahead::{for_each_object_ahead, for_each_object_hashed};
 use crate::identity::SourceHead;
 use crate::joined::JoinedSource;
-use crate::lines::{ReadExtent, read_line};
+use crate::lines::{ReadExtent, convert_line};
 use crate::record;
 use crate::survey::Survey;
 use crate::writer::{EmitEntry, EntryDraft, EntryWriter};
@@ -191,7 +191,7 @@ pub fn write_in_place(
     let format = head.origin.format();
     let mut reader = format.new_reader(source, &head.layout, target.earlier, writer)?;
     let read_object = |line: Line, object: Option<Outlined>| {
-        read_line(reader.as_mut(), head.origin, &line, object)
+        convert_line(reader.as_mut(), head.origin, &line, object)
     };
     let (extent, sha256) = match used_for {
         InPlaceUse::ReadEntries => {
@@ -316,7 +316,7 @@ pub fn emit_new_entries(
     let mut extent = ReadExtent::default();
     for_each_object_ahead(source, survey.bytes_read, &mut extent, |line, object| {
         records.add_records_before(line.span.start, reader.as_mut())?;
-        read_line(reader.as_mut(), survey.head.origin, &line, object)
+        convert_line(reader.as_mut(), survey.head.origin, &line, object)
     })?;
     // Adds the remaining record, that of this import: its end is the end of the source.
     records.add_records_before(u64::MAX, reader.as_mut())

@@ -15,7 +15,7 @@ mod message;
 
 use super::SourceReader;
 use super::parts::{
-    custom_message_members, kept_line_members, non_empty_text, parse_time_ms, unconverted_members,
+    hidden_message_members, kept_line_members, non_empty_text, parse_time_ms, unconverted_members,
 };
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use foldhash::HashSet;
@@ -252,7 +252,7 @@ impl<'o> GeminiReader<'o> {
             UserMessage::Results => self.add_lone_results(offset, &parts),
             UserMessage::SessionContext | UserMessage::HookContext => {
                 let blocks = array(user_blocks(&parts));
-                let members = custom_message_members(NAME, "context", &blocks, false)
+                let members = hidden_message_members(NAME, "context", &blocks)
                     .object(NAME, &unconverted_user_members(raw, &parts));
                 let draft = self.draft(offset, "custom_message", members);
                 self.add_to_path(id, raw, draft)

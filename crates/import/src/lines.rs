@@ -12,20 +12,29 @@ use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::io;
 
-/// Passes a line to the reader. `object` is the object in the line; if it is `None`, the line is
-/// kept as text.
-pub fn read_line(
+/// Converts a line to entries. `reader` is the reader of the agent's format: it gets the object in
+/// the line, and adds the entries to its session.
+///
+/// A line without an object (`None`) is kept as text, in a custom entry. `{"type":"us` becomes:
+///
+/// ```text
+/// {"type":"custom",…,"customType":"claude.malformed","data":"{\"type\":\"us"}
+/// ```
+pub fn convert_line(
     reader: &mut dyn SourceReader,
     origin: Origin,
     line: &Line,
     object: Option<Outlined>,
 ) -> io::Result<()> {
+    let offset = line.span.start;
     if let Some(object) = object {
-        return reader.read_object(line.span.start, object);
+        return reader.read_object(offset, object);
     }
-    let text = Text::from(String::from_utf8_lossy(line.bytes).into_owned());
-    let members = kept_line_members(origin.name(), "malformed", &encode_to_vec(&text));
-    reader.add_custom(line.span.start, members)
+    // Bytes that are not UTF-8 become replacement characters.
+    let text = String::from_utf8_lossy(line.bytes).into_owned();
+    let json_text = encode_to_vec(&Text::from(text));
+    let members = kept_line_members(origin.name(), "malformed", &json_text);
+    reader.add_custom(offset, members)
 }
 
 /// How much of a source was read.

@@ -72,6 +72,13 @@ pub fn custom_message_members(agent: &str, kind: &str, content: &[u8], is_shown:
         .bool("display", is_shown)
 }
 
+/// Builds the members of the custom message `AGENT.KIND`, which the model sees, but not the user.
+/// `content` is JSON.
+pub fn hidden_message_members(agent: &str, kind: &str, content: &[u8]) -> Object {
+    let is_shown = false;
+    custom_message_members(agent, kind, content, is_shown)
+}
+
 /// Copies the members of an object except those with `converted_keys`, which are converted to
 /// members of the entry.
 pub fn unconverted_members<'a>(object: impl Into<Outlined<'a>>, converted_keys: &[&str]) -> Object {

@@ -5,7 +5,7 @@ use crate::ahead::for_each_object_hashed;
 use crate::convert::EarlierImports;
 use crate::identity::{SourceHead, SourceIdentity};
 use crate::joined::JoinedSource;
-use crate::lines::{ReadExtent, read_line};
+use crate::lines::{ReadExtent, convert_line};
 use crate::writer::EntryWriter;
 use pisess_json::text::Text;
 use pisess_store::{ReadAt, copy_range};
@@ -52,7 +52,7 @@ pub fn survey_source(source: &JoinedSource, origin: Origin, path: &Path) -> io::
         if let Some(object) = object {
             identity.add_line(&line, object.raw(), origin, layout);
         }
-        read_line(reader.as_mut(), origin, &line, object)
+        convert_line(reader.as_mut(), origin, &line, object)
     })?;
     let writer = reader.finish()?;
 

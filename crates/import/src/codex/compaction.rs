@@ -5,7 +5,7 @@ use super::history::begins_turn;
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
 use crate::Origin;
-use crate::parts::custom_message_members;
+use crate::parts::hidden_message_members;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -105,7 +105,7 @@ impl CodexReader<'_> {
 
     /// Adds content that is sent to the model again after a compaction.
     fn add_resent_content(&mut self, line: &CodexLine, content: &[u8]) -> io::Result<()> {
-        let members = custom_message_members(Origin::Codex.name(), "compacted", content, false);
+        let members = hidden_message_members(Origin::Codex.name(), "compacted", content);
         self.add_entry(line.offset, "custom_message", members)
     }
 }

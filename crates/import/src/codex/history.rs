@@ -75,10 +75,10 @@ struct UserText {
 }
 
 impl History {
-    /// Adds context that Codex sends by itself. Only context before the first turn
-    /// (`is_before_turns`) is stored: later context is not sent again after a compaction.
-    pub fn add_context(&mut self, content: &[u8], is_before_turns: bool) {
-        if is_before_turns && self.last_user_text.is_none() {
+    /// Adds context that Codex sent by itself before the first turn. After a text of the user, it
+    /// is not added: later context is not sent again after a compaction.
+    pub fn add_before_turns(&mut self, content: &[u8]) {
+        if self.last_user_text.is_none() {
             self.before_turns.push(content.to_vec());
         }
     }

@@ -8,7 +8,7 @@ use super::line::CodexLine;
 use super::tools::{ToolCall, ToolResult, convert_arguments, convert_result};
 use super::{CodexReader, Conversion};
 use crate::Origin;
-use crate::parts::{add_thinking, custom_message_members, non_empty_text};
+use crate::parts::{add_thinking, hidden_message_members, non_empty_text};
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
@@ -104,22 +104,29 @@ impl CodexReader<'_> {
         true
     }
 
-    /// Adds a message item. It is not converted if nothing of its content has a counterpart.
+    /// Adds a message item, by its role: the text of a reply, a message of the user, or context. It
+    /// is not converted if nothing of its content has a counterpart.
     fn add_message_item(&mut self, line: &CodexLine) -> io::Result<Conversion> {
-        let blocks = read_content_blocks(line.payload.get("content").unwrap_or(Raw::NULL.into()));
+        let stored_content = line.payload.get("content").unwrap_or(Raw::NULL.into());
+        let blocks = read_content_blocks(stored_content);
         if blocks.is_empty() {
             return Ok(Conversion::Unconverted);
         }
         let converted_keys = ["type", "role", "content"];
         let role = non_empty_text(line.payload, "role").unwrap_or_default();
-        match &*role.to_string_lossy() {
-            "user" => self.add_user_message(line, &content_array(&blocks), &converted_keys)?,
-            "assistant" => {
-                let unconverted = line.unconverted_members(&converted_keys);
-                self.hold_reply(line, &blocks, unconverted)?;
-            }
+
+        if role == *"assistant" {
+            // Later lines may have more blocks of this reply, so it is not added yet.
+            let unconverted = line.unconverted_members(&converted_keys);
+            self.hold_reply(line, &blocks, unconverted)?;
+            return Ok(Conversion::Converted);
+        }
+        let content = content_array(&blocks);
+        if role == *"user" {
+            self.add_user_message(line, &content, &converted_keys)?;
+        } else {
             // The developer or the system: instructions that are no part of the conversation.
-            role => self.add_context(line, role, &content_array(&blocks), &converted_keys)?,
+            self.add_context(line, &role.to_string_lossy(), &content, &converted_keys)?;
         }
         Ok(Conversion::Converted)
     }
@@ -198,7 +205,8 @@ impl CodexReader<'_> {
     }
 
     /// Adds what Codex itself sends to the model as the custom message `codex.KIND`. The user does
-    /// not see it.
+    /// not see it. `content` is its content in pi's form. The members of the line that have none of
+    /// `converted_keys` are kept as `codex`.
     fn add_context(
         &mut self,
         line: &CodexLine,
@@ -207,10 +215,14 @@ impl CodexReader<'_> {
         converted_keys: &[&str],
     ) -> io::Result<()> {
         self.release_reply()?;
-        self.history
-            .add_context(content, self.turns_on_path.is_empty());
-        let members = custom_message_members(Origin::Codex.name(), kind, content, false)
-            .json("codex", &line.unconverted_members(converted_keys).finish());
+        let is_before_turns = self.turns_on_path.is_empty();
+        if is_before_turns {
+            // A compaction sends it again.
+            self.history.add_before_turns(content);
+        }
+        let unconverted = line.unconverted_members(converted_keys).finish();
+        let members =
+            hidden_message_members(Origin::Codex.name(), kind, content).json("codex", &unconverted);
         self.add_entry(line.offset, "custom_message", members)
     }
 }

@@ -5,7 +5,7 @@ use super::parts::{
 };
 use super::{ModelName, OpenCodeReader};
 use crate::Origin;
-use crate::parts::{custom_message_members, non_empty_text};
+use crate::parts::{hidden_message_members, non_empty_text};
 use pisess_core::session::content::text_block;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -134,7 +134,7 @@ impl UserParts {
     /// Returns the members of a custom message with the blocks that OpenCode added.
     fn added_members(&self) -> Object {
         let content = array(&self.added_blocks);
-        custom_message_members(Origin::OpenCode.name(), "added", &content, false)
+        hidden_message_members(Origin::OpenCode.name(), "added", &content)
     }
 
     /// Adds a part. If it is a text or an image that the model sees, it becomes a block. The rest
