@@ -7,12 +7,12 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::format::format_bytes;
 use pisess_store::{self as store, Cause, Locked, ReadAt, StoreError};
 
-/// SESSION.pruned, which was to be removed.
+/// SESSION.pruned, which was removed.
 struct PurgedFile {
     /// Its size.
     bytes: u64,
-    /// The error of the removal: the file may reappear after a power failure, or was not removed.
-    error: Option<StoreError>,
+    /// The warning that the file may reappear after a power failure.
+    warning: Option<StoreError>,
 }
 
 impl PruneJob<'_> {
@@ -24,27 +24,15 @@ impl PruneJob<'_> {
             return self.print_planned_purge(ui);
         }
 
-        // The file is removed under the lock of the session: once the lock is released, another
-        // pisess may prune, and write a new file of this name. The session itself is not changed,
-        // so nothing is committed.
-        let mut purge_locked = |locked_open: &OpenSession, _session_lock: Locked| {
-            let purged = self.purge_locked(locked_open)?;
-            Ok((None, purged))
-        };
-        let (_, purged) = self
-            .open
-            .attempt_under_lock(&self.write_options(), &mut purge_locked)?;
-        let name = &self.open.input.name;
-        let Some(purged) = purged else {
+        let Some(purged) = self.lock_and_purge()? else {
+            let name = &self.open.input.name;
             ui.print_status(&format!("{name}: nothing was pruned"));
             return Ok(Exit::Done);
         };
-        match purged.error {
-            None => {}
-            // The file is removed, but may reappear after a power failure.
-            Some(error) if matches!(error.cause, Cause::Unsynced(_)) => ui.warn(&error.to_string()),
-            Some(error) => return Err(error.into()),
+        if let Some(warning) = &purged.warning {
+            ui.warn(&warning.to_string());
         }
+        let name = &self.open.input.name;
         let size = format_bytes(purged.bytes as usize);
         ui.print_status(&format!(
             "{name}: what was pruned from it is removed for good ({size})"
@@ -52,11 +40,30 @@ impl PruneJob<'_> {
         Ok(Exit::Done)
     }
 
-    /// Removes SESSION.pruned, while the session is locked. `None` if the file does not exist.
+    /// Locks the session, and removes SESSION.pruned. `None` if that file does not exist.
+    ///
+    /// Once the lock is released, another pisess may prune, and write a new file of this name. So
+    /// the lock is held until the file is removed.
+    fn lock_and_purge(&self) -> Result<Option<PurgedFile>, Failure> {
+        let mut attempt = |locked_open: &OpenSession, _session_lock: Locked| {
+            let purged = self.remove_side_file(locked_open)?;
+            // The session itself is not changed, so there is nothing to commit.
+            let commit = None;
+            Ok((commit, purged))
+        };
+        let (_, purged) = self
+            .open
+            .attempt_under_lock(&self.write_options(), &mut attempt)?;
+        Ok(purged)
+    }
+
+    /// Removes SESSION.pruned. `None` if the file does not exist. `locked_open` is the session,
+    /// which must be locked.
     ///
     /// # Errors
-    /// If the file may not be removed. That the removal itself failed is in [`PurgedFile::error`].
-    fn purge_locked(&self, locked_open: &OpenSession) -> Result<Option<PurgedFile>, Failure> {
+    /// If the file is damaged, belongs to another session, has another name, or cannot be removed.
+    /// That it may reappear is not an error, but a warning.
+    fn remove_side_file(&self, locked_open: &OpenSession) -> Result<Option<PurgedFile>, Failure> {
         let Some(side_file) = open_if_exists(&self.side_file)? else {
             return Ok(None);
         };
@@ -66,8 +73,13 @@ impl PruneJob<'_> {
         let bytes = side_file.len();
         // Fails for a file that is damaged, or belongs to another session.
         read_side_file(locked_open, side_file)?;
-        let error = store::remove(&self.side_file).err();
-        Ok(Some(PurgedFile { bytes, error }))
+        let warning = match store::remove(&self.side_file) {
+            Ok(()) => None,
+            // The file is removed, but may reappear after a power failure.
+            Err(error) if matches!(error.cause, Cause::Unsynced(_)) => Some(error),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Some(PurgedFile { bytes, warning }))
     }
 
     /// For `-n`: reports the size of SESSION.pruned, which would be removed. Refuses the same files

@@ -287,7 +287,8 @@ impl PruneJob<'_> {
         self.print_rows(columns, PARTS, rows, ui)
     }
 
-    /// Prints the rows of a plan, each as JSON, or all in a table with their total size.
+    /// Prints the rows of a plan in a table with their total size; with `--json`, each on a line of
+    /// its own.
     fn print_rows<const N: usize>(
         &self,
         columns: [Column; N],
@@ -295,14 +296,18 @@ impl PruneJob<'_> {
         rows: impl Iterator<Item = PlanRow<N>>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
+        if self.write.change.json {
+            for row in rows {
+                ui.print_json(&row.json.finish())?;
+            }
+            return Ok(());
+        }
+
         let mut table = PlanTable::new(&columns, noun);
         for row in rows {
-            if self.write.change.json {
-                ui.print_json(&row.json.finish())?;
-            } else {
-                table.add_row(row.bytes, row.cells.into(), ui)?;
-            }
+            table.add_row(row.bytes, row.cells.into(), ui)?;
         }
+        // Those of the rows that `add_row` did not print, and the total.
         table.print(ui)
     }
 

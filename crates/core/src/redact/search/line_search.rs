@@ -13,7 +13,6 @@ use crate::redact::values::SecretValue;
 use crate::redact::{Replacement, Splice};
 use pisess_json::strings::{LineString, Strings};
 use pisess_json::{Malformed, string};
-use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -115,10 +114,7 @@ impl<'a> LineSearch<'a> {
         // Unless letters are escaped, a needle on any level of escapes is also in the raw bytes. So
         // each string is searched only as its own needles call for. Escaped letters are needles
         // themselves, which call for a search of all levels.
-        let mut text_needles = needles
-            .iter()
-            .filter(|needle| needle.searches.intersects(SearchSet::TEXT))
-            .peekable();
+        let mut needle_cursor = NeedleCursor { rest: needles };
         // The last key that was read, and whether it may be the name of a secret, so that the
         // strings under it are checked.
         let mut last_key: &[u8] = b"";
@@ -135,7 +131,7 @@ impl<'a> LineSearch<'a> {
                 continue;
             }
 
-            let searches = take_searches_in(&mut text_needles, &string.range);
+            let searches = needle_cursor.advance_through(&string.range);
             if !searches.is_empty() {
                 self.add_hits_in_string(&string, searches, is_signature);
             }
@@ -320,20 +316,33 @@ impl<'a> LineSearch<'a> {
     }
 }
 
-/// Returns the searches that a range of the line needs because of its needles. Consumes these
-/// needles, and those before the range, from `needles`, which are in order.
-fn take_searches_in<'n>(
-    needles: &mut Peekable<impl Iterator<Item = &'n NeedleHit>>,
-    range: &Range<usize>,
-) -> SearchSet {
-    let mut searches = SearchSet::default();
-    while let Some(needle) = needles.next_if(|needle| needle.last_byte < range.end) {
-        // Needles before the range are in signatures or between strings, so they do not count.
-        if needle.last_byte >= range.start {
-            searches |= needle.searches;
+/// A position among the needles of a line, which moves from string to string. A needle is a literal,
+/// such as `ghp_`, that calls for searches of the string that it is in: here, for the rule that
+/// finds tokens of GitHub.
+struct NeedleCursor<'n> {
+    /// The needles after the position, in the order of the line.
+    rest: &'n [NeedleHit],
+}
+
+impl NeedleCursor<'_> {
+    /// Moves to the end of a string, which is at `range` of the line. Returns the searches of text
+    /// that the needles in the string call for. Successive strings must be passed in the order of
+    /// the line.
+    fn advance_through(&mut self, range: &Range<usize>) -> SearchSet {
+        let mut searches = SearchSet::default();
+        while let Some((needle, rest)) = self.rest.split_first() {
+            if needle.last_byte >= range.end {
+                break;
+            }
+            self.rest = rest;
+            // Needles before the string are in a signature or between strings.
+            let is_in_string = needle.last_byte >= range.start;
+            if is_in_string && needle.searches.intersects(SearchSet::TEXT) {
+                searches |= needle.searches;
+            }
         }
+        searches
     }
-    searches
 }
 
 /// The maximum length of a string that is an identifier, a type or a time.
