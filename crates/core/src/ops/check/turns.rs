@@ -25,8 +25,10 @@ use pisess_json::text::Text;
 use std::io;
 
 /// Finds messages between a tool call and its result (a gap), on all branches of a file with
-/// repaired lines and links. `links` has the parents as repaired so far. They are returned with the
-/// moves that close the gaps.
+/// repaired lines and links. `links` has the parents as repaired so far.
+///
+/// Returns a finding for each gap, and the links as repaired after that: a gap is closed if it is
+/// certain which results belong above it.
 pub(super) fn check_result_order(
     reader: &EntryReader,
     links: LinkRepair,
