@@ -11,7 +11,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct Strings<'a> {
     scanner: Scanner<'a>,
-    /// The containers around the current position.
+    /// The steps into the containers around the current position. An object has no step before its
+    /// first key is read.
     path: Vec<Step<'a>>,
     next: Next,
 }
@@ -28,8 +29,10 @@ pub enum Step<'a> {
 /// What comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
-    /// The key of a member.
-    Key,
+    /// The key of the first member of an object.
+    FirstKey,
+    /// The key of another member, after a comma.
+    LaterKey,
     /// A value: the value of a member, an item, or the whole value.
     Value,
     /// The byte after a value: a comma or a closing bracket. Or the end.
@@ -125,83 +128,119 @@ impl<'a> Strings<'a> {
     /// is a key with its colon. Each bracket and each comma of a container is one token, but an
     /// empty container is a single token.
     ///
-    /// `next` says which tokens may come. Each step sets it to what may follow.
+    /// `next` says which tokens may come. It is set only here, once for each token. The functions
+    /// of this file that it calls are always inlined, because calls make the walk slower.
     fn walk_token(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
-        let byte = self.scanner.peek();
         match self.next {
-            Next::Key => return self.walk_string().map(Some),
-            Next::Value => match byte {
-                b'"' => return self.walk_string().map(Some),
-                // Until the first key is read, an empty one is in its place in the path.
-                b'{' => self.open_container(Step::Key(b""), Next::Key, b'}'),
-                b'[' => self.open_container(Step::Index(0), Next::Value, b']'),
+            Next::FirstKey => {
+                let key = self.read_key()?;
+                self.path.push(Step::Key(key.raw.bytes));
+                self.next = Next::Value;
+                Ok(Some(key))
+            }
+            Next::LaterKey => {
+                let key = self.read_key()?;
+                // The last step is the key of the member before.
+                self.path.pop();
+                self.path.push(Step::Key(key.raw.bytes));
+                self.next = Next::Value;
+                Ok(Some(key))
+            }
+            Next::Value => match self.scanner.peek() {
+                b'"' => {
+                    let value = self.read_string()?;
+                    self.next = Next::AfterValue;
+                    Ok(Some(value))
+                }
+                b'{' => {
+                    self.skip_byte();
+                    self.next = if self.try_skip(b'}') {
+                        Next::AfterValue
+                    } else {
+                        Next::FirstKey
+                    };
+                    Ok(None)
+                }
+                b'[' => {
+                    self.skip_byte();
+                    if self.try_skip(b']') {
+                        self.next = Next::AfterValue;
+                    } else {
+                        self.path.push(Step::Index(0));
+                        self.next = Next::Value;
+                    }
+                    Ok(None)
+                }
                 // A number, `true`, `false` or `null`.
                 _ => {
-                    self.next = Next::AfterValue;
                     self.scanner.skip_value()?;
+                    self.next = Next::AfterValue;
+                    Ok(None)
                 }
             },
-            Next::AfterValue => self.walk_after_value(byte)?,
+            Next::AfterValue => {
+                self.next = self.walk_after_value()?;
+                Ok(None)
+            }
         }
-        Ok(None)
     }
 
-    /// Walks over the byte after a value. In an object, it is a comma or the closing brace, and in
-    /// an array, a comma or the closing bracket. Any other byte is malformed.
-    fn walk_after_value(&mut self, byte: u8) -> Result<(), Malformed> {
-        match (byte, self.path.last_mut()) {
-            (b',', Some(Step::Key(_))) => self.next = Next::Key,
+    /// Walks over the byte after a value, and returns what comes next. In an object, the byte is a
+    /// comma or the closing brace, and in an array, a comma or the closing bracket. Any other byte
+    /// is malformed.
+    #[inline(always)]
+    fn walk_after_value(&mut self) -> Result<Next, Malformed> {
+        let next = match (self.scanner.peek(), self.path.last_mut()) {
+            (b',', Some(Step::Key(_))) => Next::LaterKey,
             (b',', Some(Step::Index(index))) => {
                 *index += 1;
-                self.next = Next::Value;
+                Next::Value
             }
             (b'}', Some(Step::Key(_))) | (b']', Some(Step::Index(_))) => {
-                // The container is a value that has ended, so `next` stays as it is.
                 self.path.pop();
+                // The container is itself a value, which has ended here.
+                Next::AfterValue
             }
             _ => {
                 return Err(Malformed {
                     at: self.scanner.pos(),
                 });
             }
-        }
+        };
         self.skip_byte();
-        Ok(())
+        Ok(next)
     }
 
-    /// Walks over the bracket that begins a container. If the container is empty, walks over its
-    /// closing bracket as well. Otherwise adds `first_step`, the step to its first value, to the
-    /// path, and expects `next`.
-    fn open_container(&mut self, first_step: Step<'a>, next: Next, closing_bracket: u8) {
-        self.skip_byte();
-        if self.scanner.peek() == closing_bracket {
-            self.skip_byte();
-            self.next = Next::AfterValue;
-        } else {
-            self.path.push(first_step);
-            self.next = next;
-        }
+    /// Walks over a key and its colon.
+    #[inline(always)]
+    fn read_key(&mut self) -> Result<LineString<'a>, Malformed> {
+        let mut key = self.read_string()?;
+        key.is_key = true;
+        self.scanner.expect(b':')?;
+        Ok(key)
     }
 
-    /// Walks over a string that is a key or a value; for a key, also over its colon. A key replaces
-    /// the last step of the path: this is the key before it in the object, or an empty key before
-    /// the first one.
-    fn walk_string(&mut self) -> Result<LineString<'a>, Malformed> {
-        let is_key = self.next == Next::Key;
+    /// Walks over a string, and returns it as a value.
+    #[inline(always)]
+    fn read_string(&mut self) -> Result<LineString<'a>, Malformed> {
         let raw = self.scanner.read_string()?;
         let content_end = self.scanner.pos() - "\"".len();
-        self.next = Next::AfterValue;
-        if is_key {
-            self.path.pop();
-            self.path.push(Step::Key(raw.bytes));
-            self.scanner.expect(b':')?;
-            self.next = Next::Value;
-        }
         Ok(LineString {
             raw,
             range: content_end - raw.bytes.len()..content_end,
-            is_key,
+            is_key: false,
         })
+    }
+
+    /// Walks over the next byte if it is `byte`, and returns whether it is. White space before it
+    /// is skipped in any case.
+    #[inline(always)]
+    fn try_skip(&mut self, byte: u8) -> bool {
+        let is_next = self.scanner.peek() == byte;
+        if is_next {
+            self.skip_byte();
+        }
+        is_next
     }
 
     fn skip_byte(&mut self) {
