@@ -138,16 +138,46 @@ fn name_range_around(text: &[u8], stem: Range<usize>) -> Range<usize> {
     }
 }
 
-/// Whether a name that ends in `.pw` is a host of that domain, with a port or a path after it, as
-/// in `example.pw:8080` and `git@example.pw:/srv`. `mail.pw: x9Qd81Lm` is a password.
+/// Whether a name that ends in `.pw` is a host of that domain: before a port, as in
+/// `example.pw:8080`, or before a path if a user or a scheme precedes it, as in
+/// `git@example.pw:team/site`. `mail.pw: x9Qd81Lm` and `mail.pw:/x9Qd81Lm` are passwords.
 fn is_host(text: &[u8], name: &Range<usize>) -> bool {
-    if !text[name.clone()].ends_with(b".pw") {
+    if !text[name.clone()].to_ascii_lowercase().ends_with(b".pw") {
         return false;
     }
-    match text[name.end..] {
-        [b':', next, ..] => next.is_ascii_digit() || next == b'/',
-        _ => false,
+    let Some(after_colon) = text[name.end..].strip_prefix(b":") else {
+        return false;
+    };
+    if begins_with_port(after_colon) {
+        return true;
     }
+    let before_name = &text[..name.start];
+    let is_address = before_name.ends_with(b"@") || before_name.ends_with(b"://");
+    is_address && begins_with_folder(after_colon)
+}
+
+/// Whether a text begins with a port, not with a password such as `8080x9Qd` or `1234!x9`.
+fn begins_with_port(text: &[u8]) -> bool {
+    /// The number of digits of the highest port, 65535.
+    const MOST_DIGITS: usize = 5;
+
+    let digit_count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if !(1..=MOST_DIGITS).contains(&digit_count) {
+        return false;
+    }
+    match text.get(digit_count) {
+        None => true,
+        Some(next) => next.is_ascii_whitespace() || b"/\"'`),;]>\\".contains(next),
+    }
+}
+
+/// Whether a text begins with the first folder of a path: `/`, or a name and `/`.
+fn begins_with_folder(text: &[u8]) -> bool {
+    let name_len = text
+        .iter()
+        .take_while(|&&byte| is_name_character(byte))
+        .count();
+    text.get(name_len) == Some(&b'/')
 }
 
 /// A name in a text, and a value that is assigned to it.

@@ -382,6 +382,8 @@ fn hosts_of_the_domain_pw_are_no_names_of_passwords() {
         "curl example.pw:8080/aK9x2Lm4",
         "ssh user@evil.pw:/srv/aK9x2Lm4Qz",
         "see https://foo.pw/aK9x2Lm4QzP7",
+        "curl EXAMPLE.PW:8080/aK9x2Lm4",
+        "git clone git@code.pw:team1/aK9x2Lm4Qz",
     ] {
         assert_eq!(redacted(&json(text)).1, vec![], "{text}");
     }
@@ -389,6 +391,11 @@ fn hosts_of_the_domain_pw_are_no_names_of_passwords() {
         "mail.pw: aK9x2Lm4Qz",
         "mail.pw:aK9x2Lm4Qz",
         "mail.pw = 8K9x2Lm4Qz",
+        "mail.pw:9xQd81Lm4T",
+        "mail.pw:/x9Qd81Lm4T",
+        "spring.mail.pw:9x9Qd81LmP2aa",
+        "smtp.pw:8080x9QdLmP",
+        "smtp.pw:808012x9QdLmP",
     ] {
         assert_eq!(redacted(&json(text)).1.len(), 1, "{text}");
     }
