@@ -153,6 +153,23 @@ fn a_purge_leaves_no_byte_of_a_secret() {
     assert_gone(&s, &secret(0));
 }
 
+/// Of an image and of encrypted thinking, only the data is kept as it is.
+#[test]
+fn a_purge_removes_secrets_beside_the_data_of_an_image() {
+    let token = secret(0);
+    let picture = STANDARD.encode("picture".repeat(40));
+    let line = json!({"type": "message", "id": "aaaa0001", "parentId": null, "message": {"role": "user", "content": [
+        {"type": "image", "mimeType": "image/png", "data": picture, "url": format!("https://h.x/a.png?token={token}"), "alt": format!("shows {token}")},
+        {"type": "redactedThinking", "data": "QUJD", "text": format!("the token {token}")}]}});
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&[line.to_string()]));
+    s.pisess("prune -q --secrets --purge ./s.jsonl").done();
+    assert_gone(&s, &token);
+    let purged = s.text("s.jsonl");
+    assert!(purged.contains(&picture), "{purged}");
+    assert!(purged.contains("\"data\":\"QUJD\""), "{purged}");
+}
+
 /// What was pruned before is kept, unless it contains a secret itself.
 #[test]
 fn a_purge_of_secrets_keeps_what_else_was_pruned() {

@@ -60,16 +60,21 @@ pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues
     found
 }
 
-/// Returns the opaque blocks of a line, which a search keeps and skips: images, and thinking that is
-/// encrypted as a whole. A payload of a provider is none of them: only its signatures are opaque.
+/// Returns the data of the opaque blocks of a line, which a search keeps and skips: of images, and
+/// of thinking that is encrypted as a whole. Other members, such as the `url` of an image, are text.
+/// A payload of a provider is none of them: only its signatures are opaque.
 pub(super) fn find_kept_blocks(line: &[u8]) -> OpaqueValues {
     let mut found = OpaqueValues::default();
     for holder in find_block_holders(line) {
         for key in BLOCK_KEYS {
             for block in holder.get(key).unwrap_or(Raw::NULL).items() {
                 let kind = block.get("type").unwrap_or(Raw::NULL);
-                if kind.is("image") || kind.is("redactedThinking") {
-                    found.kept.push(range_in(block.bytes(), line));
+                let is_opaque = kind.is("image") || kind.is("redactedThinking");
+                let data = block.get("data").filter(|data| data.raw_string().is_some());
+                if let Some(data) = data
+                    && is_opaque
+                {
+                    found.kept.push(range_in(data.bytes(), line));
                 }
             }
         }
