@@ -3,15 +3,12 @@
 use super::Finding;
 use crate::format::format_count;
 use crate::ops::redact::redact_session;
-use crate::redact::values::{SecretValue, ValueSearch};
+use crate::redact::values::ValueSearch;
 use crate::redact::{Redactor, SecretSearch};
 use crate::session::entry::Role;
-use crate::session::read::line_chunks::for_each_line;
-use aho_corasick::AhoCorasick;
 use memchr::memmem;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
-use std::collections::BTreeSet;
 use std::io;
 use std::sync::LazyLock;
 
@@ -252,7 +249,7 @@ fn quote_beginning(text: &str) -> String {
 }
 
 /// Replaces each excerpt that has a secret which only another place of the session shows to be one,
-/// as `TOKEN=abc…` does. Only lines that share a part of a word with an excerpt are searched.
+/// as `TOKEN=abc…` does. This searches the whole session, but damaged lines are rare.
 pub(super) fn hide_secrets_of_session(
     findings: &mut [Finding],
     source: &dyn ReadAt,
@@ -274,9 +271,7 @@ pub(super) fn hide_secrets_of_session(
 /// If the session cannot be read.
 pub fn quote_damaged_line(line: &[u8], source: &dyn ReadAt, workers: usize) -> io::Result<String> {
     let mut excerpt = excerpt_of_line(line);
-    if !excerpt.is_empty() {
-        hide_secrets(&mut [&mut excerpt], source, workers)?;
-    }
+    hide_secrets(&mut [&mut excerpt], source, workers)?;
     Ok(excerpt)
 }
 
@@ -285,93 +280,18 @@ fn hide_secrets(
     source: &dyn ReadAt,
     workers: usize,
 ) -> io::Result<()> {
-    let mut parts = BTreeSet::new();
-    for excerpt in &*excerpts {
-        for word in excerpt.split_whitespace() {
-            add_secret_parts(word, &mut parts);
-        }
-    }
-    if parts.is_empty() {
+    if excerpts.iter().all(|excerpt| excerpt.is_empty()) {
         return Ok(());
     }
-    let finder = if parts.len() <= MOST_PARTS {
-        AhoCorasick::new(parts).ok()
-    } else {
-        None
-    };
-
-    let mut values = Vec::new();
-    let mut batch = Vec::new();
-    for_each_line(source, 0..source.len(), |line| {
-        let may_share = match &finder {
-            Some(finder) => finder.is_match(line.bytes),
-            None => true,
-        };
-        if may_share {
-            batch.extend_from_slice(line.bytes);
-            batch.push(b'\n');
-        }
-        if batch.len() >= BATCH_LEN {
-            values.extend(find_values(&std::mem::take(&mut batch), workers)?);
-        }
-        io::Result::Ok(())
-    })?;
-    values.extend(find_values(&batch, workers)?);
-
-    let secrets = ValueSearch::new(values);
+    let mut redactor = Redactor::default();
+    redact_session(source, &mut redactor, workers, None)?;
+    let secrets = ValueSearch::new(redactor.found_values());
     for excerpt in excerpts {
         if secrets.has_value_in(excerpt) {
             SECRET_NOTE.clone_into(excerpt);
         }
     }
     Ok(())
-}
-
-/// The length of the parts of words by which lines are found that may show a word to be a secret,
-/// in bytes. A secret is at least as long.
-const PART_LEN: usize = 6;
-
-/// The minimum length of the whole part between two characters that JSON may escape.
-const SHORTEST_PART: usize = 3;
-
-/// The maximum number of parts to search for. With more, all lines are searched for secrets.
-const MOST_PARTS: usize = 20_000;
-
-/// The number of bytes of lines to search for secrets at a time.
-const BATCH_LEN: usize = 8 * 1024 * 1024;
-
-/// Adds the parts of a word at least one of which is on each line that has a secret of this word:
-/// of `kX8vQ2m`, the parts `kX8vQ2` and `X8vQ2m`. A word of letters has no parts: `redact` leaves
-/// such a word, too, where it is not clearly a password.
-fn add_secret_parts(word: &str, parts: &mut BTreeSet<Vec<u8>>) {
-    // The punctuation of a sentence.
-    let word = word.trim_matches(['.', ',', ';', ':', '(', ')', '"', '\'']);
-    let may_be_escaped = |byte: &u8| !byte.is_ascii_graphic() || matches!(byte, b'"' | b'\\');
-    for piece in word.as_bytes().split(may_be_escaped) {
-        if piece.len() >= PART_LEN {
-            let windows = piece
-                .windows(PART_LEN)
-                .filter(|part| !is_part_of_word(part));
-            parts.extend(windows.map(<[u8]>::to_vec));
-        } else if piece.len() >= SHORTEST_PART && piece.len() < word.len() {
-            parts.insert(piece.to_vec());
-        }
-    }
-}
-
-/// Whether a part has only letters, as in a word of a language: no capital follows a small letter.
-fn is_part_of_word(part: &[u8]) -> bool {
-    let has_inner_capital = part
-        .windows(2)
-        .any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    part.iter().all(u8::is_ascii_alphabetic) && !has_inner_capital
-}
-
-/// Returns the secrets in some lines of a session.
-fn find_values(lines: &Vec<u8>, workers: usize) -> io::Result<Vec<SecretValue>> {
-    let mut redactor = Redactor::default();
-    redact_session(lines, &mut redactor, workers, None)?;
-    Ok(redactor.found_values())
 }
 
 #[cfg(test)]
@@ -447,16 +367,37 @@ mod tests {
         ] {
             assert_eq!(excerpt_of_line(line.as_bytes()), expected);
         }
-        let mut parts = BTreeSet::new();
-        add_secret_parts("(lights,", &mut parts);
-        add_secret_parts("Harbour", &mut parts);
-        assert!(parts.is_empty(), "{parts:?}");
-        add_secret_parts("kX8vQ2m.", &mut parts);
-        add_secret_parts("Straße9x", &mut parts);
-        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        assert_eq!(parts, [&b"Stra"[..], b"X8vQ2m", b"e9x", b"kX8vQ2"]);
         let long = excerpt_of_line("abcd ".repeat(200).as_bytes());
         assert_eq!(long.chars().count(), EXCERPT_UNITS);
         assert!(long.ends_with("abcd…"));
+    }
+    /// Only another line shows the word to be a secret, and it may write it in another encoding.
+    #[test]
+    fn secrets_that_another_line_shows_are_not_quoted() {
+        for (other, word) in [
+            (
+                "postgres://bob:tigermurmelwald@db.example.com/x",
+                "tigermurmelwald",
+            ),
+            (
+                "postgres://bob:TIGERMURMELWALD@db.example.com/x",
+                "TIGERMURMELWALD",
+            ),
+            ("sshpass -p tigermurmelwald ssh x", "tigermurmelwald"),
+            ("curl -u bob:tigermurmel https://x.org", "tigermurmel"),
+            (
+                r"DB_PASSWORD=k\u00e4x8\u00fcQ2\u00f6",
+                "k\u{e4}x8\u{fc}Q2\u{f6}",
+            ),
+            (
+                r"cat .env | base64\nRk9PPWJhcgpBUElfVE9LRU49a1g4dlEybVpwOUxyNFRuV3MKWD15Cg==",
+                "kX8vQ2mZp9Lr4TnWs",
+            ),
+        ] {
+            let damaged = format!(r#"{{"content":"now try {word} please and then"#);
+            let session = format!("{{\"content\":\"{other}\"}}\n{damaged}\n").into_bytes();
+            let excerpt = quote_damaged_line(damaged.as_bytes(), &session, 1).unwrap();
+            assert_eq!(excerpt, SECRET_NOTE, "{other}");
+        }
     }
 }
