@@ -59,6 +59,9 @@ pub(super) fn excerpt_of_line(line: &[u8]) -> String {
     };
 
     let text = quote_beginning(&text);
+    if text.is_empty() {
+        return text;
+    }
     let role = string_after(line, ROLE_START).unwrap_or_default();
     // Any other role may be a secret, too.
     match Role::named(role.as_bytes()).name() {
@@ -194,7 +197,8 @@ fn without_last_word(text: &str) -> &str {
 }
 
 /// Returns a text without its first word. If that may be half of a name whose value follows, as in
-/// `ssword: kX8v` and `OKEN = kX8v`, the value is left out, too. A text of one word becomes empty.
+/// `ssword: kX8v` and `OKEN = kX8v`, the value is left out, too, and so is a next word with a digit,
+/// as in `earer kX8v`. A text of one word becomes empty.
 fn without_first_word(text: &str) -> &str {
     let mut rest = text;
     loop {
@@ -204,24 +208,26 @@ fn without_first_word(text: &str) -> &str {
         let word = &rest[..word_end];
         rest = rest[word_end..].trim_start();
         let names_value = word.ends_with([':', '=']) || rest.starts_with(['=', ':']);
-        if !names_value {
+        let next_word = rest.split_whitespace().next().unwrap_or_default();
+        let precedes_digits = next_word.contains(|character: char| character.is_ascii_digit());
+        if !names_value && !precedes_digits {
             return rest;
         }
     }
 }
 
 /// Returns a text without its NUL bytes, which a crash leaves in place of other bytes, and without
-/// the words beside them: each may be half of a secret.
+/// the words beside them: each may be half of a secret, even if there is white space between.
 fn without_words_at_nuls(text: &str) -> String {
     let mut kept = Vec::new();
     let mut pieces = text.split('\0').peekable();
     let mut is_first = true;
     while let Some(mut piece) = pieces.next() {
         if !is_first {
-            piece = without_first_word(piece);
+            piece = without_first_word(piece.trim_start());
         }
         if pieces.peek().is_some() {
-            piece = without_last_word(piece);
+            piece = without_last_word(piece.trim_end());
         }
         kept.push(piece);
         is_first = false;
@@ -234,11 +240,13 @@ fn without_words_at_nuls(text: &str) -> String {
 fn quote_beginning(text: &str) -> String {
     // Of a key that was cut off, the rules find only what is certainly part of it.
     let has_key = KEY_NAMES.iter().any(|name| text.contains(name));
-    if has_key || SECRET_RULES.search_text(text).is_some() {
+    let has_secret = |text: &str| SECRET_RULES.search_text(text).is_some();
+    let quotable = without_words_at_nuls(text);
+    // Without the words at NUL bytes, a name may precede its value.
+    if has_key || has_secret(text) || has_secret(&quotable) {
         return SECRET_NOTE.to_owned();
     }
-    let text = without_words_at_nuls(text);
-    let words: Vec<&str> = text.split_whitespace().collect();
+    let words: Vec<&str> = quotable.split_whitespace().collect();
     let line = Text::from(words.join(" "));
     let head = line.head_whole(EXCERPT_UNITS);
     if head.utf16_len() == line.utf16_len() {
@@ -331,6 +339,32 @@ mod tests {
             ),
             ("ab cd kQ7vR2xT9m\0\0\0OKEN: W4pL8z and more", "cd and"),
             ("\0\0\0W4pL8z and more words", "and more"),
+            // White space is between the NUL bytes and a secret.
+            (
+                "{\"content\":\"API_TOKEN: \0\0 kX8vQ2mZp9Lr4 is used\",\"x\":1",
+                "is used",
+            ),
+            (
+                "{\"content\":\"the key password=\0\0\0 kX8vQ2mZp9Lr4 is used\",\"x\":1",
+                "the key is used",
+            ),
+            (
+                "{\"content\":\"curl -H Authorization: Bea\0\0rer kX8vQ2mZp9Lr4AAAAbbbb1234 x y\",\"x\":1",
+                "curl -H Authorization: x y",
+            ),
+            (
+                "{\"content\":\"\0\0earer kX8vQ2mZp9Lr4AAAAbbbb1234 x y\",\"x\":1",
+                "x y",
+            ),
+            (
+                "{\"content\":\"the DB_PASSWORD: x\0y tiger!Murmel is\",\"x\":1",
+                SECRET_NOTE,
+            ),
+            // Nothing is left to quote.
+            (
+                "{\"message\":{\"role\":\"user\",\"content\":\"clock\0\0\0Z\",\"x\":1",
+                "",
+            ),
             (
                 r#"{"type":"message","message":{"role":"user","content":"ghp_16C7e42F292c6912E7"#,
                 "",
