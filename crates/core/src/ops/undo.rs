@@ -432,11 +432,12 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
 
     // The ids of the entries whose labels the operation changed, each once.
     let mut changed_ids: Vec<&[u8]> = Vec::new();
+    let mut known = HashSet::default();
     for change in &session.collected.labels {
         let id = session.bytes(change.target);
         let is_of_operation = entries.binary_search(&change.entry).is_ok();
         let has_changed = labels_before.get(id) != labels_now.get(id);
-        if is_of_operation && has_changed && !changed_ids.contains(&id) {
+        if is_of_operation && has_changed && known.insert(id) {
             changed_ids.push(id);
         }
     }
