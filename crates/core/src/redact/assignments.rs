@@ -216,9 +216,15 @@ impl<'t> Assignment<'t> {
         let is_array = text.get(value_start) == Some(&b'[');
 
         let mut assignments = Vec::new();
+        // Only spaces separate the value of an option, as in `--password x9Qd`.
+        let is_spaced = text[name_range.end..value_start]
+            .iter()
+            .all(u8::is_ascii_whitespace);
+        let may_be_usage = is_option && is_spaced;
         // An array may begin with a value without quotes.
         if let Some(value) = WrittenValue::read(text, value_start)
             && (value.is_quoted || !operator.needs_quote)
+            && !(may_be_usage && !value.is_quoted && is_choice(&text[value.range.clone()]))
         {
             assignments.push(Assignment {
                 text,
@@ -390,6 +396,14 @@ fn has_digit_or_sign(value: &[u8]) -> bool {
     value
         .iter()
         .any(|byte| byte.is_ascii_digit() || b"!@#$%^&*+=?~|<>".contains(byte))
+}
+
+/// Whether a value without quotes is a choice of words in the usage of a command: the `string|env`
+/// of `--password string|env`. In a shell, `|` would end the value.
+fn is_choice(value: &[u8]) -> bool {
+    let mut words = value.split(|&byte| byte == b'|');
+    let are_words = words.all(|word| !word.is_empty() && word.iter().all(u8::is_ascii_alphabetic));
+    are_words && value.contains(&b'|')
 }
 
 /// Whether a value without quotes is probably source code: an expression or an identifier. `class`

@@ -375,6 +375,18 @@ fn redact_finds_passwords_of_names_that_end_in_pw() {
     assert_eq!(secrets.len(), 1, "{secrets:?}");
 }
 
+#[test]
+fn a_choice_in_a_usage_is_no_password() {
+    assert_eq!(redacted(&json("--password string|env")).1, vec![]);
+    for text in [
+        "--password string|env7",
+        "--password 'tiger|murmel'",
+        "--password=tiger|murmel",
+    ] {
+        assert_eq!(redacted(&json(text)).1.len(), 1, "{text}");
+    }
+}
+
 /// `.pw` is a domain, too.
 #[test]
 fn hosts_of_the_domain_pw_are_no_names_of_passwords() {
