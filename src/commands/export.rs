@@ -316,19 +316,34 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let failure = Failure::usage_error("only --as messages takes several sessions");
         return Err(failure.with_hint("give a directory, or run the command for each session"));
     }
-    if args.output.as_deref() != Some(Path::new("-"))
-        && (args.session.is_dir() || names_project(&args.session, ui))
-    {
+    let is_to_stdout = args.output.as_deref() == Some(Path::new("-"));
+    if args.session.is_dir() && !is_to_stdout {
         return export_all(args, format, ui);
     }
+    // A word may be in the title of a session, too. Only sessions go to a directory.
+    if goes_to_folder(args, ui) && args.at.is_none() && names_project(&args.session, ui) {
+        return export_all(args, format, ui);
+    }
+
     let exported = export_session(args, &args.session, format, None, ui);
     if let Err(failure) = &exported
         && failure.is_missing_file
     {
         // If several projects have the name, that is the reason.
-        find_project_cwd(&args.session, ui)?;
+        let project = find_project_cwd(&args.session, ui)?;
+        if project.is_some() && !is_to_stdout {
+            return export_all(args, format, ui);
+        }
     }
     exported
+}
+
+/// Whether `-o` is a directory, or is written as one.
+fn goes_to_folder(args: &Args, ui: &Ui) -> bool {
+    match args.output.as_deref() {
+        Some(output) => is_folder_name(output) || ui.resolve_path(output).is_dir(),
+        None => false,
+    }
 }
 
 /// Whether a path is written as that of a directory: it ends with a separator, as in `pages/`.

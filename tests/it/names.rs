@@ -529,6 +529,15 @@ fn a_project_by_its_name() {
       /srv/ferry/app
       /srv/tram/app
     ");
+
+    // Without a directory, a session with the word in its title comes first.
+    let exported = |line: &str| d.pisess(line).done().text().lines().count();
+    assert_eq!(exported("export kites"), 2);
+    titled(&d, "--x--", "0199aaaa-55555555", "Tune the kites");
+    for line in ["export kites", "export kites @", "export -o x.html kites"] {
+        assert_eq!(exported(line), 1, "{line}");
+    }
+    assert_eq!(exported("export -o others/ kites"), 2);
 }
 
 #[test]
