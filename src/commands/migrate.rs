@@ -18,7 +18,7 @@ use crate::load::{LoadOptions, load};
 use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
 use pisess_json::write::Object;
-use pisess_store::{self as store, Batch, Committed, FoundFile, SessionFile};
+use pisess_store::{self as store, Batch, Committed, FoundFile, Reach, SessionFile};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -144,8 +144,11 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let force = args.write.change.force;
         let reach = reach_of_change(&args.sessions, args.recursive, force, ui)?;
         expand_arguments(sessions, reach, ui)
-    } else {
+    } else if args.check {
         expand_arguments_to_report(sessions, ui)
+    } else {
+        // The name of a project is refused, as without -n.
+        expand_arguments(sessions, Reach::Visible, ui)
     };
     let FoundSessions {
         files,

@@ -511,8 +511,10 @@ fn a_project_by_its_name() {
         said.contains("the sessions of the project /srv/ferry/app"),
         "{said}"
     );
-    let (_, said, code) = counts("migrate ferry/app");
-    assert_eq!(code, 2, "{said}");
+    for change in ["migrate ferry/app", "migrate -n ferry/app"] {
+        let (_, said, code) = counts(change);
+        assert_eq!(code, 2, "{change}: {said}");
+    }
     // An export has a page for each session.
     let exported = d.pisess("export kites -o pages/").done();
     assert_eq!((exported.code, exported.stderr.as_str()), (0, note));
