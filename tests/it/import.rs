@@ -1671,6 +1671,30 @@ fn files_that_a_session_changed_are_counted() {
     assert_eq!(counts("./claude"), [1, 1]);
 }
 
+/// Several sources may be the same session at different times. With `-n`, each counts only what it
+/// adds to the one before, as without.
+#[test]
+fn a_dry_run_counts_what_each_copy_of_a_session_adds() {
+    let h = Home::with(&[]);
+    let whole = String::from_utf8(fixture("claude/plain.jsonl")).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    for (file, line_count) in [("1.jsonl", 2), ("2.jsonl", 6), ("3.jsonl", 10)] {
+        h.0.put(file, lines[..line_count].concat());
+    }
+    let counts = |line: &str| {
+        let mut counts = Vec::new();
+        for row in h.run(line).text().lines() {
+            let row: serde_json::Value = serde_json::from_str(row).unwrap();
+            counts.push((row["action"].to_string(), row["entries"].to_string()));
+        }
+        counts
+    };
+    let planned = counts("import -n --json ./1.jsonl ./2.jsonl ./3.jsonl");
+    let imported = counts("import --json ./1.jsonl ./2.jsonl ./3.jsonl");
+    assert_eq!(planned.len(), 3);
+    assert_eq!(planned, imported);
+}
+
 /// Where Codex keeps the rollouts of `fixtures/codex/paginated*`: the first rollout of a thread,
 /// the one that continues it after the user went back by a turn, and a fork after the first turn.
 const FIRST_ROLLOUT: &str = ".codex/sessions/2026/03/02/rollout-2026-03-02T11-57-30-019cad00-0000-7000-8000-0000000000c1.jsonl";

@@ -298,6 +298,19 @@ impl<'a> Importer<'a> {
         Ok(Some(content))
     }
 
+    /// Lets a session that was planned with `-n` end where this source does, which continues it:
+    /// the next source that continues it only adds to that.
+    fn grow_planned(&self, destination: &Destination) {
+        let planned = self.planned.lock();
+        let mut planned = planned.unwrap_or_else(PoisonError::into_inner);
+        if let Some(earlier) = planned.get_mut(&destination.path) {
+            *earlier = Destination {
+                id: earlier.id.clone(),
+                ..destination.clone()
+            };
+        }
+    }
+
     /// Keeps a new directory until all sources are done: another source may be about to use it.
     fn remove_later(&self, folder: NewFolder) {
         let unused = self.unused_folders.lock();
@@ -348,6 +361,7 @@ impl<'a> Importer<'a> {
             if open.input.file().is_some() {
                 refuse_in_dry_run(&open.input, plan.result.action, &options)?;
             }
+            self.grow_planned(destination);
             return Ok(Some(plan.result));
         }
 
