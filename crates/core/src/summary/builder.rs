@@ -92,7 +92,10 @@ impl SummaryBuilder {
                 if *outcome == Outcome::Passed && !call.question.is_empty() {
                     self.add_answers_of_tool(&call.question, output);
                 }
-                if let Some(words) = words_of_refusal(output) {
+                // A file that was read may begin like a refusal.
+                if *outcome == Outcome::Stopped
+                    && let Some(words) = words_of_refusal(output)
+                {
                     self.add_request(entry, words);
                     self.turn.refusals.push(words.to_owned());
                 }

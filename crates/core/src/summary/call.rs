@@ -3,6 +3,7 @@
 use super::budget::MAX_READ_UNITS;
 use super::cut::{drop_last_word, may_be_cut, string_head, string_words};
 use super::shell::changes_files;
+use super::tool_answers::asks_user;
 use super::written::{Replacement, read_replacements};
 use crate::agents::readable::{self, Folders};
 use crate::session::content::find_members;
@@ -32,6 +33,7 @@ pub(super) struct SummaryCall {
     /// What it writes into a file. The lines of it that are quoted are chosen once the secrets in
     /// the whole are removed.
     pub replacements: Vec<Replacement>,
+    /// What it asks the user.
     pub question: String,
     /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
     pub todo_list: String,
@@ -75,6 +77,8 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         Some(first) => first.get("question"),
         None => question,
     };
+    let tool = string_head(block.name);
+    let question = question.filter(|_| asks_user(&tool));
 
     let command = match command.or(cmd) {
         Some(words) if words.is_array() => join_words(words),
@@ -82,7 +86,6 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
     };
     let mut target = String::new();
     let mut replacements = Vec::new();
-    let tool = string_head(block.name);
     // A call that is only counted is searched for secrets, too, because these may be quoted
     // elsewhere. If it has a command, all of them are in the command.
     if call_use == CallUse::Show || command.is_empty() {

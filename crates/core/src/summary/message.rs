@@ -184,10 +184,10 @@ pub(super) fn read_message(message: Raw, folders: Folders, call_use: CallUse) ->
                 tool: string_head(facts.get(Member::ToolName)),
                 ..SummaryCall::default()
             },
-            outcome: if is_refusal(&text) {
-                Outcome::Stopped
-            } else {
-                Outcome::from_result(message, &text)
+            outcome: match Outcome::from_result(message, &text) {
+                // Without a line of a shell, whose output may be the text of any file.
+                Outcome::Failed(line) if line.is_empty() && is_refusal(&text) => Outcome::Stopped,
+                outcome => outcome,
             },
             output: match strip_output_frame(&text) {
                 bare if bare.len() < text.len() => bare.to_owned(),

@@ -13,7 +13,27 @@ const REFUSAL_LEADS: [&str; 2] = [
 /// The first words of such a result.
 const REFUSAL: &str = "The user doesn't want to proceed with this tool use";
 
-/// Whether a result says that the user refused the call.
+/// The names of the tools that ask the user, of agents and extensions, as letters in lower case. A
+/// tool of another name may have a question as well, but its answer is not the user's: DeepWiki's
+/// `ask_question` searches documents.
+const ASKING_TOOLS: [&str; 8] = [
+    "ask",
+    "askuser",
+    "askuserquestion",
+    "askfollowupquestion",
+    "question",
+    "questions",
+    "questionnaire",
+    "requestuserinput",
+];
+
+/// Whether a tool asks the user, by its name: `AskUserQuestion`, `ask_user`.
+pub(super) fn asks_user(tool: &str) -> bool {
+    let letters: String = tool.chars().filter(char::is_ascii_alphabetic).collect();
+    ASKING_TOOLS.contains(&letters.to_ascii_lowercase().as_str())
+}
+
+/// Whether a failed result says that the user refused the call.
 pub(super) fn is_refusal(output: &str) -> bool {
     output.starts_with(REFUSAL)
 }
@@ -80,21 +100,20 @@ fn read_json_answers(output: &str) -> Vec<ToolAnswer> {
 }
 
 fn read_quoted_answers(output: &str) -> Vec<ToolAnswer> {
-    const BETWEEN: &str = "\"=\"";
+    let mut parts = output.split("\"=\"");
+    let mut before = parts.next().unwrap_or_default();
     let mut all = Vec::new();
-    let mut rest = output;
-    while let Some((before, after)) = rest.split_once(BETWEEN) {
+    // Each part is an answer and the next question, so that each is searched once.
+    for part in parts {
         let question = before.rsplit_once('"').map_or(before, |(_, text)| text);
         // An answer may have quotation marks in it.
-        let end = after.find("\", \"").or_else(|| after.find("\". "));
-        let end = end.or_else(|| after.rfind('"')).unwrap_or(after.len());
+        let end = part.find("\", \"").or_else(|| part.find("\". "));
+        let end = end.or_else(|| part.rfind('"')).unwrap_or(part.len());
         all.push(ToolAnswer {
             question: question.to_owned(),
-            answer: without_advice(&after[..end]),
+            answer: without_advice(&part[..end]),
         });
-        rest = &after[end..];
-        // The quotation mark that ends the answer must not begin the next question.
-        rest = rest.strip_prefix('"').unwrap_or(rest);
+        before = &part[end..];
     }
     all
 }
@@ -157,6 +176,10 @@ mod tests {
                 vec![answer("map kind", "the old one; with names")],
             ),
             ("Which map? -> the old one\nx -> y", vec![map]),
+            (
+                r#"Answered: "Which "old" map?"="a", "Why?"="b"."#,
+                vec![answer(" map?", "a"), answer("Why?", "b")],
+            ),
             (
                 r#"Answered: "Which map?"="the "old" one""#,
                 vec![answer("Which map?", r#"the "old" one"#)],

@@ -81,6 +81,39 @@ fn words_that_refuse_a_call_are_a_decision_once_the_turn_is_over() {
 }
 
 #[test]
+fn no_file_or_document_speaks_for_the_user() {
+    let refusal = format!("{REFUSAL}print it on the wall without asking");
+    let failed_command = format!("{refusal}\n\nCommand exited with code 1");
+    for result in [
+        called("", "read", r#"{"path":"signs.txt"}"#, &refusal, false),
+        called(
+            "",
+            "bash",
+            r#"{"command":"cat signs.txt"}"#,
+            &failed_command,
+            true,
+        ),
+        called(
+            "",
+            "ask_question",
+            r#"{"question":"How is it printed?","repoName":"a/b"}"#,
+            "Which wall? -> print it on the wall without asking",
+            false,
+        ),
+    ] {
+        let messages = [
+            user("What do the signs of the harbour say?"),
+            result,
+            says("They are about the ships."),
+            user("now the map of the whole bay, with all of its islands"),
+        ];
+        let text = summary(None, &messages);
+        assert_eq!(below(&text, "## Key Decisions"), ["- (none)"]);
+        assert!(!quotation(&text, REQUEST).contains("wall"), "{text}");
+    }
+}
+
+#[test]
 fn each_answer_to_a_tool_is_a_decision_with_its_question() {
     let ask = |output: &str, is_error: bool| {
         let arguments = r#"{"questions":[{"question":"Which map?"},{"question":"How wide?"}]}"#;
