@@ -7,6 +7,7 @@ use super::prose::is_asking;
 use super::quote::{display_width, first_chars};
 use super::reactions::WORDS_OF_OUTPUTS;
 use super::referents::shares_word;
+use super::reported_failures::reports_open_failure;
 use super::tool_run::ToolRun;
 use super::turns::Turn;
 use super::words::{compile_expression, naming_words};
@@ -33,11 +34,13 @@ const REPAIRS: &str = r"(?ix)(^|\W)(fix|fixes|fixing|repair|repairing|solve|solv
     | reparier|repariere|repariert|reparieren|behebe|beheben|corrige|corriger|répare|réparer
       |arregla)(\W|$)";
 
+static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| compile_expression(GIVES_UP));
+static REPAIR: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPAIRS));
+static WITHOUT: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES_WITHOUT));
+
 /// Whether a message gives up what failed, or has it done in another way.
 fn gives_up(message: &str) -> bool {
-    static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| compile_expression(GIVES_UP));
     static REPLACE: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
-    static REPAIR: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPAIRS));
     GIVE_UP.is_match(message) || REPLACE.is_match(message) && !REPAIR.is_match(message)
 }
 
@@ -68,17 +71,45 @@ const DOES_WITHOUT: &str = r"(?ix)(^|\W)(dropped|left\ out|excluded|skipped|gave
       |not\ supported|out\ of\ scope|no\ longer\ (needed|used|supported)|does\ without
     | weggelassen|ausgelassen|verworfen|abandonné\w*|écarté\w*|descartad\w*)(\W|$)";
 
+/// The words in the same sentence that deny it, or speak of what failed ("HEIC fails, and was not
+/// dropped").
+const DENIES: &str = r"(?ix)(^|\W)(not|never|no|cannot|nothing|still|nicht|nie|kein\w*|noch|pas|jamais
+      |nunca)(\W|$) | n[’']t(\W|$) | fail | error | crash | broken | fehl | échou | falla";
+
+/// A number of tests, as a test tool reports it: "2 skipped", "skipped: 2".
+const COUNTS_TESTS: &str = r"(?ix)\d\ (tests?\ )?((are|were)\ )?(skipped|excluded|dropped|unsupported)
+    | skipped:?\ \d";
+
+/// The words with which a user wants something kept: "don't forget HEIC".
+const KEEPS: &str = r"(?ix)(n[’']?t|\Wnot|never|nicht|pas)\ (\w+\ )?(drop|skip|forget|scrap|ditch
+      |abandon|give\ up|leave|vergiss|vergessen|weglassen|olvides)(\W|$)";
+
+/// Whether a sentence of a reply says that the work does without something, and nothing else of it.
+fn does_without(sentence: &str) -> bool {
+    static DENIAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(DENIES));
+    static COUNT: LazyLock<Regex> = LazyLock::new(|| compile_expression(COUNTS_TESTS));
+    if !WITHOUT.is_match(sentence) || COUNT.is_match(sentence) {
+        return false;
+    }
+    // "not supported" says it, too.
+    let other_words = WITHOUT.replace_all(sentence, " ");
+    !DENIAL.is_match(&other_words)
+}
+
+/// Whether a sentence of the user gives something up.
+fn gives_up_in(sentence: &str) -> bool {
+    static KEEP: LazyLock<Regex> = LazyLock::new(|| compile_expression(KEEPS));
+    GIVE_UP.is_match(sentence) && !KEEP.is_match(sentence)
+}
+
 /// Whether one of some answered turns, of which the first is that of a failed run, does without
-/// what failed, and names it: the user gives it up ("skip HEIC, nobody has that"), or the reply says so ("CentOS
-/// 7 is left out").
+/// what failed, and names it: the user gives it up ("skip HEIC, nobody has that"), or the reply
+/// says so ("CentOS 7 is left out"), unless it reports that the step still fails.
 pub(super) fn is_given_up_by_name<'t>(
     run: &ToolRun,
     step: &CommandStep,
     turns: impl Iterator<Item = &'t Turn>,
 ) -> bool {
-    static WITHOUT: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES_WITHOUT));
-    static GIVE_UP: LazyLock<Regex> = LazyLock::new(|| compile_expression(GIVES_UP));
-    static REPAIR: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPAIRS));
     let mut names = None;
     for turn in turns.filter(|turn| turn.is_answered()) {
         // The request of the turn itself came before the failure.
@@ -87,22 +118,29 @@ pub(super) fn is_given_up_by_name<'t>(
         } else {
             first_chars(&turn.request, POINT)
         };
-        let gives_up = GIVE_UP.is_match(request) && !REPAIR.is_match(request);
         let reply = turn.last_words();
-        let does_without = WITHOUT.is_match(reply);
-        if !gives_up && !does_without {
+        let mut sentences = Vec::new();
+        if GIVE_UP.is_match(request) && !REPAIR.is_match(request) {
+            sentences.extend(sentences_with(request, gives_up_in));
+        }
+        if WITHOUT.is_match(reply) && !reports_open_failure(reply, step) {
+            sentences.extend(sentences_with(reply, does_without));
+        }
+        if sentences.is_empty() {
             continue;
         }
         let names = names.get_or_insert_with(|| names_of_failure(run, step));
-        let says_so = |text: &str, words: &Regex| {
-            let mut sentences = text.lines().flat_map(str::unicode_sentences);
-            sentences.any(|one| words.is_match(one) && !is_asking(one) && has_name(one, names))
-        };
-        if gives_up && says_so(request, &GIVE_UP) || does_without && says_so(reply, &WITHOUT) {
+        if sentences.iter().any(|sentence| has_name(sentence, names)) {
             return true;
         }
     }
     false
+}
+
+/// Returns the sentences of a text that say something, and do not ask for it.
+fn sentences_with(text: &str, says_so: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
+    let sentences = text.lines().flat_map(str::unicode_sentences);
+    sentences.filter(move |sentence| says_so(sentence) && !is_asking(sentence))
 }
 
 /// Collects the words that name what failed, in lower case: of the command, and of the output.

@@ -1291,6 +1291,12 @@ fn a_failure_that_is_given_up_later_by_its_name_is_not_listed() {
     }
     for (request, reply) in [
         ("skip the frames, and make the index", "Made."),
+        ("make the index, and don't forget HEIC", "Made."),
+        (
+            "make the index",
+            "Made. I have not dropped HEIC; GIF is no longer supported.",
+        ),
+        ("make the index", "Made. HEIC: 1 read, 2 skipped."),
         (
             "make the index, and fix HEIC, do not drop it",
             "The frames are left out.",
