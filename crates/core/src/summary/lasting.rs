@@ -10,8 +10,8 @@ use super::questions::begins_as_answer;
 use super::quote::{first_chars, is_narrower, quote_line};
 use super::referents::{follows_on, has_pointer, points_back, quote_referent, quote_referents};
 use super::revisions::{Distance, LaterMessage, mark_with};
-use super::rule_lists::{find_rule_lists, may_list_rules};
-use super::sections::{EARLIER_MARK, RULES_LEAD, Section, Sections};
+use super::rule_lists::{find_rule_lists, listed_rules, may_list_rules};
+use super::sections::{EARLIER_MARK, Section, Sections};
 use super::turns::Turn;
 use super::values::may_set_value;
 use super::wishes::{
@@ -51,11 +51,12 @@ impl SummaryBuilder {
     fn add_wishes_and_choices_in(&mut self, message: &str) {
         let mut prose = prose_of_user(message);
         let is_first = self.turn.number == 1;
+        let mut rule_lists = Vec::new();
         // The prompt of a command is a document, too. Its rules are for the moment.
         if !is_document(message) || is_first && !self.is_continued {
             for list in find_rule_lists(message) {
-                prose.retain(|line| !list.lines.contains(line));
-                self.points.add(Section::Constraints, list.describe());
+                prose.retain(|line| !list.shows_line(line));
+                rule_lists.push(list.describe());
             }
         }
         // "leave it, later" is listed as what was put off. Another sentence may bind all the same.
@@ -92,6 +93,11 @@ impl SummaryBuilder {
             let wish = LaterMessage::new(wish.trim_matches('"'));
             self.points
                 .mark_wishes_taken_back(&wish, turn_before, &wishes);
+        }
+
+        // Only now, so that nothing in the same message takes them back.
+        for list in rule_lists {
+            self.points.add(Section::Constraints, list);
         }
 
         // The request of a previous summary has no number. Its wishes may be listed there already,
@@ -132,26 +138,13 @@ impl Sections {
         own_wishes: &[String],
     ) {
         for item in self.items_mut(Section::Constraints) {
-            // Of a list of rules, most hold on.
-            if item
-                .trim_start_matches(EARLIER_MARK)
-                .starts_with(RULES_LEAD)
-            {
-                continue;
-            }
-            let wish = wish_in_item(item);
-            let lower_wish = wish.to_lowercase();
-            let is_own = own_wishes.iter().any(|own| wish_in_item(own) == wish);
-            if is_own || !later.may_take_back(&lower_wish) {
-                continue;
-            }
-            let follows_closely = turn_before.is_some_and(|turn| turn.request.contains(wish));
-            let distance = if follows_closely {
-                Distance::Next
-            } else {
-                Distance::Far
+            let take_back = |wish| part_taking_back(later, wish, turn_before, own_wishes);
+            // The mark of a list quotes what was said, by which it is seen which rule is meant.
+            let part = match listed_rules(item) {
+                Some(mut rules) => rules.find_map(take_back),
+                None => take_back(wish_in_item(item)),
             };
-            if let Some(part) = later.part_taking_back(&lower_wish, distance) {
+            if let Some(part) = part {
                 let unmarked = without_later_mark(item);
                 *item = format!("{unmarked}{}", mark_with(part));
             }
@@ -191,6 +184,28 @@ impl Sections {
         self.items_mut(Section::Constraints)
             .retain(|item| wish_in_item(item) != wish_in_item(wish));
     }
+}
+
+/// Returns the part of a later message that takes a wish back: see
+/// [`Sections::mark_wishes_taken_back`].
+fn part_taking_back<'m>(
+    later: &LaterMessage<'m>,
+    wish: &str,
+    turn_before: Option<&Turn>,
+    own_wishes: &[String],
+) -> Option<&'m str> {
+    let lower_wish = wish.to_lowercase();
+    let is_own = own_wishes.iter().any(|own| wish_in_item(own) == wish);
+    if is_own || !later.may_take_back(&lower_wish) {
+        return None;
+    }
+    let follows_closely = turn_before.is_some_and(|turn| turn.request.contains(wish));
+    let distance = if follows_closely {
+        Distance::Next
+    } else {
+        Distance::Far
+    };
+    later.part_taking_back(&lower_wish, distance)
 }
 
 /// Whether one of the decisions quotes an answer that begins with a wish.

@@ -15,7 +15,7 @@ use super::fitting::item_size;
 use super::one_line::cut_line;
 use super::prose::{is_list_item, split_at_full_stops};
 use super::quote::{is_narrower, strip_marks};
-use super::sections::RULES_LEAD;
+use super::sections::{EARLIER_MARK, RULES_LEAD};
 use super::wishes::quote_binding_sentences;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -57,6 +57,23 @@ impl RuleList<'_> {
     /// Describes the list on one line of about [`RULES`] UTF-16 units: `Rules: "Never push.; One
     /// commit for each part."`. The number of rules that do not fit follows.
     pub fn describe(&self) -> String {
+        let shown = self.shown_rules();
+        let omitted_count = self.rules.len() - shown.len();
+        let list = format!("{RULES_LEAD}\"{}\"", shown.join(SEPARATOR));
+        if omitted_count == 0 {
+            return list;
+        }
+        format!("{list} and {omitted_count} more")
+    }
+
+    /// Whether the description shows all of a line of the message that belongs to the list.
+    pub fn shows_line(&self, line: &str) -> bool {
+        let omitted_rules = &self.rules[self.shown_rules().len()..];
+        self.lines.contains(&line) && !omitted_rules.iter().any(|rule| line.contains(rule))
+    }
+
+    /// Returns the first rules, as many as fit, as they are shown.
+    fn shown_rules(&self) -> Vec<String> {
         let mut shown: Vec<String> = Vec::new();
         let mut room = RULES;
         for rule in &self.rules {
@@ -68,17 +85,26 @@ impl RuleList<'_> {
             room -= size;
             shown.push(text);
         }
-        let omitted_count = self.rules.len() - shown.len();
-        let list = format!("{RULES_LEAD}\"{}\"", shown.join("; "));
-        if omitted_count == 0 {
-            return list;
-        }
-        format!("{list} and {omitted_count} more")
+        shown
     }
 }
 
+/// What is between the rules of a described list.
+const SEPARATOR: &str = "; ";
+
+/// Returns the rules in an item of a summary that [`RuleList::describe`] wrote. `None` if it is
+/// another item.
+pub(super) fn listed_rules(item: &str) -> Option<impl Iterator<Item = &str>> {
+    let list = item
+        .trim_start_matches(EARLIER_MARK)
+        .strip_prefix(RULES_LEAD)?;
+    let quoted = list.trim_start_matches('"').split('"').next()?;
+    Some(quoted.split(SEPARATOR))
+}
+
 /// Finds the lists of rules in a message: those that are named so, and others whose items mostly
-/// forbid or demand something in general. Of a document, only the former: it has lists of all kinds.
+/// forbid or demand something in general. Of a document, only the former: it has lists of all
+/// kinds.
 pub(super) fn find_rule_lists(message: &str) -> Vec<RuleList<'_>> {
     let is_document = is_document(message);
     let lines: Vec<&str> = message.lines().collect();
@@ -247,6 +273,16 @@ mod tests {
         ] {
             assert_eq!(describe_all(message), [expected], "{message}");
         }
+    }
+
+    #[test]
+    fn a_line_whose_rule_does_not_fit_is_not_shown() {
+        let rule = "- never draw a frame that is wider than the pier, nor one that hides the names";
+        let message = format!("Rules:\n{}- never print\n", format!("{rule}\n").repeat(12));
+        let lists = find_rule_lists(&message);
+        assert!(lists[0].shows_line("Rules:"));
+        assert!(!lists[0].shows_line("- never print"));
+        assert!(lists[0].describe().ends_with("\" and 3 more"));
     }
 
     #[test]
