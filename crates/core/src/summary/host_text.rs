@@ -1,29 +1,31 @@
 //! What the program around an agent adds to the messages of its user: which file is open, what is
 //! selected, reminders to the model. None of it is the user's.
 
-/// How the names of the elements begin that such programs write.
-const ELEMENTS: [&str; 8] = [
-    "ide_",
+/// The names of the elements that such programs write.
+const ELEMENTS: [&str; 7] = [
     "system-reminder",
     "system_reminder",
-    "environment_",
-    "local-command-",
+    "environment_context",
+    "environment_details",
     "user-prompt-submit-hook",
     "task-notification",
     "command-message",
 ];
+/// How other names of such elements begin.
+const ELEMENT_STARTS: [&str; 2] = ["ide_", "local-command-"];
 
-/// The heading below which an editor puts the request, after what is open in it.
+/// How a message begins in which an editor puts what is open in it before the request, and the
+/// heading above that: `## My request for Codex:`.
+const EDITOR_START: &str = "# Context";
 const REQUEST_HEADING: &str = "\n## My request for ";
 
 /// Returns the text of a message without the elements that a program added before and after the
-/// user's words, as in `<ide_opened_file>…</ide_opened_file>`. A message of nothing else is returned
-/// as it is.
+/// user's words, as in `<ide_opened_file>…</ide_opened_file>`. A message of nothing else is
+/// returned as it is.
 pub(super) fn strip_host_text(message: &str) -> &str {
     let mut text = message.trim();
-    if let Some((_, request)) = text.split_once(REQUEST_HEADING) {
-        let below_heading = request.split_once('\n').map_or("", |(_, below)| below);
-        text = below_heading.trim();
+    if let Some(request) = request_below_heading(text) {
+        text = request.trim();
     }
     while let Some(rest) = strip_first_element(text) {
         text = rest.trim_start();
@@ -32,6 +34,16 @@ pub(super) fn strip_host_text(message: &str) -> &str {
         text = rest.trim_end();
     }
     if text.is_empty() { message } else { text }
+}
+
+/// Returns what is below the heading of an editor. `None` if no editor wrote the message.
+fn request_below_heading(message: &str) -> Option<&str> {
+    if !message.starts_with(EDITOR_START) {
+        return None;
+    }
+    let (_, from_name) = message.split_once(REQUEST_HEADING)?;
+    let (name, request) = from_name.split_once('\n')?;
+    name.trim_end().ends_with(':').then_some(request)
 }
 
 /// Returns the output of a command without the lines that Codex puts before it: the id, the time
@@ -67,7 +79,8 @@ fn strip_last_element(text: &str) -> Option<&str> {
 fn element_name(tag: &str) -> Option<&str> {
     let is_in_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let name = tag.split(|c| !is_in_name(c)).next()?;
-    let is_of_program = ELEMENTS.iter().any(|start| name.starts_with(start));
+    let is_of_program =
+        ELEMENTS.contains(&name) || ELEMENT_STARTS.iter().any(|start| name.starts_with(start));
     is_of_program.then_some(name)
 }
 
@@ -96,6 +109,19 @@ mod tests {
             ),
             ("<ide_opened_file>not closed", "<ide_opened_file>not closed"),
             ("<b>draw</b> it", "<b>draw</b> it"),
+            ("<environment_context>a</environment_context>draw", "draw"),
+            (
+                "<environment_map>a</environment_map> is wrong",
+                "<environment_map>a</environment_map> is wrong",
+            ),
+            (
+                "draw it\n\n## My request for names:\nin French",
+                "draw it\n\n## My request for names:\nin French",
+            ),
+            (
+                "# Context\n\n## My request for names\nin French",
+                "# Context\n\n## My request for names\nin French",
+            ),
             (
                 "# Context\n- a.md\n\n## My request for Codex:\ndraw it\n",
                 "draw it",
