@@ -25,8 +25,12 @@ const FRAME_STARTS: [&str; 5] = [
 ];
 
 /// Returns a summary with `## Title` in place of `1. Title:`, and what is below it moved to the
-/// start of the line. Another summary is returned as it is.
+/// start of the line. Another summary is returned as it is, also one with headings of its own: its
+/// numbered lines are points.
 pub(super) fn mark_numbered_headings(summary: &str) -> Cow<'_, str> {
+    if summary.lines().any(|line| line.starts_with("## ")) {
+        return Cow::Borrowed(summary);
+    }
     let mut numbers = 1..;
     let mut next_number = numbers.next();
     let mut heading_count = 0;
@@ -83,7 +87,7 @@ mod tests {
     #[test]
     fn lists_and_other_summaries_stay() {
         for summary in [
-            "## Goal\n1. a map:\n2. names:\n",
+            "## Goal\n1. a map:\n2. names:\n3. ink:\n",
             "1. First:\n3. Third:\n4. Fourth:\n",
             "",
         ] {
