@@ -1,4 +1,5 @@
-//! Lists of decisions in replies: what the assistant presents as decided, below a line that says so.
+//! Lists of decisions in replies: what the assistant presents as decided, below a line that says
+//! so.
 //!
 //! ```text
 //! The plan is ready. Key decisions:
@@ -29,8 +30,25 @@ const NAMES: [&str; 14] = [
     "решения",
     "决定",
 ];
-/// The words that name what is open, or only asked for, in the same line.
-const OPEN_NAMES: [&str; 7] = ["open", "need", "needed", "your", "pending", "offen", "todo"];
+/// The words that name what is open, refused, or only asked for, in the same line.
+const OPEN_NAMES: [&str; 16] = [
+    "open",
+    "need",
+    "needed",
+    "your",
+    "pending",
+    "offen",
+    "todo",
+    "make",
+    "to",
+    "not",
+    "no",
+    "for",
+    "without",
+    "which",
+    "rejected",
+    "questions",
+];
 
 /// A name of more columns is a sentence.
 const LONGEST_NAME: usize = 60;
@@ -117,6 +135,9 @@ mod tests {
             ),
             ("Open decisions:\n- a\n- b", None),
             ("I need your decision on these:\n- a\n- b", None),
+            ("Decisions to make:\n- a\n- b", None),
+            ("Rejected decisions:\n- a\n- b", None),
+            ("## Decisions that I did not take\n- a\n- b", None),
             ("Key decisions:\nThe map stays.", None),
             ("Decisions:", None),
             ("It is decided.\n- a\n- b", None),
