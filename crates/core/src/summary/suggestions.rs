@@ -3,6 +3,7 @@
 
 use super::prose::prose_of_user;
 use super::turns::Turn;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// How a suggestion begins.
 const STARTS: [&str; 20] = [
@@ -34,21 +35,20 @@ const LEADS: [&str; 10] = [
 ];
 
 /// How a reply begins that does not take up a suggestion.
-const REFUSALS: [&str; 10] = [
-    "no,",
-    "no ",
-    "no.",
-    "not really",
-    "i would not",
-    "i'd not",
-    "i wouldn't",
-    "i'd advise against",
-    "nein",
-    "non,",
+const REFUSALS: [&str; 7] = ["no,", "no ", "no.", "not really", "i'd not", "nein", "non,"];
+
+/// Words of the first sentence of such a reply.
+const REFUSING_WORDS: [&str; 5] = [
+    "advise against",
+    "would not",
+    "wouldn't",
+    "shouldn't",
+    "left it as",
 ];
 
 /// Returns the suggestion with which the request of an ended turn begins, if work followed it and
-/// the reply does not refuse it. A message with pasted text suggests nothing.
+/// the reply does not refuse it. A message with pasted text, or with a second question, suggests
+/// nothing: "why not blue? is there a reason?"
 pub(super) fn find_suggestion(turn: &Turn) -> Option<&str> {
     if !turn.is_answered() || turn.call_count == 0 {
         return None;
@@ -58,9 +58,21 @@ pub(super) fn find_suggestion(turn: &Turn) -> Option<&str> {
     if !suggests(first_line) || prose_of_user(request).is_empty() {
         return None;
     }
-    let reply = turn.last_words().trim_start().to_lowercase();
-    let is_refused = REFUSALS.iter().any(|start| reply.starts_with(start));
-    (!is_refused).then_some(request)
+    let has_second_question = request.matches('?').count() > 1;
+    let is_suggestion = !has_second_question && !refuses(turn.last_words());
+    is_suggestion.then_some(request)
+}
+
+/// Whether a reply refuses a suggestion.
+fn refuses(reply: &str) -> bool {
+    let first_sentence = reply
+        .trim_start()
+        .unicode_sentences()
+        .next()
+        .unwrap_or_default();
+    let lower = first_sentence.to_lowercase().replace('’', "'");
+    REFUSALS.iter().any(|start| lower.starts_with(start))
+        || REFUSING_WORDS.iter().any(|words| lower.contains(words))
 }
 
 fn suggests(line: &str) -> bool {
@@ -75,6 +87,21 @@ fn suggests(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reply_refuses_in_its_first_sentence() {
+        for reply in [
+            "No, the printer cuts it.",
+            "I would advise against it: the printer cuts it.",
+            "That wouldn’t fit.\nIt is too wide.",
+            "Looked at the frame; I left it as it is.",
+        ] {
+            assert!(refuses(reply), "{reply}");
+        }
+        for reply in ["Drawn. It would not fit otherwise.", "Now in blue.", ""] {
+            assert!(!refuses(reply), "{reply}");
+        }
+    }
 
     #[test]
     fn a_suggestion_is_recognized_by_its_start() {
