@@ -5,6 +5,7 @@
 //! the built-in summary read them.
 
 use super::ordered::OrderedMap;
+use super::readable::{Folders, shorten_path};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -382,25 +383,43 @@ impl FileOps {
             |path: &Text| all.removed.get(path).is_some() || is_removed(&path.to_string_lossy());
         modified_files.retain(|path| !is_gone(path));
 
+        // A file may be named from the session's directory and from the root.
+        let folders = Folders {
+            cwd: session.header.cwd.as_ref(),
+            home: None,
+        };
+        let shorten = |path: &Text| shorten_path(path, folders);
+        let mut listed = HashSet::default();
+        let mut modified_names = Vec::new();
+        for path in &modified_files {
+            let name = shorten(path);
+            if listed.insert(name.clone()) {
+                modified_names.push(name);
+            }
+        }
+
         let only_read: HashSet<Text> = only_read.into_iter().collect();
-        let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
-        let cwd = cwd.unwrap_or_default();
+        let cwd = folders.cwd.map(Text::to_string_lossy).unwrap_or_default();
         let mut read_last = Vec::new();
         for path in all.last_read.keys().rev() {
             if read_last.len() == MAX_LISTED_READS {
                 break;
             }
-            let name = path.to_string_lossy();
-            if only_read.contains(path) && !is_gone(path) && !is_installed_or_temporary(&name, &cwd)
-            {
-                read_last.push(path.clone());
+            let is_listed = only_read.contains(path)
+                && !is_gone(path)
+                && !is_installed_or_temporary(&path.to_string_lossy(), &cwd);
+            if !is_listed {
+                continue;
+            }
+            let name = shorten(path);
+            if listed.insert(name.clone()) {
+                read_last.push(name);
             }
         }
 
-        let shorten = |path: &Text<'static>| shorten_path(path, &cwd);
         let short_lists = FileLists {
-            read_files: read_last.iter().map(shorten).collect(),
-            modified_files: modified_files.iter().map(shorten).collect(),
+            read_files: read_last,
+            modified_files: modified_names,
             removed_files: Vec::new(),
         };
         // oh-my-pi marks changed files that were read, too, so it needs all files that were read.
@@ -411,20 +430,6 @@ impl FileOps {
         session
             .agent()
             .append_brief_file_list(summary, &short_lists, &read)
-    }
-}
-
-/// Returns a path as it is seen from the session's directory, if it is below that.
-fn shorten_path(path: &Text<'static>, cwd: &str) -> Text<'static> {
-    /// The length of a root: `/`, or `C:\`.
-    const ROOT_LEN: usize = 3;
-    let folder = cwd.trim_end_matches(['/', '\\']);
-    if folder.len() < ROOT_LEN {
-        return path.clone();
-    }
-    match path.as_bytes().strip_prefix(folder.as_bytes()) {
-        Some([b'/' | b'\\', rest @ ..]) if !rest.is_empty() => Text::from_wtf8(rest.to_vec()),
-        _ => path.clone(),
     }
 }
 
@@ -587,6 +592,28 @@ mod tests {
             ops.add_message(&message, &sample.reader()).unwrap();
         }
         [ops.read, ops.written, ops.edited].map(|paths| paths.keys().map(Text::to_string).collect())
+    }
+
+    #[test]
+    fn a_short_list_has_each_file_once() {
+        let mut ops = FileOps::default();
+        for (action, path) in [
+            (FileAction::Edit, "src/a.rs"),
+            (FileAction::Edit, "/p/src/a.rs"),
+            (FileAction::Read, "/p/src/b.rs"),
+            (FileAction::Write, "src/b.rs"),
+            (FileAction::Read, "c.rs"),
+            (FileAction::Read, "/p/c.rs"),
+        ] {
+            ops.insert_path(action, Text::from(path));
+        }
+        let session = chain(&[]).session;
+        let summary = ops.append_short_file_list(Text::from("s"), &session, |_| false);
+        assert_eq!(
+            summary.to_string_lossy(),
+            "s\n\n<read-files>\nc.rs\n</read-files>\n\n\
+             <modified-files>\nsrc/a.rs\nsrc/b.rs\n</modified-files>"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! lists of files after it.
 
 use crate::agents::prepare::FileLists;
+use foldhash::HashMap;
 use pisess_json::text::Text;
 
 /// The text before a branch summary.
@@ -54,17 +55,20 @@ fn group_by_directory(paths: &[Text<'static>]) -> Vec<Text<'static>> {
         return paths.to_vec();
     }
     let mut directories: Vec<Directory> = Vec::new();
+    let mut indexes: HashMap<&[u8], usize> = HashMap::default();
     for path in paths {
         let bytes = path.as_bytes();
         let separator = bytes.iter().rposition(|byte| b"/\\".contains(byte));
         let (directory, name) = bytes.split_at(separator.map_or(0, |at| at + 1));
-        let known = directories.iter_mut().find(|known| known.path == directory);
-        match known {
-            Some(known) if !directory.is_empty() => known.names.push(name),
-            _ => directories.push(Directory {
-                path: directory,
-                names: vec![name],
-            }),
+        match indexes.get(directory) {
+            Some(&index) if !directory.is_empty() => directories[index].names.push(name),
+            _ => {
+                indexes.insert(directory, directories.len());
+                directories.push(Directory {
+                    path: directory,
+                    names: vec![name],
+                });
+            }
         }
     }
     let mut grouped = Vec::new();
