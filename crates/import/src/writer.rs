@@ -495,8 +495,8 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Emits the line of an entry. Like the agents, it puts the common members before the others; in
-    /// custom entries, after them:
+    /// Emits the line of an entry. Like the agents, it puts the common members before the others;
+    /// in custom entries, after them:
     ///
     /// ```text
     /// {"type":"message","id":"…","parentId":"…","timestamp":"…"  ,  "message":{…}  }

@@ -1,8 +1,8 @@
 //! The size limits of the parts of a summary, in one table.
 //!
 //! Lengths are in UTF-16 units, of which about four make a token: 1,000 tokens for the current
-//! request and 800 to 1,000 for the rest. Space that the other sections leave goes to Done and to the
-//! assistant's remarks, so a long run fills the summary even if there is little to report
+//! request and 800 to 1,000 for the rest. Space that the other sections leave goes to Done and to
+//! the assistant's remarks, so a long run fills the summary even if there is little to report
 //! elsewhere.
 
 /// The current request, word for word. Of a longer one, the lines at the start and the end are

@@ -121,8 +121,8 @@ impl Decision {
     }
 
     /// Returns the part of a later message that takes the decision back, by what the user said for
-    /// each. `turn_before` is the turn before the later message. If it carried out the decision, the
-    /// message follows closely, so that less in common suffices.
+    /// each. `turn_before` is the turn before the later message. If it carried out the decision,
+    /// the message follows closely, so that less in common suffices.
     pub fn part_taking_back<'m>(
         &self,
         later: &LaterMessage<'m>,

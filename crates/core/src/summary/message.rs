@@ -244,8 +244,8 @@ fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
         )
 }
 
-/// Returns what the user wrote of a request. What a chat program or an editor added is left out, and
-/// `[…]` replaces the content of files and skills that pi put into it. An image without a text
+/// Returns what the user wrote of a request. What a chat program or an editor added is left out,
+/// and `[…]` replaces the content of files and skills that pi put into it. An image without a text
 /// becomes `[image]`.
 pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
     static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(ATTACHED_BODIES));

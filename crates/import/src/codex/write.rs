@@ -208,9 +208,10 @@ impl<'a> CodexWriter<'a> {
         Ok(line)
     }
 
-    /// Converts a call to an item. Codex has the tools `apply_patch` and `exec_command`: a call that
-    /// changes a file becomes a call of the former, and a call that a shell command can replace
-    /// becomes a call of the latter. Any other call stays as it is: Codex sends it unchanged.
+    /// Converts a call to an item. Codex has the tools `apply_patch` and `exec_command`: a call
+    /// that changes a file becomes a call of the former, and a call that a shell command can
+    /// replace becomes a call of the latter. Any other call stays as it is: Codex sends it
+    /// unchanged.
     ///
     /// Records the calls of `apply_patch`, whose results have another type of item.
     fn convert_call(&mut self, block: Raw, call: &OpenCall) -> Vec<u8> {

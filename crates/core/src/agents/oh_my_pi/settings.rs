@@ -170,8 +170,8 @@ struct ModelAssignments {
 }
 
 impl ModelAssignments {
-    /// Collects the assignments on the path. Of the assistant messages that assign a model, only the
-    /// last is read.
+    /// Collects the assignments on the path. Of the assistant messages that assign a model, only
+    /// the last is read.
     fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Self> {
         let session = reader.session();
         let mut models = ModelAssignments::default();

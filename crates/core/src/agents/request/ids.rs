@@ -152,8 +152,8 @@ fn completions_id(own_id: &Text, authorship: Authorship, target: &RequestTarget)
     }
 }
 
-/// Returns the start of the id of a call, and a hash of the whole id, as in `call_1_x3k9`. Together,
-/// they have the maximum length of the Chat Completions API.
+/// Returns the start of the id of a call, and a hash of the whole id, as in `call_1_x3k9`.
+/// Together, they have the maximum length of the Chat Completions API.
 fn shorten_completions_id(call: &Text, whole_id: &Text) -> Text<'static> {
     /// The maximum length of the hash, in UTF-16 units.
     const HASH_UNITS: usize = 8;
