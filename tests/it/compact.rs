@@ -165,8 +165,8 @@ fn the_built_in_summary() {
     - (none)
 
     <modified-files>
-    /home/u/code/ferry/src/clock.rs
-    /home/u/code/ferry/tests/midnight.rs
+    src/clock.rs
+    tests/midnight.rs
     </modified-files>
     "#);
     assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs","/home/u/code/ferry/tests/midnight.rs"],"readFiles":[]}"#);
@@ -216,7 +216,7 @@ fn the_built_in_summary_of_a_whole_story() {
     - (none)
 
     <modified-files>
-    /home/u/code/ferry/src/clock.rs
+    src/clock.rs
     </modified-files>
     "#);
     assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs"],"readFiles":[]}"#);

@@ -284,7 +284,7 @@ fn the_built_in_summary() {
     - (none)
 
     <modified-files>
-    /home/u/code/ferry/src/clock.rs
+    src/clock.rs
     </modified-files>
     "#);
     assert_snapshot!(entry["details"], @r#"{"modifiedFiles":["/home/u/code/ferry/src/clock.rs"],"readFiles":[]}"#);
