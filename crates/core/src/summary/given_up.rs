@@ -41,7 +41,7 @@ static WITHOUT: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES_WITHO
 /// Whether a message gives up what failed, or has it done in another way.
 fn gives_up(message: &str) -> bool {
     static REPLACE: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
-    GIVE_UP.is_match(message) || REPLACE.is_match(message) && !REPAIR.is_match(message)
+    gives_up_in(message) || REPLACE.is_match(message) && !REPAIR.is_match(message)
 }
 
 /// Whether the user gave up what failed in a turn: "drop it, then". This is in an answer to the
