@@ -55,7 +55,9 @@ impl SummaryBuilder {
         // The prompt of a command is a document, too. Its rules are for the moment.
         if !is_document(message) || is_first && !self.is_continued {
             for list in find_rule_lists(message) {
-                prose.retain(|line| !list.shows_line(line));
+                prose.retain(|line| !list.lines.contains(line));
+                // A document has no other prose of the user in which these would be found.
+                prose.extend(list.omitted_rules());
                 rule_lists.push(list.describe());
             }
         }

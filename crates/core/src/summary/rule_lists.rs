@@ -53,7 +53,7 @@ pub(super) struct RuleList<'m> {
     rules: Vec<&'m str>,
 }
 
-impl RuleList<'_> {
+impl<'m> RuleList<'m> {
     /// Describes the list on one line of about [`RULES`] UTF-16 units: `Rules: "Never push.; One
     /// commit for each part."`. The number of rules that do not fit follows.
     pub fn describe(&self) -> String {
@@ -66,10 +66,9 @@ impl RuleList<'_> {
         format!("{list} and {omitted_count} more")
     }
 
-    /// Whether the description shows all of a line of the message that belongs to the list.
-    pub fn shows_line(&self, line: &str) -> bool {
-        let omitted_rules = &self.rules[self.shown_rules().len()..];
-        self.lines.contains(&line) && !omitted_rules.iter().any(|rule| line.contains(rule))
+    /// Returns the rules that do not fit in the description.
+    pub fn omitted_rules(&self) -> &[&'m str] {
+        &self.rules[self.shown_rules().len()..]
     }
 
     /// Returns the first rules, as many as fit, as they are shown.
@@ -276,13 +275,12 @@ mod tests {
     }
 
     #[test]
-    fn a_line_whose_rule_does_not_fit_is_not_shown() {
+    fn rules_that_do_not_fit_are_omitted() {
         let rule = "- never draw a frame that is wider than the pier, nor one that hides the names";
-        let message = format!("Rules:\n{}- never print\n", format!("{rule}\n").repeat(12));
+        let message = format!("Rules:\n{}- never print\n", format!("{rule}\n").repeat(10));
         let lists = find_rule_lists(&message);
-        assert!(lists[0].shows_line("Rules:"));
-        assert!(!lists[0].shows_line("- never print"));
-        assert!(lists[0].describe().ends_with("\" and 3 more"));
+        assert_eq!(lists[0].omitted_rules(), ["never print"]);
+        assert!(lists[0].describe().ends_with("\" and 1 more"));
     }
 
     #[test]

@@ -81,6 +81,44 @@ fn words_that_refuse_a_call_are_a_decision_once_the_turn_is_over() {
 }
 
 #[test]
+fn rules_that_do_not_fit_in_their_list_are_constraints_of_their_own() {
+    let long_rule =
+        "- every frame of the map must stay as wide as the pier, so that its name fits\n";
+    let rules = format!("{}- never print on the wall\n", long_rule.repeat(10));
+    for request in [
+        format!("Draw the map of the bay.\n\nRules:\n{rules}"),
+        format!("# Map\nDraw it.\n## Size\n2 m\n## Rules\n{rules}\n## Ink\nblue"),
+    ] {
+        let text = summary(None, [user(&request), says("Drawn."), user("and the bay?")]);
+        let constraints = below(&text, "## Constraints & Preferences");
+        assert_eq!(constraints.len(), 2, "{text}");
+        assert!(constraints[0].ends_with("\" and 1 more"), "{text}");
+        assert_eq!(constraints[1], "- \"never print on the wall\"");
+    }
+}
+
+#[test]
+fn a_list_of_rules_quotes_what_takes_one_back() {
+    let text = summary(
+        None,
+        [
+            user("Rules:\n- Never push to the public mirror.\n- Names stay in French.\n\nDraw it."),
+            says("Drawn."),
+            user("Please push it to the public mirror after all."),
+            says("Pushed."),
+            user("and the third one with the lighthouse on it"),
+        ],
+    );
+    assert_eq!(
+        below(&text, "## Constraints & Preferences"),
+        [
+            "- Rules: \"Never push to the public mirror.; Names stay in French.\" \
+          (later: \"Please push it to the public mirror after all.\")"
+        ]
+    );
+}
+
+#[test]
 fn no_file_or_document_speaks_for_the_user() {
     let refusal = format!("{REFUSAL}print it on the wall without asking");
     let failed_command = format!("{refusal}\n\nCommand exited with code 1");
