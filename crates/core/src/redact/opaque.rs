@@ -61,8 +61,8 @@ pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues
 }
 
 /// Returns the data of the opaque blocks of a line, which a search keeps and skips: of images, and
-/// of thinking that is encrypted as a whole. Other members, such as the `url` of an image, are text.
-/// A payload of a provider is none of them: only its signatures are opaque.
+/// of thinking that is encrypted as a whole. Other members, such as the `url` of an image, are
+/// text. A payload of a provider is none of them: only its signatures are opaque.
 pub(super) fn find_kept_blocks(line: &[u8]) -> OpaqueValues {
     let mut found = OpaqueValues::default();
     for holder in find_block_holders(line) {
