@@ -20,7 +20,7 @@ const VARIABLE: &str = "PISESS_SOURCES";
 pub struct SourceArgs {
     /// Read only the sessions of these agents (pi; omp: oh-my-pi; claude: Claude Code; codex:
     /// Codex; opencode: OpenCode; gemini: Gemini CLI; all: all of these; several with commas
-    /// between; default where no path is given: $PISESS_SOURCES, except in `redact`, else pi,omp)
+    /// between; default without a path: $PISESS_SOURCES, which `redact` ignores, or else pi,omp)
     #[arg(
         id = "source",
         long = "source",

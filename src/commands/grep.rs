@@ -97,8 +97,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// of a session, `last`, or the whole name of a session of the current directory; otherwise
 /// PATTERN. (To search for such a name, use `-e`.) If no entry matches the argument as PATTERN, it
 /// is taken as the name of a session of another project. Without -c, -l, -o, --json and -q, the
-/// only argument may also be words of a title that a single session has. Case does not matter in
-/// names; stderr names the session.
+/// only argument may also be words that occur in the title of exactly one session. Case does not
+/// matter in names; stderr names the session.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.

@@ -89,15 +89,15 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --secrets moves each string that contains a secret, and leaves the same string with placeholders
 /// such as [REDACTED:github-pat#1]. The secrets are those that `pisess redact --check` reports, and
-/// the values in --env-file and --secret-file. A secret found in one place of a session is taken out
-/// of all its places. Afterwards the session is searched again: if a secret would remain, such as a
-/// number, nothing is changed, and the command fails and names the place. Encrypted text and images
-/// cannot be searched, and stay. A running pi still has the secrets in its memory. Sub-agents have
-/// sessions of their own: give the directory, or --all. Archives are not searched: `pisess redact
-/// --check --archived` reports their secrets.
+/// the values in --env-file and --secret-file. A secret found in one place of a session is taken
+/// out of all its places. The result is searched again before it is written. If a secret would
+/// remain, for example because it is a JSON number, nothing is changed, and the command fails and
+/// names the place. Encrypted text and images cannot be searched, and stay. A running pi still has
+/// the secrets in its memory. Sub-agents have sessions of their own: give the directory, or --all.
+/// Archives are not searched: `pisess redact --check --archived` reports their secrets.
 ///
-/// With --purge, --secrets takes the secrets out for good, in any number of sessions. What an
-/// earlier prune moved to SESSION.pruned is kept, unless that file contains a secret, too.
+/// With --purge, --secrets takes the secrets out for good, in any number of sessions. An earlier
+/// SESSION.pruned is kept if it has no secrets; otherwise it is removed.
 ///
 /// A session given by path or name is refused (exit 3) if oh-my-pi may have it open. If pi may have
 /// it open, only --compacted and --branch are refused: a running pi could continue from an entry
@@ -106,8 +106,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// cases.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
-/// byte for byte, plus any entries added since. --purge removes SESSION.pruned for good, so nothing
-/// can be restored.
+/// byte for byte, plus any entries added since. Without --secrets, --purge removes SESSION.pruned
+/// for good, so nothing can be restored.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the
 /// session is either unchanged or pruned, and --restore works in both cases. The path of

@@ -272,7 +272,7 @@ pub(super) fn hide_secrets_of_session(
     hide_secrets(&mut excerpts, source, workers)
 }
 
-/// Returns what can be read of a broken line of a session, as [`excerpt_of_line`] does, without a
+/// Returns what can be read of a broken line of a session, as `excerpt_of_line` does, without a
 /// secret that only another place of the session shows to be one.
 ///
 /// # Errors
