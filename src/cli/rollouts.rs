@@ -31,7 +31,7 @@ pub fn detect_file(path: &Path) -> Result<Option<Origin>, Failure> {
 
 /// Whether a path leads to something that can be read only once, such as a FIFO.
 pub fn is_pipe(path: &Path) -> bool {
-    path.exists() && !path.is_file()
+    path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
 /// Whether the start of a file contains a line of another agent.
