@@ -31,7 +31,7 @@ pub const NO_SESSIONS_ANYWHERE: &str = "no sessions in the stores of pi and oh-m
 #[derive(Clone, Debug, clap::Args)]
 pub struct SessionsArgs {
     /// Sessions by path or name, or directories to search at any depth; - for standard input
-    /// (default: the sessions of the current directory in both agents' stores)
+    /// (default: the sessions of the current directory in the stores of pi and oh-my-pi)
     #[arg(value_name = "SESSION")]
     pub paths: Vec<PathBuf>,
     /// Include the sessions of all projects

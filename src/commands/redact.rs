@@ -72,9 +72,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// reported.
 ///
 /// A secret found in one place is removed everywhere, even where it is encoded in base64 or
-/// percent-encoded. The text of a short or purely alphabetic secret could be an ordinary word
-/// elsewhere. It is removed only where it is clearly the secret; other places with the same text
-/// are reported.
+/// percent-encoded. There is one exception: the text of a short or purely alphabetic secret could
+/// be an ordinary word elsewhere. It is removed only where it is clearly the secret; other places
+/// with the same text are reported.
 ///
 /// The copy is read again and searched for every secret that was found. If one is left, other than
 /// in the places that are reported, the copy is deleted, and the command fails and names the place.
@@ -101,7 +101,7 @@ pub const GUIDE: Guide = Guide::new(&[
     "       pisess redact [OPTIONS] --check [SESSION]...\n",
     "       pisess redact [OPTIONS] --check --all",
 ))]
-#[command(mut_arg("output", |output| output.help("Write the result to PATH (- for standard output), a copy")))]
+#[command(mut_arg("output", |output| output.help("Write the result to PATH (a copy; - for standard output)")))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input; with --check or -n, any
     /// number of them, or directories to search at any depth (default with --check: the sessions of

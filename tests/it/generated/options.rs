@@ -79,7 +79,7 @@ const VALUES: &[(&str, &str)] = &[
 const ARGUMENTS: &[(&str, &str)] = &[
     (
         "RANGE",
-        "entries: `REF..REF2` for those after one entry, up to another; `REF..` for those after it, up to the leaf of its branch",
+        "entries: `REF..REF2` for those after one entry, up to another; `REF..` for those after it, up to the end of its branch",
     ),
     (
         "SOURCE",
