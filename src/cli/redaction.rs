@@ -375,8 +375,8 @@ pub fn report_redaction(
         format!("{lead}{}", counts.join(", "))
     };
     // A reader of the copy need not search for the other places of a secret.
-    let secret_count: usize = report.count_by_kind().values().sum();
-    if outcome == SecretsOutcome::LeftOut && report.found.len() > secret_count {
+    let is_any_repeated = report.found.len() > report.secret_count();
+    if outcome == SecretsOutcome::LeftOut && is_any_repeated {
         line += &format!(", in {} places", report.found.len());
     }
     if report.opaque_count > 0 {

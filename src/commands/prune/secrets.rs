@@ -87,9 +87,9 @@ pub(super) fn plan_secrets(
     open: &OpenSession,
     values: &[SecretValue],
 ) -> Result<PrunePlan, Failure> {
-    let mut redactor = Redactor::for_secrets_only(values.to_vec());
+    let redactor = Redactor::for_secrets_only(values.to_vec());
     let source = open.input.source();
-    let plan = PrunePlan::from_secrets(&open.session, source, &mut redactor, open.worker_count());
+    let plan = PrunePlan::from_secrets(&open.session, source, redactor, open.worker_count());
     let plan = open.input.map_read_error(plan)?;
     if plan.secrets.damages_tree {
         let failure = open
@@ -234,7 +234,7 @@ fn side_file_has_secrets(
     let mut redactor = Redactor::for_secrets_only(searched_values);
     let searched = redact_session(side_file, &mut redactor, open.worker_count(), None);
     let report = open.input.map_read_error(searched)?;
-    Ok(!report.found.is_empty() || !report.unreplaceable.is_empty())
+    Ok(report.has_secrets())
 }
 
 /// Whether one of the operations that a file lists has moved secrets to it. A file that is damaged,

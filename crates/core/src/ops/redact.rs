@@ -69,6 +69,16 @@ impl RedactionReport {
         secrets
     }
 
+    /// Whether the session has secrets, also if none of them can be replaced.
+    pub fn has_secrets(&self) -> bool {
+        !self.found.is_empty() || !self.unreplaceable.is_empty()
+    }
+
+    /// Returns the number of distinct secrets that can be replaced.
+    pub fn secret_count(&self) -> usize {
+        self.count_by_kind().values().sum()
+    }
+
     /// Returns the number of distinct secrets of each kind.
     pub fn count_by_kind(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();

@@ -319,25 +319,14 @@ impl PrunePlan {
     /// newlines, values are replaced by their placeholders, and the mark is appended. Only new
     /// bytes are stored; all others are read from `source`.
     pub fn build_pruned_session(&self, session: &Session, source: &dyn ReadAt) -> PieceTable {
-        let mut pruned = PieceTable::default();
-        // Up to this offset, the source was taken over or replaced.
-        let mut kept_end = 0;
-        for Replacement { span, json } in self.list_replacements(session, source) {
-            pruned.push_source(Span {
-                start: kept_end,
-                len: span.start - kept_end,
-            });
-            pruned.push_new_bytes(json);
-            kept_end = span.end();
-        }
-        pruned.push_source(Span {
-            start: kept_end,
-            len: source.len() - kept_end,
-        });
+        let replacements = self.list_replacements(session, source);
+        let last_replaced_end = replacements.last().map(|last| last.span.end());
+        let mut pruned = apply_replacements(source, replacements.into_iter());
 
         if let Some(mark) = &self.mark {
             // If the last line was removed, the new last line ends with a newline.
-            let ends_with_newline = session.ends_with_newline || kept_end == source.len();
+            let ends_with_newline =
+                session.ends_with_newline || last_replaced_end == Some(source.len());
             if !ends_with_newline {
                 pruned.push_new_bytes(b"\n");
             }
@@ -369,6 +358,30 @@ impl PrunePlan {
         replacements.sort_by_key(|replacement| replacement.span.start);
         replacements
     }
+}
+
+/// Returns a file whose replacements, which are in file order, are applied. Only the new bytes are
+/// stored; all others are read from `source`.
+fn apply_replacements<'a>(
+    source: &dyn ReadAt,
+    replacements: impl Iterator<Item = Replacement<'a>>,
+) -> PieceTable {
+    let mut patched = PieceTable::default();
+    // Up to this offset, the source was taken over or replaced.
+    let mut kept_end = 0;
+    for Replacement { span, json } in replacements {
+        patched.push_source(Span {
+            start: kept_end,
+            len: span.start - kept_end,
+        });
+        patched.push_new_bytes(json);
+        kept_end = span.end();
+    }
+    patched.push_source(Span {
+        start: kept_end,
+        len: source.len() - kept_end,
+    });
+    patched
 }
 
 /// The line behind which a removed entry is restored: the last line before it that stays, and is

@@ -13,7 +13,7 @@
 //! - a malformed line, which has no paths at all
 
 use super::payload::find_at_path;
-use super::{PrunePlan, side};
+use super::{PrunePlan, apply_replacements, side};
 use crate::agents::oh_my_pi::title::repad_title_line;
 use crate::load::{LoadOptions, load};
 use crate::ops::redact::{FoundSecret, RedactionPlan, find_remaining};
@@ -22,7 +22,7 @@ use crate::redact::{Finds, PlannedSecret, Redactor, SecretNumber};
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::entry_reader::Replacement;
-use crate::session::read::header::is_title_slot;
+use crate::session::read::header::{LoadError, is_title_slot};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, range_in};
@@ -37,7 +37,8 @@ pub struct PrunableSecrets {
     pub strings: Vec<SecretString>,
     /// The number of distinct secrets.
     pub count: usize,
-    /// The secrets, to search other files for them.
+    /// The secrets, to search other files for them. Those too short for that are left out: see
+    /// [`Redactor::found_values`].
     pub values: Vec<SecretValue>,
     /// Places in which a secret would remain, because a placeholder cannot replace it there. With
     /// one of them, the plan must not be carried out.
@@ -103,68 +104,82 @@ impl PrunePlan {
     pub fn from_secrets(
         session: &Session,
         source: &dyn ReadAt,
-        redactor: &mut Redactor,
+        mut redactor: Redactor,
         workers: usize,
     ) -> io::Result<PrunePlan> {
-        let redaction = RedactionPlan::new(source, redactor, workers)?;
+        let redaction = RedactionPlan::new(source, &mut redactor, workers)?;
         let mut secrets = PrunableSecrets {
-            count: redaction.report.group_by_secret().len(),
+            strings: find_strings(session, source, &redaction)?,
+            count: redaction.report.secret_count(),
             values: redactor.found_values(),
             ..PrunableSecrets::default()
         };
-        for line in redaction.changed_lines() {
-            let bytes = source.read_range(line.span.range())?;
-            let searched = SearchedLine {
-                number: line.number,
-                span: line.span,
-                bytes: &bytes,
-                finds: line.finds,
-            };
-            searched.add_strings(session, &mut secrets.strings);
+        if redaction.report.has_secrets() {
+            let replacements = secrets.strings.iter().map(SecretString::replacement);
+            let pruned = apply_replacements(source, replacements);
+            let pruned_file = pruned.with_source(source);
+            secrets.damages_tree = !has_tree_of(&pruned_file, session, workers)?;
+            let remaining = find_remaining(&pruned_file, &mut redactor, workers)?;
+            secrets.remaining = remaining.secrets;
+            secrets.kept_ordinary = remaining.ordinary;
         }
 
-        let mut plan = PrunePlan {
+        Ok(PrunePlan {
             name: side::SECRETS_OPERATION,
             entries: Vec::new(),
             branch_count: 0,
             values: Vec::new(),
             secrets,
             pruned_message_tokens: Vec::new(),
+            // No entry is removed, so the leaf stays where it is.
             mark: None,
-        };
-        if redaction.report.found.is_empty() && redaction.report.unreplaceable.is_empty() {
-            return Ok(plan);
-        }
-        let pruned = plan.build_pruned_session(session, source);
-        let pruned_file = pruned.with_source(source);
-        plan.secrets.damages_tree = !has_tree_of(&pruned_file, session, workers);
-        let remaining = find_remaining(&pruned_file, redactor, workers)?;
-        plan.secrets.remaining = remaining.secrets;
-        plan.secrets.kept_ordinary = remaining.ordinary;
-        Ok(plan)
+        })
     }
+}
+
+/// Returns the parts of the session that contain the secrets of `redaction`, in file order.
+fn find_strings(
+    session: &Session,
+    source: &dyn ReadAt,
+    redaction: &RedactionPlan,
+) -> io::Result<Vec<SecretString>> {
+    let mut strings = Vec::new();
+    for line in redaction.changed_lines() {
+        let bytes = source.read_range(line.span.range())?;
+        let searched = SearchedLine {
+            number: line.number,
+            span: line.span,
+            bytes: &bytes,
+            finds: line.finds,
+        };
+        searched.add_strings(session, &mut strings);
+    }
+    Ok(strings)
 }
 
 /// Whether a file is a session with the same tree as `session`: the same entries, below the same
 /// parents, and the same leaf. The ids may differ.
-fn has_tree_of(file: &dyn ReadAt, session: &Session, workers: usize) -> bool {
+fn has_tree_of(file: &dyn ReadAt, session: &Session, workers: usize) -> io::Result<bool> {
     let options = LoadOptions {
         workers,
         ..LoadOptions::default()
     };
-    let Ok(other) = load(file, &options) else {
-        return false;
+    let other = match load(file, &options) {
+        Ok(other) => other,
+        Err(LoadError::Io(error)) => return Err(error),
+        Err(LoadError::NotASession { .. } | LoadError::TooLarge) => return Ok(false),
     };
     if other.entries.len() != session.entries.len() || other.leaf != session.leaf {
-        return false;
+        return Ok(false);
     }
-    session.entry_indexes().all(|ix| {
+    let has_same_entries = session.entry_indexes().all(|ix| {
         let entry = session.entry(ix);
         let other_entry = other.entry(ix);
         entry.kind == other_entry.kind
             && entry.role == other_entry.role
             && entry.parent == other_entry.parent
-    })
+    });
+    Ok(has_same_entries)
 }
 
 /// A line with secrets.
@@ -370,4 +385,32 @@ fn range_of(value: Raw, line: &[u8]) -> Range<usize> {
 
 fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file on a broken disk.
+    struct Unreadable;
+
+    impl ReadAt for Unreadable {
+        fn read_at(&self, _buf: &mut [u8], _offset: u64) -> io::Result<usize> {
+            Err(io::Error::other("broken"))
+        }
+
+        fn len(&self) -> u64 {
+            100
+        }
+    }
+
+    #[test]
+    fn a_read_error_is_not_taken_for_another_tree() {
+        let source = br#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_vec();
+        let session = load(&source, &LoadOptions::default()).unwrap();
+        assert!(has_tree_of(&source, &session, 1).unwrap());
+        assert!(!has_tree_of(&b"{}".to_vec(), &session, 1).unwrap());
+        let error = has_tree_of(&Unreadable, &session, 1).unwrap_err();
+        assert_eq!(error.to_string(), "broken");
+    }
 }
