@@ -337,8 +337,28 @@ struct RemovedEntry<'a> {
     record: &'a PrunedRecord,
     /// The index of the record in the operation.
     index: usize,
-    /// The number of lines from the anchor to the entry before the prune.
+    /// The number of lines by which the entry was below its anchor: 1 for the next line.
     distance: usize,
+}
+
+/// The entries that an operation removed.
+#[derive(Default)]
+struct RemovedEntries<'a> {
+    /// The entries to put back, by anchor, in file order.
+    behind: HashMap<Anchor, VecDeque<RemovedEntry<'a>>>,
+    /// The ids of the entries that the session contains already.
+    present_ids: HashSet<&'a Text<'static>>,
+}
+
+impl RemovedEntries<'_> {
+    /// Whether a line is a removed entry that the session contains already. It is not an anchor: if
+    /// `x` and then `y` were removed behind `a`, and `x` is present, `y` belongs behind `x`.
+    fn is_present(&self, line: &Anchor) -> bool {
+        match line {
+            Anchor::Header => false,
+            Anchor::Entry(id) => self.present_ids.contains(id),
+        }
+    }
 }
 
 /// Merges the lines of a session with its removed entries. Each entry is put back at its distance
@@ -363,6 +383,13 @@ struct LineMerger<'a> {
     inserted: Vec<usize>,
 }
 
+/// The result of a [`LineMerger`].
+struct MergedLines<'a> {
+    lines: Vec<RestoredLine<'a>>,
+    /// The indexes of the records of the inserted entries.
+    inserted: Vec<usize>,
+}
+
 impl<'a> LineMerger<'a> {
     fn with_capacity(line_count: usize) -> LineMerger<'a> {
         LineMerger {
@@ -375,7 +402,7 @@ impl<'a> LineMerger<'a> {
 
     /// Adds the next line of the session, behind which these entries were `removed`.
     fn push_anchor(&mut self, anchor: RestoredLine<'a>, removed: VecDeque<RemovedEntry<'a>>) {
-        // Those of the anchor before, whose distance exceeds the lines that are left of it.
+        // Entries of the last anchor are still pending if fewer lines follow it than their distance.
         self.insert_all_pending();
         self.anchor_index = self.lines.len();
         self.lines.push(anchor);
@@ -393,7 +420,16 @@ impl<'a> LineMerger<'a> {
         self.lines.push(line);
     }
 
-    /// Inserts the entries that are left behind the last anchor.
+    /// Returns the merged lines. Entries that are still pending come last.
+    fn finish(mut self) -> MergedLines<'a> {
+        self.insert_all_pending();
+        MergedLines {
+            lines: self.lines,
+            inserted: self.inserted,
+        }
+    }
+
+    /// Inserts the entries that are still pending behind the last anchor.
     fn insert_all_pending(&mut self) {
         while !self.pending.is_empty() {
             self.insert_next_pending();
@@ -546,7 +582,7 @@ impl<'a> RestoredLines<'a> {
         records: &'a [PrunedRecord],
     ) -> io::Result<HashMap<usize, Fate>> {
         let mut fates = HashMap::default();
-        let mut removed_behind: HashMap<Anchor, VecDeque<RemovedEntry>> = HashMap::default();
+        let mut removed = RemovedEntries::default();
         for (index, record) in records.iter().enumerate() {
             let RecordKind::Entry { after, distance } = &record.kind else {
                 continue;
@@ -554,13 +590,14 @@ impl<'a> RestoredLines<'a> {
             // The session may contain the entry already, if an earlier restore was killed.
             if self.session_contains(record)? {
                 fates.insert(index, Fate::Present);
+                removed.present_ids.insert(&record.id);
                 continue;
             }
             let anchor = match after {
                 Some(id) => Anchor::Entry(id.clone()),
                 None => Anchor::Header,
             };
-            let entries = removed_behind.entry(anchor).or_default();
+            let entries = removed.behind.entry(anchor).or_default();
             entries.push_back(RemovedEntry {
                 record,
                 index,
@@ -568,35 +605,32 @@ impl<'a> RestoredLines<'a> {
             });
         }
 
-        if !removed_behind.is_empty() {
-            for index in self.insert_entries(removed_behind) {
+        if !removed.behind.is_empty() {
+            for index in self.insert_entries(removed) {
                 fates.insert(index, Fate::Restored);
             }
         }
         Ok(fates)
     }
 
-    /// Inserts the lines of removed entries behind their anchors. `removed_behind` has the entries
-    /// of each anchor, in file order. Entries whose anchor is missing are not inserted.
+    /// Inserts the lines of removed entries behind their anchors. Entries whose anchor is missing
+    /// are not inserted.
     ///
     /// Returns the indexes of the records of the inserted entries.
-    fn insert_entries(
-        &mut self,
-        mut removed_behind: HashMap<Anchor, VecDeque<RemovedEntry<'a>>>,
-    ) -> Vec<usize> {
+    fn insert_entries(&mut self, mut removed: RemovedEntries<'a>) -> Vec<usize> {
         let mut merger = LineMerger::with_capacity(self.lines.len());
         for line in std::mem::take(&mut self.lines) {
             match self.find_anchor(line) {
-                Some(anchor) => {
-                    let removed = removed_behind.remove(&anchor).unwrap_or_default();
-                    merger.push_anchor(line, removed);
+                Some(anchor) if !removed.is_present(&anchor) => {
+                    let behind = removed.behind.remove(&anchor).unwrap_or_default();
+                    merger.push_anchor(line, behind);
                 }
-                None => merger.push_other_line(line),
+                _ => merger.push_other_line(line),
             }
         }
-        merger.insert_all_pending();
-        self.lines = merger.lines;
-        merger.inserted
+        let merged = merger.finish();
+        self.lines = merged.lines;
+        merged.inserted
     }
 
     /// Returns the anchor that this line is for removed entries: the name by which their records

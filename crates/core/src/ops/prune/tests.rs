@@ -424,6 +424,54 @@ fn session_and_pruned_file_of_all_kinds() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     (whole, left, beside)
 }
 
+/// Some removed entries may be in the session again. The others keep their places beside them.
+#[test]
+fn entries_are_put_back_between_entries_that_are_present() {
+    let message = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"user","content":"u"}}}}"#
+        )
+    };
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned(),
+        message("e1", "null"),
+        message("e2", r#""e1""#),
+        "broken".to_owned(),
+        message("e3", r#""e1""#),
+        message("e4", r#""e1""#),
+        message("e5", r#""e1""#),
+    ];
+    let join = |lines: &[String]| (lines.join("\n") + "\n").into_bytes();
+    let whole = join(&lines);
+
+    let session = loaded(&whole);
+    let is_removed = |ix| matches!(&*session.id(ix).to_string(), "e2" | "e3" | "e4");
+    let removed: Vec<bool> = session.entry_indexes().map(is_removed).collect();
+    let (_, beside) = pruned(&session, &whole, None, &|| removed.clone());
+
+    // The lines of e2, e3 and e4.
+    let removed_lines = [2, 4, 5];
+    for present_count in 0..=removed_lines.len() {
+        for present_at in 0..removed_lines.len() {
+            let mut present = removed_lines.to_vec();
+            present.rotate_left(present_at);
+            present.truncate(present_count);
+            let mut left = Vec::new();
+            for (index, line) in lines.iter().enumerate() {
+                if !removed_lines.contains(&index) || present.contains(&index) {
+                    left.push(line.clone());
+                }
+            }
+            let restored = restored(&join(&left), &beside);
+            assert!(
+                restored == whole,
+                "{present:?}\n{}",
+                String::from_utf8_lossy(&restored)
+            );
+        }
+    }
+}
+
 /// Damage in a line that is not in its payload may change an order or a place.
 #[test]
 fn a_changed_bit_anywhere_in_a_pruned_file_is_noticed() {
