@@ -554,12 +554,12 @@ fn pruning_with_a_failing_call() {
     try_forms(&forms, Choice::OneOfEach);
 }
 
+/// In two parts, so that no scanner takes it for a token that was leaked.
+const TOKEN: &str = concat!("ghp", "_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+
 /// A session with a token.
 fn put_secret(s: &Sandbox) {
-    let said = format!(
-        "the token is ghp_{}",
-        "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    );
+    let said = format!("the token is {TOKEN}");
     s.put(
         "s",
         crate::sandbox::session(&[crate::sandbox::user("aaaa0001", None, &said)]),
@@ -701,6 +701,38 @@ fn an_archive_that_cannot_be_removed_keeps_its_name() {
             !state(&s).keys().any(|name| name.ends_with(".zst")),
             "{line}"
         );
+    }
+}
+
+/// With `--purge`, no file with a secret may be left without a failure.
+#[test]
+fn a_file_with_secrets_that_cannot_be_removed_is_a_failure() {
+    type Put = fn(&Sandbox);
+    let put_pruned: Put = |s| {
+        put_secret(s);
+        let done = command(s, "prune --secrets ./s").output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+        let line = format!("append ./s --user {TOKEN}");
+        let done = command(s, &line).output().unwrap();
+        assert_eq!(done.status.code(), Some(0), "{done:?}");
+    };
+    let put_without_side_file: Put = put_secret;
+    for put in [put_without_side_file, put_pruned] {
+        for name in [".part", ".pruned"] {
+            let s = Sandbox::new();
+            put(&s);
+            let unlink = calls::kind_named("unlink");
+            let line = "prune --secrets --purge ./s";
+            let faulty = calls::fail_named(&mut command(&s, line), unlink, name);
+
+            let stderr = String::from_utf8_lossy(&faulty.output.stderr);
+            assert_eq!(faulty.output.status.code(), Some(4), "{name}: {stderr}");
+            assert!(stderr.contains("cannot remove "), "{name}: {stderr}");
+            assert!(stderr.contains("the session has no secrets; "), "{stderr}");
+            let is_left = state(&s).keys().any(|file| file.ends_with(name));
+            assert!(is_left, "{name}: {stderr}");
+            assert!(!s.text("s").contains(TOKEN), "{name}: {stderr}");
+        }
     }
 }
 

@@ -301,24 +301,51 @@ impl CompanionFile {
         }
         committed
     }
+
+    /// Removes the new file, and puts back the one that it replaced.
+    ///
+    /// Dropping does the same, but ignores a failure. The caller needs to know if the new file must
+    /// not remain, even under its temporary name.
+    pub fn put_back_old(mut self) -> Result<(), StoreError> {
+        self.undo()
+    }
+
+    /// Removes both files: the new one and the one that it replaced. A failure to remove one of
+    /// them does not prevent that the other is removed.
+    pub fn remove_with_old(mut self) -> Result<(), StoreError> {
+        // Once this is taken, dropping `self` undoes nothing.
+        let old_removal = match self.undoable.take() {
+            Some(temp) => temp.remove(),
+            None => Ok(()),
+        };
+        remove(&self.target)?;
+        old_removal
+    }
+
+    fn undo(&mut self) -> Result<(), StoreError> {
+        let Some(mut temp) = self.undoable.take() else {
+            return Ok(());
+        };
+        let failed = |action, error| StoreError::io(action, &self.committed.path, error);
+        if self.has_replaced {
+            temp.exchange_back(&self.target)
+                .map_err(|error| failed(Action::Rewrite, error))?;
+            // The new file has the temporary name now.
+            temp.remove()?;
+        } else {
+            unlink_own(&DISK, &self.target).map_err(|error| failed(Action::Remove, error))?;
+        }
+        sync_folder(&DISK, folder_of(&self.target))
+    }
 }
 
 impl Drop for CompanionFile {
     /// Undoes the creation, unless [`keep`](Self::keep) has taken the file: removes the new file,
     /// or puts back the one that it replaced.
     fn drop(&mut self) {
-        let Some(temp) = &mut self.undoable else {
-            return;
-        };
         // An error is ignored, because a drop cannot report it. The new file stays then: it has
         // more lines than belong there, which is harmless.
-        if self.has_replaced {
-            // Then `temp` is the new file again, and removes itself when it is dropped.
-            let _ = temp.exchange_back(&self.target);
-        } else {
-            let _ = unlink_own(&DISK, &self.target);
-        }
-        let _ = sync_folder(&DISK, folder_of(&self.target));
+        let _ = self.undo();
     }
 }
 

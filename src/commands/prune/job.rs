@@ -122,13 +122,12 @@ impl PruneJob<'_> {
             return self.prune_elsewhere(ui);
         }
         self.refuse_running()?;
+        if let Task::Secrets { .. } = self.task {
+            return self.prune_secrets(ui);
+        }
         self.open
             .attempt_under_lock(&self.write_options(), &mut |locked_open, locked| {
-                if matches!(self.task, Task::Secrets { .. }) {
-                    self.prune_secrets_locked(locked_open, locked, ui)
-                } else {
-                    self.prune_locked(locked_open, locked, ui)
-                }
+                self.prune_locked(locked_open, locked, ui)
             })
     }
 
@@ -228,18 +227,8 @@ impl PruneJob<'_> {
             return Ok((None, outcome));
         }
 
-        let old_records = match open_if_exists(&self.side_file)? {
-            Some(old_side_file) => Some(read_side_file(locked_open, old_side_file)?),
-            None => None,
-        };
-        let if_exists = if old_records.is_some() {
-            IfExists::Replace
-        } else {
-            IfExists::Refuse
-        };
         // Until it is kept, dropping the new file restores the old one.
-        let new_side_file =
-            self.write_side_file(locked_open, &plan, old_records.as_ref(), if_exists)?;
+        let new_side_file = self.extend_side_file(locked_open, &plan)?;
 
         let source = locked_open.input.source();
         let pruned = plan.build_pruned_session(&locked_open.session, source);
@@ -291,12 +280,27 @@ impl PruneJob<'_> {
         }
     }
 
+    /// Writes SESSION.pruned of a locked session, with the records that it already has.
+    pub(super) fn extend_side_file(
+        &self,
+        locked_open: &OpenSession,
+        plan: &PrunePlan,
+    ) -> Result<CompanionFile, Failure> {
+        match open_if_exists(&self.side_file)? {
+            Some(old_side_file) => {
+                let old_records = read_side_file(locked_open, old_side_file)?;
+                self.write_side_file(locked_open, plan, Some(&old_records), IfExists::Replace)
+            }
+            None => self.write_side_file(locked_open, plan, None, IfExists::Refuse),
+        }
+    }
+
     /// Writes the file beside a session: first the old records, then those that are pruned now.
     ///
     /// An old record is left out if the session still contains its content: a run that was killed
     /// after it had written this file, and before it rewrote the session, leaves such records. They
     /// are pruned now, so they are written once.
-    pub(super) fn write_side_file(
+    fn write_side_file(
         &self,
         open: &OpenSession,
         plan: &PrunePlan,

@@ -14,7 +14,10 @@ use crate::ops::prune::{PrunePlan, SECRETS_OPERATION, read_operations};
 use crate::ops::redact::{FoundSecret, redact_session};
 use crate::redact::Redactor;
 use crate::redact::values::SecretValue;
-use pisess_store::{self as store, Attempt, IfExists, Locked, ReadAt, SessionFile};
+use pisess_store::{
+    self as store, Attempt, Cause, Committed, CompanionFile, Locked, ReadAt, SessionFile,
+    StoreError,
+};
 use std::io;
 
 /// The note that follows the report of sessions from which secrets were taken out.
@@ -41,6 +44,11 @@ impl SecretsOutcome {
             kept_ordinary: plan.secrets.kept_ordinary.clone(),
             old_side_file_bytes: None,
         }
+    }
+
+    /// Whether an earlier prune has left secrets in SESSION.pruned.
+    pub fn has_old_secrets(&self) -> bool {
+        self.old_side_file_bytes.is_some()
     }
 
     /// Returns the secrets and their places for people, as in `1 secret in 2 strings`.
@@ -121,6 +129,29 @@ impl PruneJob<'_> {
         Ok(outcome)
     }
 
+    /// Takes the secrets out of the session. Returns what was committed, and the numbers for the
+    /// report. Fails if the session was rewritten, but a file beside it may still have the secrets.
+    pub(super) fn prune_secrets(
+        &self,
+        ui: &mut Ui,
+    ) -> Result<(Option<Committed>, PruneOutcome), Failure> {
+        let mut attempt =
+            |locked_open: &OpenSession, locked| self.prune_secrets_locked(locked_open, locked, ui);
+        let (committed, pruned) = self
+            .open
+            .attempt_under_lock(&self.write_options(), &mut attempt)?;
+        let Some(failure) = pruned.purge_failure else {
+            return Ok((committed, pruned.outcome));
+        };
+        // The warnings of the commit are reported here, because the caller gets only the failure.
+        if let Some(committed) = &committed {
+            ui.report_commit_warnings(committed);
+        }
+        Err(failure.after_writing(&self.open.input.name).with_hint(
+            "the session has no secrets; remove what is left beside it, or repeat the command",
+        ))
+    }
+
     /// Takes the secrets out of the session under its lock. First writes them to SESSION.pruned, so
     /// that no string is ever in neither file, and then rewrites the session.
     ///
@@ -129,47 +160,45 @@ impl PruneJob<'_> {
     ///
     /// Unlike other payloads, lines that are appended meanwhile are not copied, because they may
     /// contain a secret: then the prune is planned again.
-    pub(super) fn prune_secrets_locked(
+    fn prune_secrets_locked(
         &self,
         locked_open: &OpenSession,
         locked: Locked,
         ui: &Ui,
-    ) -> AttemptResult<PruneOutcome> {
+    ) -> AttemptResult<PrunedSecrets> {
         let plan = self.plan_prune(locked_open, ui)?;
         let outcome = self.plan_outcome(&plan, locked_open)?;
-        let removes_old = self.is_purged && outcome.secrets.old_side_file_bytes.is_some();
-        if removes_old {
+        let purges_old = self.is_purged && outcome.secrets.has_old_secrets();
+        if purges_old {
             self.refuse_unsafe_purge(locked_open)?;
         }
+        let mut pruned = PrunedSecrets {
+            outcome,
+            purge_failure: None,
+        };
         if plan.is_empty() {
-            if removes_old {
+            if purges_old {
                 store::remove(&self.side_file)?;
             }
-            return Ok((None, outcome));
+            return Ok((None, pruned));
         }
 
-        let (old_records, if_exists) = match open_if_exists(&self.side_file)? {
-            Some(old) => (Some(read_side_file(locked_open, old)?), IfExists::Replace),
-            None => (None, IfExists::Refuse),
-        };
         // Until it is kept, dropping the new file restores the old one.
-        let new_side_file =
-            self.write_side_file(locked_open, &plan, old_records.as_ref(), if_exists)?;
-        let mut new_side_file = Some(new_side_file);
+        let mut new_side_file = Some(self.extend_side_file(locked_open, &plan)?);
 
         let source = locked_open.input.source();
-        let pruned = plan.build_pruned_session(&locked_open.session, source);
-        let mut write = |out: &mut dyn io::Write| copy_all(&pruned.with_source(source), out);
+        let pruned_session = plan.build_pruned_session(&locked_open.session, source);
+        let mut write =
+            |out: &mut dyn io::Write| copy_all(&pruned_session.with_source(source), out);
         // Called after the rewrite, with the lock still held: another pisess may then use the file.
-        let mut purge_failure = None;
         let mut keep_warnings = Vec::new();
         let mut finish_side_file = || {
             let Some(side_file) = new_side_file.take() else {
                 return;
             };
             if self.is_purged {
-                drop(side_file);
-                purge_failure = self.purge_old_secrets(locked_open, removes_old).err();
+                let purged = self.purge_secrets(side_file, purges_old, locked_open);
+                pruned.purge_failure = purged.err();
             } else {
                 keep_warnings = side_file.keep().warnings;
             }
@@ -177,13 +206,11 @@ impl PruneJob<'_> {
         let mut attempt = locked.rewrite_then(None, &mut write, &mut finish_side_file)?;
         if let Attempt::Done(committed) = &mut attempt {
             committed.warnings.extend(keep_warnings);
+            if self.is_purged && pruned.purge_failure.is_none() {
+                pruned.purge_failure = take_unremoved(committed).map(Failure::from);
+            }
         }
-        match purge_failure {
-            Some(failure) => Err(failure.after_writing(&locked_open.input.name).with_hint(
-                "the session has no secrets; repeat the command to remove SESSION.pruned",
-            )),
-            None => Ok((Some(attempt), outcome)),
-        }
+        Ok((Some(attempt), pruned))
     }
 
     /// Refuses to remove SESSION.pruned if it is damaged, belongs to another session, or has another
@@ -198,12 +225,18 @@ impl PruneJob<'_> {
         Ok(())
     }
 
-    /// Removes SESSION.pruned after the secrets in it were dropped, if its old content has secrets,
-    /// too. Fails if it still has those that were dropped.
-    fn purge_old_secrets(&self, open: &OpenSession, removes_old: bool) -> Result<(), Failure> {
-        if removes_old {
-            return Ok(store::remove(&self.side_file)?);
+    /// Removes the secrets that were written to `new_side_file`, the new SESSION.pruned: puts back
+    /// the old one, or with `purges_old` removes that, too. Fails if secrets may be left.
+    fn purge_secrets(
+        &self,
+        new_side_file: CompanionFile,
+        purges_old: bool,
+        open: &OpenSession,
+    ) -> Result<(), Failure> {
+        if purges_old {
+            return Ok(new_side_file.remove_with_old()?);
         }
+        new_side_file.put_back_old()?;
         if let Some(side_file) = open_if_exists(&self.side_file)?
             && lists_secrets(&side_file, open)
         {
@@ -212,6 +245,23 @@ impl PruneJob<'_> {
         }
         Ok(())
     }
+}
+
+/// The result of taking the secrets out of a session.
+struct PrunedSecrets {
+    outcome: PruneOutcome,
+    /// The failure of `--purge`, after the session was rewritten.
+    purge_failure: Option<Failure>,
+}
+
+/// Takes from the warnings of a commit the one that the old session, which has the secrets, could
+/// not be removed. For most commits that is harmless, but not for a purge.
+fn take_unremoved(committed: &mut Committed) -> Option<StoreError> {
+    let index = committed
+        .warnings
+        .iter()
+        .position(|warning| matches!(warning.cause, Cause::Unremoved(_)))?;
+    Some(committed.warnings.remove(index))
 }
 
 /// Whether SESSION.pruned contains secrets: those that are recognized by their shape, `values`, and

@@ -223,3 +223,75 @@ fn a_removal_is_whole_or_undone() {
         );
     }
 }
+
+/// A companion file, and the one that it replaces.
+mod companions {
+    use super::super::super::{CompanionFile, IfExists, InputFile, create_beside};
+    use super::*;
+
+    /// Writes `NEW` to the companion file of the bench, in which `OLD` was if `has_old`.
+    fn create(bench: &Bench, has_old: bool) -> CompanionFile {
+        let path = bench.at("companion");
+        if has_old {
+            fs::write(&path, OLD).unwrap();
+        }
+        let mut write = |out: &mut dyn Write| out.write_all(NEW.as_bytes());
+        create_beside(&path, InputFile::Stream, IfExists::Replace, &mut write).unwrap()
+    }
+
+    /// Returns the content of the companion file; `None` if there is none.
+    fn content(bench: &Bench) -> Option<String> {
+        fs::read_to_string(bench.at("companion")).ok()
+    }
+
+    /// Returns the path of the temporary file of the companion file.
+    fn temp_path(bench: &Bench) -> Option<PathBuf> {
+        let mut entries = fs::read_dir(bench.folder.path()).unwrap();
+        entries.find_map(|entry| {
+            let path = entry.unwrap().path();
+            path.to_string_lossy().ends_with(".part").then_some(path)
+        })
+    }
+
+    #[test]
+    fn the_old_file_is_put_back_or_removed_too() {
+        for has_old in [false, true] {
+            let bench = Bench::new(OLD);
+            let old = has_old.then(|| OLD.to_owned());
+            create(&bench, has_old).put_back_old().unwrap();
+            assert_eq!(content(&bench), old);
+            assert_eq!(temp_path(&bench), None);
+
+            drop(create(&bench, has_old));
+            assert_eq!(content(&bench), old);
+            assert_eq!(temp_path(&bench), None);
+
+            create(&bench, has_old).remove_with_old().unwrap();
+            assert_eq!(content(&bench), None);
+            assert_eq!(temp_path(&bench), None);
+        }
+    }
+
+    /// Here, the old file is missing, so the names cannot be exchanged.
+    #[test]
+    fn a_new_file_that_remains_is_an_error() {
+        let bench = Bench::new(OLD);
+        let companion = create(&bench, true);
+        fs::remove_file(temp_path(&bench).unwrap()).unwrap();
+        companion.put_back_old().unwrap_err();
+        assert_eq!(content(&bench).as_deref(), Some(NEW));
+    }
+
+    /// Here, the old file cannot be removed, because a directory has its name.
+    #[test]
+    fn an_old_file_that_remains_is_an_error() {
+        let bench = Bench::new(OLD);
+        let companion = create(&bench, true);
+        let temp = temp_path(&bench).unwrap();
+        fs::remove_file(&temp).unwrap();
+        fs::create_dir(&temp).unwrap();
+        let error = companion.remove_with_old().unwrap_err();
+        assert!(matches!(error.cause, Cause::Unremoved(_)), "{error}");
+        assert_eq!(content(&bench), None);
+    }
+}
