@@ -186,12 +186,12 @@ pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSe
     if undone.is_empty() {
         return Ok(undone);
     }
-    Ok(without_used_again(session, &undone))
+    Ok(retain_unused(session, &undone))
 }
 
-/// Returns those of the `undone` entries that are not part of the conversation again. Entries are
-/// if they have a descendant in use: one that is not undone and not bookkeeping.
-fn without_used_again(session: &Session, undone: &HashSet<EntryIx>) -> HashSet<EntryIx> {
+/// Returns the `undone` entries that are not in use again. An undone entry is in use again if a
+/// descendant is in use: one that is neither undone nor bookkeeping.
+fn retain_unused(session: &Session, undone: &HashSet<EntryIx>) -> HashSet<EntryIx> {
     // By entry: whether it or a descendant is in use.
     let mut is_used: Vec<bool> = Vec::with_capacity(session.entries.len());
     for ix in session.entry_indexes() {
