@@ -183,38 +183,34 @@ impl PruneJob<'_> {
     fn print_payloads(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
         let rows = prune.payloads().map(|payload| {
-            let id = session.id(payload.entry);
-            let line = session.entry(payload.entry).line;
-            let field = &*payload.field;
             let kind = payload.kind.name();
-            let bytes = payload.span.len;
-            let json = row_json(&id, line, Some(field))
-                .str("kind", kind)
-                .number("bytes", bytes as f64);
-            let cells = [
-                plain_cell(visible_text(&id)),
-                plain_cell(kind.to_owned()),
-                plain_cell(to_visible(field)),
-            ];
+            let value = ReplacedValue {
+                id: session.id(payload.entry),
+                line: session.entry(payload.entry).line,
+                field: &payload.field,
+                kind,
+                bytes: payload.span.len,
+            };
             PlanRow {
-                json,
-                bytes: bytes as usize,
-                cells,
+                json: value.to_json(),
+                bytes: value.bytes as usize,
+                cells: value.to_cells(kind.to_owned()),
             }
         });
-        let columns = [
-            Column::text("id"),
-            Column::text("kind"),
-            Column::text("field").allow_shrink(),
-        ];
-        self.print_rows(columns, PAYLOADS, rows, ui)
+        self.print_rows(columns_of_values("kind"), PAYLOADS, rows, ui)
     }
 
     /// Prints a row for each string that contains secrets: the id of its entry, the placeholders of
     /// the secrets, its size and its field.
     fn print_secrets(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
         let rows = prune.secrets.strings.iter().map(|string| {
-            let bytes = string.span.len;
+            let value = ReplacedValue {
+                id: string.id.clone(),
+                line: string.line,
+                field: &string.field,
+                kind: SECRET_KIND,
+                bytes: string.span.len,
+            };
             let placeholders: Vec<String> =
                 string.secrets.iter().map(ToString::to_string).collect();
             let placeholders_json = array(
@@ -222,27 +218,13 @@ impl PruneJob<'_> {
                     .iter()
                     .map(|placeholder| encode_to_vec(&Text::from(placeholder.as_str()))),
             );
-            let json = row_json(&string.id, string.line, Some(&string.field))
-                .str("kind", SECRET_KIND)
-                .number("bytes", bytes as f64)
-                .json("placeholders", &placeholders_json);
-            let cells = [
-                plain_cell(visible_text(&string.id)),
-                plain_cell(join_first_few(placeholders)),
-                plain_cell(describe_field(&string.field)),
-            ];
             PlanRow {
-                json,
-                bytes: bytes as usize,
-                cells,
+                json: value.to_json().json("placeholders", &placeholders_json),
+                bytes: value.bytes as usize,
+                cells: value.to_cells(join_first_few(placeholders)),
             }
         });
-        let columns = [
-            Column::text("id"),
-            Column::text("secrets"),
-            Column::text("field").allow_shrink(),
-        ];
-        self.print_rows(columns, STRINGS, rows, ui)
+        self.print_rows(columns_of_values("secrets"), STRINGS, rows, ui)
     }
 
     /// Prints a row for each entry that would be pruned: its id, its size, and its text as in the
@@ -307,7 +289,7 @@ impl PruneJob<'_> {
         for row in rows {
             table.add_row(row.bytes, row.cells.into(), ui)?;
         }
-        // Those of the rows that `add_row` did not print, and the total.
+        // Prints the rows that `add_row` has kept, and the total.
         table.print(ui)
     }
 
@@ -465,6 +447,43 @@ struct PlanRow<const N: usize> {
     cells: [Cell; N],
 }
 
+/// A value of a line that would be replaced by a placeholder.
+struct ReplacedValue<'a> {
+    /// The id of the entry; empty if it has none.
+    id: Text<'a>,
+    line: LineNo,
+    /// The path of the value in the line; empty for the whole line.
+    field: &'a str,
+    kind: &'static str,
+    bytes: u64,
+}
+
+impl ReplacedValue<'_> {
+    fn to_json(&self) -> Object {
+        row_json(&self.id, self.line, Some(self.field))
+            .str("kind", self.kind)
+            .number("bytes", self.bytes as f64)
+    }
+
+    /// Returns the cells for [`columns_of_values`]. `content` is that of the second column.
+    fn to_cells(&self, content: String) -> [Cell; 3] {
+        [
+            plain_cell(visible_text(&self.id)),
+            plain_cell(content),
+            plain_cell(describe_field(self.field)),
+        ]
+    }
+}
+
+/// Returns the columns of a table of replaced values. `content` is the title of the second one.
+fn columns_of_values(content: &'static str) -> [Column; 3] {
+    [
+        Column::text("id"),
+        Column::text(content),
+        Column::text("field").allow_shrink(),
+    ]
+}
+
 /// Returns the members that the JSON rows of payloads and of entries have in common. `field` is the
 /// field of a payload.
 fn row_json(id: &Text, line: LineNo, field: Option<&str>) -> Object {
@@ -474,7 +493,7 @@ fn row_json(id: &Text, line: LineNo, field: Option<&str>) -> Object {
         .str_or_null("field", field)
 }
 
-/// Returns the path of a value for people. That of a whole line is empty.
+/// Returns the path of a value for people. An empty path is that of the whole line.
 fn describe_field(field: &str) -> String {
     if field.is_empty() {
         "the whole line".to_owned()
