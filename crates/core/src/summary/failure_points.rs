@@ -2,6 +2,7 @@
 
 use super::budget::{COMMAND, OLDEST, POINT, RESULT, STALE_TURNS};
 use super::command_step::CommandStep;
+use super::failures::FailedStep;
 use super::quote::{code_span, quote_line};
 use super::reactions::{is_about, is_got_round, reports_failure_of, reports_replacement_of};
 use super::tool_calls::{ToolHistory, describe_call};
@@ -14,8 +15,8 @@ use std::collections::vec_deque;
 pub(super) struct OpenFailure {
     pub is_of_current_turn: bool,
     pub may_be_over: bool,
-    /// Whether the reply or the user spoke of it for certain, and no program was missing, which
-    /// would have been installed or replaced since.
+    /// Whether the reply or the user certainly spoke of it. Not set for a missing program, which may
+    /// have been installed or replaced since.
     pub was_certain: bool,
     /// Whether it is no blocker any more: its turn was answered without a word on it and other work
     /// followed, or the program that was missing was replaced.
@@ -28,10 +29,10 @@ pub(super) struct OpenFailure {
 
 /// Who spoke of a failure.
 pub(super) struct SpokenOf {
-    /// Whether the user did.
+    /// Whether the user spoke of it.
     pub is_remarked_on: bool,
     /// Whether the last reply that speaks of it explains it, and no later call did part of the
-    /// same.
+    /// failed command.
     pub is_explained: bool,
 }
 
@@ -39,9 +40,8 @@ pub(super) struct SpokenOf {
 const MUCH_WORK: usize = 20;
 
 impl ToolHistory {
-    /// Describes the failed `step` of a run: `` `make test`: exit code 2: "tide.c:3: error" (not
-    /// run again since, in 3 tool calls) ``. `turn` is the turn of the run, and `later_runs` are
-    /// the runs after it.
+    /// Describes a failed step: `` `make test`: exit code 2: "tide.c:3: error" (not run again since,
+    /// in 3 tool calls) ``.
     ///
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and one of
     /// these holds: the last words of its turn mention it, or name the program that is missing; the
@@ -53,12 +53,13 @@ impl ToolHistory {
     /// ([`is_replaced_in_turn`]), or the reply of that turn does not speak of the failure.
     pub(super) fn describe_failure(
         &self,
-        run: &ToolRun,
-        step: &CommandStep,
-        turn: Option<&Turn>,
+        failure: &FailedStep,
         spoken_of: SpokenOf,
-        later_runs: vec_deque::Iter<ToolRun>,
     ) -> OpenFailure {
+        let FailedStep {
+            run, step, turn, ..
+        } = *failure;
+        let later_runs = &failure.later_runs;
         let SpokenOf {
             is_remarked_on,
             is_explained,
@@ -101,11 +102,7 @@ impl ToolHistory {
 
         let call = describe_call(&run.call);
         let outcome = run.describe_outcome();
-        let changed_file = find_changed_file(&run.output, later_runs.clone());
-        let mut since = describe_since(step, later_runs);
-        if let Some(file) = changed_file {
-            since.push_str(&format!("; {} was changed since", code_span(file, COMMAND)));
-        }
+        let since = describe_since(failure);
         let point = if is_open {
             let output = quote_line(&run.output, POINT);
             format!("{call}: {outcome}: {output} ({since})")
@@ -154,24 +151,33 @@ fn is_replaced_in_turn(
 }
 
 /// Describes what happened since a step failed: "the last tool call", "not run again since, in 3
-/// tool calls", or "run again since" with the result. `later_runs` are the tool calls after it.
+/// tool calls", or "run again since" with the result; then the file that may have repaired it.
+fn describe_since(failure: &FailedStep) -> String {
+    let since = describe_later_run(failure.step, failure.later_runs.clone());
+    match find_changed_file(&failure.run.output, failure.later_runs.clone()) {
+        Some(file) => format!("{since}; {} was changed since", code_span(file, COMMAND)),
+        None => since,
+    }
+}
+
+/// Describes the last of the `later_runs` that repeats a failed step, or the number of these runs.
 /// None of them settled the step, so one that repeats it has a hidden exit code, and only its
 /// output may show whether it passed.
-fn describe_since(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> String {
+fn describe_later_run(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> String {
     let later_count = later_runs.len();
     if later_count == 0 {
-        "the last tool call".to_owned()
-    } else if let Some(last) = later_runs.rfind(|later| later.repeats_step(step)) {
-        let result = if last.output.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", quote_line(&last.output, RESULT))
-        };
-        format!("run again since, {HIDDEN_EXIT_CODE}{result}")
-    } else {
-        let calls = format_count(later_count, "tool call", "tool calls");
-        format!("not run again since, in {calls}")
+        return "the last tool call".to_owned();
     }
+    let Some(last) = later_runs.rfind(|later| later.repeats_step(step)) else {
+        let calls = format_count(later_count, "tool call", "tool calls");
+        return format!("not run again since, in {calls}");
+    };
+    let result = if last.output.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", quote_line(&last.output, RESULT))
+    };
+    format!("run again since, {HIDDEN_EXIT_CODE}{result}")
 }
 
 /// Returns the first file that a later run changed and that the `output` of a failed one names: the

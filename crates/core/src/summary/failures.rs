@@ -1,8 +1,8 @@
 //! Failures: which are still open, and what is known of them.
 
-use super::budget::*;
+use super::budget::OLDEST;
 use super::command_step::CommandStep;
-use super::failure_points::SpokenOf;
+use super::failure_points::{OpenFailure, SpokenOf};
 use super::given_up::{is_given_up, is_given_up_by_name};
 use super::put_off::{PutOffFailure, is_put_off};
 use super::quote::quote_line;
@@ -20,11 +20,11 @@ use std::collections::vec_deque;
 /// The failures that no later call settled.
 #[derive(Default)]
 pub(super) struct OpenFailures {
-    /// Their descriptions, in the order in which they matter.
+    /// The descriptions of all but those that the user put off, in the order in which they matter.
     pub points: Vec<String>,
-    /// Those that the user put off, newest first. They block nothing.
+    /// The failures that the user put off, newest first. They block nothing.
     pub put_off: Vec<PutOffFailure>,
-    /// Whether one of them is of the current turn.
+    /// Whether one of the described failures is of the current turn.
     pub is_of_current_turn: bool,
 }
 
@@ -52,112 +52,178 @@ impl ToolHistory {
     ///
     /// What the user put off is listed apart. `removals` are those of all calls.
     pub fn describe_failures<'a>(
-        &self,
-        turns: impl Iterator<Item = &'a Turn> + Clone,
+        &'a self,
+        turns: impl Iterator<Item = &'a Turn>,
         sequel: &Sequel,
         removals: &Removals,
     ) -> OpenFailures {
-        let mut failures = Vec::new();
+        let turns: Vec<&Turn> = turns.collect();
+        let mut open = Vec::new();
         let mut put_off = Vec::new();
-        for (index, run) in self.runs.iter().enumerate().rev() {
-            let Some(step) = run.failed_step() else {
+        for index in (0..self.runs.len()).rev() {
+            let Some(failure) = self.failed_step_at(index, &turns) else {
                 continue;
             };
-            let later_runs = self.runs.range(index + 1..);
-            if later_runs.clone().any(|later| later.settles_step(step)) {
+            let is_settled = failure.is_settled_by_later_run()
+                || removals.are_named_since(&failure.step.words.join(" "), index + 1)
+                || self.is_settled_in_sequel(&failure, sequel)
+                || failure.is_given_up();
+            if is_settled {
                 continue;
             }
-            if removals.are_named_since(&step.words.join(" "), index + 1) {
-                continue;
-            }
-            let is_of_current_turn = run.turn_number == self.turn_number;
-            if sequel.settles(step) || is_of_current_turn && sequel.passes_over(run, step) {
-                continue;
-            }
-            let turn = turns.clone().find(|turn| turn.number == run.turn_number);
-            let is_answered = turn.is_some_and(Turn::is_answered);
-            let still_fails =
-                turn.is_some_and(|turn| reports_open_failure(turn.last_words(), step));
-            if is_answered && !still_fails && seems_to_have_passed(step, later_runs.clone()) {
-                continue;
-            }
-            let runs_all_tests = |later: &ToolRun| later.settles_tests_of(run, step);
-            if !still_fails && later_runs.clone().any(runs_all_tests) {
-                continue;
-            }
-            let later_turns = turns.clone().filter(|turn| turn.number > run.turn_number);
-            if is_given_up_by_name(run, step, turn.into_iter().chain(later_turns.clone())) {
-                continue;
-            }
-            let next_turn = later_turns.clone().min_by_key(|turn| turn.number);
-            if turn.is_some_and(|turn| is_given_up(turn, next_turn)) {
-                continue;
-            }
-            let reaction = turn.and_then(|turn| self.find_reaction(run, turn, next_turn));
-            if let (Some(turn), Some(reaction)) = (turn, &reaction)
-                && is_put_off(turn, reaction.words())
-            {
-                put_off.push(PutOffFailure::new(run, reaction.words()));
-                continue;
-            }
-            if reaction
-                .as_ref()
-                .is_some_and(|reaction| reports_success(reaction.words()))
-            {
-                continue;
-            }
-            let is_remarked_on = matches!(reaction, Some(Reaction::Remark(_)));
-            let explaining_turn = find_speaking_turn(run, later_turns.clone()).or(turn);
-            let is_explained = explaining_turn
-                .is_some_and(|turn| explains_open_failure_of(run, turn.last_words()))
-                && !later_runs.clone().any(|later| later.did_part_of(run));
-            let spoken_of = SpokenOf {
-                is_remarked_on,
-                is_explained,
-            };
-            let mut failure = self.describe_failure(run, step, turn, spoken_of, later_runs);
-            let is_forgotten =
-                run.output.is_empty() || is_passed_over(run, step, later_turns.clone());
-            if failure.may_be_over && !failure.was_certain && is_forgotten {
-                continue;
-            }
-            if let Some(reaction) = reaction {
+
+            let reaction = self.find_reaction(&failure);
+            if let Some(reaction) = &reaction {
                 let words = reaction.words();
-                if let Some(offer) = turn.and_then(|turn| turn.quote_offer_before(words)) {
-                    failure.point.push_str(&format!("; the assistant: {offer}"));
+                if failure.turn.is_some_and(|turn| is_put_off(turn, words)) {
+                    put_off.push(PutOffFailure::new(failure.run, words));
+                    continue;
                 }
-                let quotation = quote_line(words, OLDEST);
-                failure
-                    .point
-                    .push_str(&format!("; then the user: {quotation}"));
+                if reports_success(words) {
+                    continue;
+                }
             }
-            if !failure.is_settled_otherwise {
-                failures.push(failure);
-            }
+            open.extend(self.describe_if_open(&failure, reaction));
         }
         // A stable sort, so the newest stays first in each group. What the last words mention is
         // always open, so these are three groups.
-        failures.sort_by_key(|failure| (failure.may_be_over, !failure.is_in_last_words));
+        open.sort_by_key(|failure| (failure.may_be_over, !failure.is_in_last_words));
         OpenFailures {
-            is_of_current_turn: failures.iter().any(|failure| failure.is_of_current_turn),
-            points: failures.into_iter().map(|failure| failure.point).collect(),
+            is_of_current_turn: open.iter().any(|failure| failure.is_of_current_turn),
+            points: open.into_iter().map(|failure| failure.point).collect(),
             put_off,
         }
     }
+
+    /// Returns the failed step of the run at `index`, with what came after it. `None` if no step
+    /// failed.
+    fn failed_step_at<'a>(&'a self, index: usize, turns: &[&'a Turn]) -> Option<FailedStep<'a>> {
+        let run = &self.runs[index];
+        let step = run.failed_step()?;
+        let is_own = |turn: &&Turn| turn.number == run.turn_number;
+        let is_later = |turn: &&Turn| turn.number > run.turn_number;
+        Some(FailedStep {
+            run,
+            step,
+            later_runs: self.runs.range(index + 1..),
+            turn: turns.iter().copied().find(is_own),
+            later_turns: turns.iter().copied().filter(is_later).collect(),
+        })
+    }
+
+    /// Whether the kept messages settle a failure. Its turn may go on in them.
+    fn is_settled_in_sequel(&self, failure: &FailedStep, sequel: &Sequel) -> bool {
+        let FailedStep { run, step, .. } = *failure;
+        let is_of_current_turn = run.turn_number == self.turn_number;
+        sequel.settles(step) || is_of_current_turn && sequel.passes_over(run, step)
+    }
+
+    /// Describes a failure with what the user said to it. `None` if other work settled it, or if it
+    /// may be over, and nothing is known of it.
+    fn describe_if_open(
+        &self,
+        failure: &FailedStep,
+        reaction: Option<Reaction>,
+    ) -> Option<OpenFailure> {
+        let spoken_of = SpokenOf {
+            is_remarked_on: matches!(reaction, Some(Reaction::Remark(_))),
+            is_explained: failure.is_explained(),
+        };
+        let mut described = self.describe_failure(failure, spoken_of);
+        let is_doubtful = described.may_be_over && !described.was_certain;
+        if described.is_settled_otherwise || is_doubtful && failure.is_forgotten() {
+            return None;
+        }
+        if let Some(reaction) = reaction {
+            let quotation = failure.quote_reaction(reaction.words());
+            described.point.push_str(&quotation);
+        }
+        Some(described)
+    }
 }
 
-/// Returns the last of the `later_turns` whose answer is about the failure of a run.
-fn find_speaking_turn<'t>(
-    run: &ToolRun,
-    later_turns: impl Iterator<Item = &'t Turn>,
-) -> Option<&'t Turn> {
-    later_turns
-        .filter(|turn| turn.is_answered() && is_about(run, turn.last_words()))
-        .max_by_key(|turn| turn.number)
+/// A step that failed, and what came after it.
+pub(super) struct FailedStep<'a> {
+    pub run: &'a ToolRun,
+    pub step: &'a CommandStep,
+    /// The runs after its own.
+    pub later_runs: vec_deque::Iter<'a, ToolRun>,
+    /// The turn of the run, if that is still held.
+    pub turn: Option<&'a Turn>,
+    /// The turns after that of the run.
+    later_turns: Vec<&'a Turn>,
 }
 
-/// Whether a step was run again with a hidden exit code, and most likely passed.
-fn seems_to_have_passed(step: &CommandStep, mut later_runs: vec_deque::Iter<ToolRun>) -> bool {
-    let last = later_runs.rfind(|later| later.repeats_step(step));
-    last.is_some_and(ToolRun::ends_well)
+impl<'a> FailedStep<'a> {
+    pub fn next_turn(&self) -> Option<&'a Turn> {
+        let later_turns = self.later_turns.iter().copied();
+        later_turns.min_by_key(|turn| turn.number)
+    }
+
+    /// Whether a later run passed, or most likely did: the same step, or all tests.
+    fn is_settled_by_later_run(&self) -> bool {
+        let settles = |later: &ToolRun| later.settles_step(self.step);
+        if self.later_runs.clone().any(settles) {
+            return true;
+        }
+        let reports_failure = |turn: &Turn| reports_open_failure(turn.last_words(), self.step);
+        if self.turn.is_some_and(reports_failure) {
+            return false;
+        }
+        let is_answered = self.turn.is_some_and(Turn::is_answered);
+        let settles_tests = |later: &ToolRun| later.settles_tests_of(self.run, self.step);
+        is_answered && self.seems_to_have_passed() || self.later_runs.clone().any(settles_tests)
+    }
+
+    /// Whether the step was run again with a hidden exit code, and most likely passed.
+    fn seems_to_have_passed(&self) -> bool {
+        let mut later_runs = self.later_runs.clone();
+        let last = later_runs.rfind(|later| later.repeats_step(self.step));
+        last.is_some_and(ToolRun::ends_well)
+    }
+
+    /// Whether the user gave up what failed, by its name or in an answer to the turn.
+    fn is_given_up(&self) -> bool {
+        let later_turns = self.later_turns.iter().copied();
+        let turns_from_own = self.turn.into_iter().chain(later_turns);
+        is_given_up_by_name(self.run, self.step, turns_from_own)
+            || self
+                .turn
+                .is_some_and(|turn| is_given_up(turn, self.next_turn()))
+    }
+
+    /// Whether the last reply that speaks of the failure explains it, and no later call did part of
+    /// the failed command.
+    fn is_explained(&self) -> bool {
+        let Some(turn) = self.find_speaking_turn().or(self.turn) else {
+            return false;
+        };
+        let did_part = |later: &ToolRun| later.did_part_of(self.run);
+        explains_open_failure_of(self.run, turn.last_words())
+            && !self.later_runs.clone().any(did_part)
+    }
+
+    /// Returns the last of the later turns whose answer is about the failure.
+    fn find_speaking_turn(&self) -> Option<&'a Turn> {
+        let later_turns = self.later_turns.iter().copied();
+        later_turns
+            .filter(|turn| turn.is_answered() && is_about(self.run, turn.last_words()))
+            .max_by_key(|turn| turn.number)
+    }
+
+    /// Whether nothing is known of the failure, or later turns were answered without a word on it.
+    fn is_forgotten(&self) -> bool {
+        let later_turns = self.later_turns.iter().copied();
+        self.run.output.is_empty() || is_passed_over(self.run, self.step, later_turns)
+    }
+
+    /// Quotes what the user said to the failure, after an offer of the assistant to which the user
+    /// replied.
+    fn quote_reaction(&self, words: &str) -> String {
+        let quotation = quote_line(words, OLDEST);
+        match self.turn.and_then(|turn| turn.quote_offer_before(words)) {
+            Some(offer) => format!("; the assistant: {offer}; then the user: {quotation}"),
+            None => format!("; then the user: {quotation}"),
+        }
+    }
 }

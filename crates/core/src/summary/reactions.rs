@@ -2,6 +2,7 @@
 
 use super::budget::LONG_REQUEST;
 use super::command_step::CommandStep;
+use super::failures::FailedStep;
 use super::prose::is_asking;
 use super::questions::{begins_as_answer, statement_before_question};
 use super::quote::is_narrower;
@@ -67,20 +68,17 @@ pub(super) fn reports_success(message: &str) -> bool {
 }
 
 impl ToolHistory {
-    /// Finds what the user said to a turn in which a run failed, if that most likely concerns the
-    /// failure. A question at the end of the message is left out. `None` if the message answers a
-    /// question about something else, or is the current request, which is quoted elsewhere.
-    pub fn find_reaction<'t>(
-        &self,
-        run: &ToolRun,
-        turn: &'t Turn,
-        next_turn: Option<&'t Turn>,
-    ) -> Option<Reaction<'t>> {
+    /// Finds what the user said to the turn in which a step failed, if that most likely concerns
+    /// the failure. A question at the end of the message is left out. `None` if the message answers
+    /// a question about something else, or is the current request, which is quoted elsewhere.
+    pub fn find_reaction<'t>(&self, failure: &FailedStep<'t>) -> Option<Reaction<'t>> {
+        let FailedStep { run, step, .. } = *failure;
+        let turn = failure.turn?;
         // An answer that called for no work belongs to the turn itself.
         if let Some(nod) = turn.unworked_nod() {
             return Some(Reaction::Remark(nod));
         }
-        let next_turn = next_turn?;
+        let next_turn = failure.next_turn()?;
         let words = statement_before_question(&next_turn.request);
         let is_current = next_turn.number == self.turn_number;
         if is_current || words.is_empty() || answers_other_question(run, turn, words) {
@@ -97,7 +95,6 @@ impl ToolHistory {
         // A request that called for work may be about anything, unless the reply before it reported
         // the failure for certain, or may have, and the request goes on from that.
         let reply = turn.last_words();
-        let step = run.failed_step()?;
         let goes_on = points_back(words) || is_about(run, words) || begins_as_answer(words);
         let is_reported = reports_failure_of(step, reply) || is_about(run, reply) && goes_on;
         (turn.is_answered() && is_reported).then_some(Reaction::Request(words))
