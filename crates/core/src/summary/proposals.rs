@@ -6,8 +6,8 @@ use super::documents::is_mostly_pasted;
 use super::list_items::{begins_with_item, find_item};
 use super::prose::last_prose_line;
 use super::questions::{
-    ProposalKind, asks_leave, begins_as_answer, classify_sentence, is_question, is_request,
-    statement_before_question,
+    ProposalKind, asks_leave, begins_as_answer, classify_sentence, is_question,
+    requests_other_work, statement_before_question,
 };
 use super::quote::is_narrower;
 use super::referents::shares_word;
@@ -109,7 +109,7 @@ impl<'r> Proposal<'r> {
         }
         match self.kind {
             ProposalKind::Question | ProposalKind::Choice => {
-                is_short && !(asks_leave(self.sentence()) && is_request(message))
+                is_short && !(asks_leave(self.sentence()) && requests_other_work(message))
                     || begins_as_answer(message)
                     || self.names_item(message)
                     || self.shares_word(message)

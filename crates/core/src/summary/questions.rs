@@ -1,7 +1,6 @@
 //! Questions, offers and answers, recognized by their words and question marks.
 
-use super::prose::split_at_full_stops;
-use super::prose::{ends_in_question, is_asking};
+use super::prose::{ends_in_question, is_asking, split_at_full_stops};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -94,12 +93,12 @@ pub(super) fn asks_leave(question: &str) -> bool {
     LEAVE.is_match(question)
 }
 
-/// A message of fewer words may answer a question that asks for leave, whatever they are.
+/// A message of fewer words may answer a question that asks for leave, whatever the words are.
 const REQUEST_WORDS: usize = 5;
 
-/// Whether a message that follows a question for leave requests something else: it has some words,
-/// and none that answers.
-pub(super) fn is_request(message: &str) -> bool {
+/// Whether a message after a question that asks for leave requests something else: it has at least
+/// [`REQUEST_WORDS`] words, and does not begin as an answer.
+pub(super) fn requests_other_work(message: &str) -> bool {
     !begins_as_answer(message) && message.split_whitespace().count() >= REQUEST_WORDS
 }
 

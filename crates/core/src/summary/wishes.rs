@@ -2,8 +2,7 @@
 
 use super::budget::*;
 use super::clauses::{Clause, Joint, LEAD_WORDS, find_wish_clauses};
-use super::prose::ends_in_question;
-use super::prose::{sentences_of_lines, split_at_full_stops};
+use super::prose::{ends_in_question, sentences_of_lines, split_at_full_stops};
 use super::quote::{display_width, is_narrower, quote_line, strip_marks};
 use super::words::compile_expression;
 use regex::Regex;
