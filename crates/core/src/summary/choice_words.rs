@@ -5,8 +5,8 @@ pub(super) const SETTLES: &str = r"(?ix)(^|\W)(i|we)([’']ll|\ will|[’']ve|\ 
       \ ((just|only|simply|now|also|therefore|thus|then|deliberately|finally|rather)\ )*
       (keep|kept|keeping|leave|left|leaving|choose|chose|chosen|pick(ed)?|stay(ed)?\ with
       |st(ic|uc)k\ (with|to)|go\ with|went\ with|going\ with
-      |switch(ed|ing)?\ (back\ )?to|swap(ped|ping)?|went\ for|decided|settled?\ (on|for)|drop(ped)?|prefer(red)?|opt(ed)?\ for
-      |avoid(ed)?|t(ake|ook)\ (back|that|this|it)
+      |switch(ed|ing)?\ (back\ )?to|swap(ped|ping)?|went\ for|decided|settled?\ (on|for)|drop(ped)?
+      |prefer(red)?|opt(ed)?\ for|avoid(ed)?|t(ake|ook)\ (back|that|this|it)
       |revert(ed)?|replaced?)(\W|$)
     | (^|\W)(let[’']s|let\ me)\ (keep|leave|stick|stay|go\ with|switch\ to|drop|use)\W
     | (^|\W)ich\ (nehme|lasse|behalte|bleibe|wähle|entscheide|verzichte|verwerfe)\W
@@ -33,16 +33,17 @@ pub(super) const DOES: &str = r"(?ix)(^|\W)(i|we)([’']ll|\ will|[’']ve|\ hav
     | (^|\W)(j[’']utilise|je\ (mets|passe|remplace))\W | (^|\W)(uso|utilizo|pongo|cambio)\W";
 
 /// The words with which a reason is given.
-pub(super) const REASONS: &str = r"(?ix)(^|\W)(because|since|so|so\ that|otherwise|instead|rather|without
-      |unless|therefore|hence|due\ to|too
+pub(super) const REASONS: &str = r"(?ix)(^|\W)(because|since|so|so\ that|otherwise|instead|rather
+      |without|unless|therefore|hence|due\ to|too
       |better|simpler|faster|safer|cheaper|smaller|avoids?|needs?|must|only|no\ longer|not
       |\w+n[’']t|cannot|weil|da|sonst|damit|denn|statt|parce\ que|car|puisque|sinon|porque|ya\ que
       |para\ que)(\W|$)";
 
 /// The words with which the reason for work is given. Words such as "not" and "only" also report.
-pub(super) const REASONS_OF_WORK: &str = r"(?ix)(^|\W)(because|since|so|so\ that|otherwise|instead|rather\ than|unless
-      |therefore|hence|due\ to|avoids?|weil|da|sonst|damit|denn|statt|parce\ que|car|puisque|sinon
-      |porque|ya\ que|para\ que)(\W|$)";
+pub(super) const REASONS_OF_WORK: &str = r"(?ix)(^|\W)(because|since|so|so\ that|otherwise|instead
+      |rather\ than|unless|therefore|hence|due\ to|avoids?
+      |weil|da|sonst|damit|denn|statt|parce\ que|car|puisque|sinon|porque|ya\ que
+      |para\ que)(\W|$)";
 
 /// What begins in the same way, and settles nothing: looking, working, complaints ("I keep getting
 /// errors"), and what is open.
@@ -50,8 +51,8 @@ pub(super) const SETTLES_NOTHING: &str = r"(?ix)(^|\W)(i|we)\ (could|can|might|w
     | (^|\W)(i|we)[’']d\W | (^|\W)(shall|should)\ (i|we)\W
     | (^|\W)(take|took)\ (stock|a\ (closer\ )?look|another\ look|care) | (^|\W)if\ you\W
     | (^|\W)let\ me\ (know|see|check|look)\W
-    | ^\W*(now|next|then|first)\ ((let[’']s|let\ me|i[’']ll)\ )?(add|build|change|check|create|fix|make
-      |move|remove|replace|revert|run|switch|test|update|use|verify|write)\W
+    | ^\W*(now|next|then|first)\ ((let[’']s|let\ me|i[’']ll)\ )?(add|build|change|check|create|fix
+      |make|move|remove|replace|revert|run|switch|test|update|use|verify|write)\W
     | (^|\W)left\ (for\ you|over|off)\W | (^|\W)(take|took)\ (long|time)\W
     | (^|\W)(i|we)\ (keep|kept)\ \w+ing\W | (^|\W)(i|we)\ left\ [^,;]*\ at\ \d{1,2}:\d\d
     | (^|\W)(i|we)\ [^,;]*\ by\ mistake(\W|$)

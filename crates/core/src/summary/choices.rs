@@ -14,15 +14,20 @@ use std::sync::LazyLock;
 /// How a message begins that corrects what was done or said, after at most two words that only lead
 /// over: "no, …", "mutable? no. …".
 const CORRECTIONS: &str = r"^\W*((hm+|ah|ach|oh|ok|but|sorry|wait|aber|mais)\W+){0,2}(
-    (no|nope|nah|non)[,.!]\s | ((?-i:[\w’'-])+\ ){0,2}(?-i:[\w’'-])+\?\ (no|nope|nah|nein|non)[,.!]\s
-    | no\ (put|make|use|do|move|show|leave|keep|take|wait|sorry|i\ (want|meant))\s | not\s | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
+    (no|nope|nah|non)[,.!]\s
+      | ((?-i:[\w’'-])+\ ){0,2}(?-i:[\w’'-])+\?\ (no|nope|nah|nein|non)[,.!]\s
+    | no\ (put|make|use|do|move|show|leave|keep|take|wait|sorry|i\ (want|meant))\s | not\s
+      | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
     | (actually|rather|instead),?\s | (nein|nee|нет)\W | (nicht|doch|eigentlich|lieber)\s
-    | ich\ (meinte|sagte|hab\w*\ gesagt)\s | pas\s | en\ fait\W | plutôt\s | mejor\s | en\ realidad\W | invece\s
+    | ich\ (meinte|sagte|hab\w*\ gesagt)\s | pas\s | en\ fait\W | plutôt\s | mejor\s
+      | en\ realidad\W | invece\s
     | 不是 | 不对 | 应该 | いや | 違う | 아니)";
 
 /// A message that laments what it hears, and corrects nothing: "oh no. ok." What else follows is
 /// what is to be done instead: "oh no! make the top the north".
-const LAMENTS: &str = r"(?i)^\W*(oh|ah|ach)\W+(no+|nein|non)\s*[.!…]+\W*($|(ok|okay|well|fine|sorry|damn|too bad|schade|na gut|(that['’]?s|that is) (sad|bad|terrible|a (pity|shame)))(\W|$))";
+const LAMENTS: &str = r"(?ix)^\W*(oh|ah|ach)\W+(no+|nein|non)\s*[.!…]+\W*
+    ($|(ok|okay|well|fine|sorry|damn|too\ bad|schade|na\ gut
+      |(that['’]?s|that\ is)\ (sad|bad|terrible|a\ (pity|shame)))(\W|$))";
 
 /// Whether a message corrects what the assistant did or said.
 pub(super) fn is_correction(message: &str) -> bool {

@@ -10,22 +10,28 @@ use std::sync::LazyLock;
 
 /// Words that only lead over to those of a wish, up to three of them. `pl` and up to five letters
 /// is `please`, abbreviated or misspelled.
-pub(super) const LEAD_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes|yeah|btw|
-    pl[a-z]{1,5}|can\ (you|we)|could\ (you|we)|(we|you)\ (should|need\ to|have\ to)|let[’']?s|i\ said|for\ (now|once)|i[’']d\ rather\ you
-    |honestly|really|seriously|maybe|guys|hm+|sorry|warning|careful|attention|important|remember|achtung|vorsicht|wichtig
+pub(super) const LEAD_WORDS: &str = r"((and|but|so|then|now|just|also|again|ok|okay|oh|hey|well|yes
+      |yeah|btw
+    |pl[a-z]{1,5}|can\ (you|we)|could\ (you|we)|(we|you)\ (should|need\ to|have\ to)|let[’']?s
+      |i\ said|for\ (now|once)|i[’']d\ rather\ you
+    |honestly|really|seriously|maybe|guys|hm+|sorry|warning|careful|attention|important|remember
+      |achtung|vorsicht|wichtig
     |und|aber|ja|bitte|dann|et|mais|oui|pero|y),?\ ){0,3}";
 
 /// The words with which a clause has the assistant look, or do something at once. `check with`
 /// somebody is a condition.
-const LOOKS: &str = r"(just\ )?((have|take)\ a\ )?(look|check|read|see|investigate|inspect|find\ out)([\s,.]|$)
-    | just\ (tell|show|answer|explain|say|give|list|fix|do|run|rerun|try|make|add|move|rename|delete|commit|push|go)(\W|$)";
+const LOOKS: &str = r"(just\ )?((have|take)\ a\ )?(look|check|read|see|investigate
+      |inspect|find\ out)([\s,.]|$)
+    | just\ (tell|show|answer|explain|say|give|list|fix|do|run|rerun|try|make|add|move|rename|delete
+      |commit|push|go)(\W|$)";
 
 /// The words of a clause that is meant for the moment.
 const FOR_NOW: &str = r"\b(this\ time|right\ now|no\ \w+\ yet)\b|\bfirst(\ and\b|[,.;]|$)";
 
 /// What only limits a look beside it: it forbids the work to which the look would lead, or names
 /// nothing but what is looked at.
-const LIMITS: &str = r"(do\ not|don['’]?t)\ (fix|repair|solve|start|implement|build|write|try|commit|push|change|do|touch)
+const LIMITS: &str = r"(do\ not|don['’]?t)\ (fix|repair|solve|start|implement|build|write|try|commit
+      |push|change|do|touch)
     (\ the\ (bug|error|failure|problem|cause|code))?\W*$
     | \ (it|that|this|them|these|those)(\ (yet|now|please|pls|though))?\W*$";
 
@@ -39,9 +45,11 @@ const BUT: [&str; 4] = ["but", "aber", "mais", "pero"];
 
 /// How a statement begins: with a subject, or as a subordinate clause. A request begins with a verb
 /// or with what is wanted.
-const STATEMENTS: &str = r"^\W*(i|we|you|he|she|it|they|there|the|a|an|this|that|these|those|my|our|his|her|their
+const STATEMENTS: &str = r"^\W*(i|we|you|he|she|it|they|there|the|a|an|this|that|these|those|my|our
+      |his|her|their
     | when|if|while|since|because|as|after|what|who|which
-    | ich|wir|er|sie|es|der|die|das|ein|eine|wenn|weil|als|je|on|il|elle|nous|le|la|les|un|une|quand|si|el|los|las|cuando)[\s’']";
+    | ich|wir|er|sie|es|der|die|das|ein|eine|wenn|weil|als|je|on|il|elle|nous|le|la|les|un|une|quand
+      |si|el|los|las|cuando)[\s’']";
 const WANTS: &str =
     r"(^|\W)(want|need|would\ like|prefer|möchte|will|hätte|brauch\w*|veux|voudrais|quiero)(\W|$)";
 

@@ -40,8 +40,8 @@ pub(super) struct SpokenOf {
 const MUCH_WORK: usize = 20;
 
 impl ToolHistory {
-    /// Describes a failed step: `` `make test`: exit code 2: "tide.c:3: error" (not run again since,
-    /// in 3 tool calls) ``.
+    /// Describes a failed step: `` `make test`: exit code 2: "tide.c:3: error" (not run again
+    /// since, in 3 tool calls) ``.
     ///
     /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and one of
     /// these holds: the last words of its turn mention it, or name the program that is missing; the

@@ -67,8 +67,8 @@ pub(super) fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
 }
 
 /// The words with which a reply says that the work does without something.
-const DOES_WITHOUT: &str = r"(?ix)(^|\W)(dropped|left\ out|excluded|skipped|gave\ up|given\ up|unsupported
-      |not\ supported|out\ of\ scope|no\ longer\ (needed|used|supported)|does\ without
+const DOES_WITHOUT: &str = r"(?ix)(^|\W)(dropped|left\ out|excluded|skipped|gave\ up|given\ up
+      |unsupported|not\ supported|out\ of\ scope|no\ longer\ (needed|used|supported)|does\ without
     | weggelassen|ausgelassen|verworfen|abandonné\w*|écarté\w*|descartad\w*)(\W|$)";
 
 /// The words in the same sentence that deny it, or speak of what failed ("HEIC fails, and was not

@@ -8,7 +8,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// The words with which a message answers a question. `ne`, the German "nope", begins sentences in
 /// French: "ne touche pas aux cartes".
-const ANSWERS: &str = r"(?i)^\W*((hm+|oh|ah|ach|well|na)\W+)?((yes|yep|yeah|no|nope|ok|okay|sure|go|do|please|both|neither|none|all|ja|nein|nö|nee|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ|네|아니|نعم|لا)([^\p{L}]|$)|ne\s*([,.!]|$))";
+const ANSWERS: &str = r"(?ix)^\W*((hm+|oh|ah|ach|well|na)\W+)?((yes|yep|yeah|no|nope|ok|okay|sure
+      |go|do|please|both|neither|none|all|ja|nein|nö|nee|oui|non|s[ií]|não|да|нет|是|不|好|对|可以|はい|いいえ
+      |네|아니|نعم|لا)([^\p{L}]|$)|ne\s*([,.!]|$))";
 
 /// The words with which a message asks, with or without a question mark.
 const QUESTION_WORDS: &str = r"(?ix)^\W*((so|and|but|ok|hm+|und|et),?\ )?(
@@ -84,8 +86,10 @@ pub(super) fn statement_before_question(message: &str) -> &str {
 }
 
 /// How a question begins that asks for leave to go on: "Want me to draw it?"
-const LEAVES: &str = r"(?ix)^\W*(want\ me|shall\ i|should\ i|do\ you\ want\ me|would\ you\ like\ me|may\ i|can\ i
-    | proceed|continue|go\ ahead|ready|approve|soll\ ich|darf\ ich|willst\ du,?\ dass|dois-je|veux-tu\ que)(\W|$)";
+const LEAVES: &str = r"(?ix)^\W*(want\ me|shall\ i|should\ i|do\ you\ want\ me|would\ you\ like\ me
+      |may\ i|can\ i
+    | proceed|continue|go\ ahead|ready|approve|soll\ ich|darf\ ich|willst\ du,?\ dass
+      |dois-je|veux-tu\ que)(\W|$)";
 
 /// Whether a question asks for leave to go on.
 pub(super) fn asks_leave(question: &str) -> bool {

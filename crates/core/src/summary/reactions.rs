@@ -39,12 +39,13 @@ const WORKS: &str = r"(?ix)(^|\W)(
     works | work\ (now|again|fine|well) | (do|does|they|both|all)\ work
     | (i|we)\ ((just|now|already)\ )?fixed
     | läuft|geht|klappt|funktioniert|marche|fonctionne|funciona|funziona|работает)(\W|$)
-    | ((^|\W)(is|are|was|were|been|have|ve|s|re|now|all
-      |everything)\ ((just|now|all|finally|already|again)\ )?|^\W*)
-      ( fixed(\W*$|\W+(it|that|this|them|the|those|my|our|all|both|now|again|too|by|in|here|already
-      |for)(\W|$))
-      | working(\W*$|\W+(now|again|fine|well|too|here|locally|properly|correctly|as|for\ me)(\W
-      |$)))";
+    | ((^|\W)(is|are|was|were|been|have|ve|s|re|now|all|everything)
+        \ ((just|now|all|finally|already|again)\ )?|^\W*)
+      ( fixed(\W*$
+        |\W+(it|that|this|them|the|those|my|our|all|both|now|again|too|by|in|here
+          |already|for)(\W|$))
+      | working(\W*$
+        |\W+(now|again|fine|well|too|here|locally|properly|correctly|as|for\ me)(\W|$)))";
 
 /// The words with which such a report is denied, or with which it is a demand. "make" alone may be
 /// the program: "make test works now".
@@ -186,8 +187,8 @@ pub(super) fn speaks_of_any_failure(text: &str) -> bool {
 
 /// The words with which a reply says what the assistant did in another way, after what failed:
 /// "it doesn't work there; I copied the files over ssh".
-const DONE_OTHERWISE: &str = r"(?ix)[,;:.)–—]\ ((and|so|but)\ )?(i|we)([’']ve
-      |\ have)?\ ((just|simply|now)\ )?
+const DONE_OTHERWISE: &str = r"(?ix)[,;:.)–—]\ ((and|so|but)\ )?
+    (i|we)([’']ve|\ have)?\ ((just|simply|now)\ )?
     (copied|used|took|wrote|built|moved|installed|replaced|switched)\W";
 
 /// Words that most outputs of failures have, whatever failed.

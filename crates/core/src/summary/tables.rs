@@ -51,8 +51,10 @@ const OUT_OF_DATE: [&str; 18] = [
 
 /// What is called so: earlier values, or a table or values before.
 const EARLIER_VALUES: &str = r"
-    (earlier|previous|old|früheren?|alten?)\ (tables?|numbers|values|figures|measurements|results|tabellen?|zahlen|werte)
-    | (tables?|numbers|values|figures|results|ones?|tabellen?|zahlen|werte)\ (before|above|from\ before|von\ vorhin|oben)";
+    (earlier|previous|old|früheren?|alten?)\ (tables?|numbers|values|figures|measurements|results
+      |tabellen?|zahlen|werte)
+    | (tables?|numbers|values|figures|results|ones?|tabellen?|zahlen|werte)
+      \ (before|above|from\ before|von\ vorhin|oben)";
 
 /// What is between them: no mark, except for a comma before another verb, as in "The earlier tables
 /// were measured on the old disk, and are too high".

@@ -159,14 +159,19 @@ impl ToolRun {
 }
 
 /// The words of an output that report a failure.
-const FAILS: &str = r"(?i-u)(error|fail|fatal|panic|exception|traceback|denied|refused|not found|cannot|can't|no such|undefined|missing|abort|killed|timed out|warning|not ok)";
+const FAILS: &str = r"(?ix-u)(error|fail|fatal|panic|exception|traceback|denied|refused
+      |not\ found|cannot|can't|no\ such|undefined|missing|abort|killed|timed\ out|warning|not\ ok)";
 
 /// Exit codes other than 0, as a command line may print them: `exit code 101`, `rc=2`. They are
 /// less than 200, unlike the codes of HTTP.
-const EXIT_CODES: &str = r"(?i-u)\b(exit(ed)?|exit_?code|status|code|rc|ret)([\s_:=]+(with|code|status|value|of|is|was))*[\s_:=(]*([1-9][0-9]?|1[0-9][0-9])\b";
+const EXIT_CODES: &str = r"(?ix-u)\b(exit(ed)?|exit_?code|status|code|rc|ret)
+    ([\s_:=]+(with|code|status|value|of|is|was))*[\s_:=(]*([1-9][0-9]?|1[0-9][0-9])\b";
 
 /// The words of an output that report that a server runs.
-const SERVES: &str = r"(?i)(^|\W)(listening|listener\ on|listens\ on|running\ (on|at)|serving|ready\ (in|on|at)|accepting\ connections|server\ (is\ )?(running|started|up)|started\ (server|on|in\ \d))(\W|$)|https?://(localhost|127\.0\.0\.1|0\.0\.0\.0)";
+const SERVES: &str = r"(?ix)(^|\W)(listening|listener\ on|listens\ on|running\ (on|at)|serving
+      |ready\ (in|on|at)|accepting\ connections|server\ (is\ )?(running|started|up)
+      |started\ (server|on|in\ \d))(\W|$)
+    | https?://(localhost|127\.0\.0\.1|0\.0\.0\.0)";
 
 /// Whether an output has a word that reports a failure.
 fn reports_failure(output: &str) -> bool {
@@ -179,12 +184,14 @@ fn reports_failure(output: &str) -> bool {
 fn reports_passed_tests(line: &str) -> bool {
     static PASSED: LazyLock<Regex> = LazyLock::new(|| {
         compile_expression(
-            r"(?i)(^|\W)([1-9][0-9]* (tests? )?(passed|passing|succeeded|successful)|fail(ed|ures|s)?\W{0,2} 0|0 (failed|failures|failing))(\W|$)",
+            r"(?ix)(^|\W)([1-9][0-9]*\ (tests?\ )?(passed|passing|succeeded|successful)
+                | fail(ed|ures|s)?\W{0,2}\ 0 | 0\ (failed|failures|failing))(\W|$)",
         )
     });
     static FAILED: LazyLock<Regex> = LazyLock::new(|| {
         compile_expression(
-            r"(?i)(^|\W)([1-9][0-9]* (tests? )?(failed|failing|failures?|errors?)|fail(ed|ures|s)?\W{0,2} [1-9][0-9]*|errors?\W{1,2} [1-9][0-9]*)(\W|$)",
+            r"(?ix)(^|\W)([1-9][0-9]*\ (tests?\ )?(failed|failing|failures?|errors?)
+                | fail(ed|ures|s)?\W{0,2}\ [1-9][0-9]* | errors?\W{1,2}\ [1-9][0-9]*)(\W|$)",
         )
     });
     PASSED.is_match(line) && !FAILED.is_match(line)

@@ -11,23 +11,31 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// The words at the start of a clause that forbid or demand something in general. Other clauses are
 /// taken as part of a request that has been dealt with, however emphatic they are.
-const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|(use|take)\ only|without|avoid|stop|quit|keep|leave|hands\ off
-    | (finger|hände)\ weg|kein\w*|lass\w*|behalte?|vermeide|pas\ de|gardez?|laissez?|évitez?|arrêtez?|ne\ \w+\ (pas|plus|rien)
+const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|(use|take)\ only|without|avoid|stop|quit
+      |keep|leave|hands\ off
+    | (finger|hände)\ weg|kein\w*|lass\w*|behalte?|vermeide|pas\ de|gardez?|laissez?|évitez?
+      |arrêtez?|ne\ \w+\ (pas|plus|rien)
     | sin|deja|evita|mantén|sem|senza|без)\s";
 
 /// Clauses that begin like a wish and are none: answers, and what was observed ("it never stops",
 /// "dont have it").
-const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (so|in|out|then|like\ \w+))?\W*$
+const NO_WISH: &str = r"^((ok|okay),?\ )?(
+    (keep|leave)\ (it|that|this|them)(\ (so|in|out|then|like\ \w+))?\W*$
     | (lass|laisse)\ (es|sie|das|ihn|tomber)\b | (wir|ich)\ (müssen|muss)\b
     | keep\ (going|on|it\ up|working)|stop\ (here|it|now)\b|only\ (then|now|that)\b
     | .*\b(happens|occurs|fails|crashes|appears|breaks|works)\b.*\ only\W*$
-    | only\ (the|one|two|a|my|our|some|\d+)\ .*\b(happens?|occurs?|fails?|crash(es)?|appears?|breaks?|works?|was|were|got|had)(\W|$)
-    | (\w+\ ){0,5}(never|always)\ (happens|occurs|fails|crashes|appears|breaks|works|stops|starts|ends|finishes|hangs|got|gets|was|were|had|did)\b
+    | only\ (the|one|two|a|my|our|some|\d+)\ .*\b(happens?|occurs?|fails?|crash(es)?|appears?
+      |breaks?|works?|was|were|got|had)(\W|$)
+    | (\w+\ ){0,5}(never|always)\ (happens|occurs|fails|crashes|appears|breaks|works|stops|starts
+      |ends|finishes|hangs|got|gets|was|were|had|did)\b
     | (\w+\ ){0,3}(never|always)\ \w+ed\ (me|us)\b
     | don['’]?t\ (know|remember|think|understand|worry|mind|care)\b
     | don['’]?t\ have\ (it|that|any|one|them|the|a|time|access)(\ \w+){0,2}\W*$
-    | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the|i|you|we|they|he|she|but|not|more\ than|is|do|my|in|on|to|as|so|if|go|or|at|an|be|us|me|of|by)\b
-    | ([a-z]+\ ){0,3}(does|do|did|has|have|had|is|was|says|see|sees|found|got)\ nothing\ else|nothing\ else\ (to|is|was|in\ there|comes)\b
+    | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the
+      |i|you|we|they|he|she|but|not|more\ than|is|do|my|in|on|to|as|so|if|go|or|at|an|be|us|me
+      |of|by)\b
+    | ([a-z]+\ ){0,3}(does|do|did|has|have|had|is|was|says|see|sees|found|got)\ nothing\ else
+      |nothing\ else\ (to|is|was|in\ there|comes)\b
     | only\ .*\bleft\W*$)";
 
 /// `no` and a thing or a quoted word: "no console logs". A bare `no` answers, and says nothing of
@@ -35,9 +43,12 @@ const NO_WISH: &str = r"^((ok|okay),?\ )?((keep|leave)\ (it|that|this|them)(\ (s
 const NO_THING: &str = r#"no\ ((?-i:[\w-]){3,}|[a-z]{2}\ [a-z]{3,}|["“„«]\w)"#;
 
 /// What the user wants in general, and what is to stay as it is.
-const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)|(i|we)\ (really\ )?only\ (want|need)
-    | (want|need)\ (only|no|nothing)\s|(i|we)\ (really\ )?(do\ not|don['’]?t)\ want\s|(nothing|anything|everything)\ else
-    | (everywhere|anywhere|every\ time|each\ time|in\ general|off\ limits|no\ matter\ (what|how|who|which)|the\ better)(\W|$)";
+const WANTS: &str = r"(would|i['’]d)\ (really\ )?only\ (want|need|like)
+      |(i|we)\ (really\ )?only\ (want|need)
+    | (want|need)\ (only|no|nothing)\s|(i|we)\ (really\ )?(do\ not|don['’]?t)\ want\s
+      |(nothing|anything|everything)\ else
+    | (everywhere|anywhere|every\ time|each\ time|in\ general|off\ limits
+      |no\ matter\ (what|how|who|which)|the\ better)(\W|$)";
 
 /// What announces that the rest of a sentence holds from now on: "rule: one letter per owner".
 const RULES: &str = r"(^|\W)(rules?|regeln?|règles?|reglas?|regole?|правил[оа]):\ ";
@@ -46,13 +57,16 @@ const RULES: &str = r"(^|\W)(rules?|regeln?|règles?|reglas?|regole?|прави�
 const WANTS_APART: &str = r"
     (leave|keep)\ .{1,60}\ (alone|as\ (it\ |they\ )?(is|are)|untouched|unchanged)
     | (ask|wait|check\ with)\ .{0,60}before\ (you|any)
-    | ^(but|aber|mais|pero)\ .{0,60}(at\ (most|least)|no\ more\ than|höchstens|mindestens|au\ (plus|moins)|como\ máximo)\ ";
+    | ^(but|aber|mais|pero)\ .{0,60}(at\ (most|least)|no\ more\ than|höchstens|mindestens
+      |au\ (plus|moins)|como\ máximo)\ ";
 
 /// What the user makes a condition of: "rerun it before you commit".
-const CONDITIONS: &str = r"before\ you\ (tell|say|call|ask|commit|push|merge|touch|change|start|go|move|run|write|edit|delete|deploy|publish)(\W|$)";
+const CONDITIONS: &str = r"before\ you\ (tell|say|call|ask|commit|push|merge|touch|change|start|go
+      |move|run|write|edit|delete|deploy|publish)(\W|$)";
 
 /// Each match of [`WANTS_APART`] has these words, or begins with one of [`FIRST_WORDS`].
-const APART_WORDS: &str = r"before\ (you|any)|at\ (most|least)\ |no\ more\ than|höchstens|mindestens|au\ (plus|moins)\ |como\ máximo";
+const APART_WORDS: &str = r"before\ (you|any)|at\ (most|least)\ |no\ more\ than|höchstens|mindestens
+      |au\ (plus|moins)\ |como\ máximo";
 
 /// Languages in which something is to be written: "messages in french".
 const LANGUAGES: [&str; 10] = [
@@ -82,7 +96,8 @@ const LAST_WORDS: &str = r"\ (only|seulement)\W";
 const ANY_WORDS: &str = r"
     (^|\W)(never|always|must|mustn['’]t|from\ now\ on
     | nie|niemals|immer|nur|muss|musst|müssen|darf|darfst|dürfen|auf\ keinen\ fall|keinesfalls
-    | jamais|toujours|doit|doivent|nunca|siempre|sempre|debe|deben|deve|devem|mai|devono|nooit|altijd|moet
+    | jamais|toujours|doit|doivent|nunca|siempre|sempre|debe|deben|deve|devem|mai|devono|nooit
+      |altijd|moet
     | никогда|всегда|только|нельзя|должн\w+)(\W|$)
     | 不要|不得|不能|不许|不准|禁止|必须|务必|只能|总是|永远|一律|絶対|必ず|常に|しないで|절대|항상|반드시|하지\ ?마
     | أبدا|أبدًا|دائما|دائمًا|يجب|فقط|ممنوع|هرگز|همیشه|हमेशा|कभी\ नहीं";
