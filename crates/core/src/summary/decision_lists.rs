@@ -8,12 +8,12 @@
 //! ```
 
 use super::budget::{DECISION_LIST, LISTED_DECISION};
-use super::fitting::item_size;
+use super::fitting::keep_first;
 use super::one_line::one_line;
 use super::prose::is_list_item;
 use super::quote::{is_narrower, strip_marks};
 
-/// The words that name such a list.
+/// The words that name a list of decisions.
 const NAMES: [&str; 14] = [
     "decision",
     "decisions",
@@ -30,7 +30,7 @@ const NAMES: [&str; 14] = [
     "решения",
     "决定",
 ];
-/// The words that name what is open, refused, or only asked for, in the same line.
+/// The words with which the same line names what is open, refused, or only asked for.
 const OPEN_NAMES: [&str; 16] = [
     "open",
     "need",
@@ -91,10 +91,10 @@ fn names_decisions(line: &str) -> bool {
     has_word_of(&NAMES) && !has_word_of(&OPEN_NAMES)
 }
 
-/// Reads the items that some lines begin with, after empty lines.
+/// Joins the items that some lines begin with, after empty lines, as many as fit. `None` if these
+/// are fewer than [`LEAST_ITEMS`].
 fn read_items(lines: &[&str]) -> Option<String> {
     let mut items: Vec<String> = Vec::new();
-    let mut room = DECISION_LIST;
     for line in lines {
         let is_below_item = line.starts_with([' ', '\t']) && !items.is_empty();
         if line.trim().is_empty() || is_below_item {
@@ -103,15 +103,11 @@ fn read_items(lines: &[&str]) -> Option<String> {
         if !is_list_item(line) {
             break;
         }
-        let item = one_line(&strip_marks(line.trim()).replace("**", ""), LISTED_DECISION);
-        let size = item_size(&item);
-        if size > room {
-            break;
-        }
-        room -= size;
-        items.push(item);
+        let unmarked = strip_marks(line.trim()).replace("**", "");
+        items.push(one_line(&unmarked, LISTED_DECISION));
     }
-    (items.len() >= LEAST_ITEMS).then(|| items.join("; "))
+    let shown = keep_first(items, DECISION_LIST);
+    (shown.len() >= LEAST_ITEMS).then(|| shown.join("; "))
 }
 
 #[cfg(test)]

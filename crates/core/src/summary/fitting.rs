@@ -32,6 +32,13 @@ pub(super) fn join_fitting(lead: &str, items: &[String], room: usize) -> Option<
     Some(line)
 }
 
+/// Returns the first items, as many as fit.
+pub(super) fn keep_first(mut items: Vec<String>, room: usize) -> Vec<String> {
+    let kept_count = count_fitting(items.iter().map(|item| item_size(item)), room);
+    items.truncate(kept_count);
+    items
+}
+
 /// Returns the newest points that fit, in their order.
 pub(super) fn keep_newest(mut points: Vec<String>, room: usize) -> Vec<String> {
     let kept = count_fitting(points.iter().rev().map(|point| item_size(point)), room);

@@ -1,5 +1,5 @@
-//! Rules: a list in which a user says what holds for all of the work. One that is cut after its
-//! first rule misleads, so a list is kept as a whole.
+//! Rules: a list in which a user says what holds for all of the work. A list that is cut after its
+//! first rule misleads, so it is kept as a whole.
 //!
 //! ```text
 //! rules: read only, nothing is changed. region eu-central-1. reports in German
@@ -11,7 +11,7 @@
 
 use super::budget::{POINT, RULE, RULES};
 use super::documents::is_document;
-use super::fitting::item_size;
+use super::fitting::keep_first;
 use super::one_line::cut_line;
 use super::prose::{is_list_item, split_at_full_stops};
 use super::quote::{is_narrower, strip_marks};
@@ -19,7 +19,7 @@ use super::sections::{EARLIER_MARK, RULES_LEAD};
 use super::wishes::quote_binding_sentences;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The words that name such a list.
+/// The words that name a list of rules.
 const NAMES: [&str; 16] = [
     "rules",
     "constraints",
@@ -43,12 +43,12 @@ const NAMES: [&str; 16] = [
 const NAME_WORDS: usize = 6;
 /// A list with fewer rules is a sentence like any other.
 const LEAST_RULES: usize = 2;
-/// A list without a name has this many items at least, half of which bind.
+/// A list without a name has this many items at least. At least half of them bind later work.
 const LEAST_ITEMS: usize = 3;
 
 /// A list of rules in a message.
 pub(super) struct RuleList<'m> {
-    /// The lines that it takes, as they are in the message.
+    /// The lines of the message that it consists of.
     pub lines: Vec<&'m str>,
     rules: Vec<&'m str>,
 }
@@ -73,18 +73,11 @@ impl<'m> RuleList<'m> {
 
     /// Returns the first rules, as many as fit, as they are shown.
     fn shown_rules(&self) -> Vec<String> {
-        let mut shown: Vec<String> = Vec::new();
-        let mut room = RULES;
+        let mut texts = Vec::new();
         for rule in &self.rules {
-            let text = cut_line(rule, RULE).replace('"', "'");
-            let size = item_size(&text);
-            if size > room {
-                break;
-            }
-            room -= size;
-            shown.push(text);
+            texts.push(cut_line(rule, RULE).replace('"', "'"));
         }
-        shown
+        keep_first(texts, RULES)
     }
 }
 
@@ -101,24 +94,30 @@ pub(super) fn listed_rules(item: &str) -> Option<impl Iterator<Item = &str>> {
     Some(quoted.split(SEPARATOR))
 }
 
-/// Finds the lists of rules in a message: those that are named so, and others whose items mostly
-/// forbid or demand something in general. Of a document, only the former: it has lists of all
-/// kinds.
+/// Finds the lists of rules in a message: lists with a name such as "rules", and other lists whose
+/// items mostly forbid or demand something in general. Of a document, only the named ones: it has
+/// lists of all kinds.
 pub(super) fn find_rule_lists(message: &str) -> Vec<RuleList<'_>> {
-    let is_document = is_document(message);
     let lines: Vec<&str> = message.lines().collect();
+    // An unnamed list may begin at each item, so each item is judged once, before.
+    let items = if is_document(message) {
+        Vec::new()
+    } else {
+        read_items(&lines)
+    };
     let mut lists = Vec::new();
     let mut index = 0;
     let mut is_fenced = false;
     while index < lines.len() {
-        is_fenced ^= lines[index].trim_start().starts_with("```");
-        let rest = &lines[index..];
+        if lines[index].trim_start().starts_with("```") {
+            is_fenced = !is_fenced;
+        }
         let list = if is_fenced {
             None
-        } else if is_document {
-            read_named_list(rest)
         } else {
-            read_named_list(rest).or_else(|| read_unnamed_list(rest))
+            let items_from_here = items.get(index..).unwrap_or_default();
+            read_named_list(&lines[index..])
+                .or_else(|| read_unnamed_list(&lines[index..], items_from_here))
         };
         match list {
             Some(list) => {
@@ -168,27 +167,49 @@ fn read_named_list<'m>(lines: &[&'m str]) -> Option<RuleList<'m>> {
     (list.rules.len() >= LEAST_RULES).then_some(list)
 }
 
-/// Reads the list of items that the first of some lines begins, if it has no name, but most of its
-/// items bind later work.
-fn read_unnamed_list<'m>(lines: &[&'m str]) -> Option<RuleList<'m>> {
-    let mut list = RuleList {
-        lines: Vec::new(),
-        rules: Vec::new(),
-    };
-    for &line in lines {
-        if !is_list_item(line) {
-            break;
-        }
-        list.lines.push(line);
-        list.rules.push(strip_marks(line.trim()));
+/// An item of a list.
+struct ListItem<'m> {
+    text: &'m str,
+    /// Whether it binds later work.
+    is_rule: bool,
+}
+
+/// Reads the item in each line. `None` for a line that is no item.
+fn read_items<'m>(lines: &[&'m str]) -> Vec<Option<ListItem<'m>>> {
+    let mut items = Vec::with_capacity(lines.len());
+    for line in lines {
+        items.push(if is_list_item(line) {
+            let text = strip_marks(line.trim());
+            let is_rule = !quote_binding_sentences(text, &[text]).is_empty();
+            Some(ListItem { text, is_rule })
+        } else {
+            None
+        });
     }
-    if list.rules.len() < LEAST_ITEMS {
+    items
+}
+
+/// Reads the list that the first of some lines begins, if it has no name, but most of its items bind
+/// later work. `items` are the items in these lines.
+fn read_unnamed_list<'m>(
+    lines: &[&'m str],
+    items: &[Option<ListItem<'m>>],
+) -> Option<RuleList<'m>> {
+    let mut item_count = 0;
+    let mut rule_count = 0;
+    for item in items.iter().map_while(Option::as_ref) {
+        item_count += 1;
+        rule_count += usize::from(item.is_rule);
+    }
+    let are_rules = rule_count >= LEAST_RULES && 2 * rule_count >= item_count;
+    if item_count < LEAST_ITEMS || !are_rules {
         return None;
     }
-    let is_rule = |item: &&&str| !quote_binding_sentences(item, &[item]).is_empty();
-    let rule_count = list.rules.iter().filter(is_rule).count();
-    let are_rules = rule_count >= LEAST_RULES && 2 * rule_count >= list.rules.len();
-    are_rules.then_some(list)
+    let list_items = items[..item_count].iter().flatten();
+    Some(RuleList {
+        lines: lines[..item_count].to_vec(),
+        rules: list_items.map(|item| item.text).collect(),
+    })
 }
 
 /// Whether a line may be in a list of items: an item, or indented below one.
