@@ -20,17 +20,20 @@
 //!
 //! Where to look for a rule:
 //!
+//! - what a message contains: `message`, `call`; what in it is not the user's: `host_text`,
+//!   `documents`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
-//!   `deferrals`, `nods`, `rule_lists`;
-//!   what takes it back: `revisions`, `values`, `counts`
-//! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`; how a
-//!   decision quotes it: `proposal_quotes`, `referents`, `outcomes`; what the assistant settles
-//!   itself: `own_choices`, `choice_sentences`,
-//!   `decision_lists`
-//! - calls: `shell`, `command_step`, `probes`, `tool_run`, `failures`, `removals`; what the user
-//!   says to a failure: `reactions`, `put_off`, `given_up`; what the kept messages settle: `sequel`
+//!   `deferrals`, `nods`, `rule_lists`; what takes it back: `revisions`, `values`, `counts`
+//! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`,
+//!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
+//! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`; of the assistant:
+//!   `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`
+//! - calls: `shell`, `command_step`, `probes`, `tool_run`, `removals`; failures of calls:
+//!   `failures`, `failure_points`, `failed_output`; what the user says to a failure: `reactions`,
+//!   `put_off`, `given_up`; what the kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`; quotations of them: `endings`,
 //!   `answers`, `tables`, `one_line`
+//! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`,
 //! so that no credential outlives its message. The caller adds file lists and the preamble of a
@@ -50,6 +53,7 @@ mod counts;
 mod cut;
 mod decision;
 mod decision_lists;
+mod decision_sources;
 mod decisions;
 mod deferrals;
 mod documents;
@@ -94,7 +98,6 @@ mod reply_lists;
 mod reported_failures;
 mod revisions;
 mod rule_lists;
-mod said_decisions;
 mod secrets;
 mod sections;
 mod sequel;

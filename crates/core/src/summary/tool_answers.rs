@@ -1,7 +1,6 @@
 //! What the user says through a tool: the answers to the questions of a call, and the words with
 //! which a call is refused.
 
-use super::decisions::Decisions;
 use pisess_json::Raw;
 
 /// What precedes the user's words in the result of a call that the user refused.
@@ -10,7 +9,7 @@ const REFUSAL_LEADS: [&str; 2] = [
     "To tell you how to proceed, the user said:",
 ];
 
-/// The first words of such a result.
+/// The first words of the result of a call that the user refused.
 const REFUSAL: &str = "The user doesn't want to proceed with this tool use";
 
 /// The names of the tools that ask the user, of agents and extensions, as letters in lower case. A
@@ -38,8 +37,8 @@ pub(super) fn is_refusal(output: &str) -> bool {
     output.starts_with(REFUSAL)
 }
 
-/// Returns the words with which the user refused a call, as they follow in its result. `None` if
-/// there are none.
+/// Returns the words with which the user refused a call, which are in its result. `None` if the
+/// user said nothing, or if the result is of another kind.
 pub(super) fn words_of_refusal(output: &str) -> Option<&str> {
     if !is_refusal(output) {
         return None;
@@ -56,7 +55,7 @@ pub(super) fn words_of_refusal(output: &str) -> Option<&str> {
 /// An answer to a question of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ToolAnswer {
-    /// The question or, without it, its name.
+    /// The question or, if the result does not repeat it, its name.
     pub question: String,
     pub answer: String,
 }
@@ -137,16 +136,6 @@ fn read_arrow_answers(output: &str) -> Vec<ToolAnswer> {
 /// Returns an answer without the mark of the option that the assistant advised.
 fn without_advice(answer: &str) -> String {
     answer.replace(" (Recommended)", "")
-}
-
-impl Decisions {
-    /// Adds what the user answered to the questions of a call. Each answer is a decision of its
-    /// own. They take nothing back: they answer what was asked, not what was said before.
-    pub fn add_tool_answers(&mut self, answers: &[ToolAnswer], turn_number: usize) {
-        for ToolAnswer { question, answer } in answers {
-            self.add_asked(question, answer, turn_number);
-        }
-    }
 }
 
 #[cfg(test)]

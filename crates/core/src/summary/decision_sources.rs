@@ -1,5 +1,5 @@
-//! Decisions that are no answer to a reply: through a tool, in place of letting a call run, as a
-//! suggestion, or to put something off.
+//! Where decisions come from, besides answers to replies: answers to the questions of a tool, words
+//! in place of letting a call run, suggestions, and messages that put something off.
 
 use super::answers::cut_keeping_end;
 use super::budget::{ANSWER, FINDING, OLDEST, QUESTION, REFUSAL};
@@ -8,6 +8,7 @@ use super::decisions::Decisions;
 use super::quote::quote_line;
 use super::referents::{ReferentQuotes, quote_referents, quote_request_of};
 use super::sections::PUT_OFF_LEAD;
+use super::tool_answers::ToolAnswer;
 use super::turns::Turn;
 use super::user_quotes::quote_user;
 
@@ -23,20 +24,16 @@ impl Decisions {
         self.add_words(PUT_OFF_LEAD, message, referents, turn.number);
     }
 
-    /// Adds as a decision what the user answered to a question, both as they are.
-    pub fn add_asked(&mut self, question: &str, answer: &str, turn_number: usize) {
-        let describe = |question_max, answer_max| {
-            let question = quote_line(&cut_keeping_end(question, question_max), question_max);
-            format!(
-                "Asked {question}, the user answered {}",
-                quote_user(answer, answer_max)
-            )
-        };
-        let text = describe(QUESTION, ANSWER);
-        let short_text = describe(OLDEST, FINDING);
-        let mut decision = Decision::new(text, short_text, turn_number);
-        decision.set_said(answer);
-        self.add(decision);
+    /// Adds what the user answered to the questions of a call. Each answer is a decision of its
+    /// own. They take nothing back: they answer what was asked, not what was said before.
+    pub fn add_tool_answers(&mut self, answers: &[ToolAnswer], turn_number: usize) {
+        for answered in answers {
+            let text = describe_tool_answer(answered, QUESTION, ANSWER);
+            let short_text = describe_tool_answer(answered, OLDEST, FINDING);
+            let mut decision = Decision::new(text, short_text, turn_number);
+            decision.set_said(&answered.answer);
+            self.add(decision);
+        }
     }
 
     /// Adds as a decision what the user suggested, and the assistant worked on.
@@ -49,14 +46,22 @@ impl Decisions {
 
     /// Adds as a decision what the user said in place of letting a call run.
     pub fn add_refusal(&mut self, words: &str, turn_number: usize) {
-        let quotation = quote_user(words, REFUSAL);
-        let text = format!("The user refused a call: {quotation}");
+        let text = format!("The user refused a call: {}", quote_user(words, REFUSAL));
         let short_text = format!("The user refused a call: {}", quote_user(words, ANSWER));
         let mut decision = Decision::new(text, short_text, turn_number);
         decision.set_said(words);
-        // What the words chose is a part of it.
+        // The words were searched for choices before. These are quoted as a part of the refusal.
         self.0
             .retain(|known| known.turn_number != turn_number || !known.is_said_in(words));
         self.add(decision);
     }
+}
+
+/// Describes an answer in about so many UTF-16 units: `Asked "Which map?", the user answered "the
+/// old one"`.
+fn describe_tool_answer(answered: &ToolAnswer, question_max: usize, answer_max: usize) -> String {
+    let question = cut_keeping_end(&answered.question, question_max);
+    let question = quote_line(&question, question_max);
+    let answer = quote_user(&answered.answer, answer_max);
+    format!("Asked {question}, the user answered {answer}")
 }
