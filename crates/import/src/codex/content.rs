@@ -144,6 +144,16 @@ impl ContentBlock<'_> {
         }
     }
 
+    /// Returns the bytes of the text; `None` if it is an image. In a stored text, escapes are not
+    /// decoded.
+    pub fn undecoded_text(&self) -> Option<&[u8]> {
+        match self {
+            ContentBlock::StoredText(text) => Some(text),
+            ContentBlock::Text(text) => Some(text.as_bytes()),
+            ContentBlock::Image { .. } => None,
+        }
+    }
+
     /// Returns the text; `None` if it is an image.
     pub fn text(&self) -> Option<Text<'_>> {
         match self {

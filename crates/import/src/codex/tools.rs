@@ -5,7 +5,6 @@ use super::content::{ContentBlock, fingerprint, read_content_blocks};
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
 use crate::parts::non_empty_text;
-use memchr::memchr;
 use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -303,32 +302,19 @@ pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
 /// Returns the exit code of a command from the content of its result, as [`parse_exit_code`] does.
 /// Most outputs of other tools are not decoded, because their first bytes show that they have none.
 fn find_exit_code(content: &[ContentBlock]) -> Option<f64> {
-    let first_text = content.iter().find_map(|block| match block {
-        ContentBlock::StoredText(text) => Some(*text).filter(|text| !text.is_empty()),
-        ContentBlock::Text(text) => Some(text.as_bytes()).filter(|text| !text.is_empty()),
-        ContentBlock::Image { .. } => None,
-    })?;
-    // An escape may stand for any character, so only what precedes it is compared. The first text
-    // may have only the start of a prefix, because the texts are joined.
-    let start = &first_text[..first_text.len().min(LONGEST_PREFIX)];
-    let escape = memchr(b'\\', start).unwrap_or(start.len());
-    let start = &start[..escape];
-    let may_begin = |prefix: &str| {
-        let prefix = prefix.as_bytes();
-        start.starts_with(prefix) || prefix.starts_with(start)
-    };
-    if !OUTPUT_PREFIXES.into_iter().any(may_begin) {
+    let mut texts = content.iter().filter_map(ContentBlock::undecoded_text);
+    let first_text = texts.find(|text| !text.is_empty())?;
+    let mut prefixes = OUTPUT_PREFIXES.into_iter();
+    if !prefixes.any(|prefix| may_begin_with(first_text, prefix)) {
         return None;
     }
+
     let mut output = Text::default();
     for text in content.iter().filter_map(ContentBlock::text) {
         output.push(&text);
     }
     parse_exit_code(&output)
 }
-
-/// The number of bytes of the longest of [`OUTPUT_PREFIXES`].
-const LONGEST_PREFIX: usize = "Process exited with code ".len();
 
 /// The first bytes of an output with an exit code. An output is JSON, which begins with `{`, or
 /// text, whose first line is one of those that [`EXIT_CODE_LINE`] matches (see [`parse_exit_code`]).
@@ -342,6 +328,28 @@ const OUTPUT_PREFIXES: [&str; 8] = [
     "Exit code: ",
     "Process exited with code ",
 ];
+
+/// Whether an output may begin with a prefix. `first_text` is the first text of the output; more
+/// texts may follow, so it may be shorter than the prefix. It is compared up to its first escape,
+/// because an escape may be any character:
+///
+/// ```text
+/// Chunk ID: 7     begins with `Chunk ID: `
+/// Chunk           may begin with it: the next text may be ` ID: 7`
+/// Chu\u006ek      may begin with it
+/// Churn           does not
+/// ```
+fn may_begin_with(first_text: &[u8], prefix: &str) -> bool {
+    for (byte, wanted) in first_text.iter().zip(prefix.as_bytes()) {
+        if *byte == b'\\' {
+            return true;
+        }
+        if byte != wanted {
+            return false;
+        }
+    }
+    true
+}
 
 /// Returns the exit code of a command from one of the two forms of its output; `None` if it has
 /// none. The code is a float, because the JSON of the first form may contain any number:
