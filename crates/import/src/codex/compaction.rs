@@ -94,7 +94,7 @@ impl CodexReader<'_> {
             if role.is("assistant") {
                 // Other replies are held until their usage is read. None follows for this one, so
                 // it is added at once, before the next replacement.
-                self.hold_reply(line, &blocks, Object::new())?;
+                self.hold_content(line, &blocks, Object::new())?;
                 self.release_reply()?;
             } else {
                 self.add_resent_content(line, &content_array(&blocks))?;

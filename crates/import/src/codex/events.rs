@@ -3,7 +3,7 @@
 use super::content::{ContentBlock, fingerprint};
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
-use crate::parts::{add_thinking, non_empty_text};
+use crate::parts::non_empty_text;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
@@ -30,15 +30,14 @@ impl CodexReader<'_> {
                     return Ok(Conversion::Unconverted);
                 };
                 let unconverted = line.unconverted_members(&["message"]);
-                self.hold_reply(line, &[ContentBlock::Text(text)], unconverted)?;
+                self.hold_content(line, &[ContentBlock::Text(text)], unconverted)?;
             }
             "agent_reasoning" => {
                 let Some(text) = self.record_new_text(line, "text", "assistant")? else {
                     return Ok(Conversion::Unconverted);
                 };
                 let unconverted = line.unconverted_members(&["text"]);
-                let block = add_thinking(Object::new(), &text);
-                self.hold_thinking(line, vec![block], unconverted)?;
+                self.hold_thinking(line, &[text], unconverted)?;
             }
             "token_count" => return self.add_token_count(line),
             "thread_name_updated" => return self.add_session_name(line),

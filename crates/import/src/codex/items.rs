@@ -8,11 +8,10 @@ use super::line::CodexLine;
 use super::tools::{ToolCall, ToolResult, convert_arguments, convert_result};
 use super::{CodexReader, Conversion};
 use crate::Origin;
-use crate::parts::{add_thinking, hidden_message_members, non_empty_text};
+use crate::parts::{hidden_message_members, non_empty_text};
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
-use pisess_json::write::Object;
 use std::io;
 
 impl CodexReader<'_> {
@@ -118,7 +117,7 @@ impl CodexReader<'_> {
         if role == *"assistant" {
             // Later lines may have more blocks of this reply, so it is not added yet.
             let unconverted = line.unconverted_members(&converted_keys);
-            self.hold_reply(line, &blocks, unconverted)?;
+            self.hold_content(line, &blocks, unconverted)?;
             return Ok(Conversion::Converted);
         }
         let content = content_array(&blocks);
@@ -137,11 +136,8 @@ impl CodexReader<'_> {
         if thoughts.is_empty() {
             return Ok(Conversion::Unconverted);
         }
-        let blocks = thoughts
-            .iter()
-            .map(|thought| add_thinking(Object::new(), thought));
         let unconverted = line.unconverted_members(&["type", "summary", "content"]);
-        self.hold_thinking(line, blocks.collect(), unconverted)?;
+        self.hold_thinking(line, &thoughts, unconverted)?;
         Ok(Conversion::Converted)
     }
 
@@ -205,8 +201,8 @@ impl CodexReader<'_> {
     }
 
     /// Adds what Codex itself sends to the model as the custom message `codex.KIND`. The user does
-    /// not see it. `content` is its content in pi's form. The members of the line that have none of
-    /// `converted_keys` are kept as `codex`.
+    /// not see it. `content` is its content in pi's form. `converted_keys` are the keys of the
+    /// payload whose members are in the message; other members are kept as `codex`.
     fn add_context(
         &mut self,
         line: &CodexLine,

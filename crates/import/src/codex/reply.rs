@@ -10,7 +10,7 @@
 use super::content::ContentBlock;
 use super::line::CodexLine;
 use super::{CodexReader, PROVIDER};
-use crate::parts::{SMALL_MEMBERS_LEN, usage_json};
+use crate::parts::{SMALL_MEMBERS_LEN, add_thinking, usage_json};
 use crate::writer::EntryDraft;
 use foldhash::HashSet;
 use pisess_core::session::usage::Usage;
@@ -92,11 +92,10 @@ impl HeldReply {
             None => usage_json(&Usage::default(), 0.0, None),
         };
 
-        let append = |object: Object, members: &Object| object.append(members);
         let mut message = Object::with_capacity(self.byte_count() + SMALL_MEMBERS_LEN)
             .open("message")
             .str("role", "assistant")
-            .objects("content", &self.blocks, append)
+            .objects("content", &self.blocks, Object::append)
             .str("api", "openai-codex-responses")
             .str("provider", PROVIDER)
             .text("model", &self.model)
@@ -111,7 +110,7 @@ impl HeldReply {
             .open("codex")
             .append(&self.unconverted);
         if !self.unconverted_parts.is_empty() {
-            members = members.objects("parts", &self.unconverted_parts, append);
+            members = members.objects("parts", &self.unconverted_parts, Object::append);
         }
         EntryDraft {
             offset: self.offset,
@@ -143,36 +142,38 @@ struct ReplyPart {
 }
 
 impl CodexReader<'_> {
-    /// Holds back a part of a response, because its other parts and the number of its tokens may be
-    /// in later lines. If a reply is held and has not ended, the part is added to it. Otherwise the
-    /// part begins a reply.
-    ///
-    /// `blocks` are the blocks of the line, and `unconverted` are its members without a
+    /// Adds texts and images to the held reply. `unconverted` are the members of the line without a
     /// counterpart.
-    pub(super) fn hold_reply(
+    pub(super) fn hold_content(
         &mut self,
         line: &CodexLine,
-        blocks: &[ContentBlock],
+        content: &[ContentBlock],
         unconverted: Object,
     ) -> io::Result<()> {
-        // There is space for a text that is as long as the line.
-        let new_block = || Object::with_capacity(line.value.bytes().len());
-        let blocks = blocks.iter().map(|block| block.add_to(new_block()));
-        self.hold_part(line, blocks.collect(), None, unconverted)
-    }
-
-    /// Holds back blocks of thinking as [`hold_reply`](Self::hold_reply) does.
-    pub(super) fn hold_thinking(
-        &mut self,
-        line: &CodexLine,
-        blocks: Vec<Object>,
-        unconverted: Object,
-    ) -> io::Result<()> {
+        let mut blocks = Vec::new();
+        for block in content {
+            // There is space for a text that is as long as the line.
+            let object = Object::with_capacity(line.value.bytes().len());
+            blocks.push(block.add_to(object));
+        }
         self.hold_part(line, blocks, None, unconverted)
     }
 
-    /// Holds back a call as [`hold_reply`](Self::hold_reply) does. `block` is the call, and `id`
-    /// its id.
+    /// Adds thinking to the held reply, a block for each thought.
+    pub(super) fn hold_thinking(
+        &mut self,
+        line: &CodexLine,
+        thoughts: &[Text],
+        unconverted: Object,
+    ) -> io::Result<()> {
+        let mut blocks = Vec::new();
+        for thought in thoughts {
+            blocks.push(add_thinking(Object::new(), thought));
+        }
+        self.hold_part(line, blocks, None, unconverted)
+    }
+
+    /// Adds a call to the held reply. `block` is the call, and `id` its id.
     pub(super) fn hold_call(
         &mut self,
         line: &CodexLine,
@@ -183,6 +184,9 @@ impl CodexReader<'_> {
         self.hold_part(line, vec![block], Some(id.as_bytes().into()), unconverted)
     }
 
+    /// Holds back what a line has of a reply, because the other parts of the reply and the number of
+    /// its tokens may be in later lines. If a reply is held and has not ended, the part is added to
+    /// it. Otherwise the part begins a reply.
     fn hold_part(
         &mut self,
         line: &CodexLine,
