@@ -86,11 +86,11 @@ impl LayoutFinder {
         if byte.is_ascii_whitespace() {
             return true;
         }
-        let is_before_object = self.depth == 0 && !self.has_ended;
-        if is_before_object {
-            return byte == b'{';
+        if self.has_ended {
+            return false;
         }
-        !self.has_ended
+        let is_in_object = self.depth > 0;
+        is_in_object || byte == b'{'
     }
 
     /// Scans the next byte, which is at `offset`.
