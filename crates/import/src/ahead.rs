@@ -120,7 +120,7 @@ struct CheckedChunk {
     checked: Vec<CheckedLine>,
 }
 
-/// A line of a chunk, so that its end need not be searched for again.
+/// A line of a chunk. Its range is kept, so that the line breaks need not be searched for again.
 struct CheckedLine {
     /// Where the line is in the bytes of the chunk, without its newline.
     range: Range<usize>,
@@ -151,7 +151,7 @@ impl<F: Fn() -> CheckedChunk> ChunkReader<'_, F> {
             let mut chunk = self.chunks.get();
             std::mem::swap(&mut chunk.lines, lines);
             chunk.check_lines(self.extent);
-            // Now, because a torn line is not hashed.
+            // After the check, which has removed a torn line: it is not hashed.
             if let Some(sha256) = &mut self.sha256 {
                 sha256.add(chunk.lines.lines().bytes);
             }
@@ -165,11 +165,10 @@ impl<F: Fn() -> CheckedChunk> ChunkReader<'_, F> {
 }
 
 impl CheckedChunk {
-    /// Finds the value of each line, if the line is exactly one, and records in `extent` that the
-    /// lines were read. What the chunk had of other lines is replaced, and its memory is used
-    /// again.
+    /// Finds the value of each line, and records in `extent` that the lines were read. What the
+    /// chunk has found in earlier lines is replaced, and its memory is used again.
     ///
-    /// A torn line is left out: it is the last line of the source, and only its start is recorded,
+    /// A torn line, which is the last line of the source, is removed. Only its start is recorded,
     /// because its number may be needed for a message.
     fn check_lines(&mut self, extent: &mut ReadExtent) {
         self.outline.clear();

@@ -158,7 +158,7 @@ impl<'o> GeminiReader<'o> {
     /// Adds an entry below the leaf. While a response is held back, the entry is held back with it,
     /// and added after it.
     fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
-        let draft = self.draft(offset, kind, members);
+        let draft = self.draft_entry(offset, kind, members);
         match &mut self.held {
             Some(held) => held.followers.push(draft),
             None => self.add_below_leaf(draft)?,
@@ -166,8 +166,8 @@ impl<'o> GeminiReader<'o> {
         Ok(())
     }
 
-    /// Drafts an entry with the present time.
-    fn draft(&self, offset: u64, kind: &'static str, members: Object) -> EntryDraft {
+    /// Drafts an entry with the time of the line that is being read.
+    fn draft_entry(&self, offset: u64, kind: &'static str, members: Object) -> EntryDraft {
         EntryDraft {
             offset,
             time_ms: self.time_ms,
@@ -254,7 +254,7 @@ impl<'o> GeminiReader<'o> {
                 let blocks = array(user_blocks(&parts));
                 let members = hidden_message_members(NAME, "context", &blocks)
                     .object(NAME, &unconverted_user_members(raw, &parts));
-                let draft = self.draft(offset, "custom_message", members);
+                let draft = self.draft_entry(offset, "custom_message", members);
                 self.add_to_path(id, raw, draft)
             }
             UserMessage::Prompt => self.add_prompt(offset, id, raw, &parts),
@@ -272,7 +272,7 @@ impl<'o> GeminiReader<'o> {
         let members = Object::new()
             .object("message", &message)
             .object(NAME, &unconverted_user_members(raw, parts));
-        let draft = self.draft(offset, "message", members);
+        let draft = self.draft_entry(offset, "message", members);
         self.add_to_path(id, raw, draft)
     }
 
@@ -387,8 +387,8 @@ impl<'o> GeminiReader<'o> {
         Ok(())
     }
 
-    /// Adds the entry of a message below the leaf, and the message to `path`. No response must be
-    /// held back.
+    /// Adds the entry of a message below the leaf, and the message to `path`. Must not be called
+    /// while a response is held back.
     fn add_to_path(&mut self, id: &Text, raw: Raw, draft: EntryDraft) -> io::Result<()> {
         let leaf_before = self.leaf;
         self.add_below_leaf(draft)?;

@@ -99,7 +99,7 @@ pub fn add_unconverted_members<'a>(
     unconverted
 }
 
-/// The number of bytes of the members of an entry that are not from its line, at most.
+/// The maximum number of bytes of the members of an entry that are not from its line.
 pub const SMALL_MEMBERS_LEN: usize = 768;
 
 /// Adds the members of a text block of a stored string: the bytes between its quotes, which need

@@ -243,12 +243,13 @@ impl<'o> EntryWriter<'o> {
             return false;
         }
         // An entry that was stored as a string may have line breaks, which `returned_line` refuses.
-        // A content in the middle, which the import has made, has none.
+        // The part between the two is content that the import has made, without line breaks.
         let [before, _, after] = entry;
         memchr(b'\n', before).is_none() && memchr(b'\n', after).is_none()
     }
 
-    /// Whether an entry has this id. Neither must be there, or both.
+    /// Whether an entry has this id. Without an entry, such as the parent of a first entry, there
+    /// must be no id either.
     fn has_id(&self, node: Option<NodeIx>, id: Option<&Text>) -> bool {
         match (node, id) {
             (Some(node), Some(id)) => match self.other_ids.get(&node) {
@@ -534,7 +535,7 @@ impl<'o> EntryWriter<'o> {
 
 /// Returns a number as eight hexadecimal digits in lower case.
 fn hex_id(number: u32) -> String {
-    hex_digits(number).map(char::from).into_iter().collect()
+    String::from_iter(hex_digits(number).map(char::from))
 }
 
 /// Returns the bytes of [`hex_id`]. `format!` takes several times as long, and every entry has two

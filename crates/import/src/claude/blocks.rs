@@ -105,7 +105,7 @@ pub fn add_result_message(
 struct ResultContent<'a> {
     /// The blocks that have a counterpart.
     blocks: Vec<UserBlock<'a>>,
-    /// Whether these are all blocks.
+    /// Whether every block has one.
     is_whole: bool,
 }
 

@@ -346,9 +346,9 @@ impl<'a> StoredCall<'a> {
 }
 
 impl<'a> ResponseBlocks<'a> {
-    /// Reads the blocks of a response: those of its first line, which are `content`, and those
-    /// of its other lines, `parts`. Unconverted blocks of `parts` are not collected, because
-    /// [`part_members`](super::parts::part_members) keeps them.
+    /// Reads the blocks of a response. `content` are the blocks of its first line, and `parts` are
+    /// its other lines. Of the blocks without a counterpart, only those of the first line are
+    /// collected: [`part_members`](super::parts::part_members) keeps the others.
     fn read(content: Outlined<'a>, parts: &[ClaudeLine<'a>]) -> ResponseBlocks<'a> {
         let mut blocks = ResponseBlocks::default();
         for block in content.items() {

@@ -243,9 +243,7 @@ impl<'a> ClaudeWriter<'a> {
         };
         self.write_message(&after_boundary, "user", &message, LineMark::Summary)
     }
-}
 
-impl ClaudeWriter<'_> {
     /// Writes a message of the user, or of pi in the name of the user. Remembers the last message
     /// of the user, which the end of the session repeats.
     fn write_user(
@@ -273,7 +271,7 @@ impl ClaudeWriter<'_> {
         message: Raw,
         calls: &[OpenCall],
     ) -> io::Result<LineIx> {
-        // Made of the id of the line, which is written next.
+        // Made of the id of the line that is written next.
         let next_line = LineIx(self.line_count);
         let id = format!("msg_{}", self.uuid(next_line).replace('-', ""));
         let message = response_message(message, calls, &id);

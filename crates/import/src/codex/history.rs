@@ -75,9 +75,9 @@ struct UserText {
 }
 
 impl History {
-    /// Adds context that Codex sent by itself before the first turn. After a text of the user, it
-    /// is not added: later context is not sent again after a compaction.
-    pub fn add_before_turns(&mut self, content: &[u8]) {
+    /// Adds context that Codex sent by itself before the first turn. Context after a text of the
+    /// user is not added: Codex does not send it again after a compaction.
+    pub fn add_context_before_turns(&mut self, content: &[u8]) {
         if self.last_user_text.is_none() {
             self.before_turns.push(content.to_vec());
         }

@@ -214,7 +214,7 @@ impl CodexReader<'_> {
         let is_before_turns = self.turns_on_path.is_empty();
         if is_before_turns {
             // A compaction sends it again.
-            self.history.add_before_turns(content);
+            self.history.add_context_before_turns(content);
         }
         let unconverted = line.unconverted_members(converted_keys).finish();
         let members =

@@ -85,7 +85,7 @@ impl HeldReply {
     /// Drafts the entry of the reply: a message of the assistant with the blocks of all its lines.
     /// If the usage of its request was not reported, the reply gets a usage of 0 tokens, because pi
     /// reads the usage of each reply.
-    fn draft(&self) -> EntryDraft {
+    fn draft_entry(&self) -> EntryDraft {
         let stop_reason = if self.has_call { "toolUse" } else { "stop" };
         let usage = match &self.usage {
             Some(usage) => usage.clone(),
@@ -293,7 +293,7 @@ impl CodexReader<'_> {
         let Some(held) = self.held_reply.take() else {
             return Ok(());
         };
-        let reply = held.draft();
+        let reply = held.draft_entry();
         // From now on, the next reply waits for the results of this one.
         self.open_calls = held.open_calls;
         self.leaf = Some(self.writer.add_child(self.leaf, reply)?);

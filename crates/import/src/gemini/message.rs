@@ -342,23 +342,6 @@ impl Default for ResultContent {
     }
 }
 
-/// Returns the parts of a result that belong to a call. In a history that was rewritten, each call
-/// has the results of all calls of its response. A part that names no call, such as an image,
-/// belongs to the call that was named last.
-fn parts_of_call<'a>(result: Raw<'a>, call_id: &Text) -> Vec<Part<'a>> {
-    let mut parts = Vec::new();
-    let mut is_of_call = true;
-    for part in read_parts(result) {
-        if let Part::Result(response) = part {
-            is_of_call = response.get_text("id").is_none_or(|id| id == *call_id);
-        }
-        if is_of_call {
-            parts.push(part);
-        }
-    }
-    parts
-}
-
 impl ResultContent {
     /// Adds the result of a call: a string, or parts.
     fn add_result(&mut self, result: Raw, call_id: &Text) {
@@ -419,6 +402,23 @@ impl ResultContent {
             .number("timestamp", time_ms as f64)
             .finish()
     }
+}
+
+/// Returns the parts of a result that belong to a call. In a history that was rewritten, each call
+/// has the results of all calls of its response. A part that names no call, such as an image,
+/// belongs to the call that was named last.
+fn parts_of_call<'a>(result: Raw<'a>, call_id: &Text) -> Vec<Part<'a>> {
+    let mut parts = Vec::new();
+    let mut is_of_call = true;
+    for part in read_parts(result) {
+        if let Part::Result(response) = part {
+            is_of_call = response.get_text("id").is_none_or(|id| id == *call_id);
+        }
+        if is_of_call {
+            parts.push(part);
+        }
+    }
+    parts
 }
 
 /// A response, converted.
