@@ -59,7 +59,12 @@ static LANGUAGES: &[Language] = &[
         ],
         long_quotes: &["`"],
         keywords: Keywords::new(
-            "abstract any as async await boolean break case catch class const continue debugger declare default delete do else enum export extends false finally for from function get if implements import in infer instanceof interface is keyof let namespace never new null number of override private protected public readonly return satisfies set static string super switch this throw true try type typeof undefined unknown var void while with yield",
+            "abstract any as async await boolean break case catch class const continue debugger \
+             declare default delete do else enum export extends false finally for from function \
+             get if implements import in infer instanceof interface is keyof let namespace never \
+             new null number of override private protected public readonly return satisfies set \
+             static string super switch this throw true try type typeof undefined unknown var void \
+             while with yield",
         ),
         ..C_LIKE
     },
@@ -67,7 +72,10 @@ static LANGUAGES: &[Language] = &[
         names: &["rs", "rust"],
         quotes: "\"",
         keywords: Keywords::new(
-            "as async await bool break char const continue crate dyn else enum extern f32 f64 false fn for i128 i16 i32 i64 i8 if impl in isize let loop match mod move mut pub ref return self Self static str struct super trait true type u128 u16 u32 u64 u8 union unsafe use usize where while",
+            "as async await bool break char const continue crate dyn else enum extern f32 f64 \
+             false fn for i128 i16 i32 i64 i8 if impl in isize let loop match mod move mut pub ref \
+             return self Self static str struct super trait true type u128 u16 u32 u64 u8 union \
+             unsafe use usize where while",
         ),
         ..C_LIKE
     },
@@ -76,7 +84,9 @@ static LANGUAGES: &[Language] = &[
         line_comments: &["#"],
         long_quotes: &["\"\"\"", "'''"],
         keywords: Keywords::new(
-            "False None True and as assert async await break case class continue def del elif else except finally for from global if import in is lambda match nonlocal not or pass raise return self try while with yield",
+            "False None True and as assert async await break case class continue def del elif else \
+             except finally for from global if import in is lambda match nonlocal not or pass \
+             raise return self try while with yield",
         ),
         ..PLAIN
     },
@@ -84,7 +94,9 @@ static LANGUAGES: &[Language] = &[
         names: &["go", "golang"],
         long_quotes: &["`"],
         keywords: Keywords::new(
-            "any bool break byte case chan const continue default defer else error fallthrough false float64 for func go goto if import int int64 interface iota make map nil package range return rune select string struct switch true type uint var",
+            "any bool break byte case chan const continue default defer else error fallthrough \
+             false float64 for func go goto if import int int64 interface iota make map nil \
+             package range return rune select string struct switch true type uint var",
         ),
         ..C_LIKE
     },
@@ -93,7 +105,11 @@ static LANGUAGES: &[Language] = &[
             "c", "h", "cpp", "c++", "cc", "cxx", "hpp", "hh", "cu", "m", "objc",
         ],
         keywords: Keywords::new(
-            "auto bool break case catch char class const constexpr continue default delete do double else enum explicit extern false final float for friend goto if inline int long mutable namespace new noexcept nullptr operator override private protected public register return short signed sizeof static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while",
+            "auto bool break case catch char class const constexpr continue default delete do \
+             double else enum explicit extern false final float for friend goto if inline int long \
+             mutable namespace new noexcept nullptr operator override private protected public \
+             register return short signed sizeof static struct switch template this throw true try \
+             typedef typename union unsigned using virtual void volatile while",
         ),
         ..C_LIKE
     },
@@ -101,14 +117,25 @@ static LANGUAGES: &[Language] = &[
         names: &["java", "kt", "kts", "kotlin", "scala", "groovy", "gradle"],
         long_quotes: &["\"\"\""],
         keywords: Keywords::new(
-            "abstract as assert boolean break byte case catch char class companion const continue data def default do double else enum extends false final finally float for fun if implements import in instanceof int interface internal is lateinit long match native new null object open override package private protected public return sealed short static super suspend switch this throw throws trait true try typealias val var void volatile when while with yield",
+            "abstract as assert boolean break byte case catch char class companion const continue \
+             data def default do double else enum extends false final finally float for fun if \
+             implements import in instanceof int interface internal is lateinit long match native \
+             new null object open override package private protected public return sealed short \
+             static super suspend switch this throw throws trait true try typealias val var void \
+             volatile when while with yield",
         ),
         ..C_LIKE
     },
     Language {
         names: &["cs", "csharp", "c#", "fs", "fsharp"],
         keywords: Keywords::new(
-            "abstract as async await base bool break byte case catch char class const continue decimal default delegate do double else enum event explicit extern false finally float for foreach get if implicit in int interface internal is let lock long match module namespace new null object operator out override params private protected public readonly record ref return sealed set short static string struct switch this throw true try type typeof uint using var virtual void volatile when where while with yield",
+            "abstract as async await base bool break byte case catch char class const continue \
+             decimal default delegate do double else enum event explicit extern false finally \
+             float for foreach get if implicit in int interface internal is let lock long match \
+             module namespace new null object operator out override params private protected \
+             public readonly record ref return sealed set short static string struct switch this \
+             throw true try type typeof uint using var virtual void volatile when where while with \
+             yield",
         ),
         ..C_LIKE
     },
@@ -117,7 +144,10 @@ static LANGUAGES: &[Language] = &[
         quotes: "\"",
         long_quotes: &["\"\"\""],
         keywords: Keywords::new(
-            "as associatedtype async await break case catch class continue default defer deinit do else enum extension false fileprivate for func guard if import in init inout internal is let nil open operator private protocol public repeat return self Self static struct subscript super switch throw throws true try typealias var where while",
+            "as associatedtype async await break case catch class continue default defer deinit do \
+             else enum extension false fileprivate for func guard if import in init inout internal \
+             is let nil open operator private protocol public repeat return self Self static \
+             struct subscript super switch throw throws true try typealias var where while",
         ),
         ..C_LIKE
     },
@@ -125,7 +155,11 @@ static LANGUAGES: &[Language] = &[
         names: &["php"],
         line_comments: &["//", "#"],
         keywords: Keywords::new(
-            "abstract and array as break case catch class const continue declare default do echo else elseif empty enum extends false final finally fn for foreach function global if implements include instanceof interface isset match namespace new null or private protected public readonly require return static switch this throw trait true try use var while yield",
+            "abstract and array as break case catch class const continue declare default do echo \
+             else elseif empty enum extends false final finally fn for foreach function global if \
+             implements include instanceof interface isset match namespace new null or private \
+             protected public readonly require return static switch this throw trait true try use \
+             var while yield",
         ),
         ..C_LIKE
     },
@@ -133,7 +167,9 @@ static LANGUAGES: &[Language] = &[
         names: &["rb", "ruby", "rake", "gemspec"],
         line_comments: &["#"],
         keywords: Keywords::new(
-            "alias and begin break case class def do else elsif end ensure false for if in module next nil not or redo require rescue retry return self super then true undef unless until when while yield",
+            "alias and begin break case class def do else elsif end ensure false for if in module \
+             next nil not or redo require rescue retry return self super then true undef unless \
+             until when while yield",
         ),
         ..PLAIN
     },
@@ -141,7 +177,9 @@ static LANGUAGES: &[Language] = &[
         names: &["sh", "bash", "zsh", "shell", "fish", "console", "ksh"],
         line_comments: &["#"],
         keywords: Keywords::new(
-            "alias break case continue do done elif else end esac eval exec exit export false fi for function if in local read readonly return set shift source test then trap true unset until while",
+            "alias break case continue do done elif else end esac eval exec exit export false fi \
+             for function if in local read readonly return set shift source test then trap true \
+             unset until while",
         ),
         ..PLAIN
     },
@@ -150,7 +188,8 @@ static LANGUAGES: &[Language] = &[
         line_comments: &["#"],
         block_comment: Some(("<#", "#>")),
         keywords: Keywords::new(
-            "begin break catch class continue do else elseif end exit finally for foreach function if in param process return switch throw trap try until using while",
+            "begin break catch class continue do else elseif end exit finally for foreach function \
+             if in param process return switch throw trap try until using while",
         ),
         ignores_case: true,
         ..PLAIN
@@ -160,7 +199,11 @@ static LANGUAGES: &[Language] = &[
         line_comments: &["--"],
         block_comment: Some(("/*", "*/")),
         keywords: Keywords::new(
-            "add all alter and as asc begin between by case check column commit constraint create cross database default delete desc distinct drop else end exists false foreign from full group having if in index inner insert into is join key left like limit not null offset on or order outer primary references returning right rollback select set table then transaction true union unique update using values view when where with",
+            "add all alter and as asc begin between by case check column commit constraint create \
+             cross database default delete desc distinct drop else end exists false foreign from \
+             full group having if in index inner insert into is join key left like limit not null \
+             offset on or order outer primary references returning right rollback select set table \
+             then transaction true union unique update using values view when where with",
         ),
         ignores_case: true,
         ..PLAIN
@@ -200,7 +243,9 @@ static LANGUAGES: &[Language] = &[
         block_comment: Some(("<!--", "-->")),
         quotes: "\"",
         keywords: Keywords::new(
-            "a body br button div doctype form h1 h2 h3 head html i img input label li link main meta nav ol option p script section select slot span style table tbody td template th thead title tr ul xml",
+            "a body br button div doctype form h1 h2 h3 head html i img input label li link main \
+             meta nav ol option p script section select slot span style table tbody td template th \
+             thead title tr ul xml",
         ),
         ..PLAIN
     },
@@ -209,7 +254,8 @@ static LANGUAGES: &[Language] = &[
         block_comment: Some(("/*", "*/")),
         line_comments: &["//"],
         keywords: Keywords::new(
-            "absolute auto block center fixed flex grid hidden important inherit inline none relative solid transparent",
+            "absolute auto block center fixed flex grid hidden important inherit inline none \
+             relative solid transparent",
         ),
         has_keys: true,
         ..PLAIN
@@ -218,7 +264,8 @@ static LANGUAGES: &[Language] = &[
         names: &["lua"],
         line_comments: &["--"],
         keywords: Keywords::new(
-            "and break do else elseif end false for function goto if in local nil not or repeat return then true until while",
+            "and break do else elseif end false for function goto if in local nil not or repeat \
+             return then true until while",
         ),
         ..PLAIN
     },
@@ -228,7 +275,8 @@ static LANGUAGES: &[Language] = &[
         block_comment: Some(("{-", "-}")),
         quotes: "\"",
         keywords: Keywords::new(
-            "case class data deriving do else foldr if import in infix instance let module newtype of qualified then type where",
+            "case class data deriving do else foldr if import in infix instance let module newtype \
+             of qualified then type where",
         ),
         ..PLAIN
     },
@@ -237,7 +285,9 @@ static LANGUAGES: &[Language] = &[
         line_comments: &["#", "%"],
         long_quotes: &["\"\"\""],
         keywords: Keywords::new(
-            "after alias and case catch cond def defmacro defmodule defp do else end false fn for if import in nil not or quote raise receive require rescue true try unless unquote use when with",
+            "after alias and case catch cond def defmacro defmodule defp do else end false fn for \
+             if import in nil not or quote raise receive require rescue true try unless unquote \
+             use when with",
         ),
         ..PLAIN
     },
@@ -246,7 +296,8 @@ static LANGUAGES: &[Language] = &[
         line_comments: &[";"],
         quotes: "\"",
         keywords: Keywords::new(
-            "and cond def define defmacro defn defun do else false fn if lambda let loop nil not ns or quote recur require set true when",
+            "and cond def define defmacro defn defun do else false fn if lambda let loop nil not \
+             ns or quote recur require set true when",
         ),
         ..PLAIN
     },
@@ -257,7 +308,13 @@ static LANGUAGES: &[Language] = &[
         ],
         line_comments: &["//", "#"],
         keywords: Keywords::new(
-            "abstract and async await bool break case catch class comptime const continue default defer do double else enum errdefer export extends false final finally fn for fun func function get if implements import in int interface is late let message mixin module mut mutation new null of or orelse override package part private proc pub public query rec repeated required resource return rpc service set static string struct super switch syntax this throw true try type typedef union unreachable usingnamespace var variable void when where while with yield",
+            "abstract and async await bool break case catch class comptime const continue default \
+             defer do double else enum errdefer export extends false final finally fn for fun func \
+             function get if implements import in int interface is late let message mixin module \
+             mut mutation new null of or orelse override package part private proc pub public \
+             query rec repeated required resource return rpc service set static string struct \
+             super switch syntax this throw true try type typedef union unreachable usingnamespace \
+             var variable void when where while with yield",
         ),
         ..C_LIKE
     },
@@ -275,7 +332,9 @@ static LANGUAGES: &[Language] = &[
         ],
         line_comments: &["#"],
         keywords: Keywords::new(
-            "ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL RUN SHELL USER VOLUME WORKDIR define else endif endef export if ifdef ifeq ifndef ifneq in include inherit let override rec then with",
+            "ADD ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK LABEL RUN SHELL USER VOLUME \
+             WORKDIR define else endif endef export if ifdef ifeq ifndef ifneq in include inherit \
+             let override rec then with",
         ),
         ..PLAIN
     },
@@ -327,25 +386,6 @@ struct Keywords {
 /// search always ends at a free slot.
 const SLOT_COUNT: usize = 256;
 
-/// Returns the end of the keyword that begins at an offset of the list.
-const fn keyword_end(words: &[u8], start: usize) -> usize {
-    // Loops by index, because iterators cannot be used in a `const fn`.
-    let mut end = start;
-    while end < words.len() && words[end] != b' ' {
-        end += 1;
-    }
-    end
-}
-
-/// Returns the first free slot from the wanted one on. The first slot follows the last.
-const fn free_slot(slots: &[u16; SLOT_COUNT], wanted: usize) -> usize {
-    let mut slot = wanted;
-    while slots[slot] != 0 {
-        slot = (slot + 1) % SLOT_COUNT;
-    }
-    slot
-}
-
 impl Keywords {
     /// Builds the table of these keywords, which are ASCII and separated by single spaces. There
     /// must be fewer than [`SLOT_COUNT`].
@@ -386,6 +426,25 @@ impl Keywords {
         }
         false
     }
+}
+
+/// Returns the end of the keyword that begins at an offset of the list.
+const fn keyword_end(words: &[u8], start: usize) -> usize {
+    // Loops by index, because iterators cannot be used in a `const fn`.
+    let mut end = start;
+    while end < words.len() && words[end] != b' ' {
+        end += 1;
+    }
+    end
+}
+
+/// Returns the first free slot from the wanted one on. The first slot follows the last.
+const fn free_slot(slots: &[u16; SLOT_COUNT], wanted: usize) -> usize {
+    let mut slot = wanted;
+    while slots[slot] != 0 {
+        slot = (slot + 1) % SLOT_COUNT;
+    }
+    slot
 }
 
 /// Returns the slot at which the search begins for a keyword with these first and last bytes and
