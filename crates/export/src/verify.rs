@@ -237,6 +237,24 @@ impl Spelling {
         Spelling::Block,
     ];
 
+    /// Returns a value without the bytes that this spelling omits. `None` if the value is not
+    /// searched for in this spelling, or if what is left of it is too short.
+    fn spell_value(self, value: &SecretValue) -> Option<SecretValue> {
+        if !self.applies_to(&value.bytes) {
+            return None;
+        }
+        let bytes = self.filter_bytes(&value.bytes);
+        // A value that the spelling does not change may have any length.
+        let is_unchanged = bytes == *value.bytes;
+        if !is_unchanged && bytes.len() < SHORTEST_SPELLED {
+            return None;
+        }
+        Some(SecretValue {
+            kind: value.kind,
+            bytes: bytes.into(),
+        })
+    }
+
     /// Whether a value is searched for in this spelling. A value of several lines is searched for
     /// only in `Block`, and any other value only in the other spellings.
     fn applies_to(self, value: &[u8]) -> bool {
@@ -289,61 +307,29 @@ struct SpellingSearcher {
     found: BTreeSet<usize>,
 }
 
-/// A value in one spelling.
-struct SpelledValue {
-    /// The index of the value among all values.
-    index: usize,
-    value: SecretValue,
-}
-
-/// Returns the values that are searched for in a spelling, without the bytes that it omits.
-fn spell_values(values: &[SecretValue], spelling: Spelling) -> Vec<SpelledValue> {
-    let mut spelled_values = Vec::new();
-    for (index, value) in values.iter().enumerate() {
-        if !spelling.applies_to(&value.bytes) {
-            continue;
-        }
-        let bytes = spelling.filter_bytes(&value.bytes);
-        // A value that the spelling does not change may have any length.
-        let is_unchanged = bytes == *value.bytes;
-        if is_unchanged || bytes.len() >= SHORTEST_SPELLED {
-            spelled_values.push(SpelledValue {
-                index,
-                value: SecretValue {
-                    kind: value.kind,
-                    bytes: bytes.into(),
-                },
-            });
-        }
-    }
-    spelled_values
-}
-
 impl SpellingSearcher {
     /// Makes a searcher for the values to find in this spelling, a form of the text such as the one
     /// without markup. `None` if no value is searched for in it, or if all are too short (see
     /// [`SHORTEST_SPELLED`]).
     fn new(spelling: Spelling, values: &[SecretValue]) -> Option<SpellingSearcher> {
-        let spelled_values = spell_values(values, spelling);
-        let longest_value = spelled_values
-            .iter()
-            .map(|spelled| spelled.value.bytes.len())
-            .max()?;
+        let mut value_indexes = Vec::new();
+        let mut spelled_values = Vec::new();
+        for (index, value) in values.iter().enumerate() {
+            if let Some(spelled) = spelling.spell_value(value) {
+                // The search reports indexes in the second list.
+                value_indexes.push(index);
+                spelled_values.push(spelled);
+            }
+        }
+        let longest_value = spelled_values.iter().map(|value| value.bytes.len()).max()?;
+
         // Text is searched in windows. A value must be in one of them as a whole, so a window
         // overlaps the one before it by the longest text that `ValueSearch` recognizes as a value.
         // That text is percent-encoded, with three characters (`%2F`) per byte.
         let overlap_len = "%2F".len() * longest_value;
-
-        // The search reports indexes in the list that it is given.
-        let mut value_indexes = Vec::new();
-        let mut searched_values = Vec::new();
-        for SpelledValue { index, value } in spelled_values {
-            value_indexes.push(index);
-            searched_values.push(value);
-        }
         Some(SpellingSearcher {
             spelling,
-            value_search: ValueSearch::new(searched_values),
+            value_search: ValueSearch::new(spelled_values),
             value_indexes,
             window: Vec::new(),
             overlap_len,
@@ -366,8 +352,8 @@ impl SpellingSearcher {
             }
         };
         self.window.extend(spelled);
-        // `text` is without its last line break, which is added here. Of it, `filter_bytes` leaves
-        // nothing if the spelling omits line breaks.
+        // `text` is without its last line break, which is added here, unless the spelling omits
+        // line breaks.
         self.window.extend(self.spelling.filter_bytes(b"\n"));
         if self.window.len() > WINDOW_LEN {
             self.search_window();
