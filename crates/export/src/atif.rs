@@ -365,7 +365,7 @@ fn plan_entries(
                 "the compactions of this path keep the same entries too often for a trajectory";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        planned.append(&mut plan_copies(kept, &reader)?);
+        planned.extend(plan_copies(kept, &reader)?);
     }
     Ok(planned)
 }
@@ -402,7 +402,7 @@ fn thinking_level_after(
     })
 }
 
-/// A path, in which entries are found by their indexes.
+/// A path, with the positions of its entries.
 struct IndexedPath<'p> {
     path: &'p [EntryIx],
     /// For each entry of the session, its position on the path if it is on the path.

@@ -107,14 +107,15 @@ impl SizeLimit<'_> {
         // The cuts count entries along the whole path. It may be longer than the path to
         // `contents.leaf`: that is the last entry that is shown.
         let path_len = contents.path_len();
-        let mut fits_with = |entry_count| {
-            contents.apply_larger_cuts(Cuts {
-                last_entries: Some(entry_count),
-                ..without_tools
-            });
-            self.allows(contents)
+        if path_len == 0 {
+            return Ok(None);
+        }
+        let with_last = |entry_count| Cuts {
+            last_entries: Some(entry_count),
+            ..without_tools
         };
-        if path_len == 0 || !fits_with(0)? {
+        contents.apply_larger_cuts(with_last(0));
+        if !self.allows(contents)? {
             return Ok(None);
         }
 
@@ -123,7 +124,8 @@ impl SizeLimit<'_> {
         let mut too_many = path_len;
         while fitting + 1 < too_many {
             let entry_count = usize::midpoint(fitting, too_many);
-            if fits_with(entry_count)? {
+            contents.apply_larger_cuts(with_last(entry_count));
+            if self.allows(contents)? {
                 fitting = entry_count;
             } else {
                 too_many = entry_count;

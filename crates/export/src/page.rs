@@ -398,8 +398,8 @@ struct EntriesSummary {
     /// The prose of the prompts and answers on the path. Beyond [`MOST_PROSE`] bytes, further
     /// entries have none.
     prose_by_number: ProseByNumber,
-    /// The length of all prose so far, also of that which was dropped: so no later and shorter
-    /// prose is kept.
+    /// The length of all prose so far in bytes. Dropped prose is included, so that no later and
+    /// shorter prose is kept.
     prose_len: usize,
 }
 

@@ -167,9 +167,9 @@ impl<'t> ElementReader<'t> {
         })
     }
 
-    /// Returns the offset of the first closing tag that begins a line after `line_end`; `None` if
-    /// there is none. It is that of the tag at `tag_index` in [`TAGS`]. `line_end` is the offset of
-    /// a line break or of the end of the text.
+    /// Returns the offset of the first closing tag for `TAGS[tag_index]` that begins a line after
+    /// `line_end`; `None` if there is none. `line_end` is the offset of a line break or of the end
+    /// of the text.
     fn find_closing_tag(&mut self, tag_index: usize, line_end: usize) -> Option<usize> {
         match self.last_found[tag_index] {
             // A tag that was found further down is the first one after this line, too.

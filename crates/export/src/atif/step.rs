@@ -386,13 +386,13 @@ impl<'a> StepMaker<'a> {
             if let Some(&usage) = session.usage_of(result) {
                 reply_calls.add_result_usage(result, usage, copy_state);
             }
-            let mut rendered = self.result_reader.with_message(result, |message| {
+            let rendered = self.result_reader.with_message(result, |message| {
                 self.render_result(message, Some(&id.to_string_lossy()))
             })?;
             reply_calls.results.push(rendered.json);
             reply_calls
                 .named_sub_agents
-                .append(&mut rendered.named_sub_agents);
+                .extend(rendered.named_sub_agents);
         }
         Ok(reply_calls)
     }
@@ -496,16 +496,12 @@ struct RenderedResult {
 /// Returns a call in the content of a reply as JSON of the format.
 fn call_json(block: Raw) -> Vec<u8> {
     let [id, name, arguments] = find_members(block, ["id", "name", "arguments"]);
+    let id = id.and_then(decode_string).unwrap_or_default();
+    let name = name.and_then(decode_string).unwrap_or_default();
     let arguments = arguments.filter(|arguments| arguments.is_object());
     Object::new()
-        .str(
-            "tool_call_id",
-            &id.and_then(decode_string).unwrap_or_default(),
-        )
-        .str(
-            "function_name",
-            &name.and_then(decode_string).unwrap_or_default(),
-        )
+        .str("tool_call_id", &id)
+        .str("function_name", &name)
         .json("arguments", arguments.map_or(b"{}", Raw::bytes))
         .finish()
 }

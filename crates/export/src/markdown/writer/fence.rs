@@ -50,20 +50,20 @@ pub(super) fn longest_run_inside<'m>(events: impl Iterator<Item = Event<'m>>) ->
     longest_run
 }
 
-/// A text without the line breaks at its start and end, and their numbers.
-struct BrokenText<'t> {
+/// A text without the line breaks at its start and end, which are counted.
+struct TrimmedText<'t> {
     breaks_before: usize,
     lines: &'t str,
     breaks_after: usize,
 }
 
-impl<'t> BrokenText<'t> {
-    /// Splits off the line breaks. In a text of line breaks alone, all of them are at its start.
-    fn split(text: &'t str) -> Self {
+impl<'t> TrimmedText<'t> {
+    /// Counts and removes the line breaks. In a text of line breaks alone, all are at its start.
+    fn trim(text: &'t str) -> Self {
         let from_lines = text.trim_start_matches('\n');
         let lines = from_lines.trim_end_matches('\n');
         // A line break is one byte, so a difference in length is a number of line breaks.
-        BrokenText {
+        TrimmedText {
             breaks_before: text.len() - from_lines.len(),
             lines,
             breaks_after: from_lines.len() - lines.len(),
@@ -111,7 +111,7 @@ impl MarkdownWriter {
         let Some(fence) = &mut self.fence else {
             return;
         };
-        let text = BrokenText::split(text);
+        let text = TrimmedText::trim(text);
         fence.pending_breaks += text.breaks_before;
         if text.lines.is_empty() {
             return;
