@@ -338,8 +338,9 @@ impl CodexReader<'_> {
     }
 
     /// Completes the members of an entry with a message other than a reply, which
-    /// [`EntryWriter::begin_message`] has begun. `message` lacks only its time. `converted_keys` are
-    /// the keys of the payload whose members are in the message; other members are kept as `codex`.
+    /// [`EntryWriter::begin_message`] has begun. `message` lacks only its time. `converted_keys`
+    /// are the keys of the payload whose members are in the message; other members are kept as
+    /// `codex`.
     fn message_members(
         &self,
         line: &CodexLine,

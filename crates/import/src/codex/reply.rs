@@ -184,9 +184,9 @@ impl CodexReader<'_> {
         self.hold_part(line, vec![block], Some(id.as_bytes().into()), unconverted)
     }
 
-    /// Holds back what a line has of a reply, because the other parts of the reply and the number of
-    /// its tokens may be in later lines. If a reply is held and has not ended, the part is added to
-    /// it. Otherwise the part begins a reply.
+    /// Holds back a part of a reply, because its other parts and the number of its tokens may be in
+    /// later lines. If a reply is held and has not ended, the part is added to it. Otherwise the
+    /// part begins a reply.
     fn hold_part(
         &mut self,
         line: &CodexLine,

@@ -317,7 +317,8 @@ fn find_exit_code(content: &[ContentBlock]) -> Option<f64> {
 }
 
 /// The first bytes of an output with an exit code. An output is JSON, which begins with `{`, or
-/// text, whose first line is one of those that [`EXIT_CODE_LINE`] matches (see [`parse_exit_code`]).
+/// text, whose first line is one of those that [`EXIT_CODE_LINE`] matches (see
+/// [`parse_exit_code`]).
 const OUTPUT_PREFIXES: [&str; 8] = [
     "{",
     "Chunk ID: ",
