@@ -301,9 +301,8 @@ impl EntryView<'_> {
             && !content.is_empty()
         {
             let language = Language::from_path(&path);
-            self.push_first_lines(&content, |text, m| {
-                code::push_numbered_lines(text, 1, language, m)
-            });
+            let first_line = 1;
+            self.push_file_lines(&content, first_line, language);
         }
         if let Some(image) = file.get("image")
             && image.is_object()

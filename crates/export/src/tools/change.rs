@@ -51,12 +51,8 @@ impl EntryView<'_> {
 
     /// Appends the content that a call wrote to a file. All its lines count as added.
     fn push_new_content(&mut self, arguments: Raw, content: &str) -> ChangedLines {
-        let path = self.path_argument(arguments);
-        let language = path.and_then(|path| Language::from_path(&path));
         let first_line = 1;
-        self.push_first_lines(content, |text, m| {
-            code::push_numbered_lines(text, first_line, language, m)
-        });
+        self.push_file_lines(content, first_line, self.file_language(arguments));
         ChangedLines {
             added: content.lines().count(),
             removed: 0,
@@ -69,8 +65,7 @@ impl EntryView<'_> {
     ///
     /// Returns the lines of the change; `None` if there is none.
     fn push_change_or_arguments(&mut self, arguments: Raw, details: Raw) -> Option<ChangedLines> {
-        let path = self.path_argument(arguments);
-        let language = path.and_then(|path| Language::from_path(&path));
+        let language = self.file_language(arguments);
         if let Some(diff) = details.get("diff").and_then(decode_string) {
             let mut lines = Vec::new();
             for line in diff.lines() {

@@ -128,21 +128,31 @@ impl EntryView<'_> {
     /// Appends the lines that a `read` returned, numbered as in the file.
     fn push_read_lines(&mut self, arguments: Raw, output: &OutputText) {
         let first_line = first_line_number(arguments);
-        let path = self.path_argument(arguments);
-        let language = path.as_deref().and_then(Language::from_path);
+        let language = self.file_language(arguments);
         match output {
-            OutputText::Whole(text) => self.push_first_lines(text, |text, m| {
-                code::push_numbered_lines(text, first_line, language, m);
-            }),
+            OutputText::Whole(text) => self.push_file_lines(text, first_line, language),
             OutputText::Long(string) => {
                 code::push_json_numbered_lines(string, first_line, language, &mut self.markup);
             }
         }
     }
 
+    /// Appends lines of a file, numbered from `first_line` on. If the export limits lines, only the
+    /// first ones are shown.
+    pub(super) fn push_file_lines(
+        &mut self,
+        text: &str,
+        first_line: u64,
+        language: Option<&'static Language>,
+    ) {
+        self.push_first_lines(text, |text, m| {
+            code::push_numbered_lines(text, first_line, language, m);
+        });
+    }
+
     /// Calls `write` with a text, to append it. If the export limits lines, the text is cut to its
     /// first lines, and a note after them has the number of lines that are left out.
-    pub(super) fn push_first_lines(&mut self, text: &str, write: impl FnOnce(&str, &mut Markup)) {
+    fn push_first_lines(&mut self, text: &str, write: impl FnOnce(&str, &mut Markup)) {
         let count = text.lines().count();
         let shown_count = self.shown_line_count(count);
         if shown_count > 0 {

@@ -1,6 +1,7 @@
 //! The subjects of calls: what a tool works on, as the head line shows it.
 
 use super::{LONGEST_SUBJECT, ToolCall, first_line, string_member};
+use crate::code::Language;
 use crate::source::decode_string;
 use crate::view_parts::EntryView;
 use pisess_core::agents::readable;
@@ -90,6 +91,12 @@ impl EntryView<'_> {
             }
             _ => Some(path),
         }
+    }
+
+    /// Returns the language of the file that a call names, if it is known.
+    pub(super) fn file_language(&self, arguments: Raw) -> Option<&'static Language> {
+        let path = self.path_argument(arguments)?;
+        Language::from_path(&path)
     }
 }
 
