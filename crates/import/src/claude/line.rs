@@ -7,8 +7,8 @@ use super::injected::{InjectedKind, META_MESSAGE, classify_injected};
 use super::parts::part_members;
 use crate::Origin;
 use crate::parts::{
-    SMALL_MEMBERS_LEN, add_unconverted_members, custom_message_members, non_empty_text,
-    parse_time_ms, unconverted_members,
+    add_unconverted_members, custom_message_members, non_empty_text, parse_time_ms,
+    unconverted_members,
 };
 use crate::returned::{RETURNED_KEY, ReturnedLine};
 use crate::writer::EntryDraft;
@@ -90,54 +90,43 @@ impl ClaudeLine<'_> {
         unconverted_blocks: &[Raw],
         parts: &[ClaudeLine],
     ) -> EntryDraft {
-        let members = message.number("timestamp", self.time_ms as f64).close();
-
         // What has no place in the message goes into the member `claude`.
+        let members = message.number("timestamp", self.time_ms as f64).close();
         let line_keys = [&["type", "message"], converted_keys].concat();
-        let mut unconverted_line =
-            add_unconverted_members(members.open("claude"), self.value, &line_keys);
+        let mut members = add_unconverted_members(members.open("claude"), self.value, &line_keys);
         if let Some(source_message) = self.message {
             let unconverted_message = unconverted_message(source_message, unconverted_blocks);
             if unconverted_message != b"{}" {
-                unconverted_line = unconverted_line.json("message", &unconverted_message);
+                members = members.json("message", &unconverted_message);
             }
         }
         if !parts.is_empty() {
             let parts = parts.iter().map(|part| part_members(self, part));
-            unconverted_line = unconverted_line.json("parts", &array(parts));
+            members = members.json("parts", &array(parts));
         }
+        let members = members.close();
 
         EntryDraft {
             time_ms: parts.last().map_or(self.time_ms, |part| part.time_ms),
-            ..self.new_draft("message", unconverted_line.close())
+            ..self.new_draft("message", members)
         }
     }
 
-    /// Drafts the entry for a message of the role `user`. What Claude Code sent in the name of the
-    /// user becomes a custom message, unless it has `unconverted_blocks`, for which a custom
-    /// message has no place.
-    pub(super) fn draft_user_message(
+    /// Returns the kind of a message that Claude Code sent in the name of the user, as `content`.
+    /// `None` if the user wrote it, or if it has `unconverted_blocks`, for which a custom message
+    /// has no place.
+    pub(super) fn find_injected_kind(
         &self,
         content: &[u8],
         unconverted_blocks: &[Raw],
-    ) -> EntryDraft {
-        let injected = if !unconverted_blocks.is_empty() {
-            None
-        } else if self.is_meta {
-            Some(META_MESSAGE)
-        } else {
-            classify_injected(Raw::from_checked(content))
-        };
-        match injected {
-            Some(injected) => self.draft_injected(injected, content),
-            None => {
-                let message = Object::with_capacity(self.value.bytes().len() + SMALL_MEMBERS_LEN)
-                    .open("message")
-                    .str("role", "user")
-                    .json("content", content);
-                self.draft_message(message, &[], unconverted_blocks)
-            }
+    ) -> Option<InjectedKind> {
+        if !unconverted_blocks.is_empty() {
+            return None;
         }
+        if self.is_meta {
+            return Some(META_MESSAGE);
+        }
+        classify_injected(Raw::from_checked(content))
     }
 
     /// Drafts the custom message for an injected message. The other members of the line are kept as

@@ -45,7 +45,7 @@ impl ClaudeReader<'_> {
             return Ok(None);
         }
         let parent = self.find_attach_point(line).parent;
-        let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
+        let draft = self.draft_user_message(line, &encode_to_vec(&text), &[]);
         let node = self.writer.add_below_end(parent, draft)?;
         Ok(Some(node.into()))
     }
@@ -125,9 +125,8 @@ impl ClaudeReader<'_> {
             return Ok(());
         }
         let content = object_array(std::mem::take(parts), |object, part| part.add_to(object));
-        let draft = user_blocks
-            .line
-            .draft_user_message(&content, user_blocks.unconverted_for_next());
+        let unconverted_blocks = user_blocks.unconverted_for_next();
+        let draft = self.draft_user_message(user_blocks.line, &content, unconverted_blocks);
         let node = self.writer.add_below_end(user_blocks.last, draft)?;
         user_blocks.record_added(node);
         Ok(())
@@ -231,14 +230,7 @@ impl ClaudeReader<'_> {
         let parent = self.find_attach_point(line).parent;
         let draft = match attachment.injected {
             Some(injected) => line.draft_injected(injected, &attachment.content),
-            None => {
-                let message = self
-                    .writer
-                    .begin_message(line.value)
-                    .str("role", "user")
-                    .json("content", &attachment.content);
-                line.draft_message(message, &[], &[])
-            }
+            None => self.draft_typed_message(line, &attachment.content, &[]),
         };
         let node = self.writer.append(parent, draft)?;
         Ok(Some(node.into()))
@@ -258,10 +250,39 @@ impl ClaudeReader<'_> {
         let Some(text) = delivered else {
             return Ok(None);
         };
-        let draft = line.draft_user_message(&encode_to_vec(&text), &[]);
+        let draft = self.draft_user_message(line, &encode_to_vec(&text), &[]);
         let parent = self.find_attach_point(line).parent;
         let node = self.writer.append(parent, draft)?;
         Ok(Some(node.into()))
+    }
+
+    /// Drafts the entry for a message of the role `user`. What Claude Code sent in the name of the
+    /// user becomes a custom message.
+    fn draft_user_message(
+        &mut self,
+        line: &ClaudeLine,
+        content: &[u8],
+        unconverted_blocks: &[Raw],
+    ) -> EntryDraft {
+        match line.find_injected_kind(content, unconverted_blocks) {
+            Some(injected) => line.draft_injected(injected, content),
+            None => self.draft_typed_message(line, content, unconverted_blocks),
+        }
+    }
+
+    /// Drafts the entry for a message that the user typed.
+    fn draft_typed_message(
+        &mut self,
+        line: &ClaudeLine,
+        content: &[u8],
+        unconverted_blocks: &[Raw],
+    ) -> EntryDraft {
+        let message = self
+            .writer
+            .begin_message(line.value)
+            .str("role", "user")
+            .json("content", content);
+        line.draft_message(message, &[], unconverted_blocks)
     }
 }
 
