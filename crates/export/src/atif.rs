@@ -100,7 +100,7 @@ struct TrajectoryFile<'a, 'o> {
     sub_agents: &'a [SubAgent<'a>],
     /// The indexes in `sub_agents` of the sub-agents that the results written so far name.
     named_sub_agents: BTreeSet<usize>,
-    /// The indexes of those whose trajectories were written, or are being written.
+    /// The indexes of the sub-agents whose trajectories were written, or are being written.
     written_sub_agents: BTreeSet<usize>,
     out: &'o mut dyn Write,
 }
