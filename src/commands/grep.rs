@@ -93,12 +93,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a title line; a match there has the role `title`.
 ///
 /// With --role, --tool, --failed or --with-images, PATTERN may be left out: every selected entry
-/// matches. If only one argument is given with these options, it is SESSION if it is a file, the id
-/// of a session, `last`, or the whole name of a session of the current directory; otherwise
-/// PATTERN. (To search for such a name, use `-e`.) If no entry matches the argument as PATTERN, it
-/// is taken as the name of a session of another project. Without -c, -l, -o, --json and -q, the
-/// only argument may also be words that occur in the title of exactly one session. Case does not
-/// matter in names; stderr names the session.
+/// matches. A single argument is then SESSION if it is a file, the id of a session, `last`, or the
+/// whole name of a session of the current directory. Otherwise it is PATTERN. If no entry matches
+/// this PATTERN, it is tried as the name of a session of another project, and, without -c, -l, -o,
+/// --json and -q, as words of the title of exactly one session. Case does not matter in names;
+/// stderr names the session. To search for text that is such a name, use `-e`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
@@ -122,8 +121,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role; with
 /// `--failed`, the arguments of the call that failed come first, unless the row shows them. `-o`
-/// prints only the matches. `-l` prints the paths of sessions with a match, `-L` those without one;
-/// on a terminal, the title of each session replaces its path, or follows a given path.
+/// prints only the matches. `-l` prints the paths of sessions with a match, `-L` those without one.
+/// On a terminal, each path is followed by the title of the session; without SESSION, the end of
+/// the session's id replaces the path.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
 /// later ones of the same branch below. Settings and bookkeeping (labels, names, marks of `switch`,
@@ -135,7 +135,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// N` and one SESSION, following ends after N matching entries.
 ///
 /// `--pruned` also searches what `prune` moved to SESSION.pruned. `pisess show` prints such an
-/// entry. Its line number is the one that it had before.
+/// entry. It keeps its old line number.
 ///
 /// With a range after SESSION, only the entries of the range are searched; with `--last`, only the
 /// last N entries of each conversation.

@@ -80,8 +80,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the size of the file
 /// - the size of the context at the leaf, in tokens: the provider's last count,
 ///   plus an estimate of what followed. If this sum is less than a quarter of what
-///   the agent estimates for all messages, or if payloads were pruned after the
-///   last count, the agent's estimate is shown instead, marked with `~`
+///   the agent estimates for all messages, or if `prune` moved images, results or
+///   details after the last count, the agent's estimate is shown instead, marked
+///   with `~`
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///
