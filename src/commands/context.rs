@@ -80,10 +80,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// context minus the sum of the other rows. It includes a system prompt and tools that the session
 /// does not record. With --json, it may be negative.
 ///
-/// After an `edit` or a compaction, until the next reply, pi's size of the context covers the
-/// messages only. A note on standard error then gives the size with the system prompt and tools;
-/// the provider's last count tells how large these are. The last row of the table of
-/// --by is then for the system prompt and tools. --json prints no such row.
+/// After an `edit` or a compaction of a session of pi, and until the next reply, --tokens counts
+/// only messages. A note on standard error then gives the size with the system prompt and tools,
+/// estimated from the provider's last count. In the table of --by, the last row is then the system
+/// prompt and tools; --json omits this row.
 ///
 /// With --window, the shares are of a context window of that size.
 ///

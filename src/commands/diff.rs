@@ -44,20 +44,20 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Compare two paths of a session, or two sessions.
 ///
-/// With two arguments, compares the paths to the leaves of two sessions. If one of them is a
-/// directory, it means the copy of the other session in it. With three arguments, compares the
-/// paths to two entries of one session. With one, compares the two copies of a session that the
-/// stores have, as two computers or Syncthing leave them; `pisess join` combines them. Prints a
-/// line for each side: its name, its number of entries, and how many of these only this side has.
-/// Then comes the last entry before the first difference. The other rows are entries with different
-/// content (~), entries only on the first path (-), and entries only on the second (+). A call and
-/// its result are one row, as in `tree`.
+/// With two sessions, compares the paths to their leaves. If one of the two arguments is a
+/// directory, it stands for the copy of the other session in that directory. With two entries of
+/// one session, compares the paths to them. With one session alone, compares its two copies in the
+/// stores, as two computers or Syncthing leave them; `pisess join` combines them.
+///
+/// Prints a line for each side: its name, its number of entries, and how many of these only this
+/// side has. Then comes the last entry before the first difference. The other rows are entries with
+/// different content (~), entries only on the first path (-), and entries only on the second (+). A
+/// call and its result are one row, as in `tree`.
 ///
 /// Entries of two sessions are matched by id, or else by content, because a copy may have new ids.
 /// Entries with different parents can still match.
 ///
-/// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1
-/// if there is a difference.
+/// With --context, prints a unified diff of what the model would see at the two ends.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess diff [OPTIONS] <SESSION> <REF> <REF>\n",
