@@ -89,8 +89,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The original is not changed.
 ///
 /// A session of another agent, such as Claude Code, may also be given by words of its title. It is
-/// converted as `import` does it, to a session of pi, unless --for names another agent. A copy of a
-/// session of pi or oh-my-pi keeps its format.
+/// converted as `import` does it, to a session of pi, unless --for names another agent.
 ///
 /// --for converts the new session to the format of that agent. Entries of a type that the other
 /// format lacks are kept inside custom entries. The model gets the same context, except for parts

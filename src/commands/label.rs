@@ -50,15 +50,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// NAME, lists all labels in effect, or with REF only the label of REF. If REF has the label
 /// already, nothing changes.
 ///
-/// A label is stored as an entry, but `@` still names the entry before it. So a second label at `@`
-/// replaces the first. If another entry has the label, NAME is refused unless --move is given. A
-/// label in the form of a reference (such as `@`, `root`, `:12`, or `done^`) is refused.
+/// As in both agents, a label is stored as a new entry under the leaf, and becomes the leaf. But
+/// `@` still names the entry before it, so a second label at `@` replaces the first. An entry has
+/// at most one label: the last one set in the file, on any branch. If another entry has the label,
+/// NAME is refused unless --move is given. A label in the form of a reference (such as `@`, `root`,
+/// `:12`, or `done^`) is refused.
 ///
 /// Prints the id of the label; reports on stderr which entry it labels. To name the session itself,
 /// use `pisess append --name`.
-///
-/// As in both agents, a label is stored as a new entry under the leaf, and becomes the leaf. An
-/// entry has at most one label: the last one set in the file, on any branch.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess label [OPTIONS] <SESSION> <REF> <NAME>\n",
