@@ -112,10 +112,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// definitions that the session records. If you give several sessions, or directories, all
 /// conversations are written to one file; those without a user message are left out.
 ///
-/// Given a directory, exports every session below it, one file each, into the -o directory or the
-/// current one. These pages and documents are named after the day and the title of the session.
-/// Existing exports with the same content are kept. So if a run is interrupted, the same command
-/// completes it.
+/// In all other formats, each session below a given directory is exported to a file of its own, in
+/// the -o directory or the current one. These pages and documents are named after the day and the
+/// title of the session. Existing exports with the same content are kept. So if a run is
+/// interrupted, the same command completes it.
 ///
 /// --redact redacts the session first, as `pisess redact` does. The export is then read again, with
 /// the compressed parts of a page, and searched for every secret that was found. If a secret is

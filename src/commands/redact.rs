@@ -76,21 +76,21 @@ pub const GUIDE: Guide = Guide::new(&[
 /// be an ordinary word elsewhere. It is removed only where it is clearly the secret; other places
 /// with the same text are reported.
 ///
-/// The copy is read again and searched for every secret that was found. If one is left, other than
-/// in the places that are reported, the copy is deleted, and the command fails and names the place.
+/// The copy is read again and searched for every secret that was found. If a secret is left in any
+/// but these reported places, the copy is deleted, and the command fails and names the place.
 ///
 /// redact changes no session. `pisess prune --secrets SESSION` takes the secrets out of the session
 /// itself, and with --purge for good.
 ///
-/// --check prints a row for each secret of a session. Of several sessions, each that has secrets
-/// has a heading with its id, title and path. Each row below it is a kind of secret, with the
-/// number of the first line that has one, and how many there are. Rows, ids and titles never
-/// contain a secret; a path is printed as it is.
+/// --check prints a row for each secret of a session. Of several sessions, each session with
+/// secrets has a heading: its id, title and path. Each row below is a kind of secret, with the line
+/// of the first secret and the number of secrets. Rows, ids and titles never contain a secret; a
+/// path is printed as it is.
 ///
-/// --check also reads sessions of other agents, and archives, among its arguments. With --all, it
-/// reads the stores of pi and oh-my-pi; with `--source all`, also those of the other agents; with
-/// --archived, the archives of pi and oh-my-pi, too. It does not read SESSION.pruned, and says how
-/// many sessions have such a file.
+/// --check also accepts archives, by path, and sessions of other agents, by path or id. With --all,
+/// it reads the stores of pi and oh-my-pi; with `--source all`, also those of the other agents;
+/// with --archived, the archives of pi and oh-my-pi, too. It does not read SESSION.pruned, and says
+/// how many sessions have such a file.
 ///
 /// With a range after SESSION, or with --last, the copy contains only these entries. The first of
 /// them becomes a root entry. Entries that are not copied are searched, too: a secret found in them
