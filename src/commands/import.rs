@@ -62,9 +62,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// A sub-agent becomes a session below the session that started it. If a Codex thread was continued
 /// from an earlier turn, Codex keeps it in several files. These files become one session.
 ///
-/// A SOURCE is a file, a directory, an id or its beginning or end, a name, or words of a title. A
-/// word that is also the name of a file means the file only if it is a session of these agents.
-/// Ids, names and titles are those of sessions in ~/.claude, ~/.codex, ~/.gemini and
+/// A SOURCE is a file, a directory, an id or its beginning or end, a name, or words of a title. If
+/// a word is also the name of a file, it means the file only if the file is a session of these
+/// agents. Ids, names and titles are those of sessions in ~/.claude, ~/.codex, ~/.gemini and
 /// ~/.local/share/opencode/storage. Directories are searched recursively. If a directory contains
 /// no sessions of these agents, it counts as a project: the sessions that these agents recorded for
 /// the project are imported.

@@ -101,9 +101,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A session given by path or name is refused (exit 3) if oh-my-pi may have it open. If pi may have
 /// it open, only --compacted and --branch are refused: a running pi could continue from an entry
-/// that they removed. Open sessions that were found in a directory, or by --all or --project, are
-/// skipped; with --secrets, the exit code is then 3. --force prunes open sessions in all these
-/// cases.
+/// that they removed. A session found in a directory, or by --all or --project, is skipped if
+/// either agent may have it open; with --secrets, the exit code is then 3. --force prunes open
+/// sessions, too.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
 /// byte for byte, plus any entries added since. Without --secrets, --purge removes SESSION.pruned
