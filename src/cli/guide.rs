@@ -269,14 +269,13 @@ pub const TOPICS: [Section; 10] = [
              current directory first, then all others. If several match, the command fails and \
              lists them. A command that changes a session found by name reports its path on \
              standard error.",
-            "A command that reads a session, or appends to it, also takes words of the title in \
-             `list`, or of the first message, in any case and order: `pisess tree 'tide gaps'`, \
-             `pisess pop 'tide gaps'`. The start of a word is enough; at least one of the words \
-             must have 3 characters or more. Standard error names the session that has the title. \
-             If several have it, nothing is done. `undo` takes back what was appended. `archive \
-             --restore`, `import`, `fork` and `redact -o` take such words, too. With `-q`, which \
-             hides the name of the session found, commands that append or copy do not take such \
-             words. Commands that \
+            "Commands that read or append also take words of the title in `list`, or of the first \
+             message, in any case and order: `pisess tree 'tide gaps'`, `pisess pop 'tide gaps'`. \
+             The start of a word is enough; at least one of the words must have 3 characters or \
+             more. Standard error names the session that has the title. If several have it, the \
+             command fails and lists them. `archive --restore`, `import`, `fork` and `redact -o` \
+             take such words, too. With `-q`, which hides the name of the session found, commands \
+             that append or copy do not take such words. Commands that \
              rewrite, move or remove a session (`prune`, `migrate`, `check --repair`, `relocate`, \
              `archive`, `join`) refuse them, and their error has the command with the id.",
             "On a terminal, a command that reads one session takes `last` if SESSION is missing, \
@@ -438,9 +437,9 @@ pub const TOPICS: [Section; 10] = [
             "An operation that fails (exit code 2 or 3) changes nothing. Given several files, a \
              failure for one of them does not stop the others.",
             "Without `--force`, pisess does not overwrite an existing output. (An earlier page of \
-             the same session, which `export` wrote, is the exception.) It also does not write to \
-             a file system without locks, rewrite a file whose attributes cannot be kept, or \
-             change a session that a running oh-my-pi has open. Even with `--force`, a file with \
+             the same session, which `export` wrote, is the exception.) Nor does it write to a \
+             file system without locks, rewrite a file whose attributes cannot be kept, or change \
+             a session that a running oh-my-pi has open. Even with `--force`, a file with \
              several hard links is never rewritten, and the session that is read is never \
              overwritten by an output.",
         ],

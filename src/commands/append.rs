@@ -50,8 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// it. Fields that are present are kept byte for byte.
 ///
 /// All entries are validated before any is written. Fields that the agent relies on must be
-/// present, ids must be new, and an id that an entry refers to must be in the session, or earlier
-/// in the input. The ids of the new entries are printed; the last one is the new leaf.
+/// present. Ids must be new. An entry may refer only to entries of the session, or to earlier
+/// entries of the input. The ids of the new entries are printed; the last one is the new leaf.
 ///
 /// In a session of oh-my-pi, --name also changes the title line at the beginning of the file, as
 /// `/rename` in oh-my-pi does. The whole file is then rewritten.

@@ -50,10 +50,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   switch
 /// - the number of entries after the branch point
 /// - the size of its context in tokens: the provider's last count, plus an
-///   estimate of what followed. If this sum is less than a quarter of what the
-///   agent estimates for all messages, or if `prune` moved images, results or
-///   details after the last count, the agent's estimate is shown instead, marked
-///   with `~`
+///   estimate of what followed. `~` marks the agent's estimate for all messages.
+///   It is shown instead if the sum is less than a quarter of it, or if `prune`
+///   moved images, results or details after the last count
 /// - the branch point: the last message or other entry of the conversation that the
 ///   branch shares with another one. A narrow terminal shows only its id. The column
 ///   is left out if no branch has one

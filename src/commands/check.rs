@@ -54,11 +54,10 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// In a pipe, each finding is a line: file, line number, severity, problem, and `[repairable]` if
 /// it can be repaired. An indented line below it has the consequence for the agent that opens the
-/// session. If the line of the session is damaged, a second indented line shows the beginning of
-/// its text, as far as it can be read and has no secret; `pisess show SESSION :LINE` prints more of
-/// it. If a file has many findings, its path is printed once, above them. Three or more equal
-/// findings share a line, with the texts of the first three damaged lines. A directory is searched
-/// recursively.
+/// session. For a damaged line, a second indented line shows the beginning of its text, as far as
+/// it can be read and has no secret; `pisess show SESSION :LINE` prints more. If a file has many
+/// findings, its path is printed once, above them. Three or more equal findings share a line, with
+/// the texts of the first three damaged lines. A directory is searched recursively.
 ///
 /// On a terminal, each session with findings has a heading, and each finding is a row. Notes are
 /// only counted. If there are several sessions, consequences are left out. -v prints notes and

@@ -95,9 +95,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With --role, --tool, --failed or --with-images, PATTERN may be left out: every selected entry
 /// matches. A single argument is then SESSION if it is a file, the id of a session, `last`, or the
 /// whole name of a session of the current directory. Otherwise it is PATTERN. If no entry matches
-/// this PATTERN, it is tried as the name of a session of another project, and, without -c, -l, -o,
-/// --json and -q, as words of the title of exactly one session. Case does not matter in names;
-/// stderr names the session. To search for text that is such a name, use `-e`.
+/// this PATTERN, it is tried as the name of a session of another project. Without -c, -l, -o,
+/// --json and -q, it is then tried as words of the title of exactly one session. Case does not
+/// matter in names; stderr names the session. To search for text that is such a name, use `-e`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.

@@ -79,10 +79,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the numbers of messages and branches
 /// - the size of the file
 /// - the size of the context at the leaf, in tokens: the provider's last count,
-///   plus an estimate of what followed. If this sum is less than a quarter of what
-///   the agent estimates for all messages, or if `prune` moved images, results or
-///   details after the last count, the agent's estimate is shown instead, marked
-///   with `~`
+///   plus an estimate of what followed. `~` marks the agent's estimate for all
+///   messages. It is shown instead if the sum is less than a quarter of it, or if
+///   `prune` moved images, results or details after the last count
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///

@@ -44,9 +44,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// With REF alone, the session continues from REF, as with `pisess switch --summarize`: a summary
 /// of the branch you leave is appended there. The summary covers the entries from the branch point
-/// to the leaf. If there is nothing to summarize, nothing is written (exit code 1), whereas
-/// `switch` moves without a summary. If REF is a user message or a custom message, the session
-/// continues from before it. Its text is printed, so that you can edit and send it again.
+/// to the leaf. If there is nothing to summarize, nothing is written (exit code 1); `switch` would
+/// move without a summary. If REF is a user message or a custom message, the session continues from
+/// before it. Its text is printed, so that you can edit and send it again.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
 /// After a move, the id of the new entry is printed, and stderr reports where the session
