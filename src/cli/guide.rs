@@ -151,7 +151,7 @@ pub const ENVIRONMENT: [GuideRow; 20] = [
     ),
     (
         "PISESS_SOURCES",
-        "default for `--source`, such as `all` or `pi,claude`, where a command searches for sessions; ignored by `redact`, if it is empty, if paths are given, or if an option applies only to sessions of pi and oh-my-pi",
+        "default for `--source` where a command searches for sessions, such as `all` or `pi,claude`; not used by `redact`, with paths, or with an option that applies only to sessions of pi and oh-my-pi",
     ),
     (
         "PISESS_NOW",
