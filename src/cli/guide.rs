@@ -33,7 +33,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 ];
 
 /// The forms of references to entries and ranges.
-pub const REFERENCES: [GuideRow; 16] = [
+pub const REFERENCES: [GuideRow; 17] = [
     (
         "@",
         "the entry where the conversation is now. Labels, names, settings and marks of `switch` that come after it are skipped",
@@ -48,6 +48,10 @@ pub const REFERENCES: [GuideRow; 16] = [
     (
         ":/TEXT",
         "the newest entry on the path to the leaf that contains TEXT (case is ignored); if there is none, the newest on another branch",
+    ),
+    (
+        ":1/TEXT",
+        "the first entry on the path to the leaf that contains TEXT; `:2/TEXT` is the second",
     ),
     ("id:X", "the entry with id X"),
     ("label:X", "the entry labelled X"),
@@ -223,10 +227,12 @@ pub const TOPICS: [Section; 10] = [
              last one first. References are case-sensitive, except for TEXT. An unknown or \
              ambiguous reference is an error (exit 2), and the message lists the candidates.",
             "`:/TEXT` searches the path to the leaf, then the other branches. In each of the two, \
-             thinking, tool calls and results count only if no message or summary contains TEXT. \
+             thinking, tool calls and results count only if no message or summary contains TEXT; \
+             for `:1/TEXT`, they always count. \
              White space in TEXT matches any white space. Quote the reference for the shell: \
              `pisess switch last ':/tide gaps'`. Suffixes can follow: `':/tide gaps^{user}'` is \
-             the user message at or above that entry.",
+             the user message at or above that entry, and `':1/tide gaps^'` is the entry before \
+             the gaps were first mentioned.",
             "`@` is the same entry in every command. It is usually the leaf, the last entry of the \
              file. If the leaf is a label, a name, a mark of `switch` or a setting, `@` is the \
              nearest entry of the conversation above the leaf. `@~0` is `@`; `@^` and `@~3` count \

@@ -189,7 +189,7 @@ fn long_end(command: &Command, guide: Option<&Guide>, shared_options: &[SharedOp
         }
     }
     if takes_reference(command) || takes_range(command) {
-        let forms = "REF: @ (where the conversation is), -, root, :12 (a line), :/TEXT (words of an entry), an id or its prefix, a label, REF^, REF~3, REF+3, REF^{user}";
+        let forms = "REF: @ (where the conversation is), -, root, :12 (a line), :/TEXT (the newest entry with these words), :1/TEXT (the first), an id or its prefix, a label, REF^, REF~3, REF+3, REF^{user}";
         rows.push(["references".to_owned(), forms.to_owned()]);
     }
     if takes_time(command) {

@@ -180,7 +180,7 @@ impl TargetReport {
         if self.other_matches > 0 {
             let others = format_count(self.other_matches, "older entry", "older entries");
             ui.warn(&format!(
-                "{id} is the newest entry with this text; {others} on the path also fit"
+                "{id} is the newest entry with this text; {others} on the path also fit (hint: ':1/TEXT' is the first)"
             ));
         }
         if let Some(text) = &self.text {

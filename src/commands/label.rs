@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::session::collected::LabelChange;
 use crate::session::entry::{Entry, EntryIx};
 use crate::session::labels::Labels;
-use crate::session::reference::{CURRENT_REFERENCE, Position, TEXT_PREFIX};
+use crate::session::reference::{CURRENT_REFERENCE, Position, is_text_reference};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::Object;
@@ -111,7 +111,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .into())
     })?;
     // Several entries may contain a text, so the one that was chosen is reported in any case.
-    let is_reported = reference.starts_with(TEXT_PREFIX) || is_change_reported(&args.write, &open);
+    let is_reported = is_text_reference(reference) || is_change_reported(&args.write, &open);
     if is_reported
         && let Some(id) = labelled_id
         && let Some(ix) = open.session.find_entry(&id)

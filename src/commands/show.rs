@@ -73,6 +73,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --file midnight.rs session.jsonl",
     ),
     Example::answers_no(
+        "Print a file as it was before a text was first written",
+        "pisess show --file clock.rs session.jsonl ':1/rem_euclid^'",
+    ),
+    Example::answers_no(
         "Print the agent's changes as a patch for `git apply`",
         "pisess show --patch session.jsonl",
     ),

@@ -244,11 +244,11 @@ fn the_text_of_a_target_is_reported() {
     };
     assert_snapshot!(said("':/strong' --replace 'Take washi.'"), @"pisess: 1a2b3c02 reads: Tissue paper is light, washi is strong.");
     assert_snapshot!(said("':/paper' --replace 'Which one?'"), @"
-    pisess: note: 1a2b3c02 is the newest entry with this text; 1 older entry on the path also fit
+    pisess: note: 1a2b3c02 is the newest entry with this text; 1 older entry on the path also fit (hint: ':1/TEXT' is the first)
     pisess: 1a2b3c02 reads: Tissue paper is light, washi is strong.
     ");
     assert_snapshot!(said("':/a' @ --omit"), @"
-    pisess: note: 1a2b3c07 is the newest entry with this text; 3 older entries on the path also fit
+    pisess: note: 1a2b3c07 is the newest entry with this text; 3 older entries on the path also fit (hint: ':1/TEXT' is the first)
     pisess: 1a2b3c07 reads: A metre and more, with a bamboo spar.
     pisess: 1a2b3c07 reads: A metre and more, with a bamboo spar.
     ");

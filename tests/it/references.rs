@@ -205,6 +205,12 @@ fn text_names_the_newest_entry_that_contains_it() {
         (":/only on^{user}", "bbbb0001"),
         (":/them+1", "cccc0002"),
         (":/please... quick", "aaaa0001"),
+        // The first on the path, wherever it is said, and the second.
+        (":1/gaps", "aaaa0001"),
+        (":2/gaps", "aaaa0002"),
+        (":2/gaps^", "aaaa0001"),
+        (":1/secret tides", "cccc0002"),
+        (":2/tide gaps", "cccc0002"),
     ] {
         assert_eq!(named(&s, "a.jsonl", reference), id, "{reference}");
     }
@@ -221,6 +227,10 @@ fn text_names_the_newest_entry_that_contains_it() {
     }
 
     assert_snapshot!(s.unchanged("show ./a.jsonl ':/no such words'").fails(2), @r#"./a.jsonl: no entry of the conversation contains "no such words" (hint: `pisess grep` also searches for expressions; `pisess tree` lists the entries)"#);
+    for missing in [":0/gaps", ":9/gaps", ":1/", ":1/gaps of dover"] {
+        let failure = s.unchanged(&format!("show ./a.jsonl '{missing}'")).fails(2);
+        assert!(failure.contains("no entry or label"), "{failure}");
+    }
     assert_snapshot!(s.unchanged("show ./a.jsonl ':/ '").fails(2), @r#"./a.jsonl: no entry or label ":/ " (hint: give words of the entry, such as ':/the failing test')"#);
     assert_snapshot!(s.unchanged("show ./a.jsonl 'tide gaps'").fails(2), @r#"./a.jsonl: no entry or label "tide gaps" (hint: `':/WORDS'` is the newest entry that contains these words)"#);
 }

@@ -1,4 +1,4 @@
-//! Entry references: `@`, `root`, `:12`, `:$`, `:/TEXT`, `id:X`, `label:X`, an id, a label, a
+//! Entry references: `@`, `root`, `:12`, `:$`, `:/TEXT`, `:1/TEXT`, `id:X`, `label:X`, an id, a label, a
 //! prefix of an id, and each of these with suffixes: `^`, `~3`, `+3`, `^{user}`. (`-`, the previous
 //! leaf, is resolved elsewhere, because marks record it.)
 //!
@@ -9,7 +9,7 @@ mod error;
 mod text;
 
 pub use error::ReferenceError;
-pub use text::count_other_matches;
+pub use text::{count_other_matches, is_text_reference};
 
 use super::conversation::Conversation;
 use super::entry::{EntryIx, Flags, LineNo};
@@ -19,7 +19,7 @@ use crate::session::Session;
 use crate::session::read::entry_reader::EntryReader;
 use error::unresolved_error;
 use pisess_json::text::Text;
-use text::find_newest_with_text;
+use text::find_entry_with_text;
 
 /// The reference to the current entry of the conversation.
 pub const CURRENT_REFERENCE: &str = "@";
@@ -101,7 +101,7 @@ enum Suffix<'a> {
 /// always counts entries of the conversation. `@^{label}` starts at the leaf, so that it also finds
 /// labels, names and settings after the current entry.
 ///
-/// Reads lines of the file only for `:/TEXT`.
+/// Reads lines of the file only for `:/TEXT` and `:1/TEXT`.
 pub fn resolve_reference(
     reader: &EntryReader,
     reference: &str,
@@ -239,9 +239,7 @@ fn follow_down(
 /// Whether a string is the whole id of an entry, a whole label, or `:/` and a text that an entry
 /// contains.
 pub(super) fn is_exact_name(reader: &EntryReader, name: &str) -> Result<bool, ReferenceError> {
-    if let Some(text) = name.strip_prefix(TEXT_PREFIX)
-        && find_newest_with_text(reader, text)?.is_some()
-    {
+    if find_entry_with_text(reader, name)?.is_some() {
         return Ok(true);
     }
     let session = reader.session();
@@ -270,7 +268,7 @@ enum NamedPosition {
 }
 
 /// Resolves a reference without suffixes, other than `@`. The first of these that applies counts:
-/// `root`, `:$` (the last line), `:5` (a line number), `:/TEXT`, and then what [`find_named_entry`]
+/// `root`, `:$` (the last line), `:5` (a line number), `:/TEXT`, `:1/TEXT`, and then what [`find_named_entry`]
 /// finds.
 fn resolve_name(
     reader: &EntryReader,
@@ -297,9 +295,7 @@ fn resolve_name(
             None => Err(ReferenceError::NoEntryOnLine { line }),
         };
     }
-    if let Some(text) = name.strip_prefix(TEXT_PREFIX)
-        && let Some(ix) = find_newest_with_text(reader, text)?
-    {
+    if let Some(ix) = find_entry_with_text(reader, name)? {
         return Ok(NamedPosition::Found(Position::Entry(ix)));
     }
     match find_named_entry(session, labels, name)? {

@@ -1,4 +1,5 @@
-//! Finds the entry that `:/TEXT` names: the newest one that contains a text.
+//! Finds the entry that contains a text: the newest one (`:/TEXT`), or on the path to the leaf the
+//! first or a later one (`:1/TEXT`).
 
 use super::{ReferenceError, TEXT_PREFIX};
 use crate::session::Session;
@@ -9,16 +10,39 @@ use crate::session::read::entry_reader::EntryReader;
 use crate::session::search::SearchWords;
 use std::ops::ControlFlow;
 
-/// Returns the newest entry of the conversation that contains a text; `None` if there is none, or
-/// if the text is empty. Case is ignored, and white space in the text matches any white space.
+/// Splits a reference by text into its number, which `:/TEXT` lacks, and the text: `:1/TEXT` into 1
+/// and `TEXT`. `None` for any other reference.
+fn split_text_reference(reference: &str) -> Option<(Option<usize>, &str)> {
+    let (number, text) = reference.strip_prefix(':')?.split_once('/')?;
+    if number.is_empty() {
+        return Some((None, text));
+    }
+    Some((Some(number.parse().ok()?), text))
+}
+
+/// Whether a reference has the form `:/TEXT` or `:1/TEXT`.
+pub fn is_text_reference(reference: &str) -> bool {
+    split_text_reference(reference).is_some()
+}
+
+/// Returns the entry of the conversation that a reference names by a text; `None` if there is none,
+/// if the text is empty, or if the reference has another form. Case is ignored, and white space in
+/// the text matches any white space.
 ///
-/// Entries on the path to the leaf come before those on other branches. In each of these two
+/// For `:/TEXT`, entries on the path to the leaf come before those on other branches. In each of these two
 /// groups, what was said comes before thinking, tool calls and results. Otherwise, an agent that
 /// passes its user's words as the text would find its own call with these words.
-pub(super) fn find_newest_with_text(
+pub(super) fn find_entry_with_text(
     reader: &EntryReader,
-    text: &str,
+    reference: &str,
 ) -> Result<Option<EntryIx>, ReferenceError> {
+    let Some((number, text)) = split_text_reference(reference) else {
+        return Ok(None);
+    };
+    if let Some(number) = number {
+        return find_numbered_on_path(reader, text, number);
+    }
+
     let session = reader.session();
     let phrase = SearchWords::phrase(text);
     if phrase.is_empty() {
@@ -63,6 +87,32 @@ pub fn count_other_matches(reader: &EntryReader, reference: &str) -> Result<usiz
         unsaid_count
     };
     Ok(count.saturating_sub(1))
+}
+
+/// Returns the entry on the path to the leaf that is the first to contain a text, the second, and so
+/// on, wherever in the entry the text is. `number` counts from 1.
+fn find_numbered_on_path(
+    reader: &EntryReader,
+    text: &str,
+    number: usize,
+) -> Result<Option<EntryIx>, ReferenceError> {
+    let session = reader.session();
+    let phrase = SearchWords::phrase(text);
+    if phrase.is_empty() {
+        return Ok(None);
+    }
+    let mut count = 0;
+    for ix in session.path(session.leaf) {
+        if !session.is_conversation(ix) || find_phrase(reader, &phrase, ix)? == Occurrence::Nowhere
+        {
+            continue;
+        }
+        count += 1;
+        if count == number {
+            return Ok(Some(ix));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the entries that are not on the path to the leaf, the newest first.
