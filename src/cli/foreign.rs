@@ -7,6 +7,7 @@ use crate::cli::locate::{Scope, SessionStores, resolve_user_folder};
 use crate::cli::named::{self, name_argument};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::rollouts::{Rollouts, detect_file, is_pipe, open_source, retain_last_rollouts};
+use crate::format::format_count;
 use crate::import::{self, Origin, SourceHead, SubAgent};
 use crate::session::dialect::Dialect;
 pub use convert::{ConvertedSource, is_foreign_session, load_failure, read_head, survey_file};
@@ -87,6 +88,18 @@ pub fn find_sessions_of(origins: &[Origin], ui: &mut Ui) -> Vec<FoundFile> {
         files.extend(find_foreign_sessions(origin, ui));
     }
     files
+}
+
+/// Notes how many sessions of other agents were not searched, if there are any. `hint` is how they
+/// are.
+pub fn note_unsearched(hint: &str, ui: &mut Ui) {
+    let count = find_sessions_of(Origin::all(), ui).len();
+    if count > 0 {
+        let sessions = format_count(count, "session", "sessions");
+        ui.warn(&format!(
+            "{sessions} of other agents not searched (hint: {hint})"
+        ));
+    }
 }
 
 /// Returns the sessions of other agents that were started in one of these directories, together

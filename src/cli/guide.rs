@@ -266,7 +266,8 @@ pub const TOPICS: [Section; 10] = [
              session of the current directory whose file changed last, in the stores of both \
              agents. The agents' `--continue` follows the same rule. Even a label changes the \
              file. `pisess list` sorts by the last message, so its first row may be another \
-             session. `last~1` is the session before `last`. Sessions of oh-my-pi without a name \
+             session. `last~1` is the session before `last`. With `--source`, `last` is the \
+             newest session of these agents. Sessions of oh-my-pi without a name \
              and without messages are skipped.",
             "A name can be the start or end of a session's id, with at least 4 characters, or the \
              start of the short id that `list` shows. It can also be the name set with `append \

@@ -9,6 +9,7 @@ use crate::cli::pruned::load_pruned_beside;
 use crate::cli::rollouts::retain_last_rollouts;
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
 use crate::cli::titled::{resolve_title, suggest_titles};
+use crate::format::ID_SUFFIX_LEN;
 use crate::import::is_document_name;
 use crate::load::names::{NameError, choose_session};
 use crate::load::{LoadError, read_header};
@@ -530,6 +531,16 @@ pub fn find_last(ui: &Ui) -> Result<PathBuf, Failure> {
     SessionStores::locate(ui)
         .find_by_name("last")
         .map_err(|error| name_failure(error, ui))
+}
+
+/// Whether an argument is the id of a session in the stores, or a part of one that is as long as
+/// `list` prints. A shorter argument is more likely a pattern.
+pub fn is_session_id(argument: &str, ui: &Ui) -> bool {
+    let may_be_id = argument.len() >= ID_SUFFIX_LEN
+        && argument
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    may_be_id && SessionStores::locate(ui).find_by_name(argument).is_ok()
 }
 
 /// Whether a session was found by its name: no argument is its path, or a directory above it.

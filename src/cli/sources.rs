@@ -48,11 +48,16 @@ impl SourceArgs {
         words
     }
 
+    /// Returns the agents that `--source` names; `None` if it is not given.
+    pub fn given(&self) -> Option<Sources> {
+        self.is_given().then(|| Sources::from_names(&self.names))
+    }
+
     /// Returns the agents whose sessions are read. `None` if none are named: then those of pi and
     /// oh-my-pi are read. Without `--source`, the environment variable `PISESS_SOURCES` decides.
     pub fn sources(&self, ui: &Ui) -> Result<Option<Sources>, Failure> {
-        if self.is_given() {
-            return Ok(Some(Sources::from_names(&self.names)));
+        if let Some(given) = self.given() {
+            return Ok(Some(given));
         }
         let value = ui.env_var(VARIABLE).unwrap_or_default();
         let mut names = Vec::new();
@@ -155,7 +160,7 @@ impl Sources {
     }
 
     /// Whether a file is of one of these agents, or its agent cannot be determined.
-    fn may_include(&self, path: &Path) -> bool {
+    pub fn may_include(&self, path: &Path) -> bool {
         if is_pipe(path) {
             return true;
         }

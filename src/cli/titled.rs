@@ -5,6 +5,7 @@
 //! remove a session only suggest the session.
 
 use super::candidates::{describe_matches, include_copies};
+use super::foreign::resolve_foreign_title;
 use super::locate::{Scope, SessionStores};
 use super::named::{read_for_list, shown_title};
 use super::output::{Failure, Ui, to_visible};
@@ -26,13 +27,17 @@ const MIN_LONGEST_WORD: usize = 3;
 /// The number of bytes at the start of a session that are read for its first message.
 const HEAD_BYTES: u64 = 64 * 1024;
 
-/// Returns the session whose title or first message has the words, and reports the session. Returns
-/// `failure` if there is none.
+/// Returns the session whose title or first message has the words, and reports the session. If no
+/// session of pi or oh-my-pi has them, it may be one of another agent. Returns `failure` if there is
+/// none.
 ///
 /// # Errors
 /// If no session has the words, or if several do.
 pub fn resolve_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let sessions = find_by_title(words, ui);
+    if sessions.is_empty() {
+        return resolve_foreign_title(words, failure, ui);
+    }
     require_one_title(words, &sessions, failure, ui)
 }
 

@@ -3,10 +3,10 @@
 mod hits;
 mod searcher;
 
-use crate::cli::foreign::find_sessions_of;
+use crate::cli::foreign::note_unsearched;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::SessionStores;
-use crate::cli::named::{name_argument, name_failure, take_range};
+use crate::cli::named::{is_session_id, name_argument, name_failure, take_range};
 use crate::cli::options::LastArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
@@ -15,8 +15,6 @@ use crate::cli::rows::entry::row_options;
 use crate::cli::session_report::report_session;
 use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
 use crate::cli::titled::find_only_title;
-use crate::format::{ID_SUFFIX_LEN, format_count};
-use crate::import::Origin;
 use crate::load::LoadOptions;
 use crate::load::names::SearchRange;
 use crate::ops::grep::{
@@ -490,13 +488,7 @@ impl Args {
         if !self.sessions.all || self.sessions.archived || self.follow || !searched_own {
             return Ok(());
         }
-        let count = find_sessions_of(Origin::all(), ui).len();
-        if count > 0 {
-            let sessions = format_count(count, "session", "sessions");
-            ui.warn(&format!(
-                "{sessions} of other agents not searched (hint: --source all searches them, too)"
-            ));
-        }
+        note_unsearched("--source all searches them, too", ui);
         Ok(())
     }
 
@@ -595,16 +587,6 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         scope,
         details,
     })
-}
-
-/// Whether an argument is the id of a session in the stores, or a part of one that is as long as
-/// `list` prints. A shorter argument is more likely a pattern.
-fn is_session_id(argument: &str, ui: &Ui) -> bool {
-    let may_be_id = argument.len() >= ID_SUFFIX_LEN
-        && argument
-            .bytes()
-            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    may_be_id && SessionStores::locate(ui).find_by_name(argument).is_ok()
 }
 
 /// Reports the session that the only argument names.

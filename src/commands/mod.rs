@@ -39,6 +39,7 @@ use crate::cli::guide::Guide;
 use crate::cli::help::{self, COMMON_HEADING, GroupedCommand};
 use crate::cli::options::{ColorChoice, LinkChoice, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::sources::SourceArgs;
 use crate::cli::summary_source::SummaryArgs;
 use crate::cli::{external, hints};
 use crate::world::World;
@@ -204,14 +205,31 @@ impl Command {
         matches!(self.group, "find" | "read")
     }
 
+    /// Whether `--source` limits which session the command reads. Commands that read any number of
+    /// sessions define the option themselves.
+    fn limits_source(&self) -> bool {
+        self.group == "read" || self.name == "export"
+    }
+
     fn define_subcommand(&self) -> clap::Command {
-        (self.augment)(clap::Command::new(self.name))
+        let mut command = (self.augment)(clap::Command::new(self.name));
+        if self.limits_source() {
+            // Only the option is taken: `augment_args` would also replace the description.
+            let source = SourceArgs::augment_args(clap::Command::new(self.name));
+            for option in source.get_arguments() {
+                command = command.arg(option.clone().help(SOURCE_HELP));
+            }
+        }
+        command
     }
 
     fn find(name: &OsStr) -> Option<&'static Command> {
         COMMANDS.iter().find(|command| name == command.name)
     }
 }
+
+/// The help of `--source` for a command that reads one session.
+const SOURCE_HELP: &str = "Read only the sessions of these agents (names as in `list`; as SESSION, `last` is the newest of them)";
 
 /// Runs one command line, and returns its exit code. The result is a number and not an `Exit`,
 /// because an external program may exit with any code.
@@ -237,7 +255,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
 /// Completes a command line, runs it, and returns the exit code.
 ///
 /// A command line that cannot be parsed is completed in one of these ways:
-/// 1. `--all` together with directories is removed, because it adds nothing to them.
+/// 1. `--all` together with directories or ids is removed, because it adds nothing to them.
 /// 2. With `--choose`, the user chooses the missing arguments.
 /// 3. If only a session is missing, on a terminal: for a command that writes, the user chooses it;
 ///    for a command that reads, it is `last`.
@@ -245,7 +263,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
 /// Otherwise, running the line reports its error.
 fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     let parsed = parse(args);
-    // `--all` conflicts with directories.
+    // `--all` conflicts with SESSION.
     if is_conflict(&parsed)
         && let Some(line) = choose::without_redundant_all(args, &LINE_PARSER, ui)
     {
@@ -288,7 +306,7 @@ fn run_without_all(line: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     if let Some(cli) = read_global_options(&parsed, line) {
         ui.configure(cli.color, cli.hyperlink, cli.quiet);
     }
-    ui.warn("--all with a directory: only the sessions in it are read (hint: omit the directory for those of all projects)");
+    ui.warn("--all with SESSION: only the sessions in it are read (hint: omit SESSION for those of all projects)");
     run_parsed(parsed, line, ui)
 }
 
@@ -403,6 +421,10 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
 
     if named_command.is_paged() && !cli.no_pager {
         ui.enable_pager();
+    }
+    if named_command.limits_source() {
+        let source: SourceArgs = read_args(command_args)?;
+        ui.limit_sources(&source);
     }
     let exit = (named_command.run)(command_args, ui)?;
     flush_output(exit, ui)

@@ -124,8 +124,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `--code=rust` prints only blocks in that language; `-1` prints only the last block.
 ///
 /// --images writes the images of REF to files, and prints their paths. Without REF, the images of
-/// the whole conversation are written. Each file is named after the entry and the number of the
-/// image in it. An existing file with different content is not replaced.
+/// the whole conversation are written, and their paths are in its order. Each file is named after
+/// the entry and the number of the image in it. An existing file with different content is not
+/// replaced.
 ///
 /// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
 /// with all later edits. Failed calls are ignored. If only a part of the file is known, a note says

@@ -829,20 +829,27 @@ fn grep_list_migrate_redact_all_hint_at_what_was_meant() {
 fn all_with_a_directory_reads_all_sessions_in_it() {
     let s = Sandbox::new();
     s.put("d/deep/a.jsonl", fixture("tour.jsonl"));
+    s.put(
+        ".pi/agent/sessions/--home-u-code-ferry--/a.jsonl",
+        fixture("tour.jsonl"),
+    );
     for line in [
+        "grep --all midnight 6e8a4d70",
+        "stats --all 6e8a4d70",
         "list -l --all ./d",
         "list -l ./d -a",
         "grep -l --all midnight ./d",
         "stats --all ./d --json",
     ] {
-        let done = s.pisess(line).done();
+        let done = s.pisess(line).at_home().done();
         assert_eq!(done.code, 0, "{done}");
         assert!(
             done.stderr.contains("only the sessions in it are read"),
             "{done}"
         );
         let without = line.replace(" --all", "").replace(" -a", "");
-        assert_eq!(done.text(), s.run(&without), "{line}");
+        let same = s.pisess(&without).at_home().done();
+        assert_eq!(done.text(), same.text(), "{line}");
     }
     for line in [
         "list --all ./d/deep/a.jsonl",

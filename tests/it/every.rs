@@ -206,9 +206,12 @@ const COMMON: &[&str] = &[
 /// than one session, or because they only change what is written. The tests of the command use
 /// them.
 pub const UNTRIED: &[(&str, &str)] = &[
-    ("tree", "renderer follow"),
-    ("show", "renderer images"),
-    ("context", "model"),
+    ("tree", "renderer follow source"),
+    ("show", "renderer images source"),
+    ("path", "source"),
+    ("branches", "source"),
+    ("diff", "source"),
+    ("context", "model source"),
     ("list", "all archived source"),
     ("grep", "all archived follow pruned source"),
     ("blame", "all archived source"),
@@ -247,11 +250,11 @@ pub const UNTRIED: &[(&str, &str)] = &[
     ),
     (
         "prune",
-        "purge restore branch compacted all project older-than larger-than recursive env-file secret-file",
+        "purge restore branch entries compacted all project older-than larger-than recursive env-file secret-file",
     ),
     (
         "export",
-        "renderer env-file secret-file keep-images json open",
+        "renderer env-file secret-file keep-images json open source",
     ),
     ("redact", "all archived env-file secret-file source"),
     ("relocate", "moved-from"),

@@ -398,6 +398,69 @@ fn source_selects_pi_or_oh_my_pi() {
     assert_snapshot!(refused, @"standard input is not read with --source (hint: give the path of a file)");
 }
 
+/// A command that reads one session takes only those of the named agents.
+#[test]
+fn source_limits_the_session_that_is_read() {
+    let s = with_two_agents();
+    let run = |line: &str| s.pisess(line).at_home().done();
+    let foreign = "./.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a1.jsonl";
+    for command in [
+        "tree",
+        "path",
+        "show",
+        "branches",
+        "context",
+        "export -o - --as markdown",
+    ] {
+        for source in ["claude", "all", "pi,claude"] {
+            let line = format!("{command} --source {source}");
+            for session in [foreign, "c1a00000"] {
+                let done = run(&format!("{line} {session}"));
+                assert_eq!(done.code, 0, "{line} {session}: {done}");
+            }
+        }
+        let refused = run(&format!("{command} --source codex c1a00000")).fails(2);
+        assert_eq!(
+            refused, "c1a00000: not a session of the agents that --source names",
+            "{command}"
+        );
+    }
+    let refused = run("diff --source omp c1a00000 @~1 @").fails(2);
+    assert!(refused.contains("not a session of"), "{refused}");
+    assert_snapshot!(run("show --source claude last").fails(2), @"no session of these agents in the current directory (hint: `pisess list --source all --all` lists the sessions of all agents)");
+
+    // `last` is the newest of these agents in the current directory.
+    let here = std::fs::canonicalize(s.path("")).unwrap();
+    let here = here.to_string_lossy().replace('\\', "\\\\");
+    let text = String::from_utf8(fixture("claude/plain.jsonl")).unwrap();
+    s.put(
+        ".claude/projects/here/c1a00000-0000-4000-8000-0000000000b2.jsonl",
+        text.replace("/home/u/kites", &here),
+    );
+    let shown = run("show --source claude last");
+    assert!(
+        shown.code == 0 && shown.text().contains("claude"),
+        "{shown}"
+    );
+}
+
+/// Words of a title name a session of another agent, too, if no session of pi or oh-my-pi has them.
+#[test]
+fn a_title_names_a_session_of_another_agent() {
+    let s = with_stored_session();
+    let run = |line: &str| s.pisess(line).at_home().done();
+    for command in ["tree", "show", "stats --by file", "grep -i e"] {
+        let done = run(&format!("{command} 'Which paper'"));
+        assert_eq!(done.code, 0, "{command}: {done}");
+        assert!(
+            done.stderr.contains("`Which paper` is in the title of"),
+            "{command}: {done}"
+        );
+    }
+    let none = run("tree 'which boat'").fails(2);
+    assert!(none.contains("no such file"), "{none}");
+}
+
 #[test]
 fn the_environment_is_the_default_of_source() {
     let s = with_two_agents();
@@ -421,6 +484,8 @@ fn a_search_without_a_match_names_the_sessions_that_were_not_searched() {
     let note = |line: &str| s.pisess(line).at_home().done().stderr;
     assert_snapshot!(note("grep --all nowhere-to-be-found"), @"pisess: note: 1 session of other agents not searched (hint: --source all searches them, too)");
     assert_eq!(note("grep --all --source all nowhere-to-be-found"), "");
+    assert_snapshot!(note("prune -n --secrets --all"), @"pisess: note: 1 session of other agents not searched (hint: `pisess redact --check --all --source all` finds their secrets)");
+    assert_eq!(note("prune -n --all"), "");
 }
 
 /// A command that changes a session finds it by that id, too, and names `import`.

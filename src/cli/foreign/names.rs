@@ -1,11 +1,13 @@
 //! Finds a session of another agent by its id, its name, or words of its title.
 
 use super::convert::{ConvertedSource, read_head, survey_file};
-use super::find_all_foreign_sessions;
+use super::{find_all_foreign_sessions, find_project_sessions_of};
+use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::named::{self, name_argument, read_for_list};
 use crate::cli::opencode;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::rollouts::Rollouts;
+use crate::cli::sources::Sources;
 use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
 use crate::import::{self, Origin};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
@@ -19,10 +21,52 @@ use std::path::{Path, PathBuf};
 /// Returns the path of a session for a command that only reads. Accepts everything that
 /// [`named::resolve_argument`] accepts; in addition, the id of a session of another agent, and
 /// words of a title.
+///
+/// If `--source` limits the agents, `last` is the newest session of theirs in the current directory.
+///
+/// # Errors
+/// Also if the session is not of one of these agents.
 pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
-    match named::resolve_name(argument, ui) {
-        Ok(path) => Ok(path),
-        Err(failure) => resolve_foreign_id_or_title(argument, failure, ui),
+    let sources = ui.sources.clone();
+    if let Some(sources) = &sources
+        && name_argument(argument) == Some("last")
+    {
+        return find_last_of(sources, ui);
+    }
+
+    let path = match named::resolve_name(argument, ui) {
+        Ok(path) => path,
+        Err(failure) => resolve_foreign_id_or_title(argument, failure, ui)?,
+    };
+    match sources {
+        Some(sources) if !sources.may_include(&path) => {
+            let name = argument.to_string_lossy();
+            let what = format!(
+                "{}: not a session of the agents that --source names",
+                to_visible(&name)
+            );
+            Err(Failure::invalid(what).with_path(name))
+        }
+        _ => Ok(path),
+    }
+}
+
+/// Returns the session of these agents, in the current directory, whose file changed last.
+fn find_last_of(sources: &Sources, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let found = SessionStores::locate(ui).find_sessions(&Scope::CurrentProject);
+    let mut files = sources.retain_files(found.files, ui)?;
+    let here = ui.current_folder().to_owned();
+    files.extend(find_project_sessions_of(&sources.origins, &[here], ui));
+    files.retain(|file| file.owner.is_none());
+    let newest = files
+        .into_iter()
+        .max_by_key(|file| store::modified_ms(&file.path).unwrap_or_default());
+    match newest {
+        Some(file) => Ok(file.path),
+        None => Err(
+            Failure::invalid("no session of these agents in the current directory")
+                .with_hint("`pisess list --source all --all` lists the sessions of all agents"),
+        ),
     }
 }
 

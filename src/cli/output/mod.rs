@@ -34,6 +34,7 @@ pub use table::{COLUMN_GAP, Cell, Column, Table, cell_width, format_cell, plain_
 pub use wrap::push_wrapped_line;
 
 use crate::cli::options::{ColorChoice, LinkChoice};
+use crate::cli::sources::{SourceArgs, Sources};
 use crate::world::World;
 use pisess_store::TempCopy;
 use std::ffi::OsString;
@@ -49,6 +50,8 @@ pub struct Ui<'w> {
     /// The arguments of this run, the program first, for hints that repeat them.
     pub(in crate::cli) arguments: Vec<OsString>,
     is_quiet: bool,
+    /// The agents to which `--source` limits the session that is read; `None` for all agents.
+    pub(in crate::cli) sources: Option<Sources>,
     /// Whether a written file may lack lines that another process wrote.
     pub(in crate::cli) has_loss: bool,
     prints_json: bool,
@@ -81,6 +84,7 @@ impl<'w> Ui<'w> {
             world,
             arguments,
             is_quiet: false,
+            sources: None,
             has_loss: false,
             prints_json: json,
             styles: Styles::default(),
@@ -142,6 +146,11 @@ impl<'w> Ui<'w> {
         if let Some(pager) = self.pager.take() {
             pager.finish();
         }
+    }
+
+    /// Limits the session that the command reads to the agents that `--source` names.
+    pub fn limit_sources(&mut self, source: &SourceArgs) {
+        self.sources = source.given();
     }
 
     /// Applies the output options that all commands have.
