@@ -64,7 +64,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess grep --role user --full --json '' session.jsonl",
     ),
     Example::new(
-        "Find an error among the calls that failed",
+        "Find an error, or a command, among the calls that failed",
         "pisess grep --failed 'board::' session.jsonl",
     ),
     Example::answers_no(
@@ -112,10 +112,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// accept the id and `:LINE` as REF. For a tool result, the tool and its command, path or pattern
 /// replace ROLE, as in `bash cargo test`.
 ///
-/// Unless `--failed` is given, `(failed)` ends the row of a failed reply, tool result, or command
-/// that the user ran: on a terminal, and with `--full` in a pipe. With `--full`, it also ends the
-/// row of the failed call. On a terminal, `(other branch)` ends the row of an entry that is not on
-/// the path to the leaf: the conversation went on elsewhere. `--active` leaves such entries out.
+/// Unless `--failed` is given, `(failed)` ends the row of a tool call that failed, of its result, and
+/// of a failed reply or command of the user. With `--failed`, the result of a call has the only row,
+/// and PATTERN is searched for in the call and in its output.
+///
+/// On a terminal, `(other branch)` ends the row of an entry that is not on the path to the leaf: the
+/// conversation went on elsewhere. `--active` leaves such entries out.
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role; with
 /// `--failed`, the arguments of the call that failed come first, unless the row shows them. `-o`
@@ -332,9 +334,6 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     if last_printed.is_none() {
-        if args.asks_for_failed_calls() {
-            ui.warn("a tool call does not fail, its result does (hint: give --role toolResult)");
-        }
         args.note_unsearched(ui)?;
         return Ok(exit.max(Exit::Found));
     }
@@ -492,12 +491,6 @@ impl Args {
         Ok(())
     }
 
-    /// Whether only failures among tool calls are searched for. There are none, because a failure
-    /// is recorded in the result of a call.
-    fn asks_for_failed_calls(&self) -> bool {
-        self.failed && self.role.iter().any(|role| role == "toolCall")
-    }
-
     /// Whether rows for people are printed.
     fn prints_rows_for_people(&self, ui: &Ui) -> bool {
         let prints_rows = !self.count && !self.only.is_set() && !self.files_without_match;
@@ -553,8 +546,15 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
     } else {
         FieldScope::Meaningful
     };
+    let mut roles = args.role.clone();
+    for role in &mut roles {
+        // A failure is recorded in the result of a call, which represents both.
+        if args.failed && role == "toolCall" {
+            *role = "toolResult".to_owned();
+        }
+    }
     let entries = EntryFilter {
-        roles: args.role.clone(),
+        roles,
         tool_names: args.tool.clone(),
         period,
         only_active: args.active,
@@ -635,7 +635,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         puts_tools_last: is_for_people && !args.follow,
         follows: args.follow,
         // With --failed, every row would have this mark.
-        marks_failures: (is_for_people || args.full) && !args.failed,
+        marks_failures: !args.failed,
         marks_other_branches: args.marks_other_branches(ui),
         max_above: args.before_context.unwrap_or(default_context),
         max_below: args.after_context.unwrap_or(default_context),

@@ -46,7 +46,7 @@ fn a_row_for_each_entry_that_matches() {
     ./tour.jsonl:c25f81e7:assistant grep /fn departs_in/ in src: /home/u/code/ferry/src
     ./tour.jsonl:61a7f2cc:assistant read src/clock.rs:35-64: /home/u/code/ferry/src/clock.rs
     ./tour.jsonl:8b16f09d:assistant edit src/clock.rs: /home/u/code/ferry/src/clock.rs
-    ./tour.jsonl:15f9ad3c:bash cargo test --quiet: …is_shown_as_left board::delayed_ferry_stays_on_board Command exited with code 101
+    ./tour.jsonl:15f9ad3c:bash cargo test --quiet: …is_shown_as_left board::delayed_ferry_stays_on_board Command exited with code 101  (failed)
     ./tour.jsonl:a6d84170:assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
     ./tour.jsonl:90f6a3e8:branch_summary: …wn_as_left` and `board::delayed_ferry_stays_on_board` fail with it. <modified-files> /home/u/code/ferry/src/clock.rs </modified-files>
     ./tour.jsonl:c8a45f06:assistant edit src/clock.rs: /home/u/code/ferry/src/clock.rs
@@ -244,15 +244,100 @@ fn roles_branches_and_data_are_chosen() {
 fn what_failed_is_marked_on_a_terminal() {
     let s = Sandbox::with(&[TOUR]);
     let line = "grep --tool bash e ./tour.jsonl --color never";
-    assert_snapshot!(s.pisess(line).terminal(70).done().quiet(), @r"
-    72c0e8b6:assistant bash cargo test --quiet: cargo test --quiet
+    assert_snapshot!(s.pisess(line).terminal(70).done().quiet(), @"
+    72c0e8b6:assistant bash cargo test --quiet: …go test --quiet  (failed)
     15f9ad3c:bash cargo test --quiet: …ng 14 tests ............…  (failed)
     c8a45f06:assistant bash cargo test --quiet: cargo test --quiet
     fa39d058:bash cargo test --quiet: …nning 14 tests .............. test…
     ");
-    assert!(!s.pisess(line).done().quiet().contains("(failed)"));
     let only_failed = s.pisess(&format!("{line} --failed"));
     assert!(!only_failed.terminal(70).done().quiet().contains("(failed)"));
+}
+
+/// The result of a call records whether it failed, and need not match.
+#[test]
+fn rows_of_calls_that_failed_are_marked_in_a_pipe() {
+    let s = Sandbox::with(&[TOUR]);
+    let rows = s.run("grep --role toolCall 'cargo test' ./tour.jsonl");
+    assert_snapshot!(rows, @"
+    72c0e8b6:assistant bash cargo test --quiet: cargo test --quiet  (failed)
+    c8a45f06:assistant bash cargo test --quiet: cargo test --quiet
+    ");
+    let rows = s.run("grep --role toolCall --json 'cargo test' ./tour.jsonl");
+    let failed: Vec<_> = rows
+        .lines()
+        .map(|row| row.contains(r#""failed":true"#))
+        .collect();
+    assert_eq!(failed, [true, false]);
+
+    // The result may be behind the part of the file that is searched at a time.
+    let padding = "x".repeat(511 * 1024);
+    let call = |id: &str| {
+        json!({"type": "message", "id": format!("a{id}"), "parentId": null, "timestamp": "2026-01-01T00:00:02.000Z",
+        "message": {"role": "assistant", "content": [{"type": "toolCall", "id": id, "name": "bash", "arguments": {"command": "make"}}]}})
+    };
+    let result = |id: &str, text: &str, failed: bool| {
+        json!({"type": "message", "id": format!("r{id}"), "parentId": format!("a{id}"), "timestamp": "2026-01-01T00:00:03.000Z",
+        "message": {"role": "toolResult", "toolCallId": id, "toolName": "bash", "isError": failed, "content": [{"type": "text", "text": text}]}})
+    };
+    let lines = [
+        json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"}),
+        json!({"type": "message", "id": "u1", "parentId": null, "timestamp": "2026-01-01T00:00:01.000Z", "message": {"role": "user", "content": padding}}),
+        call("c1"),
+        result("c1", &"y".repeat(600 * 1024), true),
+        call("c2"),
+        result("c2", "fine", false),
+        // Some providers use the ids of calls again.
+        call("c1"),
+        result("c1", "fine", false),
+        call("c3"),
+    ];
+    let lines: Vec<_> = lines.iter().map(|line| format!("{line}\n")).collect();
+    s.put("s.jsonl", lines.concat());
+    assert_snapshot!(s.run("grep --role toolCall make ./s.jsonl"), @"
+    ac1:assistant bash make: make  (failed)
+    ac2:assistant bash make: make
+    ac1:assistant bash make: make
+    ac3:assistant bash make: make
+    ");
+    assert_snapshot!(s.run("grep --failed -c make ./s.jsonl"), @"1");
+}
+
+/// A row of a result is also that of its call.
+#[test]
+fn grep_failed_searches_the_call_and_its_output() {
+    let s = Sandbox::with(&[TOUR]);
+    let row = s.run("grep --failed 'cargo test' ./tour.jsonl");
+    assert_snapshot!(row, @"15f9ad3c:bash cargo test --quiet: running 14 tests ............FF failures: board::just_left_is_shown_as_left board::delayed_ferry_stays_on_board Command exited w…");
+    for line in [
+        "grep --failed --role toolCall 'cargo test' ./tour.jsonl",
+        "grep --failed --role toolResult 'cargo test' ./tour.jsonl",
+        "grep --failed --tool bash 'bash cargo' ./tour.jsonl",
+        "grep --failed -F 'cargo test --quiet' ./tour.jsonl",
+    ] {
+        assert_eq!(s.run(line), row, "{line}");
+    }
+    assert_eq!(s.run("grep --failed -c 'cargo test' ./tour.jsonl"), "1\n");
+    assert_eq!(
+        s.run("grep --failed -o 'cargo t' ./tour.jsonl"),
+        "cargo t\n"
+    );
+    assert_eq!(
+        s.run("grep --failed -l 'cargo t' ./tour.jsonl"),
+        "./tour.jsonl\n"
+    );
+    let others = s.run("grep --failed -v 'cargo test' ./tour.jsonl");
+    assert!(
+        others.starts_with("5c07d14b:") && others.lines().count() == 1,
+        "{others}"
+    );
+    // The output, not the call.
+    let in_output = s.run("grep --failed just_left ./tour.jsonl");
+    assert!(in_output.contains("just_left_is_shown"), "{in_output}");
+    assert_eq!(
+        s.unchanged("grep --failed 'cargo build' ./tour.jsonl").code,
+        1
+    );
 }
 
 /// Above its whole text, a call says that it failed, in a pipe, too: the result, which records it,
@@ -290,8 +375,8 @@ fn what_failed_is_marked_above_whole_texts() {
 fn rows_of_one_tool_have_its_commands_and_output() {
     let s = Sandbox::with(&[TOUR]);
     assert_snapshot!(s.run("grep --tool bash '' ./tour.jsonl"), @"
-    72c0e8b6:assistant bash cargo test --quiet: cargo test --quiet
-    15f9ad3c:bash cargo test --quiet: running 14 tests ............FF failures: board::just_left_is_shown_as_left board::delayed_ferry_stays_on_board Command exited w…
+    72c0e8b6:assistant bash cargo test --quiet: cargo test --quiet  (failed)
+    15f9ad3c:bash cargo test --quiet: running 14 tests ............FF failures: board::just_left_is_shown_as_left board::delayed_ferry_stays_on_board Command exited w…  (failed)
     c8a45f06:assistant bash cargo test --quiet: cargo test --quiet
     fa39d058:bash cargo test --quiet: running 14 tests .............. test result: ok. 14 passed; 0 failed
     ");
@@ -351,7 +436,7 @@ fn context_follows_the_conversation() {
     27d4c96f-assistant- `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
     --
     72c0e8b6-assistant- (calls bash)
-    15f9ad3c-bash- cargo test --quiet
+    15f9ad3c-bash- cargo test --quiet  (failed)
     a6d84170:assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board need…
     ee2b93f5-user- Hm. What would you do instead?
     --
@@ -905,10 +990,6 @@ fn only_what_failed_or_has_an_image() {
     15f9ad3c:bash cargo test --quiet: running 14 tests ............FF failures: board::just_left_is_shown_as_left board::delayed_ferry_stays_on_board Command exited w…
     5c07d14b:assistant: 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
     "#);
-    assert_snapshot!(s.unchanged("grep --failed --role toolCall '' ./tour.jsonl"), @"
-    2> pisess: note: a tool call does not fail, its result does (hint: give --role toolResult)
-    exit 1
-    ");
     let rows = s.unchanged("grep --json -i 'ferry' ./tour.jsonl").text();
     assert!(
         rows.contains(r#""failed":true"#) && rows.contains(r#""failed":false"#),

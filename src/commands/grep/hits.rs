@@ -55,8 +55,7 @@ pub struct MatchPainter {
     pub puts_tools_last: bool,
     /// Whether the search continues with entries that are written later (`--follow`).
     pub follows: bool,
-    /// Whether rows show that their entry failed. Above a whole text, the row of a call also shows
-    /// that its result is a failure.
+    /// Whether rows show that their entry, or the call that they show, failed.
     pub marks_failures: bool,
     /// Whether rows show that their entry is not on the path to the leaf.
     pub marks_other_branches: bool,

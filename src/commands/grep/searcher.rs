@@ -7,7 +7,7 @@ use crate::cli::open::{CHECK_HINT, Input, reference_failure};
 use crate::cli::output::{Failure, Ui};
 use crate::cli::pruned::load_pruned;
 use crate::load::{LoadOptions, load};
-use crate::ops::grep::{FailedCalls, Match, Query, ResumePoint, SessionIds, Trail, search_file};
+use crate::ops::grep::{Match, Query, ResumePoint, SessionIds, Trail, search_file};
 use crate::session::defect::FindingKind;
 use crate::session::entry::LineNo;
 use crate::session::prefixes::UniquePrefixes;
@@ -158,7 +158,6 @@ impl Searcher {
             source,
             ids: &ids,
             prefixes: &prefixes,
-            failed_calls: OnceCell::new(),
             searcher: self,
             path: &state.path,
             printed_keys: &state.printed_keys,
@@ -448,8 +447,6 @@ struct MatchCollector<'a, 'i> {
     /// row needs them.
     ids: &'i OnceCell<SessionIds>,
     prefixes: &'a OnceCell<UniquePrefixes<'i>>,
-    /// The calls of the session that failed. They are read when the first row of a call needs them.
-    failed_calls: OnceCell<FailedCalls>,
     path: &'a Path,
     /// The keys of the matches that earlier searches printed.
     printed_keys: &'a HashSet<Vec<u8>>,
@@ -505,7 +502,6 @@ impl MatchCollector<'_, '_> {
 
         self.collected.count += 1;
         if painter.has_rows() {
-            hit.has_failed |= self.is_failed_call(&hit);
             if painter.has_context() {
                 // The entries around the match are read after the search.
                 self.collected.matches.push(hit);
@@ -542,27 +538,6 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
             &mut self.collected.rows
         };
         painter.push_row(&session_facts, hit, RowKind::Match, rows);
-    }
-
-    /// Whether a match is in a tool call that failed, and its row shows this. The result, which
-    /// records the failure, is further down in the file, so the file is read for it. Only above
-    /// whole texts, which take longer to read than that.
-    fn is_failed_call(&self, hit: &Match) -> bool {
-        let painter = &self.searcher.painter;
-        if !painter.marks_failures || !painter.prints_whole_text {
-            return false;
-        }
-        let Some(tool) = &hit.tool else {
-            return false;
-        };
-        if tool.call_id.is_empty() {
-            return false;
-        }
-        // If the results cannot be read, no call is marked.
-        let failed_calls = self
-            .failed_calls
-            .get_or_init(|| FailedCalls::read(self.source).unwrap_or_default());
-        failed_calls.contains(&tool.call_id, hit.line)
     }
 
     /// Returns the unique prefixes of the session's ids; `None` if they are not highlighted.

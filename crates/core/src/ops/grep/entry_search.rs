@@ -3,7 +3,7 @@
 
 use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE};
 use super::search::{ChunkState, FileSearch};
-use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse};
+use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call, has_call_failed};
 use crate::agents::readable::Folders;
 use crate::load::{LoadError, has_failed, has_image, message_role};
 use crate::session::entry::{Entry, Kind, LineNo, Role};
@@ -104,7 +104,17 @@ impl FileSearch<'_> {
         if !has_wanted_time || !self.is_selected(&entry) {
             return Ok(None);
         }
-        let Some(hit) = self.find_hit(&entry) else {
+        let mut found = self.find_hit(&entry);
+        let mut call_text = None;
+        // With --failed, a row is of the result, which also represents its call.
+        let may_decide = found.is_some() == self.query.inverted;
+        if may_decide && self.query.entries.only_failed {
+            call_text = self.find_in_call(&entry, &state.calls, line)?;
+            if call_text.is_some() {
+                found = (!self.query.inverted).then(|| self.hit_in_output(&entry));
+            }
+        }
+        let Some(hit) = found else {
             return Ok(None);
         };
 
@@ -114,6 +124,11 @@ impl FileSearch<'_> {
             LineNo(0)
         };
         let tool = self.find_tool(&entry, &hit, &state.calls, line)?;
+        let failed = has_failed(&entry) || self.is_in_failed_call(&entry, &hit, line)?;
+        let mut texts = self.collect_texts(&entry);
+        if let Some(text) = call_text {
+            self.add_matches(&text, &mut texts);
+        }
         let id = record.id.map(|text| text.text()).unwrap_or_default();
         Ok(Some(Match {
             line: line_no,
@@ -123,9 +138,9 @@ impl FileSearch<'_> {
             hit,
             tool,
             continuation: None,
-            has_failed: has_failed(&entry),
+            has_failed: failed,
             is_active: None,
-            texts: self.collect_texts(&entry),
+            texts,
         }))
     }
 
@@ -178,7 +193,10 @@ impl FileSearch<'_> {
             home: options.home.as_ref(),
         };
         match entry.role {
-            Role::Assistant => Ok(ToolUse::from_reply_field(&hit.field, entry.blocks, folders)),
+            Role::Assistant => {
+                let call = find_call(&hit.field, entry.blocks);
+                Ok(call.map(|call| ToolUse::from_call(call, folders)))
+            }
             Role::ToolResult => {
                 let mut search = CallSearch {
                     source: self.source,
@@ -194,6 +212,75 @@ impl FileSearch<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Whether a match is in a tool call that failed. The result of the call records the failure,
+    /// so it is searched for behind `line`, the line of the call.
+    fn is_in_failed_call(
+        &mut self,
+        entry: &ParsedEntry,
+        hit: &Hit,
+        line: ChunkLine,
+    ) -> io::Result<bool> {
+        let call = find_call(&hit.field, entry.blocks);
+        match call.and_then(|call| call.id) {
+            Some(id) => has_call_failed(self.source, &mut self.keys, id, line),
+            None => Ok(false),
+        }
+    }
+
+    /// Searches the call of a tool result: its tool and subject, as rows show them, and then its
+    /// arguments. Returns the text that matches. `None` for any other entry.
+    fn find_in_call(
+        &mut self,
+        entry: &ParsedEntry,
+        calls: &KnownCalls,
+        line: ChunkLine,
+    ) -> io::Result<Option<String>> {
+        let Some(result) = &entry.record.message else {
+            return Ok(None);
+        };
+        if entry.role != Role::ToolResult {
+            return Ok(None);
+        }
+        let mut search = CallSearch {
+            source: self.source,
+            keys: &mut self.keys,
+            folders: Folders {
+                cwd: self.preamble.header.cwd.as_ref(),
+                home: None,
+            },
+            keeps_arguments: true,
+        };
+        let tool = search.find_tool(result, calls, line)?;
+        let heading = format!("{} {}", tool.name, tool.subject);
+        for text in [heading, tool.arguments.into_string_lossy()] {
+            if self.query.pattern.find(text.as_bytes()).is_some() {
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns a hit in the output of a failed tool, at the line that reports the failure.
+    fn hit_in_output(&self, entry: &ParsedEntry) -> Hit {
+        let mut hit = empty_hit();
+        // The visit breaks at the first text, which is then in `hit`.
+        let _ = visit_fields(
+            Raw::from_checked(entry.record.bytes),
+            entry.kind,
+            entry.role,
+            self.query.scope,
+            &mut |field| {
+                let text = field.text();
+                if text.is_empty() || is_tool_name(&field.path()) {
+                    return ControlFlow::Continue(());
+                }
+                hit = self.build_hit(field.path(), &text, 0..0);
+                ControlFlow::Break(())
+            },
+        );
+        hit
     }
 
     /// Whether the query includes entries with this role and this timestamp. `role_name` is the
@@ -391,13 +478,18 @@ impl FileSearch<'_> {
             }
             whole.push_str(&shown);
         }
-        if self.query.details.texts.every_match {
-            // The offsets are also valid in `shown`: see `build_hit`.
-            for matched in self.query.pattern.find_all(text.as_bytes()) {
-                let matched = extend_to_characters(&shown, matched);
-                if !matched.is_empty() {
-                    texts.every_match.push(shown[matched].to_owned());
-                }
+        self.add_matches(&shown, texts);
+    }
+
+    /// Adds the matches in a text that are not empty, if the query requests every match.
+    fn add_matches(&self, text: &str, texts: &mut MatchTexts) {
+        if !self.query.details.texts.every_match {
+            return;
+        }
+        for matched in self.query.pattern.find_all(text.as_bytes()) {
+            let matched = extend_to_characters(text, matched);
+            if !matched.is_empty() {
+                texts.every_match.push(text[matched].to_owned());
             }
         }
     }

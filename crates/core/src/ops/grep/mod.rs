@@ -10,7 +10,6 @@
 mod active_path;
 mod around;
 mod entry_search;
-mod failed_calls;
 mod ids;
 mod line_counter;
 mod pattern;
@@ -20,7 +19,6 @@ mod tool;
 mod trail;
 
 pub use around::{NearbyEntry, entries_around_matches};
-pub use failed_calls::FailedCalls;
 pub use ids::SessionIds;
 pub use pattern::{Pattern, PatternOptions};
 pub use query::{

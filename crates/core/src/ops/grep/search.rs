@@ -327,9 +327,10 @@ impl<'s> FileSearch<'s> {
     }
 
     /// Returns the prefilter for the lines that may match. Without one, every line is searched. An
-    /// inverted search has none: it would skip the lines that such a search looks for.
+    /// inverted search has none: it would skip the lines that such a search looks for. Nor has a
+    /// search for failures: what matches may be in the call, on another line than its result.
     fn prefilter(&self) -> Option<&'s Prefilter> {
-        if self.query.inverted {
+        if self.query.inverted || self.query.entries.only_failed {
             None
         } else {
             self.query.pattern.prefilter()
@@ -359,7 +360,7 @@ impl<'s> FileSearch<'s> {
             return Ok(SearchedLine { end, found: None });
         }
 
-        if self.query.details.tools.is_some() {
+        if self.query.details.tools.is_some() || self.query.entries.only_failed {
             state.calls.add_calls(&state.blocks);
         }
         let found = self.search_record(&record, state, line)?;
@@ -391,7 +392,7 @@ impl<'s> FileSearch<'s> {
 pub(super) struct ChunkState<'b> {
     /// The blocks of the message on the line that was read last.
     pub(super) blocks: Vec<Block<'b>>,
-    /// The calls on all lines read so far; only if tools are returned with matches.
+    /// The calls on all lines read so far; only if the calls of results are needed.
     pub(super) calls: KnownCalls<'b>,
 }
 
