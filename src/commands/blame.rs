@@ -6,6 +6,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::Input;
 use crate::cli::output::{
     Cell, Clock, Column, Exit, Failure, Table, Ui, apply_style, plain_cell, to_visible,
+    truncate_end,
 };
 use crate::cli::sessions::SessionsArgs;
 use crate::format::changes::{DiffSign, classify_diff_line};
@@ -14,6 +15,7 @@ use crate::load::LoadOptions;
 use crate::ops::blame::{BlamedLines, WrittenText, blame_lines};
 use crate::ops::files::{FileChange, FileOperation, RecordedPaths, list_operations, read_change};
 use crate::ops::grep::{EntryFilter, MatchDetails, Pattern, PatternOptions, Query, search_file};
+use crate::ops::list::session_title;
 use crate::session::Session;
 use crate::session::content::entry_text;
 use crate::session::entry::{EntryIx, Flags};
@@ -37,6 +39,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess blame src/clock.rs:41",
     ),
     Example::answers_no(
+        "Also read the sessions of other agents",
+        "pisess blame --source all src/clock.rs",
+    ),
+    Example::answers_no(
         "Also print the text that the edit replaced",
         "pisess blame --patch src/clock.rs:41",
     ),
@@ -50,8 +56,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Print which session and entry wrote the lines of a file.
 ///
 /// Prints a row for each run of lines that one tool call wrote. The row shows the entry with the
-/// call, the end of the session's id, the time, and the user message that led to the call. `pisess
-/// show SESSION ENTRY` prints the call.
+/// call, the end of the session's id, the time, the title of the session as in `list`, and the user
+/// message that led to the call. `pisess show SESSION ENTRY` prints the call.
 ///
 /// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
 /// wrote. The newest such call counts. If several sessions have the call, as after a fork, the
@@ -309,6 +315,7 @@ struct WritingCall {
 struct Writer {
     path: PathBuf,
     session_id: String,
+    title: String,
     /// The time in the session's header; the latest time if it is unknown.
     session_started_ms: i64,
     entry_id: String,
@@ -396,6 +403,7 @@ fn read_calls(
         file_calls: true,
         tool_calls: true,
         timestamps: true,
+        list_stats: Some(Period::default()),
         ..LoadOptions::default()
     })?;
     let reader = EntryReader::new(&session, input.source());
@@ -442,6 +450,7 @@ fn read_writing_call(
     let writer = Writer {
         path: path.to_owned(),
         session_id: session.header.id.to_string(),
+        title: session_title(session),
         session_started_ms: session.header.started_ms().unwrap_or(i64::MAX),
         entry_id: session.id(ix).to_string(),
         line: session.shown_line(ix).0,
@@ -485,6 +494,7 @@ fn print_runs(runs: &[BlamedLines], writers: &[Writer], ui: &mut Ui) -> Result<(
         Column::text("ENTRY"),
         Column::text("SESSION"),
         Column::text("TIME"),
+        Column::text("TITLE").allow_shrink(),
         Column::text("PROMPT").allow_shrink(),
     ]);
     for run in runs {
@@ -500,10 +510,12 @@ fn print_runs(runs: &[BlamedLines], writers: &[Writer], ui: &mut Ui) -> Result<(
                 let session = id_suffix(&writer.session_id, ID_SUFFIX_LEN);
                 row.push(vec![(to_visible(session), styles.summary)]);
                 row.push(vec![(clock.format_time(writer.time_ms), styles.dim)]);
-                row.push(plain_cell(writer.shown_prompt()));
+                let title = truncate_end(&on_one_line(&writer.title), MAX_TITLE_WIDTH, "…");
+                row.push(plain_cell(title));
+                row.push(plain_cell(on_one_line(&writer.prompt)));
             }
             None => {
-                row.extend([Cell::new(), Cell::new(), Cell::new()]);
+                row.extend([Cell::new(), Cell::new(), Cell::new(), Cell::new()]);
                 row.push(vec![("not written by an agent".to_owned(), styles.dim)]);
             }
         }
@@ -551,13 +563,16 @@ impl Writer {
             to_visible(&self.entry_id)
         }
     }
-
-    /// Returns the user message on one line.
-    fn shown_prompt(&self) -> String {
-        let words: Vec<&str> = self.prompt.split_whitespace().collect();
-        to_visible(&words.join(" "))
-    }
 }
+
+/// Returns a text on one line.
+fn on_one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    to_visible(&words.join(" "))
+}
+
+/// The maximum width of a session's title, in columns. The user message follows it.
+const MAX_TITLE_WIDTH: usize = 30;
 
 /// Returns a run of lines as JSON. The members about the call are `null` if no agent wrote the
 /// lines.
@@ -571,6 +586,7 @@ fn run_json(run: &BlamedLines, writer: Option<&Writer>, with_patch: bool) -> Vec
         .number("last", run.last as f64)
         .str_or_null("path", path.as_deref())
         .str_or_null("sessionId", writer.map(|writer| &*writer.session_id))
+        .str_or_null("title", writer.map(|writer| &*writer.title))
         .str_or_null("id", writer.map(|writer| &*writer.entry_id))
         .number_or_null("line", writer.map(|writer| f64::from(writer.line)))
         .str_or_null(

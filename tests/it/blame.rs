@@ -28,18 +28,18 @@ fn project() -> Sandbox {
 #[test]
 fn lines_with_the_prompt_above_the_call() {
     let s = project();
-    assert_snapshot!(s.pisess("blame ./tests/midnight.rs ./tour.jsonl").done(), @"
-    LINES  ENTRY     SESSION   TIME              PROMPT
-      1-4  7a13f8c2  6e8a4d70  2026-03-14 09:32  Good. Please add a test for exactly that evening.
-      5-6                                        not written by an agent
-    ");
+    assert_snapshot!(s.pisess("blame ./tests/midnight.rs ./tour.jsonl").done(), @r#"
+    LINES  ENTRY     SESSION   TIME              TITLE                           PROMPT
+      1-4  7a13f8c2  6e8a4d70  2026-03-14 09:32  The 00:10 ferry shows up as "…  Good. Please add a test for exactly that evening.
+      5-6                                                                        not written by an agent
+    "#);
     // An edit within a line. The line before it is not its own.
-    assert_snapshot!(s.pisess("blame ./src/clock.rs:1,2 ./").done(), @"
-    LINES  ENTRY     SESSION   TIME              PROMPT
-        1                                        not written by an agent
-        2  c8a45f06  6e8a4d70  2026-03-14 09:31  Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-    ");
-    assert_snapshot!(s.pisess("blame --json ./src/clock.rs:2 ./tour.jsonl").done(), @r#"{"first":2,"last":2,"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","id":"c8a45f06","line":21,"timestamp":"2026-03-14T09:31:24.589Z","promptId":"3de1b752","prompt":"Undo that, and take the nearer of the two: yesterday's or tomorrow's departure."}"#);
+    assert_snapshot!(s.pisess("blame ./src/clock.rs:1,2 ./").done(), @r#"
+    LINES  ENTRY     SESSION   TIME              TITLE                           PROMPT
+        1                                                                        not written by an agent
+        2  c8a45f06  6e8a4d70  2026-03-14 09:31  The 00:10 ferry shows up as "…  Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    "#);
+    assert_snapshot!(s.pisess("blame --json ./src/clock.rs:2 ./tour.jsonl").done(), @r#"{"first":2,"last":2,"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","title":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","id":"c8a45f06","line":21,"timestamp":"2026-03-14T09:31:24.589Z","promptId":"3de1b752","prompt":"Undo that, and take the nearer of the two: yesterday's or tomorrow's departure."}"#);
 }
 
 /// `blame` finds what `show --file` applies: the lines that oh-my-pi's edits recorded.
@@ -89,8 +89,8 @@ fn edits_that_oh_my_pi_recorded() {
 fn what_no_agent_wrote() {
     let s = project();
     assert_snapshot!(s.pisess("blame ./tests/midnight.rs:6 ./tour.jsonl").done(), @"
-    LINES  ENTRY  SESSION  TIME  PROMPT
-        6                        not written by an agent
+    LINES  ENTRY  SESSION  TIME  TITLE  PROMPT
+        6                               not written by an agent
     2> pisess: note: agents changed this file, but wrote none of these lines as they are (hint: `pisess stats --all --by file,session` lists the sessions that changed it)
     exit 1
     ");
@@ -146,33 +146,33 @@ fn the_newest_session_counts() {
         session("bad", 3, "first line\\nthird line\\n", true),
     );
     assert_snapshot!(s.pisess("blame ./a.txt ./s").done(), @"
-    LINES  ENTRY     SESSION  TIME              PROMPT
-        1  aaaa0002  old      2026-01-01 00:00  please
-        2  aaaa0002  new      2026-01-02 00:00  please
-        3                                       not written by an agent
+    LINES  ENTRY     SESSION  TIME              TITLE   PROMPT
+        1  aaaa0002  old      2026-01-01 00:00  please  please
+        2  aaaa0002  new      2026-01-02 00:00  please  please
+        3                                               not written by an agent
     ");
 }
 
 #[test]
 fn patch_shows_the_text_that_each_call_replaced() {
     let s = project();
-    assert_snapshot!(s.run("blame --patch ./src/clock.rs ./tour.jsonl"), @"
-    LINES  ENTRY     SESSION   TIME              PROMPT
-        1                                        not written by an agent
-        2  c8a45f06  6e8a4d70  2026-03-14 09:31  Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-        3                                        not written by an agent
+    assert_snapshot!(s.run("blame --patch ./src/clock.rs ./tour.jsonl"), @r#"
+    LINES  ENTRY     SESSION   TIME              TITLE                           PROMPT
+        1                                                                        not written by an agent
+        2  c8a45f06  6e8a4d70  2026-03-14 09:31  The 00:10 ferry shows up as "…  Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+        3                                                                        not written by an agent
 
     c8a45f06 replaced
     -(departure.minutes() - now.minutes()).rem_euclid(1440)
     +(departure.minutes() - now.minutes() + 720).rem_euclid(1440) - 720
-    ");
-    assert_snapshot!(s.run("blame --patch ./tests/midnight.rs:1,6 ./tour.jsonl"), @"
-    LINES  ENTRY     SESSION   TIME              PROMPT
-      1-4  7a13f8c2  6e8a4d70  2026-03-14 09:32  Good. Please add a test for exactly that evening.
-      5-6                                        not written by an agent
+    "#);
+    assert_snapshot!(s.run("blame --patch ./tests/midnight.rs:1,6 ./tour.jsonl"), @r#"
+    LINES  ENTRY     SESSION   TIME              TITLE                           PROMPT
+      1-4  7a13f8c2  6e8a4d70  2026-03-14 09:32  The 00:10 ferry shows up as "…  Good. Please add a test for exactly that evening.
+      5-6                                                                        not written by an agent
 
     7a13f8c2 wrote the whole file
-    ");
+    "#);
     let json = s.run("blame --patch --json ./src/clock.rs:2 ./tour.jsonl");
     assert!(json.contains(r#""patch":""#), "{json}");
 }
@@ -224,8 +224,8 @@ fn a_session_names_the_file_that_a_link_leads_to() {
     s.put("real.txt", "first line\n");
     std::os::unix::fs::symlink("real.txt", s.path("link.txt")).unwrap();
     assert_snapshot!(s.pisess("blame ./link.txt ./s").done(), @"
-    LINES  ENTRY     SESSION  TIME              PROMPT
-        1  aaaa0002  old      2026-01-01 00:00  please
+    LINES  ENTRY     SESSION  TIME              TITLE   PROMPT
+        1  aaaa0002  old      2026-01-01 00:00  please  please
     ");
 }
 
@@ -243,7 +243,52 @@ fn a_tool_made_the_call_itself() {
     );
     s.put("a.txt", "first line\n");
     assert_snapshot!(s.pisess("blame ./a.txt ./s").done(), @"
-    LINES  ENTRY     SESSION  TIME              PROMPT
-        1  aaaa0003  old      2026-01-01 00:00  please
+    LINES  ENTRY     SESSION  TIME              TITLE   PROMPT
+        1  aaaa0003  old      2026-01-01 00:00  please  please
     ");
+}
+
+/// A patch of Codex has the new text without the numbers of its lines.
+#[test]
+fn blame_reads_patches_of_codex() {
+    let s = Sandbox::new();
+    let patch = |name: &str, input: &str| {
+        json!({"type": "message", "id": name, "parentId": "aaaa0001", "timestamp": "2026-01-01T00:00:02.000Z",
+            "message": {"role": "assistant", "content": [{"type": "toolCall", "id": name, "name": "apply_patch", "arguments": {"input": input}}]}})
+        .to_string()
+    };
+    let result = |name: &str| {
+        json!({"type": "message", "id": format!("r{name}"), "parentId": name, "timestamp": "2026-01-01T00:00:03.000Z",
+            "message": {"role": "toolResult", "toolCallId": name, "toolName": "apply_patch", "isError": false, "content": "ok"}})
+        .to_string()
+    };
+    let add = "*** Begin Patch\n*** Add File: new.txt\n+first line\n+second line\n+third line\n*** Update File: b/other.txt\n@@\n-never\n+in the other file\n*** End Patch";
+    let update = "*** Begin Patch\n*** Update File: new.txt\n@@ heading\n first line\n-second line\n+changed line\n third line\n*** End Patch\n";
+    put_session_here(
+        &s,
+        &[
+            &patch("p1", add),
+            &result("p1"),
+            &patch("p2", update),
+            &result("p2"),
+        ]
+        .map(|line| &**line),
+    );
+    s.put(
+        "new.txt",
+        "first line\nchanged line\nthird line\nin the other file\n",
+    );
+    assert_snapshot!(s.pisess("blame ./new.txt ./s").done(), @"
+    LINES  ENTRY  SESSION  TIME              TITLE   PROMPT
+        1  p1     old      2026-01-01 00:00  please  please
+        2  p2     old      2026-01-01 00:00  please  please
+        3  p1     old      2026-01-01 00:00  please  please
+        4                                            not written by an agent
+    ");
+    assert_snapshot!(s.run("show --file new.txt ./s/old.jsonl :4"), @"
+    first line
+    second line
+    third line
+    ");
+    assert_snapshot!(s.run("blame --json ./new.txt:2 ./s"), @r#"{"first":2,"last":2,"path":"./s/old.jsonl","sessionId":"old","title":"please","id":"p2","line":5,"timestamp":"2026-01-01T00:00:02.000Z","promptId":"aaaa0001","prompt":"please"}"#);
 }

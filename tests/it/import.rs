@@ -957,8 +957,8 @@ fn a_log_of_codex() {
     [Assistant]: Washi, says your note.
     "#);
     assert_snapshot!(s.run("show --files ./new"), @"
-    KNOWN    CALLS  LAST      FILE
-    nothing      1  0478dd33  kite.md
+    KNOWN  CALLS  LAST      FILE
+    whole      1  0478dd33  kite.md
     ");
     let stats: serde_json::Value = serde_json::from_str(&s.run("stats --json ./new")).unwrap();
     let tokens = [9000 + 9200 + 9400 - 22200, 70 + 50 + 20, 4000 + 9000 + 9200];
@@ -1652,7 +1652,7 @@ fn files_that_a_session_changed_are_counted() {
     ");
     assert_snapshot!(s.run("show --files ./codex"), @"
     KNOWN    CALLS  LAST      FILE
-    nothing      1  4e9ecf0a  kite.md
+    whole        1  4e9ecf0a  kite.md
     nothing      1  4e9ecf0a  notes.md
     nothing      1  4e9ecf0a  old.md
     ");

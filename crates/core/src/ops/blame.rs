@@ -40,6 +40,7 @@ impl WrittenText {
         let content = match change {
             FileChange::Write(text) => WrittenContent::WholeFile(text),
             FileChange::Edit(edits) => WrittenContent::Replacements(edits.replacements),
+            FileChange::Patched(replacements) => WrittenContent::Replacements(replacements),
             FileChange::Recorded(edit) => WrittenContent::Replacements(edit.replacements()),
             FileChange::ReadWhole(_)
             | FileChange::ReadPart(_)

@@ -140,7 +140,7 @@ fn input_paths(input: &str) -> Vec<&str> {
 /// Returns the path in a heading of a patch; `None` for any other line. Headings of oh-my-pi are
 /// `[PATH#1a2b]` and `MV PATH`. Those of oh-my-pi and Codex are `*** Update File: PATH` and the
 /// like.
-fn heading_path(line: &str) -> Option<&str> {
+pub fn heading_path(line: &str) -> Option<&str> {
     if let Some(heading) = line.strip_prefix('[') {
         let heading = heading.strip_suffix(']')?;
         // The tag distinguishes a heading from any other text in brackets.
@@ -170,7 +170,7 @@ const OLD_TEXT_KEYS: [&str; 4] = ["oldText", "old_text", "old_string", "oldStrin
 const NEW_TEXT_KEYS: [&str; 4] = ["newText", "new_text", "new_string", "newString"];
 
 /// A text that an edit replaces.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TextReplacement {
     /// The text before the edit.
     pub old: String,

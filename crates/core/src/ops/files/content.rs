@@ -72,7 +72,7 @@ impl FileContent {
             FileChange::Edit(edits) => self.apply_edits(&edits),
             // The result contains the new content, or a diff.
             FileChange::Recorded(edit) => self.apply_recorded(entry, edit),
-            FileChange::UnknownChange => self.add_unknown_change(entry),
+            FileChange::Patched(_) | FileChange::UnknownChange => self.add_unknown_change(entry),
             // A read changes nothing, and the form of what it printed is not known.
             FileChange::UnknownRead => {}
         }

@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::session::content::{find_members, member_is};
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::file_calls::{
-    FileAction, FileTool, TextReplacement, called_files, read_all_replacements,
+    FileAction, FileTool, TextReplacement, called_files, heading_path, read_all_replacements,
 };
 use crate::session::paths::{absolute_path, collapse_dots};
 use crate::session::read::entry_reader::EntryReader;
@@ -41,6 +41,8 @@ pub enum FileChange {
     Write(String),
     /// It replaced these texts.
     Edit(TextEdits),
+    /// It replaced these texts, as a patch of Codex does. Where they were is not known.
+    Patched(Vec<TextReplacement>),
     /// It edited the file, and recorded a diff or the new text.
     Recorded(RecordedEdit),
     /// It printed the whole file.
@@ -350,6 +352,66 @@ fn read_edit(
             is_sequential,
             patch: output.patch,
         }),
-        None => FileChange::UnknownChange,
+        None => match arguments.get_text("input") {
+            Some(input) => read_patch(&input.to_string_lossy(), path),
+            None => FileChange::UnknownChange,
+        },
+    }
+}
+
+/// Returns what a patch of Codex did to the file at `path`. Lines without a sign begin with a space:
+///
+/// ```text
+/// *** Begin Patch
+/// *** Update File: src/clock.rs
+/// @@ fn wait
+///  let now = clock();
+/// -sleep(now);
+/// +wait(now);
+/// *** End Patch
+/// ```
+fn read_patch(input: &str, path: &str) -> FileChange {
+    let mut replacements: Vec<TextReplacement> = Vec::new();
+    let mut is_of_file = false;
+    let mut is_new_file = false;
+    if !input.starts_with("*** Begin Patch") {
+        return FileChange::UnknownChange;
+    }
+    for line in input.lines() {
+        if let Some(heading) = heading_path(line.trim_end()) {
+            let folder = path.strip_suffix(heading);
+            is_of_file = folder.is_some_and(|folder| folder.is_empty() || folder.ends_with('/'));
+            is_new_file |= is_of_file && line.starts_with("*** Add File: ");
+        }
+        if !is_of_file {
+            continue;
+        }
+        let is_separator = line.starts_with("***") || line.starts_with("@@");
+        match replacements.last_mut() {
+            Some(replacement) if !is_separator => add_patch_line(replacement, line),
+            _ => replacements.push(TextReplacement::default()),
+        }
+    }
+
+    replacements.retain(|replacement| replacement.old != replacement.new);
+    if is_new_file && let [created] = &mut replacements[..] {
+        return FileChange::Write(std::mem::take(&mut created.new));
+    }
+    if replacements.is_empty() {
+        return FileChange::UnknownChange;
+    }
+    FileChange::Patched(replacements)
+}
+
+/// Adds a line of a patch, which begins with its sign, to the texts before and after the change.
+fn add_patch_line(replacement: &mut TextReplacement, line: &str) {
+    let content = line.get(1..).unwrap_or_default();
+    if !line.starts_with('+') {
+        replacement.old += content;
+        replacement.old.push('\n');
+    }
+    if !line.starts_with('-') {
+        replacement.new += content;
+        replacement.new.push('\n');
     }
 }
