@@ -12,13 +12,16 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
+use crate::cli::rollouts::Rollouts;
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
-use crate::format::format_count;
+use crate::format::{format_count, format_dollars};
 use crate::load::LoadOptions;
 use crate::ops::stats::{CountedAgents, EarlierEntries, SessionStats, collect_stats};
 use crate::session::defect::FindingKind;
 use crate::session::period::Period;
-use crate::session::usage::{PriceTable, SubAgents, built_in_prices_date, is_advisor, is_reported};
+use crate::session::usage::{
+    PriceTable, SubAgents, UsageSums, built_in_prices_date, is_advisor, is_reported,
+};
 use clap::ValueEnum;
 use groups::{GroupKey, StatsGroups};
 use pisess_store::FoundFile;
@@ -85,8 +88,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls. Gaps of over an hour are not counted. Days are local, and weeks begin on Monday. The
 /// usage of sub-agents comes from their sessions. If these sessions are not read, it comes from the
-/// tool results that report it. If no result reports it, a note has the command that counts these
-/// sessions, too.
+/// tool results that report it. If no result reports it, a note has the cost of the sub-agents, and
+/// the command that counts their sessions, too.
 ///
 /// The number of changed files includes files that `write` or `edit` changed, but not files that
 /// only commands changed. With `--by file`, calls that failed are counted apart, and not as reads,
@@ -230,9 +233,17 @@ fn print_sums(
         times::print_times(&groups, args.json, ui)?;
     } else if is_answer {
         let failed_calls = groups.total.tool_failures;
+        let counted_usage = groups.total.usage;
         groups.print(args.json, ui)?;
         note_scope(args, ui);
-        note_uncounted_agents(args, &uncounted_agents, ui);
+        if !uncounted_agents.is_empty() && !args.json {
+            let mut costs = String::new();
+            if args.counts_usage() {
+                let agents_usage = sum_usage(&uncounted_agents, &options, period, ui);
+                costs = describe_costs(&counted_usage, &agents_usage);
+            }
+            note_uncounted_agents(args, &uncounted_agents, &costs, ui);
+        }
         if failed_calls > 0 {
             args.note_failed_calls(ui);
         }
@@ -263,12 +274,45 @@ fn remove_reported_agents(agents: &mut Vec<FoundFile>, session: &Path, stats: &S
     }
 }
 
-/// Notes that the sub-agents and advisors of the named sessions are not counted, and which command
-/// counts them. The sums themselves do not show that.
-fn note_uncounted_agents(args: &Args, uncounted: &[FoundFile], ui: &mut Ui) {
-    if uncounted.is_empty() || args.json {
-        return;
+/// Returns the usage of sub-agents. A session that cannot be read is left out.
+fn sum_usage(agents: &[FoundFile], options: &LoadOptions, period: Period, ui: &Ui) -> UsageSums {
+    let rollouts = Rollouts::default();
+    let mut sums = UsageSums::default();
+    for agent in agents {
+        let path = &agent.path;
+        let opened = Input::open_path_to_read(path, &rollouts, None, ui.stdout_predicate());
+        let Ok(read) = opened.and_then(|input| StatsOfFile::read(path, &input, options, None))
+        else {
+            continue;
+        };
+        for entry in &read.stats.entries {
+            if entry.is_billed && period.contains(entry.time_ms) {
+                sums.add(&entry.usage.unwrap_or_default());
+            }
+        }
     }
+    sums
+}
+
+/// Returns the cost of sub-agents that are not counted, and the sum with the counted cost: `, $0.06;
+/// in all $0.30`. Empty if no cost of theirs is known.
+fn describe_costs(counted: &UsageSums, agents: &UsageSums) -> String {
+    if agents.cost == 0.0 {
+        return String::new();
+    }
+    let agents_mark = if agents.has_estimate() { "~" } else { "" };
+    let is_estimated = agents.has_estimate() || counted.has_estimate();
+    let sum_mark = if is_estimated { "~" } else { "" };
+    format!(
+        ", {agents_mark}{}; in all {sum_mark}{}",
+        format_dollars(agents.cost),
+        format_dollars(counted.cost + agents.cost)
+    )
+}
+
+/// Notes that the sub-agents and advisors of the named sessions are not counted, what they cost, and
+/// which command counts them. The sums themselves do not show that.
+fn note_uncounted_agents(args: &Args, uncounted: &[FoundFile], costs: &str, ui: &mut Ui) {
     let advisor_count = uncounted
         .iter()
         .filter(|agent| is_advisor(&agent.path))
@@ -291,7 +335,7 @@ fn note_uncounted_agents(args: &Args, uncounted: &[FoundFile], ui: &mut Ui) {
             command += &quote_word(path.as_os_str());
         }
         ui.warn(&format!(
-            "{uncounted_parts} not counted (hint: `{command}` counts all)"
+            "{uncounted_parts} not counted{costs} (hint: `{command}` counts all)"
         ));
         return;
     }
@@ -315,7 +359,7 @@ fn note_uncounted_agents(args: &Args, uncounted: &[FoundFile], ui: &mut Ui) {
         command += &quote_word(owner.with_extension("").as_os_str());
     }
     ui.warn(&format!(
-        "{uncounted_parts} not counted (hint: `{command}` counts them, too)"
+        "{uncounted_parts} not counted{costs} (hint: `{command}` counts them, too)"
     ));
 }
 

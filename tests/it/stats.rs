@@ -404,11 +404,11 @@ fn notes_the_sub_agents_that_are_not_counted() {
     s.put("x/s/Scout.jsonl", child("b", 1));
     s.put("x/s/Scout/Inner.jsonl", child("c", 2));
     s.put("x/s/__advisor.jsonl", child("d", 4));
-    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
-    assert_snapshot!(note("stats --by model --since 2026-05 ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess stats --by model --since 2026-05 ./x/s.jsonl ./x/s` counts them, too)");
+    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted, $7.00; in all $7.25 (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+    assert_snapshot!(note("stats --by model --since 2026-05 ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted, $7.00; in all $7.25 (hint: `pisess stats --by model --since 2026-05 ./x/s.jsonl ./x/s` counts them, too)");
     // On a terminal, the note is shortened to one line, so its command is short.
     let on_terminal = s.pisess("stats ./x/s.jsonl").terminal(120).done();
-    assert_snapshot!(on_terminal.stderr, @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess list ./x/s.jsonl` counts all)");
+    assert_snapshot!(on_terminal.stderr, @"pisess: note: 2 sub-agents and 1 advisor not counted, $7.00… (hint: `pisess list ./x/s.jsonl` counts all)");
     // The command counts them, and `list` has the same costs.
     assert_eq!(note("stats ./x/s.jsonl ./x/s"), "");
     assert_eq!(cost("stats --json ./x/s.jsonl"), json!(0.25));
@@ -428,15 +428,15 @@ fn notes_the_sub_agents_that_are_not_counted() {
     // Files that are no sessions do not count.
     s.put("x/s/notes.jsonl", "hi\n");
     s.put("x/s/data/rows.jsonl", "{\"row\":1}\n");
-    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 2 sub-agents and 1 advisor not counted, $7.00; in all $7.25 (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
 
     // What a result reports is counted, and an advisor is in no result.
     let usage = json!({"input": 5, "output": 5, "cost": {"total": 1.0}});
     let named = json!({"results": [{"sessionFile": "/away/s/Scout.jsonl"}]});
     s.put("x/s.jsonl", delegating(&[("r1", usage.clone(), named)]));
-    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 1 sub-agent and 1 advisor not counted (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 1 sub-agent and 1 advisor not counted, $6.00; in all $7.25 (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
     s.put("x/s.jsonl", delegating(&[("r1", usage, json!({}))]));
-    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 1 advisor not counted (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+    assert_snapshot!(note("stats ./x/s.jsonl"), @"pisess: note: 1 advisor not counted, $4.00; in all $5.25 (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
     assert_eq!(cost("stats --json ./x/s.jsonl"), json!(1.25));
     // In any order and spelling, the sub-agents are those of the session.
     for paths in [
