@@ -7,8 +7,6 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::LoadOptions;
 use crate::ops::list_ids;
 use crate::ops::pick::{Destination, complete_selection, copy_onto};
-use crate::session::entry::EntryIx;
-use crate::session::range::Selection;
 use foldhash::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -96,7 +94,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         } else {
             Destination::SameSession(parent)
         };
-        let chosen_entries = choose_entries(source, &args.entries)?;
+        let chosen_entries = source.find_chosen_entries(&args.entries)?;
         let needed_entries = complete_selection(&source.entry_reader(), &chosen_entries)
             .map_err(|refusal| source.refusal_failure(refusal))?;
         // A call is copied with its results, even if only one of them was chosen.
@@ -118,19 +116,4 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(exit)
-}
-
-/// Returns the entries that the arguments select. A range selects only its conversation: settings
-/// and labels in it are not copied.
-fn choose_entries(source: &OpenSession, arguments: &[String]) -> Result<Vec<EntryIx>, Failure> {
-    let mut chosen = Vec::new();
-    for argument in arguments {
-        match source.resolve_selection(argument)? {
-            Selection::Entry(position) => {
-                chosen.push(source.require_entry(position, argument)?);
-            }
-            Selection::Range(range) => chosen.extend(source.conversation_entries(range, argument)?),
-        }
-    }
-    Ok(chosen)
 }

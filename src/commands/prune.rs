@@ -60,6 +60,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Remove a branch for good",
         "pisess prune --branch 5c07d14b --purge session.jsonl",
     ),
+    Example::new(
+        "Take a question and its answer out of a conversation for good",
+        "pisess prune --entries '3de1b752^..648dc1b3' --purge session.jsonl",
+    ),
 ]);
 
 /// Make a session smaller; what is removed can be restored.
@@ -87,6 +91,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// conversation then continues at the branch point. Sub-agents started by the branch, and forks of
 /// the session, are listed but not removed.
 ///
+/// --entries takes entries out of a conversation, such as a question that does not belong to it.
+/// What follows them then follows the entry before them. With a tool call, its results are removed,
+/// too. Summaries that mention the entries stay as they are.
+///
 /// --secrets moves each string that contains a secret, and leaves the same string with placeholders
 /// such as [REDACTED:github-pat#1]. The secrets are those that `pisess redact --check` reports, and
 /// the values in --env-file and --secret-file. A secret found in one place of a session is taken
@@ -100,8 +108,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// SESSION.pruned is kept if it has no secrets; otherwise it is removed.
 ///
 /// A session given by path or name is refused (exit 3) if oh-my-pi may have it open. If pi may have
-/// it open, only --compacted and --branch are refused: a running pi could continue from an entry
-/// that they removed. A session found in a directory, or by --all or --project, is skipped if
+/// it open, only --compacted, --branch and --entries are refused: a running pi could continue from
+/// an entry that they removed. A session found in a directory, or by --all or --project, is skipped if
 /// either agent may have it open; with --secrets, the exit code is then 3. --force prunes open
 /// sessions, too.
 ///
@@ -161,6 +169,9 @@ pub struct Args {
     /// REF, down to REF, and everything below these entries
     #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
     pub branch: Option<String>,
+    /// Prune these entries, a REF or a range; may be given several times
+    #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted", "secrets", "restore"])]
+    pub entries: Vec<String>,
     /// Prune only the strings that contain secrets, leaving placeholders
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted"])]
     pub secrets: bool,
@@ -221,6 +232,8 @@ impl Args {
             Task::Compacted
         } else if let Some(reference) = &self.branch {
             Task::Branch(reference.clone())
+        } else if !self.entries.is_empty() {
+            Task::Entries(self.entries.clone())
         } else {
             Task::Payloads {
                 over: self.payload_limit(),
@@ -229,10 +242,15 @@ impl Args {
         }
     }
 
+    /// Whether entries are removed, and not only payloads.
+    fn removes_entries(&self) -> bool {
+        self.compacted || self.branch.is_some() || !self.entries.is_empty()
+    }
+
     /// Whether SESSION.pruned is to be removed, and nothing is to be pruned before.
     fn only_purges(&self) -> bool {
         let chooses_payloads = self.over.is_some() || self.images || self.results || self.details;
-        let prunes = chooses_payloads || self.compacted || self.secrets || self.branch.is_some();
+        let prunes = chooses_payloads || self.removes_entries() || self.secrets;
         self.purge && !prunes
     }
 
@@ -299,7 +317,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_dry_run = args.write.change.dry_run;
     // With -n, the entries that would be removed are printed as rows.
-    let has_rows = is_dry_run && (args.branch.is_some() || args.compacted);
+    let has_rows = is_dry_run && args.removes_entries();
     let options = LoadOptions {
         message_tokens: is_dry_run,
         rows: if has_rows { row_options(ui).rows } else { None },

@@ -581,3 +581,94 @@ fn what_is_not_its_own_is_not_purged() {
     assert_eq!(several.code, 2, "{several}");
     assert!(s.path("two-branches.jsonl.pruned").exists());
 }
+
+/// What `--entries` removes is replaced by nothing: what follows it follows the entry before it.
+#[test]
+fn prune_entries_takes_a_question_out_of_the_middle() {
+    let s = tour();
+    assert_snapshot!(s.unchanged("prune -q -n ./tour.jsonl --entries 3de1b752^..648dc1b3").text(), @"
+      size  id        entry
+     264 B  3de1b752  user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+     856 B  c8a45f06  assistant: So the result lies within half a day either way.
+     333 B  1b72ce9d  edit: src/clock.rs
+     318 B  fa39d058  bash: cargo test --quiet
+     554 B  648dc1b3  assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    2.3 kB  total     5 entries
+    5 entries; session 14 kB to 11 kB
+    ");
+    let before = s.run("path --ids ./tour.jsonl");
+    let done = s
+        .pisess("prune ./tour.jsonl --entries 3de1b752^..648dc1b3")
+        .done();
+    assert_eq!(done.code, 0, "{done}");
+    let removed = ["3de1b752", "c8a45f06", "1b72ce9d", "fa39d058", "648dc1b3"];
+    let kept: Vec<_> = before.lines().filter(|id| !removed.contains(id)).collect();
+    let after = s.run("path --ids ./tour.jsonl");
+    assert_eq!(after.lines().collect::<Vec<_>>(), kept);
+    assert_eq!(s.pisess("check ./tour.jsonl").done().code, 0);
+    assert_eq!(s.pisess("prune -q ./tour.jsonl --restore").done().code, 0);
+    assert_eq!(s.bytes("tour.jsonl"), fixture("tour.jsonl"));
+}
+
+/// A model's API accepts neither a call without its result nor a result without its call.
+#[test]
+fn prune_entries_removes_calls_and_results_together() {
+    let s = tour();
+    for entry in ["27d4c96f", "9e04b3d8", "e8830b5a", "@", "root+1"] {
+        s.put("tour.jsonl", fixture("tour.jsonl"));
+        let done = s
+            .pisess(&format!("prune --purge ./tour.jsonl --entries {entry}"))
+            .done();
+        assert_eq!(done.code, 0, "{entry}: {done}");
+        assert_eq!(s.names(), ["tour.jsonl"], "{entry}");
+        let checked = s.pisess("check ./tour.jsonl").done();
+        assert_eq!(checked.code, 0, "{entry}: {checked}");
+        assert!(!s.text("tour.jsonl").contains(&format!(r#""id":"{entry}""#)));
+    }
+    s.put("tour.jsonl", fixture("tour.jsonl"));
+    s.pisess("prune -q --purge ./tour.jsonl --entries 9e04b3d8")
+        .done();
+    let left = s.text("tour.jsonl");
+    assert!(!left.contains("9e04b3d8") && !left.contains("c25f81e7"));
+}
+
+/// An edit refers to its entry by id, so it is removed with the entry.
+#[test]
+fn prune_entries_removes_edits_of_the_entries() {
+    let s = Sandbox::new();
+    let edit = r#"{"type":"context_edit","id":"eeee0001","parentId":"aaaa0003","timestamp":"2026-01-01T00:00:05.000Z","targetId":"aaaa0002","operation":"omit"}"#;
+    s.put(
+        "s.jsonl",
+        session(&[
+            user("aaaa0001", None, "one"),
+            user("aaaa0002", Some("aaaa0001"), "two"),
+            user("aaaa0003", Some("aaaa0002"), "three"),
+            edit.to_owned(),
+        ]),
+    );
+    let before = s.bytes("s.jsonl");
+    let done = s.pisess("prune -q ./s.jsonl --entries aaaa0002").done();
+    assert_eq!(done.code, 0, "{done}");
+    let left = s.text("s.jsonl");
+    assert!(!left.contains("aaaa0002"), "{left}");
+    assert_eq!(s.pisess("check ./s.jsonl").done().code, 0);
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    assert_eq!(s.bytes("s.jsonl"), before);
+}
+
+#[test]
+fn prune_entries_applies_to_one_session() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    let run = |line: &str| s.unchanged(line).fails(2);
+    assert_snapshot!(run("prune ./tour.jsonl ./two-branches.jsonl --entries @"), @"--entries applies to one session (hint: give one session by path or name)");
+    for line in [
+        "prune ./tour.jsonl --entries root",
+        "prune ./tour.jsonl --entries nowhere",
+        "prune ./tour.jsonl --entries @ --branch @",
+        "prune ./tour.jsonl --entries @ --secrets",
+        "prune ./tour.jsonl --entries @ --restore",
+        "prune ./tour.jsonl --entries",
+    ] {
+        run(line);
+    }
+}

@@ -130,6 +130,23 @@ impl OpenSession {
             .map_err(|error| self.reference_failure(error))
     }
 
+    /// Returns the entries that references and ranges select. A range selects only its
+    /// conversation, without settings and labels.
+    pub fn find_chosen_entries(&self, arguments: &[String]) -> Result<Vec<EntryIx>, Failure> {
+        let mut chosen = Vec::new();
+        for argument in arguments {
+            match self.resolve_selection(argument)? {
+                Selection::Entry(position) => {
+                    chosen.push(self.require_entry(position, argument)?);
+                }
+                Selection::Range(range) => {
+                    chosen.extend(self.conversation_entries(range, argument)?)
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
     /// Returns the entries that the references name. Fails for the root.
     pub fn find_entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
         references

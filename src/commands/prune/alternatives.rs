@@ -97,7 +97,9 @@ pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alte
         Task::Payloads { over, kinds } => (kinds.clone(), *over),
         // This prunes no payloads, so all sizes are tried.
         Task::Compacted => (ValueKind::PAYLOADS.to_vec(), u64::MAX),
-        Task::Branch(_) | Task::Secrets { .. } | Task::Restore => return Ok(found),
+        Task::Branch(_) | Task::Entries(_) | Task::Secrets { .. } | Task::Restore => {
+            return Ok(found);
+        }
     };
     let is_compacted_already = matches!(job.task, Task::Compacted);
     if !is_compacted_already && PruneBlocker::require_removable_entries(&job.open.session).is_ok() {

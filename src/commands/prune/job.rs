@@ -13,10 +13,11 @@ use crate::cli::pruned::session_own_path;
 use crate::cli::transaction::{AttemptResult, refuse_in_dry_run, refuse_output_in_dry_run};
 use crate::format::format_bytes;
 use crate::ops::archive::PRUNED;
+use crate::ops::pick::complete_selection;
 use crate::ops::plan::{Action, copy_all};
 use crate::ops::prune::{
     MIN_LENGTH_RATIO, PruneBlocker, PrunePlan, Restoration, ValueKind, find_compacted_entries,
-    pruned_file,
+    mask_with_edits, pruned_file,
 };
 use crate::redact::values::SecretValue;
 use crate::session::dialect::Dialect;
@@ -73,11 +74,27 @@ pub enum Task {
     Compacted,
     /// Prune the branch that contains the entry of this reference.
     Branch(String),
+    /// Prune the entries of these references and ranges.
+    Entries(Vec<String>),
     /// Prune the strings that contain secrets: those that are recognized by their shape, and these
     /// values.
     Secrets { values: Vec<SecretValue> },
     /// Restore everything that was pruned.
     Restore,
+}
+
+/// Plans the removal of entries. `name` is that of the operation in SESSION.pruned.
+fn plan_removal(
+    name: &'static str,
+    is_removed: Vec<bool>,
+    open: &OpenSession,
+    ui: &Ui,
+) -> Result<PrunePlan, Failure> {
+    let source = open.input.source();
+    Ids::new(ui)?.with_id_source(ui, |id_source| {
+        let plan = PrunePlan::from_entries(name, &open.session, source, is_removed, id_source);
+        open.input.map_read_error(plan)
+    })
 }
 
 /// A session to prune or to restore, with the options for that.
@@ -151,13 +168,16 @@ impl PruneJob<'_> {
             }
             Task::Secrets { .. } => "no secrets found".to_owned(),
             Task::Compacted => "nothing above a compaction can be pruned".to_owned(),
-            Task::Branch(_) | Task::Restore => "nothing to prune".to_owned(),
+            Task::Branch(_) | Task::Entries(_) | Task::Restore => "nothing to prune".to_owned(),
         }
     }
 
     /// Whether the task removes entries, and not only payloads.
     fn removes_entries(&self) -> bool {
-        matches!(self.task, Task::Branch(_) | Task::Compacted)
+        matches!(
+            self.task,
+            Task::Branch(_) | Task::Entries(_) | Task::Compacted
+        )
     }
 
     /// Returns the options for writing. If entries are removed, or if a search found the session,
@@ -262,15 +282,18 @@ impl PruneJob<'_> {
                 let is_removed = open
                     .input
                     .map_read_error(find_compacted_entries(&open.session, source))?;
-                Ids::new(ui)?.with_id_source(ui, |id_source| {
-                    open.input.map_read_error(PrunePlan::from_entries(
-                        "compacted",
-                        &open.session,
-                        source,
-                        is_removed,
-                        id_source,
-                    ))
-                })
+                plan_removal("compacted", is_removed, open, ui)
+            }
+            Task::Entries(references) => {
+                PruneBlocker::require_removable_entries(&open.session)
+                    .map_err(|error| damaged_failure(open, error))?;
+                let chosen = open.find_chosen_entries(references)?;
+                let completed = complete_selection(&open.entry_reader(), &chosen)
+                    .map_err(|refusal| open.refusal_failure(refusal))?;
+                let is_removed = open
+                    .input
+                    .map_read_error(mask_with_edits(&open.entry_reader(), &completed))?;
+                plan_removal("entries", is_removed, open, ui)
             }
             Task::Branch(reference) => Ids::new(ui)?
                 .with_id_source(ui, |id_source| self.plan_branch(open, reference, id_source)),

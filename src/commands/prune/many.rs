@@ -5,6 +5,7 @@ use super::alternatives::{Alternatives, find_alternatives};
 use super::job::{PruneJob, Task};
 use super::report::{KEPT_NOTE, PruneOutcome, PruneReport};
 use super::secrets::{KEPT_SECRETS_NOTE, Purge};
+use crate::cli::foreign::note_unsearched;
 use crate::cli::locate::{Scope, SessionStores, existing_store_roots, resolve_user_folder};
 use crate::cli::named::{
     FoundSessions, NEEDS_RECURSION, expand_arguments, is_found_by_name, is_in_subfolder,
@@ -95,6 +96,12 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.print_status("no sessions to prune (hint: omit --older-than and --larger-than)");
     }
     let printed = report_sessions(&sessions, args, ui);
+    if args.secrets && args.all {
+        note_unsearched(
+            "`pisess redact --check --all --source all` finds their secrets",
+            ui,
+        );
+    }
     worst_exit.or_print_failure(printed)
 }
 
@@ -104,6 +111,8 @@ fn refuse_single_options(args: &Args) -> Result<(), Failure> {
         "-o"
     } else if args.branch.is_some() {
         "--branch"
+    } else if !args.entries.is_empty() {
+        "--entries"
     } else {
         return Ok(());
     };

@@ -118,6 +118,25 @@ impl PrunePlan {
     }
 }
 
+/// Returns, for each entry, whether it is one of `entries`, or a context edit of one: an edit refers
+/// to its entry by id.
+pub fn mask_with_edits(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<bool>> {
+    let session = reader.session();
+    let mut is_removed = vec![false; session.entries.len()];
+    for ix in entries {
+        is_removed[ix.index()] = true;
+    }
+    for ix in session.entry_indexes() {
+        if session.entry(ix).kind == Kind::ContextEdit
+            && let Some(target) = resolve_member(reader, ix, "targetId")?
+            && is_removed[target.index()]
+        {
+            is_removed[ix.index()] = true;
+        }
+    }
+    Ok(is_removed)
+}
+
 /// Returns the entries that set a label of a removed entry, in file order. In the pruned session,
 /// such an entry would label one that is missing, so its label has to be cleared.
 fn find_labels_of_removed(session: &Session, is_removed: &[bool]) -> Vec<EntryIx> {
