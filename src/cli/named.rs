@@ -6,7 +6,7 @@ use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts}
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::load_pruned_beside;
-use crate::cli::rollouts::retain_last_rollouts;
+use crate::cli::rollouts::{detect_file, retain_last_rollouts};
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
 use crate::cli::titled::{resolve_title, suggest_titles};
 use crate::format::ID_SUFFIX_LEN;
@@ -429,6 +429,12 @@ pub fn report_project(argument: &Path, cwd: &Path, ui: &mut Ui) {
         to_visible(&argument.to_string_lossy()),
         to_visible(&shown)
     ));
+}
+
+/// Whether a file that the user named is a session of any agent, by its content or its name.
+pub fn may_be_given_session(path: &Path) -> bool {
+    let is_named_as_session = path.extension().is_some_and(|ending| ending == "jsonl");
+    is_named_as_session || may_be_session(path) || matches!(detect_file(path), Ok(Some(_)))
 }
 
 /// Whether a file is a session. Returns true if it cannot be read, because then it may be one.

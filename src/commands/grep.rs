@@ -6,7 +6,9 @@ mod searcher;
 use crate::cli::foreign::note_unsearched;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::SessionStores;
-use crate::cli::named::{is_session_id, name_argument, name_failure, take_range};
+use crate::cli::named::{
+    is_session_id, may_be_given_session, name_argument, name_failure, take_range,
+};
 use crate::cli::options::LastArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
@@ -91,7 +93,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a title line; a match there has the role `title`.
 ///
 /// With --role, --tool, --failed or --with-images, PATTERN may be left out: every selected entry
-/// matches. A single argument is then SESSION if it is a file, the id of a session, `last`, or the
+/// matches. A single argument is then SESSION if it is the file or id of a session, `last`, or the
 /// whole name of a session of the current directory. Otherwise it is PATTERN. If no entry matches
 /// this PATTERN, it is tried as the name of a session of another project. Without -c, -l, -o,
 /// --json and -q, it is then tried as words of the title of exactly one session. Case does not
@@ -394,7 +396,9 @@ impl Args {
         let Some(argument) = self.optional_pattern() else {
             return Ok(None);
         };
-        if ui.current_folder().join(argument).is_file() || is_session_id(argument, ui) {
+        let path = ui.current_folder().join(argument);
+        let is_session_file = path.is_file() && may_be_given_session(&path);
+        if is_session_file || is_session_id(argument, ui) {
             return Ok(Some(PathBuf::from(argument)));
         }
         if !self.may_name_session(ui)? {

@@ -109,8 +109,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A session given by path or name is refused (exit 3) if oh-my-pi may have it open. If pi may have
 /// it open, only --compacted, --branch and --entries are refused: a running pi could continue from
-/// an entry that they removed. A session found in a directory, or by --all or --project, is skipped if
-/// either agent may have it open; with --secrets, the exit code is then 3. --force prunes open
+/// an entry that they removed. A session found in a directory, or by --all or --project, is skipped
+/// if either agent may have it open; with --secrets, the exit code is then 3. --force prunes open
 /// sessions, too.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
@@ -170,7 +170,7 @@ pub struct Args {
     #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
     pub branch: Option<String>,
     /// Prune these entries, a REF or a range; may be given several times
-    #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted", "secrets", "restore"])]
+    #[arg(long, alias = "entry", value_name = "REF", conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted", "secrets", "restore"])]
     pub entries: Vec<String>,
     /// Prune only the strings that contain secrets, leaving placeholders
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted"])]

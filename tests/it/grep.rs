@@ -314,6 +314,7 @@ fn grep_failed_searches_the_call_and_its_output() {
         "grep --failed --role toolResult 'cargo test' ./tour.jsonl",
         "grep --failed --tool bash 'bash cargo' ./tour.jsonl",
         "grep --failed -F 'cargo test --quiet' ./tour.jsonl",
+        "grep --failed '^cargo test' ./tour.jsonl",
     ] {
         assert_eq!(s.run(line), row, "{line}");
     }
@@ -338,6 +339,18 @@ fn grep_failed_searches_the_call_and_its_output() {
         s.unchanged("grep --failed 'cargo build' ./tour.jsonl").code,
         1
     );
+}
+
+/// Of a file that is not a session, a user rather looks for the calls.
+#[test]
+fn grep_failed_takes_another_file_for_the_pattern() {
+    let s = Sandbox::new();
+    s.put("clock.rs", "fn main() {}\n");
+    s.put("rows.jsonl", "{}\n");
+    let searched = s.pisess("grep --failed ./clock.rs").at_home().done();
+    assert_eq!(searched.code, 1, "{searched}");
+    let refused = s.pisess("grep --failed ./rows.jsonl").done().fails(2);
+    assert!(refused.contains("not a session"), "{refused}");
 }
 
 /// Above its whole text, a call says that it failed, in a pipe, too: the result, which records it,

@@ -660,7 +660,7 @@ fn prune_entries_removes_edits_of_the_entries() {
 fn prune_entries_applies_to_one_session() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
     let run = |line: &str| s.unchanged(line).fails(2);
-    assert_snapshot!(run("prune ./tour.jsonl ./two-branches.jsonl --entries @"), @"--entries applies to one session (hint: give one session by path or name)");
+    assert_snapshot!(run("prune ./tour.jsonl ./two-branches.jsonl --entries @"), @"--entries applies to one session (hint: give one session by path or name, and repeat --entries for further entries)");
     for line in [
         "prune ./tour.jsonl --entries root",
         "prune ./tour.jsonl --entries nowhere",

@@ -117,7 +117,12 @@ fn refuse_single_options(args: &Args) -> Result<(), Failure> {
         return Ok(());
     };
     let failure = Failure::usage_error(format_args!("{option} applies to one session"));
-    Err(failure.with_hint("give one session by path or name"))
+    let hint = if option == "--entries" {
+        "give one session by path or name, and repeat --entries for further entries"
+    } else {
+        "give one session by path or name"
+    };
+    Err(failure.with_hint(hint))
 }
 
 /// Finds the sessions of `--project`, those of all stores (`--all`), or the given ones. Given

@@ -229,8 +229,8 @@ impl FileSearch<'_> {
         }
     }
 
-    /// Searches the call of a tool result: its tool and subject, as rows show them, and then its
-    /// arguments. Returns the text that matches. `None` for any other entry.
+    /// Searches the call of a tool result: its subject, alone and behind its tool as rows show it,
+    /// and then its arguments. Returns the text that matches. `None` for any other entry.
     fn find_in_call(
         &mut self,
         entry: &ParsedEntry,
@@ -254,7 +254,9 @@ impl FileSearch<'_> {
         };
         let tool = search.find_tool(result, calls, line)?;
         let heading = format!("{} {}", tool.name, tool.subject);
-        for text in [heading, tool.arguments.into_string_lossy()] {
+        let subject = tool.subject.into_string_lossy();
+        let arguments = tool.arguments.into_string_lossy();
+        for text in [subject, heading, arguments] {
             if self.query.pattern.find(text.as_bytes()).is_some() {
                 return Ok(Some(text));
             }
