@@ -26,31 +26,13 @@ pub fn message_role(kind: Kind, record: &Record, format: Format) -> Role {
 /// Returns the flags of an entry that follow from its line, by the rules of an agent. The flags for
 /// cycles and repeated ids depend on other entries, and are set when entries are linked.
 pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
-    let ParsedEntry {
-        kind,
-        role,
-        record,
-        blocks,
-    } = *parsed;
-    let mut flags = Flags::default();
+    let kind = parsed.kind;
+    let record = parsed.record;
+    let mut flags = match &record.message {
+        Some(message) if kind == Kind::Message => message_flags(parsed, message, agent),
+        _ => Flags::default(),
+    };
     flags.insert_if(Flags::USER_REQUEST, agent.is_user_request(parsed));
-
-    // How the message ended, and whether there is anything to see of it.
-    if let (Kind::Message, Some(message)) = (kind, &record.message) {
-        let has_no_content = matches!(message.content, Content::None);
-        let ending = Ending::from_message(role, message);
-        if role == Role::Assistant {
-            let has_text = has_visible_text(message, blocks, |text| agent.is_visible_text(text));
-            // `SILENT` replies have nothing to show, `ANSWER` replies conclude a turn. Others are
-            // neither, such as one that failed, or one with text before its tool calls.
-            flags.insert_if(Flags::SILENT, !has_text && is_silent_ending(message));
-            flags.insert_if(Flags::ANSWER, has_text && ended_normally(message));
-        }
-        flags.insert_if(Flags::NO_CONTENT, has_no_content);
-        flags.insert_if(Flags::ABORTED, ending.is_aborted);
-        // What the user aborted has not failed, whatever its exit code.
-        flags.insert_if(Flags::FAILED, ending.is_failed && !ending.is_aborted);
-    }
 
     let has_custom_type = |name| record.custom_type.is_some_and(|own| own.is(name));
     let is_skill_prompt = kind == Kind::CustomMessage && has_custom_type("skill-prompt");
@@ -64,21 +46,49 @@ pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
     flags
 }
 
-/// Whether an entry is a message of an extension that the agent does not show.
+/// Returns the flags that follow from the message of a `message` entry: how the turn, tool or
+/// command ended, and whether there is anything to see of it.
+fn message_flags(parsed: &ParsedEntry, message: &MessageFacts, agent: &dyn Agent) -> Flags {
+    let mut flags = Flags::default();
+    if parsed.role == Role::Assistant {
+        let has_text = has_visible_text(message, parsed.blocks, |text| agent.is_visible_text(text));
+        // A `SILENT` reply has nothing to show, an `ANSWER` concludes a turn. Other replies are
+        // neither, such as one that failed, or one with text before its tool calls.
+        flags.insert_if(Flags::SILENT, !has_text && is_silent_ending(message));
+        flags.insert_if(Flags::ANSWER, has_text && ended_normally(message));
+    }
+
+    let has_no_content = matches!(message.content, Content::None);
+    flags.insert_if(Flags::NO_CONTENT, has_no_content);
+
+    let ending = Ending::from_message(parsed.role, message);
+    flags.insert_if(Flags::ABORTED, ending.is_aborted);
+    // What the user aborted has not failed, whatever its exit code.
+    flags.insert_if(Flags::FAILED, ending.is_failed && !ending.is_aborted);
+    flags
+}
+
+/// Whether an entry is a message of an extension that the agent does not show, because the message
+/// has `"display":false`.
 fn is_hidden(parsed: &ParsedEntry) -> bool {
-    // A `custom_message` entry is the message itself; a `message` entry has it as a member.
-    let message = if parsed.kind == Kind::CustomMessage {
-        parsed.record.bytes
-    } else if parsed.kind == Kind::Message
-        && matches!(parsed.role, Role::Custom | Role::HookMessage)
-        && let Some(message) = &parsed.record.message
-    {
-        message.bytes
-    } else {
+    let Some(message) = extension_message(parsed) else {
         return false;
     };
-    let display = Raw::from_checked(message).get("display");
-    display.and_then(Raw::bool) == Some(false)
+    message.get("display").and_then(Raw::bool) == Some(false)
+}
+
+/// Returns the message of an extension in an entry; `None` for any other entry.
+fn extension_message<'r>(parsed: &ParsedEntry<'r>) -> Option<Raw<'r>> {
+    match (parsed.kind, parsed.role) {
+        // The entry is the message itself.
+        (Kind::CustomMessage, _) => Some(Raw::from_checked(parsed.record.bytes)),
+        // The entry has the message as a member.
+        (Kind::Message, Role::Custom | Role::HookMessage) => {
+            let message = parsed.record.message.as_ref()?;
+            Some(Raw::from_checked(message.bytes))
+        }
+        _ => None,
+    }
 }
 
 /// Whether the content of an entry has an image. The blocks of a message were collected when its
@@ -171,28 +181,36 @@ pub fn is_truthy(message: &MessageFacts, member: Member) -> bool {
     message.get(member).is_some_and(Raw::is_truthy)
 }
 
-/// Returns the agent that wrote an entry, if only one agent writes such entries.
+/// Returns the agent that wrote an entry; `None` if both agents write such entries.
 ///
-/// A change of the model has `provider` and `modelId` in pi, but `model` in oh-my-pi. Only oh-my-pi
-/// writes `attribution`. Some types and roles belong to one agent.
+/// Three facts show the agent:
+///
+/// - the members of a change of the model: `provider` and `modelId` in pi, `model` in oh-my-pi;
+/// - the member `attribution`, which only oh-my-pi writes;
+/// - a type or a role that only one agent has.
 pub fn dialect_evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
     match kind {
         Kind::ModelChange if record.get(Member::Provider).is_some() => Some(Dialect::Pi),
         Kind::ModelChange if record.get(Member::Model).is_some() => Some(Dialect::OhMyPi),
-        Kind::Message => {
-            if role.schema().is_stored
-                && let Some(writer) = role.schema().fields.only_writer()
-            {
-                return Some(writer);
-            }
-            let message = record.message.as_ref()?;
-            if message.get(Member::Attribution).is_some() {
-                Some(Dialect::OhMyPi)
-            } else {
-                None
-            }
-        }
         Kind::CustomMessage if record.get(Member::Attribution).is_some() => Some(Dialect::OhMyPi),
+        Kind::Message => match writer_of_role(role) {
+            Some(writer) => Some(writer),
+            None => {
+                let message = record.message.as_ref()?;
+                message.get(Member::Attribution)?;
+                Some(Dialect::OhMyPi)
+            }
+        },
         _ => kind.schema().fields.only_writer(),
+    }
+}
+
+/// Returns the agent that stores messages with this role, if only one agent does.
+fn writer_of_role(role: Role) -> Option<Dialect> {
+    let schema = role.schema();
+    if schema.is_stored {
+        schema.fields.only_writer()
+    } else {
+        None
     }
 }

@@ -300,11 +300,14 @@ impl Fragment {
         true
     }
 
-    /// Stores the link of an entry of the draft tree format to its parent. `kind` is the kind
-    /// before migration. A head is stored even without a link.
+    /// Stores the link of an entry of the draft tree format to its parent, as in
+    /// `{"type":"message","parent":3,…}`. `kind` is the kind before migration.
     ///
-    /// A link, or a kind that only the draft tree format has, marks the file as one of that format.
+    /// The header does not distinguish this format from version 1. So the file is marked as one of
+    /// the draft tree format by its first link, or by its first entry of a kind that only this
+    /// format has.
     fn collect_draft_link(&mut self, kind: Kind, entry: EntryIx, record: &Record) {
+        // A pop returns to an earlier entry, which becomes its parent.
         let link = if kind == Kind::StackPop {
             Raw::from_checked(record.bytes).get("backToIndex")
         } else {
@@ -317,6 +320,7 @@ impl Fragment {
             self.is_draft = true;
         }
 
+        // A head is stored even without a link, because linking needs the list of all heads.
         let is_head = kind == Kind::Head;
         if is_head || parent.is_some() {
             self.draft_links.push(DraftLink {
@@ -327,8 +331,8 @@ impl Fragment {
         }
     }
 
-    /// Returns the parent of the next entry if it is the entry before, as for most entries; `None`
-    /// in two other cases:
+    /// Returns the parent of `entry`, which is about to be added, if that is the entry before it,
+    /// as for most entries. Returns `None` in two other cases:
     ///
     /// - The entry is a root, because it has no `parentId`, or an empty one.
     /// - The parent is another entry. Its id is added to `parent_ids`, and is looked up once all
@@ -375,22 +379,18 @@ impl Fragment {
         reading: &ReadContext,
     ) {
         // Only a message has a role.
-        match parsed.role {
-            Role::Assistant => {
-                for block in parsed.blocks.iter().filter(|block| block.is_call()) {
-                    let call = self.build_tool_call(entry, block, rows, reading);
-                    self.collected.tool_calls.push(call);
-                }
+        if parsed.role == Role::Assistant {
+            for block in parsed.blocks.iter().filter(|block| block.is_call()) {
+                let call = self.build_tool_call(entry, block, rows, reading);
+                self.collected.tool_calls.push(call);
             }
-            Role::ToolResult => {
-                if let Some(message) = &parsed.record.message
-                    && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
-                {
-                    let text = self.keep_text(&call_id);
-                    self.collected.tool_results.push(EntryText { entry, text });
-                }
-            }
-            _ => {}
+        }
+        if parsed.role == Role::ToolResult
+            && let Some(message) = &parsed.record.message
+            && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
+        {
+            let text = self.keep_text(&call_id);
+            self.collected.tool_results.push(EntryText { entry, text });
         }
     }
 
@@ -408,34 +408,29 @@ impl Fragment {
     ) -> ToolCall {
         let name = block.name.and_then(Raw::text).unwrap_or_default();
         let arguments = block.arguments.unwrap_or(Raw::NULL);
-        let id = self.keep_text(&block.id.and_then(Raw::text).unwrap_or_default());
-        let call = ToolCall {
+        let id = block.id.and_then(Raw::text).unwrap_or_default();
+        let mut call = ToolCall {
             entry,
-            id,
+            id: self.keep_text(&id),
             name: Slice::default(),
             row: Slice::default(),
             path_range: PathRange::default(),
         };
         // Only the id was requested, to connect calls with their results.
         let Some(rows) = rows else { return call };
+
+        let home = rows.home.as_ref();
         if rows.readable {
-            let folders = Folders {
-                cwd: reading.cwd,
-                home: rows.home.as_ref(),
-            };
-            let description = readable::describe_call(&name, arguments, folders);
-            return ToolCall {
-                name: self.keep_text(&name),
-                row: self.keep_text(&description.text),
-                path_range: PathRange::new(&description.path),
-                ..call
-            };
+            let cwd = reading.cwd;
+            let description = readable::describe_call(&name, arguments, Folders { cwd, home });
+            call.name = self.keep_text(&name);
+            call.row = self.keep_text(&description.text);
+            call.path_range = PathRange::new(&description.path);
+        } else {
+            let row = reading.agent.call_row(&name, arguments, home);
+            call.row = self.keep_text(&row);
         }
-        let row = reading.agent.call_row(&name, arguments, rows.home.as_ref());
-        ToolCall {
-            row: self.keep_text(&row),
-            ..call
-        }
+        call
     }
 
     /// Stores what the options request besides rows, calls and messages.
@@ -463,9 +458,12 @@ impl Fragment {
         }
         if options.usage {
             let prices = options.prices.as_deref();
-            let request =
-                BilledRequest::priced_from_entry(entry, parsed, &mut self.estimator, prices);
-            self.collected.billed.extend(request);
+            let estimator = &mut self.estimator;
+            let request = BilledRequest::priced_from_entry(entry, parsed, estimator, prices);
+            // Most entries are not responses of a model, and record no request.
+            if let Some(request) = request {
+                self.collected.billed.push(request);
+            }
         }
         if options.stats {
             self.keep_stats(entry, parsed, reading.cwd, options.read_paths);
@@ -600,8 +598,11 @@ enum LineContent {
     Malformed,
 }
 
-/// Scans the line at the scanner's position. Its value is stored in `record`, which must be empty,
-/// and in `blocks`. The scanner stops in the line, or at its end.
+/// Scans the line at the scanner's position, and returns what it contains. The scanner stops in the
+/// line, or at its end.
+///
+/// A value is stored in `record`, which must be empty, and in `blocks`, whose memory is used for
+/// one line after another.
 #[inline]
 fn scan_line<'a>(
     scanner: &mut Scanner<'a>,
@@ -661,27 +662,31 @@ fn append_row(
     if !rows.readable {
         return agent.push_row(parsed, buffer);
     }
-    let start = buffer.len();
-    let own_row = readable::readable_row(parsed);
-    // A row that pisess words itself is not the start of a message.
-    let shows_message = own_row.is_none();
-    let shape = match own_row {
-        Some(text) => text.append_to(buffer),
-        None => agent.push_row(parsed, buffer),
-    };
-    if buffer.len() - start >= SHORTEST_CUT_ROW {
-        drop_divided_character(buffer);
+    let row_start = buffer.len();
+    if let Some(text) = readable::readable_row(parsed) {
+        // pisess words this row itself, so it is not the start of a message, and gets no mark here.
+        // It may quote a text that was cut.
+        let shape = text.append_to(buffer);
+        drop_divided_character(buffer, row_start);
+        return shape;
     }
-    let row_len = buffer.len() - start;
-    if shows_message && is_message_cut(parsed, row_len) {
+
+    let shape = agent.push_row(parsed, buffer);
+    drop_divided_character(buffer, row_start);
+    let row_len = buffer.len() - row_start;
+    if is_message_cut(parsed, row_len) {
         buffer.extend_from_slice(CUT_MARK.as_bytes());
     }
     shape
 }
 
-/// Removes the first half of a surrogate pair at the end of the last row, before a [`CUT_MARK`]
-/// there. A cut within the pair left it.
-fn drop_divided_character(buffer: &mut Vec<u8>) {
+/// Removes half a character at the end of the row that begins at `row_start`: the first half of a
+/// surrogate pair, which remains if a text is cut within the pair. A [`CUT_MARK`] after it stays.
+fn drop_divided_character(buffer: &mut Vec<u8>, row_start: usize) {
+    let row_len = buffer.len() - row_start;
+    if row_len < SHORTEST_CUT_ROW {
+        return; // Nothing was cut.
+    }
     let is_marked = buffer.ends_with(CUT_MARK.as_bytes());
     if is_marked {
         buffer.truncate(buffer.len() - CUT_MARK.len());

@@ -108,14 +108,16 @@ pub fn link_appended(session: &mut Session, first_new: usize, parent_ids: &[Entr
 /// Adds the ids of the entries from the index `first_new` on to the index of ids. Stops and returns
 /// `false` at an id that another entry has, or that an earlier entry names as its missing parent.
 fn index_new_ids(session: &mut Session, first_new: usize) -> bool {
-    for ix in (first_new..session.entries.len()).map(EntryIx::new) {
+    for index in first_new..session.entries.len() {
+        let ix = EntryIx::new(index);
         let id = session.bytes(session.entry(ix).id);
         let mut missing_parents = session.dangling.iter();
-        if missing_parents.any(|missing| session.bytes(missing.text) == id) {
+        let is_missing_parent = missing_parents.any(|missing| session.bytes(missing.text) == id);
+        if is_missing_parent {
             return false;
         }
-        let with_same_id = index_id(session, ix);
-        if with_same_id.is_some_and(|other| other != ix) {
+        let earlier_with_same_id = index_id(session, ix);
+        if earlier_with_same_id.is_some() {
             return false;
         }
     }
@@ -189,12 +191,15 @@ impl Session {
     /// the id, and `is_taken` is false for it.
     pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
         let namespace = id_namespace(&self.header.id);
-        let is_free =
-            |id: &String| self.find_entry(&Text::from(id.as_str())).is_none() && !is_taken(id);
-        (0..)
-            .map(|attempt| format!("{:08x}", short_id(&namespace, number, attempt)))
-            .find(is_free)
-            .unwrap_or_default()
+        let mut attempt = 0;
+        loop {
+            let id = format!("{:08x}", short_id(&namespace, number, attempt));
+            let has_entry = self.find_entry(&Text::from(id.as_str())).is_some();
+            if !has_entry && !is_taken(&id) {
+                return id;
+            }
+            attempt += 1;
+        }
     }
 }
 
@@ -423,17 +428,20 @@ fn store_draft_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
 /// as dangling.
 fn cut_cycles(session: &mut Session) {
     for cycle in find_cycles(&session.entries) {
-        let mut first = cycle[0];
-        for ix in cycle {
+        for ix in &cycle {
             let entry = &mut session.entries[ix.index()];
             entry.flags.insert_if(Flags::IN_CYCLE, true);
             session.problems.push(Problem {
                 line: entry.line,
                 kind: FindingKind::ParentCycle,
             });
-            first = first.min(ix);
         }
 
+        // A cycle is listed from child to parent, from any of its entries on. The least index is
+        // that of the entry that is first in the file.
+        let Some(&first) = cycle.iter().min() else {
+            continue;
+        };
         let parent = session.entries[first.index()].parent.take();
         // Links of the draft tree format are record numbers, so they cannot be dangling ids.
         if let Some(parent) = parent
@@ -456,14 +464,13 @@ fn cut_cycles(session: &mut Session) {
 /// such rule. It is a child of the entry to which it points, so a `head` at the end of the file
 /// moves the leaf there.
 pub fn find_leaf(session: &Session, leaf_record: Option<LeafRecord>) -> Option<EntryIx> {
-    let last = session
-        .entry_indexes()
-        .rev()
-        .find(|&ix| !session.entry(ix).id.is_empty())?;
-    match leaf_record {
-        Some(record) if record.entry == last && session.entry(last).kind == Kind::Leaf => {
-            session.find_entry(&session.text(record.target_id))
-        }
-        _ => Some(last),
+    let mut from_end = session.entry_indexes().rev();
+    let last = from_end.find(|&ix| !session.entry(ix).id.is_empty())?;
+    if let Some(record) = leaf_record
+        && record.entry == last
+        && session.entry(last).kind == Kind::Leaf
+    {
+        return session.find_entry(&session.text(record.target_id));
     }
+    Some(last)
 }

@@ -46,6 +46,7 @@ impl ListStats {
         if role == Role::User {
             self.user_message_count += 1;
         }
+        // A damaged entry of this type may lack its message.
         let Some(message) = &parsed.record.message else {
             return;
         };
@@ -54,24 +55,22 @@ impl ListStats {
         if role == Role::Assistant {
             self.add_model(message);
         }
-
-        let is_activity = matches!(role, Role::User | Role::Assistant)
-            && message.members.contains(Member::Content);
-        if !is_activity {
-            return;
-        }
-        // The time in the message takes precedence over that of its entry.
-        let time_in_message = message.get(Member::Timestamp).and_then(Raw::number);
-        if let Some(active_ms) = time_in_message.or(time_ms.map(|time| time as f64)) {
-            self.add_activity(active_ms, period);
-        }
-        if role == Role::User && self.question.is_none() {
-            self.question = message_question(entry, message, parsed.blocks);
+        let is_turn = matches!(role, Role::User | Role::Assistant);
+        if is_turn && message.members.contains(Member::Content) {
+            self.add_activity(message, time_ms, period);
+            if role == Role::User && self.question.is_none() {
+                self.question = message_question(entry, message, parsed.blocks);
+            }
         }
     }
 
-    /// Adds the time of a message, which need not be later than that of the message before.
-    fn add_activity(&mut self, active_ms: f64, period: Period) {
+    /// Adds the time of a message, in milliseconds since 1970: the time in the message, else
+    /// `entry_ms`, the time of its entry. It need not be later than that of the message before.
+    fn add_activity(&mut self, message: &MessageFacts, entry_ms: Option<i64>, period: Period) {
+        let message_ms = message.get(Member::Timestamp).and_then(Raw::number);
+        let Some(active_ms) = message_ms.or(entry_ms.map(|time| time as f64)) else {
+            return;
+        };
         let latest_ms = match self.last_activity_ms {
             Some(before_ms) => before_ms.max(active_ms),
             None => active_ms,
@@ -152,16 +151,14 @@ fn response_hash(parsed: &ParsedEntry) -> u128 {
     if parsed.kind != Kind::Message || parsed.role != Role::Assistant {
         return EntryKey::NONE;
     }
-    let id = match stored_response_id(parsed.record.bytes) {
-        Some(id) if is_unique_id(&id) => Some(id),
-        _ => first_call_id(parsed).filter(is_unique_id),
+    let response_id = stored_response_id(parsed.record.bytes).filter(is_unique_id);
+    let id = response_id.or_else(|| first_call_id(parsed).filter(is_unique_id));
+    let Some(id) = id else {
+        return EntryKey::NONE;
     };
-    match id {
-        // The second value only has to differ from a timestamp: an entry whose id is the same has
-        // another hash.
-        Some(id) => hash_twice((id.as_bytes(), &b"response"[..])),
-        None => EntryKey::NONE,
-    }
+    // The second value takes the place of the timestamp in the hash of an entry, and is no time: so
+    // a response and an entry with the same id have different hashes.
+    hash_twice((id.as_bytes(), b"response"))
 }
 
 /// Returns the `responseId` on a line: the id that the provider gave the response.
@@ -253,9 +250,8 @@ fn is_of_type(block: &Block, block_type: &str) -> bool {
 /// Returns the start of a user message, at most [`PREVIEW_UNITS`] UTF-16 units of it; `None` if it
 /// has no text.
 ///
-/// The text is the one in pi's own list: the string, or the text blocks joined with spaces. For a
-/// message that a chat program forwarded, it is the row of the user's words, which is never the
-/// whole text.
+/// For a message that a chat program forwarded, the text is the row of the user's words, which is
+/// never the whole text.
 fn message_question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
     if let Some(words_of_user) = forwarded_row(message, blocks) {
         return Some(Question {
@@ -265,7 +261,29 @@ fn message_question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) ->
         });
     }
 
-    let text = match message.content {
+    let preview = decode_content_preview(message, blocks);
+    if preview.is_empty() {
+        return None;
+    }
+    // A preview may have one unit more than is kept, so a longer text is noticed.
+    let is_whole = preview.utf16_len() <= PREVIEW_UNITS;
+    let text = if is_whole {
+        preview
+    } else {
+        preview.head_whole(PREVIEW_UNITS).into_owned()
+    };
+    Some(Question {
+        entry,
+        text,
+        is_whole,
+    })
+}
+
+/// Returns the start of the text that pi's own list shows of a message: the string that is its
+/// content, or its text blocks, joined with spaces. Empty for any other content. A longer text is
+/// cut, but not to fewer than `PREVIEW_UNITS + 1` UTF-16 units.
+fn decode_content_preview(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+    match message.content {
         Content::Text(string) => decode_preview(string.bytes),
         Content::Blocks => {
             let mut previews = Vec::new();
@@ -277,23 +295,8 @@ fn message_question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) ->
             }
             join_with(previews, " ")
         }
-        Content::None | Content::Other => return None,
-    };
-    if text.is_empty() {
-        return None;
+        Content::None | Content::Other => Text::default(),
     }
-    // Each block was decoded to one unit more than is kept, so a longer text is noticed.
-    let is_whole = text.utf16_len() <= PREVIEW_UNITS;
-    let text = if is_whole {
-        text
-    } else {
-        text.head_whole(PREVIEW_UNITS).into_owned()
-    };
-    Some(Question {
-        entry,
-        text,
-        is_whole,
-    })
 }
 
 /// Decodes the start of a JSON string, at most one UTF-16 unit more than the text of a question may

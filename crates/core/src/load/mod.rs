@@ -27,7 +27,7 @@ use crate::session::dialect::Dialect;
 use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
-use crate::session::read::line_chunks::{chunk_ranges, read_chunks};
+use crate::session::read::line_chunks::{LineChunk, chunk_ranges, read_chunks};
 use crate::session::read::record::{self, Block, Member, Record};
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::SearchWords;
@@ -212,17 +212,13 @@ pub fn read_dialect(source: &dyn ReadAt) -> Result<Dialect, LoadError> {
         return Ok(found);
     }
     // The evidence may be in any line.
+    let find_evidence = |chunk: LineChunk| match find_dialect_evidence(chunk.bytes, &preamble) {
+        Some(dialect) => ControlFlow::Break(dialect),
+        None => ControlFlow::Continue(()),
+    };
+    let mut buffer = PageBuffer::default();
     let lines = preamble.end..source.len();
-    let flow =
-        read_chunks(
-            &mut PageBuffer::default(),
-            source,
-            lines,
-            |chunk| match find_dialect_evidence(chunk.bytes, &preamble) {
-                Some(dialect) => ControlFlow::Break(dialect),
-                None => ControlFlow::Continue(()),
-            },
-        )?;
+    let flow = read_chunks(&mut buffer, source, lines, find_evidence)?;
     Ok(flow.break_value().unwrap_or(Dialect::Pi))
 }
 
@@ -325,24 +321,22 @@ fn read_all_lines(
 
     // A fragment is empty after it was joined, and its memory is used for a later range.
     let empty_fragments = Pool::new(Fragment::default);
+    // Called on the threads, in any order.
+    let read_fragment = |range: Range<u64>| {
+        let mut fragment = empty_fragments.get();
+        read_lines_in(source, range, &reading, &mut fragment)?;
+        Ok::<Fragment, LoadError>(fragment)
+    };
     let mut whole = Fragment::after(preamble);
-    in_order(
-        chunk_ranges(source, preamble.end),
-        workers,
-        // Called on the threads, in any order.
-        |range| {
-            let mut fragment = empty_fragments.get();
-            read_lines_in(source, range, &reading, &mut fragment)?;
-            Ok::<Fragment, LoadError>(fragment)
-        },
-        // Called on this thread, in file order.
-        |fragment| {
-            let mut fragment = fragment?;
-            whole.append(&mut fragment)?;
-            empty_fragments.put(fragment);
-            Ok::<(), LoadError>(())
-        },
-    )?;
+    // Called on this thread, in file order.
+    let join_fragment = |result: Result<Fragment, LoadError>| {
+        let mut fragment = result?;
+        whole.append(&mut fragment)?;
+        empty_fragments.put(fragment);
+        Ok::<(), LoadError>(())
+    };
+    let ranges = chunk_ranges(source, preamble.end);
+    in_order(ranges, workers, read_fragment, join_fragment)?;
 
     // A line that needed a larger buffer is rare, and what is done with the session next may need
     // as much memory.

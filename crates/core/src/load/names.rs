@@ -188,43 +188,69 @@ pub fn choose_session(
     name: &str,
     lists: impl IntoIterator<Item = Vec<SessionCandidate>>,
 ) -> Result<PathBuf, NameError> {
-    let mut read_lists = Vec::new();
+    let mut searched_lists = Vec::new();
     for sessions in lists {
-        let with_id = filter_sessions(&sessions, |session| matches_id(name, &session.id));
-        if let Some(path) = require_unique(name, prefer_exact_id(name, with_id))? {
+        if let Some(path) = find_by_id_or_name(name, &sessions)? {
             return Ok(path);
         }
-        let with_short_id =
-            filter_sessions(&sessions, |session| matches_short_id(name, &session.id));
-        if let Some(path) = require_unique(name, with_short_id)? {
-            return Ok(path);
-        }
-        let with_name = filter_sessions(&sessions, |session| session.name.as_deref() == Some(name));
-        if let Some(path) = require_unique(name, with_name)? {
-            return Ok(path);
-        }
-        read_lists.push(sessions);
+        searched_lists.push(sessions);
     }
 
     // After all lists, so that the exact name of a session in another project counts more than a
     // similar name in this one.
+    if let Some(path) = find_ignoring_case(name, &searched_lists)? {
+        return Ok(path);
+    }
+    let last_list = searched_lists.pop().unwrap_or_default();
+    Err(NameError::Unknown {
+        name: name.to_owned(),
+        similar: similar_names(name, &last_list),
+    })
+}
+
+/// Returns the only session of a list whose id, short id or name is `name`, compared in this order;
+/// `None` if there is none. An id also matches by its start or its end, a short id by its start.
+///
+/// # Errors
+/// If several sessions match in the same way.
+fn find_by_id_or_name(
+    name: &str,
+    sessions: &[SessionCandidate],
+) -> Result<Option<PathBuf>, NameError> {
+    let with_id = filter_sessions(sessions, |session| matches_id(name, &session.id));
+    if let Some(path) = require_unique(name, prefer_exact_id(name, with_id))? {
+        return Ok(Some(path));
+    }
+    let with_short_id = filter_sessions(sessions, |session| matches_short_id(name, &session.id));
+    if let Some(path) = require_unique(name, with_short_id)? {
+        return Ok(Some(path));
+    }
+    let with_name = filter_sessions(sessions, |session| session.name.as_deref() == Some(name));
+    require_unique(name, with_name)
+}
+
+/// Returns the only session whose name is `name` or starts with it, ignoring case; `None` if there
+/// is none. Whole names are compared first, in all lists, then the starts of names.
+///
+/// # Errors
+/// If several sessions of one list match in the same way.
+fn find_ignoring_case(
+    name: &str,
+    lists: &[Vec<SessionCandidate>],
+) -> Result<Option<PathBuf>, NameError> {
     let folded_name = name.to_lowercase();
     for matches_name in [is_same_name, is_start_of_name] {
-        for sessions in &read_lists {
+        for sessions in lists {
             let with_name = filter_sessions(sessions, |session| {
                 let folded = session.name.as_deref().map(str::to_lowercase);
                 folded.is_some_and(|folded| matches_name(&folded_name, &folded))
             });
             if let Some(path) = require_unique(name, with_name)? {
-                return Ok(path);
+                return Ok(Some(path));
             }
         }
     }
-    let last_list = read_lists.pop().unwrap_or_default();
-    Err(NameError::Unknown {
-        name: name.to_owned(),
-        similar: similar_names(name, &last_list),
-    })
+    Ok(None)
 }
 
 fn is_same_name(wanted: &str, name: &str) -> bool {
@@ -379,35 +405,43 @@ pub fn newest_sessions<'a>(
     stores: &'a [Store],
     here: BaseDirs<'a>,
 ) -> impl Iterator<Item = PathBuf> + use<'a> {
-    struct StoredFile<'a> {
-        file: DatedFile,
-        store: &'a Store,
-    }
-
-    let mut folders = HashSet::default();
-    let mut files = Vec::new();
-    for store in stores {
-        for folder in &store.folders {
-            let is_new = folders.insert(folder);
-            if !is_new {
-                continue; // Its files are in the list already.
-            }
-            for file in store::session_files_in(folder) {
-                files.push(StoredFile { file, store });
-            }
-        }
-    }
+    let mut files = list_stored_files(stores);
     // Newest first; of the same time, the greatest path first.
     files.sort_by(|a, b| {
         let by_time = b.file.modified.cmp(&a.file.modified);
         by_time.then_with(|| b.file.path.as_os_str().cmp(a.file.path.as_os_str()))
     });
 
-    // Files are opened only as far as the caller asks for sessions.
+    // The iterator is lazy: files are opened only as far as the caller asks for sessions.
     let sessions = files
         .into_iter()
         .filter(move |stored| is_project_session(&stored.file.path, stored.store, here));
     sessions.map(|stored| stored.file.path)
+}
+
+/// A session file, and the store that has it.
+struct StoredFile<'a> {
+    file: DatedFile,
+    store: &'a Store,
+}
+
+/// Returns the session files in the folders of the stores. A folder that two stores share is listed
+/// once, for the first of them.
+fn list_stored_files(stores: &[Store]) -> Vec<StoredFile<'_>> {
+    let mut listed_folders = HashSet::default();
+    let mut files = Vec::new();
+    for store in stores {
+        for folder in &store.folders {
+            let is_new = listed_folders.insert(folder);
+            if !is_new {
+                continue;
+            }
+            for file in store::session_files_in(folder) {
+                files.push(StoredFile { file, store });
+            }
+        }
+    }
+    files
 }
 
 /// Whether a file in a folder of a store is a session that the agent would continue in the current
@@ -420,19 +454,20 @@ fn is_project_session(path: &Path, store: &Store, here: BaseDirs) -> bool {
     let Ok(file) = Glance::open(path) else {
         return false;
     };
-    match peek::head(&file) {
-        Ok(head) => {
-            let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
-            !is_blank && (!store.is_flat() || is_in_project(&head.header, here))
-        }
+    let head = match peek::head(&file) {
+        Ok(head) => head,
         // A session in a newer format counts, although its header is not read: `last` must not
         // silently name an older session.
         Err(LoadError::NotASession {
             what: WrongFile::Newer(_),
             ..
-        }) => true,
-        Err(_) => false,
+        }) => return true,
+        Err(_) => return false,
+    };
+    if store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file) {
+        return false;
     }
+    !store.is_flat() || is_in_project(&head.header, here)
 }
 
 /// Returns the session at the index `back` of `newest`, the paths of the sessions from the newest
@@ -637,12 +672,14 @@ fn similar_names(wanted: &str, sessions: &[SessionCandidate]) -> Vec<String> {
         }
     }
     similar.sort_unstable();
+    // Several sessions may have the same name; equal pairs are neighbours now.
     similar.dedup();
-    similar.truncate(MAX_SUGGESTIONS);
-    similar
-        .into_iter()
-        .map(|(_, name)| name.to_owned())
-        .collect()
+
+    let mut suggestions = Vec::new();
+    for (_distance, name) in similar.into_iter().take(MAX_SUGGESTIONS) {
+        suggestions.push(name.to_owned());
+    }
+    suggestions
 }
 
 /// Returns the number of edits between `wanted` and the start of an id, of which the user may have

@@ -69,13 +69,12 @@ pub fn read_ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> 
         return Ok(ends);
     }
     let tail = source.read_range(start..source.len())?;
-    let first_whole_line = if has_all_lines {
-        0
-    } else {
+    if has_all_lines {
+        ends.extend_from_slice(&tail);
+    } else if let Some(newline) = memchr::memchr(b'\n', &tail) {
         // The first of these lines may lack its beginning, so it is left out.
-        memchr::memchr(b'\n', &tail).map_or(tail.len(), |newline| newline + 1)
-    };
-    ends.extend_from_slice(&tail[first_whole_line..]);
+        ends.extend_from_slice(&tail[newline + 1..]);
+    }
     Ok(ends)
 }
 

@@ -38,8 +38,8 @@ impl Fragment {
         // The calls come before the attribution of their reply. Until it is pushed, the last
         // attribution is that of the entry before: often the result of the same tool, whose name
         // `keep_name` then reuses for the call.
-        let is_reply = parsed.kind == Kind::Message && parsed.role == Role::Assistant;
-        if is_reply {
+        // Only a message has a role.
+        if parsed.role == Role::Assistant {
             for call in parsed.blocks.iter().filter(|block| block.is_call()) {
                 self.keep_counted_call(entry, call, cwd, with_read_paths);
             }
@@ -51,17 +51,17 @@ impl Fragment {
     /// statistics need nothing of the entry.
     fn build_attribution(&mut self, entry: EntryIx, parsed: &ParsedEntry) -> Option<Attribution> {
         let record = parsed.record;
-        match (parsed.kind, &record.message) {
-            (Kind::Message, Some(message)) if parsed.role == Role::Assistant => {
-                Some(self.build_reply_attribution(entry, message))
+        match parsed.kind {
+            Kind::Message => {
+                let message = record.message.as_ref()?;
+                match parsed.role {
+                    Role::Assistant => Some(self.build_reply_attribution(entry, message)),
+                    Role::ToolResult => Some(self.build_result_attribution(entry, message)),
+                    _ => None,
+                }
             }
-            (Kind::Message, Some(message)) if parsed.role == Role::ToolResult => {
-                Some(self.build_result_attribution(entry, message))
-            }
-            (Kind::Usage | Kind::ModelUsage, _) => {
-                Some(self.build_usage_attribution(entry, record))
-            }
-            (Kind::CustomMessage, _) if is_by_user(record) => Some(Attribution::empty(entry)),
+            Kind::Usage | Kind::ModelUsage => Some(self.build_usage_attribution(entry, record)),
+            Kind::CustomMessage if is_by_user(record) => Some(Attribution::empty(entry)),
             _ => None,
         }
     }
@@ -140,19 +140,14 @@ impl Fragment {
         };
         for (index, CalledFile { tool, path }) in files.into_iter().enumerate() {
             let needs_path = with_read_paths || tool.action != FileAction::Read;
-            let kept_path = if needs_path {
+            let path = if needs_path {
                 let absolute = absolute_path(path.as_bytes(), cwd.map(Text::as_bytes));
                 Slice::append(&absolute, &mut self.arena)
             } else {
                 Slice::default()
             };
-            let file = FileCall {
-                entry,
-                tool,
-                path: kept_path,
-            };
             self.collected.counted_calls.push(CountedCall {
-                file: Some(file),
+                file: Some(FileCall { entry, tool, path }),
                 id,
                 // Only the first file counts as a call.
                 is_further_file: index > 0,
@@ -201,6 +196,7 @@ pub fn mark_failed_calls(session: &mut Session) {
         return;
     }
 
+    // The calls are taken out, because the session is read while they are changed.
     let mut calls = std::mem::take(&mut session.collected.counted_calls);
     for call in &mut calls {
         call.has_failed = failed_ids.contains(session.bytes(call.id));

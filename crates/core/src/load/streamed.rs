@@ -119,16 +119,9 @@ impl<'o> StreamLoader<'o> {
     /// Loads whole lines, of which only the last of the session may lack its newline. The first
     /// lines must begin with the header.
     fn add_lines(&mut self, lines: &[u8]) -> Result<(), LoadError> {
-        let mut entry_lines = lines;
-        let start = match &mut self.start {
-            Some(start) => start,
-            not_read @ None => {
-                let start = SessionStart::read(lines)?;
-                entry_lines = &lines[start.preamble.end as usize..];
-                self.offset = start.preamble.end;
-                self.whole = Fragment::after(&start.preamble);
-                not_read.insert(start)
-            }
+        let Some(start) = &self.start else {
+            let entry_lines = self.read_start(lines)?;
+            return self.add_lines(entry_lines);
         };
         let reading = ReadContext {
             options: self.options,
@@ -137,9 +130,20 @@ impl<'o> StreamLoader<'o> {
             cwd: start.preamble.header.cwd.as_ref(),
         };
         self.part
-            .read_lines(entry_lines, self.offset, &reading, &mut self.keys);
-        self.offset += entry_lines.len() as u64;
+            .read_lines(lines, self.offset, &reading, &mut self.keys);
+        self.offset += lines.len() as u64;
         self.whole.append(&mut self.part)
+    }
+
+    /// Reads the header from the first lines, and guesses the agent from the lines after it, which
+    /// are returned.
+    fn read_start<'b>(&mut self, lines: &'b [u8]) -> Result<&'b [u8], LoadError> {
+        let start = SessionStart::read(lines)?;
+        let header_end = start.preamble.end;
+        self.whole = Fragment::after(&start.preamble);
+        self.offset = header_end;
+        self.start = Some(start);
+        Ok(&lines[header_end as usize..])
     }
 
     /// Returns the session. Of `source`, only the length, the numbers of the original lines and the
