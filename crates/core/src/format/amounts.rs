@@ -6,20 +6,18 @@ use pisess_json::js;
 /// Formats a number of tokens for people: `950`, `12.3k`, `123k`, `4.5M`. Units are decimal. A
 /// value that rounds to less than 100 `k` or `M` has one decimal place.
 pub fn format_tokens(count: f64) -> String {
-    // Each limit is the least value that rounds up to the next number of digits: 999.5 is `1.0k`,
-    // not `1000`.
+    // From 999.5 on, rounding would give `1000`.
     if count < 999.5 {
         return format!("{count:.0}");
     }
-    let value;
-    let unit;
-    if count < 999_500.0 {
-        value = count / 1e3;
-        unit = "k";
+    // From 999,500 on, rounding would give `1000k`.
+    let (count_per_unit, unit) = if count < 999_500.0 {
+        (1e3, "k")
     } else {
-        value = count / 1e6;
-        unit = "M";
-    }
+        (1e6, "M")
+    };
+    let value = count / count_per_unit;
+    // From 99.95 on, one decimal place would give `100.0`.
     let decimals = if value < 99.95 { 1 } else { 0 };
     format!("{value:.decimals$}{unit}")
 }

@@ -214,13 +214,15 @@ pub fn unified_hunks(old: &str, new: &str) -> String {
         let hunk = hunk_ranges(changes_of_hunk, old_lines.len());
         out += &hunk_heading(&hunk.removed, &hunk.added);
         out.push('\n');
-        let signed = sign_lines(
+        // Lines outside of the changes are the same on both sides, so the range of the old side
+        // has all of them.
+        let signed_lines = sign_lines(
             changes_of_hunk,
             hunk.removed,
             |index| old_lines[index],
             |index| new_lines[index],
         );
-        for (sign, line) in signed {
+        for (sign, line) in signed_lines {
             out += sign.as_str();
             out += line;
             // `diff` and `git` write the same notice. Only the last line of a text can lack its
@@ -258,6 +260,7 @@ pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<Marked
     let old_words: Vec<_> = old.iter().flat_map(|line| split_words(line)).collect();
     let new_words: Vec<_> = new.iter().flat_map(|line| split_words(line)).collect();
     let changes = diff_ranges(&old_words, &new_words);
+
     let mut changed_count = 0;
     for change in &changes {
         changed_count += change.removed.len() + change.added.len();
@@ -267,7 +270,7 @@ pub fn mark_changed_words<'t>(old: &[&'t str], new: &[&'t str]) -> Option<Marked
         return None;
     }
 
-    // The indexes are those of the words in all lines of a side.
+    // One element for each word of a side, over all of its lines.
     let mut is_old_changed = vec![false; old_words.len()];
     let mut is_new_changed = vec![false; new_words.len()];
     for change in changes {
@@ -296,20 +299,24 @@ fn mark_lines<'t>(lines: &[&'t str], is_changed: &[bool]) -> Vec<Vec<LinePart<'t
 /// only `red` is changed in `the red ferry`, the parts are `the `, `red` and ` ferry`. `is_changed`
 /// has an element for each word that [`split_words`] returns for the line.
 fn mark_line<'t>(line: &'t str, is_changed: &[bool]) -> Vec<LinePart<'t>> {
-    let mut parts = Vec::new();
-    // The words are the whole line, so the sum of their lengths is the end of a part.
-    let mut words = split_words(line);
-    let mut start = 0;
-    for run in is_changed.chunk_by(bool::eq) {
-        let mut end = start;
-        for word in words.by_ref().take(run.len()) {
-            end += word.len();
+    let mut parts: Vec<LinePart> = Vec::new();
+    // The offset at which the last part begins.
+    let mut part_start = 0;
+    let mut word_start = 0;
+    for (word, &is_changed) in split_words(line).zip(is_changed) {
+        // The words are the whole line, so the next word begins here.
+        let word_end = word_start + word.len();
+        match parts.last_mut() {
+            Some(last) if last.is_changed == is_changed => {
+                last.text = &line[part_start..word_end];
+            }
+            _ => {
+                part_start = word_start;
+                let text = word;
+                parts.push(LinePart { is_changed, text });
+            }
         }
-        parts.push(LinePart {
-            is_changed: run[0],
-            text: &line[start..end],
-        });
-        start = end;
+        word_start = word_end;
     }
     parts
 }

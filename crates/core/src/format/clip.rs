@@ -60,28 +60,33 @@ pub fn clip(text: &str, max: usize) -> String {
     }
     // Leaves room for the ellipsis and for a backtick that closes inline code. Whether the backtick
     // is needed is known only after the cut.
-    let room = max.saturating_sub(2);
-    let whole_words = &text[..fitting_len(text.split_word_bounds(), room)];
-    let has_enough_words = count_utf16(whole_words) * 2 > room;
-    let kept = if has_enough_words {
-        whole_words
-    } else {
-        &text[..fitting_len(text.graphemes(true), room)]
-    };
+    let room = max.saturating_sub(count_utf16("…`"));
+    let start = start_that_fits(text, room);
 
     // With an odd number of backticks, the cut is in inline code.
-    let ends_in_code = kept.matches('`').count() % 2 == 1;
-    if ends_in_code && let Some(code_end) = text[kept.len()..].find('`') {
-        let with_code = &text[..kept.len() + code_end + 1];
+    let ends_in_code = start.matches('`').count() % 2 == 1;
+    if ends_in_code && let Some(rest_of_code) = text[start.len()..].find('`') {
+        let code_end = start.len() + rest_of_code + "`".len();
+        let with_code = &text[..code_end];
         if count_utf16(with_code) < max + max / 3 {
             return format!("{with_code}…");
         }
     }
     // Opening brackets, and punctuation that announces more text, look odd before an ellipsis.
     let is_dangling = |c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c);
-    let kept = kept.trim_end_matches(is_dangling);
+    let kept = start.trim_end_matches(is_dangling);
     let closing_mark = if ends_in_code { "`" } else { "" };
     format!("{kept}…{closing_mark}")
+}
+
+/// Returns the start of a text that fits into `room` UTF-16 units: whole words if these fill more
+/// than half of the room, otherwise whole graphemes.
+fn start_that_fits(text: &str, room: usize) -> &str {
+    let whole_words = &text[..fitting_len(text.split_word_bounds(), room)];
+    if count_utf16(whole_words) * 2 > room {
+        return whole_words;
+    }
+    &text[..fitting_len(text.graphemes(true), room)]
 }
 
 /// Returns how many of the sizes, from the first on, fit into `room` together. Sizes after the

@@ -41,41 +41,9 @@ pub fn strip_links(line: &str) -> Cow<'_, str> {
     if !line.contains("](") {
         return Cow::Borrowed(line);
     }
-    let mut open_brackets = Vec::new();
-    let mut marks: Vec<Range<usize>> = Vec::new();
-    let mut offset = 0;
-    while let Some(distance) = line[offset..].find(['[', ']']) {
-        let bracket = offset + distance;
-        offset = bracket + 1;
-        if line[bracket..].starts_with('[') {
-            open_brackets.push(bracket);
-            continue;
-        }
-        let Some(open_bracket) = open_brackets.pop() else {
-            continue;
-        };
-        let Some(target_len) = target_len(&line[offset..]) else {
-            continue;
-        };
-        let before = &line[..open_bracket];
-        let follows_mark = marks.last().is_some_and(|mark| mark.end == open_bracket);
-        let follows_name = before.ends_with(is_in_name) && !follows_mark;
-        let is_blank = line[open_bracket + 1..bracket].trim().is_empty();
-        if follows_name || is_blank {
-            continue;
-        }
-        // An image has a `!` before the bracket.
-        let text_mark_len = if before.ends_with('!') { 2 } else { 1 };
-        marks.push(open_bracket + 1 - text_mark_len..open_bracket + 1);
-        marks.push(bracket..offset + target_len);
-        offset += target_len;
-    }
-
-    // The mark before the text of an outer link was found last.
-    marks.sort_by_key(|mark| mark.start);
     let mut plain = String::new();
     let mut kept_start = 0;
-    for mark in marks {
+    for mark in find_link_marks(line) {
         plain.push_str(&line[kept_start..mark.start]);
         kept_start = mark.end;
     }
@@ -83,22 +51,57 @@ pub fn strip_links(line: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-fn is_in_name(c: char) -> bool {
+/// Returns the ranges of the marks of links and images in a line, in order: of `[`, or `![` for an
+/// image, before the text, and of `](https://x.org)` after it. The text of a link may be another
+/// link or an image.
+fn find_link_marks(line: &str) -> Vec<Range<usize>> {
+    let mut open_brackets = Vec::new();
+    let mut marks: Vec<Range<usize>> = Vec::new();
+    let mut searched_end = 0;
+    while let Some(distance) = line[searched_end..].find(['[', ']']) {
+        let bracket = searched_end + distance;
+        searched_end = bracket + 1;
+        if line[bracket..].starts_with('[') {
+            open_brackets.push(bracket);
+            continue;
+        }
+        let Some(open_bracket) = open_brackets.pop() else {
+            continue; // A closing bracket of no text.
+        };
+        let text_start = open_bracket + 1;
+        let text = &line[text_start..bracket];
+        let Some(target_len) = measure_target(&line[searched_end..]) else {
+            continue; // A bracket of text or code.
+        };
+
+        // A bracket after a name is an index, unless the name is the end of another link.
+        let before = &line[..open_bracket];
+        let follows_mark = marks.last().is_some_and(|mark| mark.end == open_bracket);
+        let is_index = before.ends_with(can_precede_index) && !follows_mark;
+        if is_index || text.trim().is_empty() {
+            continue;
+        }
+        let opening_mark = if before.ends_with('!') { "![" } else { "[" };
+        let target_end = searched_end + target_len;
+        marks.push(text_start - opening_mark.len()..text_start);
+        marks.push(bracket..target_end);
+        searched_end = target_end;
+    }
+    // The opening mark of an outer link was found after the marks of the link in its text.
+    marks.sort_by_key(|mark| mark.start);
+    marks
+}
+
+/// Whether a character may precede the bracket of an index: `a[i]`, `a[i][k]` and `f(x)[i]`.
+fn can_precede_index(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | ']' | ')')
 }
 
 /// Returns the length of the target of a link, with its parentheses: `(https://x.org "The docs")`
 /// or `(<https://x.org>)`. `None` if `after_text` does not begin with a target.
-fn target_len(after_text: &str) -> Option<usize> {
+fn measure_target(after_text: &str) -> Option<usize> {
     let target = after_text.strip_prefix('(')?;
-    let (address, after_address) = match target.strip_prefix('<') {
-        Some(enclosed) => {
-            // No further than the next `<`, so that this is linear.
-            let end = enclosed.find(['<', '>'])?;
-            (&enclosed[..end], enclosed[end..].strip_prefix('>')?)
-        }
-        None => target.split_at(address_len(target)?),
-    };
+    let (address, after_address) = split_address(target)?;
     if !is_address(address) {
         return None;
     }
@@ -111,9 +114,24 @@ fn target_len(after_text: &str) -> Option<usize> {
     Some(after_text.len() - after_target.len())
 }
 
+/// Divides a target into its address and what follows: `https://x.org "The docs")` after
+/// `https://x.org`. An address with spaces is in angle brackets, which are left out. `None` if the
+/// address has no end.
+fn split_address(target: &str) -> Option<(&str, &str)> {
+    let Some(enclosed) = target.strip_prefix('<') else {
+        return Some(target.split_at(address_len(target)?));
+    };
+    // To search for `>` alone would read to the end of the line for each of many `<`.
+    let end = enclosed.find(['<', '>'])?;
+    let after_address = enclosed[end..].strip_prefix('>')?;
+    Some((&enclosed[..end], after_address))
+}
+
 /// Returns the length of the address with which `target` begins: up to white space, or to the
-/// parenthesis that closes the target. `None` if a bracket is in it.
+/// parenthesis that closes the target, as in `wiki/Ferry_(ship) "title")`. `None` if a bracket is
+/// in it.
 fn address_len(target: &str) -> Option<usize> {
+    // The number of parentheses that were opened in the address.
     let mut depth = 0;
     for (offset, c) in target.char_indices() {
         match c {
@@ -139,9 +157,10 @@ fn skip_link_title(after_address: &str) -> Option<&str> {
     if !matches!(quote, '"' | '\'') {
         return None;
     }
-    match after_address[1..].split_once(quote) {
+    let title_and_rest = &after_address[quote.len_utf8()..];
+    match title_and_rest.split_once(quote) {
         Some((_title, after_title)) => Some(after_title.trim_start()),
-        None => Some(""),
+        None => Some(""), // The title is cut off.
     }
 }
 

@@ -86,23 +86,24 @@ pub fn to_visible_lines(text: &str) -> Cow<'_, str> {
 /// accept only ASCII: it is asked about bytes, so that most of a text is skipped without decoding.
 #[inline]
 fn push_escaped(out: &mut String, text: &str, is_kept: impl Fn(u8) -> bool) -> usize {
-    // Up to this offset, the text was appended.
+    // The text up to this offset was appended.
     let mut copied_to = 0;
-    // Up to this offset, which is between characters, the text was searched.
-    let mut pos = 0;
-    while let Some(kept_len) = find_byte(&text.as_bytes()[pos..], |byte| !is_kept(byte)) {
+    // The text up to this offset, which is between characters, was searched.
+    let mut searched_to = 0;
+    while let Some(kept_len) = find_byte(&text.as_bytes()[searched_to..], |byte| !is_kept(byte)) {
         // All bytes before it are ASCII, so the byte that was found begins a character.
-        pos += kept_len;
-        let c = text[pos..]
+        let start = searched_to + kept_len;
+        let c = text[start..]
             .chars()
             .next()
             .expect("a character starts at the first byte that is not kept");
+        let end = start + c.len_utf8();
         if acts_on_terminal(c) {
-            out.push_str(&text[copied_to..pos]);
+            out.push_str(&text[copied_to..start]);
             push_picture(out, c);
-            copied_to = pos + c.len_utf8();
+            copied_to = end;
         }
-        pos += c.len_utf8();
+        searched_to = end;
     }
     copied_to
 }
@@ -115,6 +116,7 @@ pub fn find_byte(bytes: &[u8], is_wanted: impl Fn(u8) -> bool) -> Option<usize> 
     if bytes.first().is_some_and(|&first| is_wanted(first)) {
         return Some(0);
     }
+    // `rest` are the bytes after the last whole chunk.
     let (chunks, rest) = bytes.as_chunks::<CHUNK>();
     for (index, chunk) in chunks.iter().enumerate() {
         // There is no early exit, so that the compiler can compare the bytes of a chunk at once.
@@ -183,20 +185,26 @@ fn push_picture(out: &mut String, c: char) {
     }
 }
 
-/// Whether a character acts on a terminal. Such characters are control characters, line and
-/// paragraph separators, those that change the writing direction, and invisible ones that hide or
-/// tag other characters.
+/// Whether a character acts on a terminal: a control character, a line or paragraph separator, one
+/// that changes the writing direction, or an invisible one that can hide or tag others.
 #[inline]
 pub fn acts_on_terminal(c: char) -> bool {
-    if matches!(c, ' '..='~') {
-        return false; // Most characters.
+    match c {
+        // Most characters.
+        ' '..='~' => false,
+        // The line separator and the paragraph separator.
+        '\u{2028}' | '\u{2029}' => true,
+        // The writing direction: marks, then embeddings and overrides, then isolates.
+        '\u{061c}' | '\u{200e}' | '\u{200f}' => true,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
+        // Deprecated controls of the shapes of letters and digits.
+        '\u{206a}'..='\u{206f}' => true,
+        // The byte order mark, and the marks of annotations between lines.
+        '\u{feff}' | '\u{fff9}'..='\u{fffb}' => true,
+        // Tags, which are invisible copies of ASCII.
+        '\u{e0000}'..='\u{e007f}' => true,
+        c => c.is_control(),
     }
-    c.is_control()
-        || matches!(
-            c,
-            '\u{2028}' | '\u{2029}' | '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-        )
 }
 
 #[cfg(test)]
