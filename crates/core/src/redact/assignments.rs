@@ -213,45 +213,59 @@ impl<'t> Assignment<'t> {
             return Vec::new();
         };
         let value_start = syntax::skip_type(text, operator.end);
-        let is_array = text.get(value_start) == Some(&b'[');
 
         let mut assignments = Vec::new();
-        // Only spaces separate the value of an option, as in `--password x9Qd`.
-        let is_spaced = text[name_range.end..value_start]
-            .iter()
-            .all(u8::is_ascii_whitespace);
-        let may_be_usage = is_option && is_spaced;
-        // An array may begin with a value without quotes.
-        if let Some(value) = WrittenValue::read(text, value_start)
-            && (value.is_quoted || !operator.needs_quote)
-            && !(may_be_usage && !value.is_quoted && is_choice(&text[value.range.clone()]))
-        {
-            assignments.push(Assignment {
-                text,
-                name_range: name_range.clone(),
-                value_range: value.range,
-                is_quoted: value.is_quoted,
-                is_compact: operator.is_compact,
-                is_option,
-            });
-        }
-        if is_array {
-            let strings = syntax::strings_of_array(text, value_start + 1);
-            let items: Vec<&[u8]> = strings.iter().map(|range| &text[range.clone()]).collect();
-            let are_rules = validation::include_rule_without_value(&items);
-            for value_range in strings {
-                if validation::is_rule(&text[value_range.clone()], are_rules) {
-                    continue;
-                }
+        if let Some(value) = WrittenValue::read(text, value_start) {
+            // Only spaces separate the value of an option, as in `--password x9Qd`. A choice of
+            // words there, such as `string|env`, is the usage of the command.
+            let is_spaced = text[name_range.end..value_start]
+                .iter()
+                .all(u8::is_ascii_whitespace);
+            let is_usage = is_option && is_spaced && is_choice(&text[value.range.clone()]);
+            let is_assigned = value.is_quoted || !operator.needs_quote && !is_usage;
+            if is_assigned {
                 assignments.push(Assignment {
                     text,
                     name_range: name_range.clone(),
-                    value_range,
-                    is_quoted: true,
-                    is_compact: false,
-                    is_option: false,
+                    value_range: value.range,
+                    is_quoted: value.is_quoted,
+                    is_compact: operator.is_compact,
+                    is_option,
                 });
             }
+        }
+        // Even if a value was found: a value without quotes may begin with the bracket.
+        if text.get(value_start) == Some(&b'[') {
+            let mut items = Assignment::read_items(text, name_range, value_start + 1);
+            assignments.append(&mut items);
+        }
+        assignments
+    }
+
+    /// Reads the assignments of the strings of an array to its name, except rules of validation.
+    /// `array_start` is the offset after the opening bracket.
+    fn read_items(
+        text: &'t [u8],
+        name_range: Range<usize>,
+        array_start: usize,
+    ) -> Vec<Assignment<'t>> {
+        let ranges = syntax::strings_of_array(text, array_start);
+        let strings: Vec<&[u8]> = ranges.iter().map(|range| &text[range.clone()]).collect();
+        let are_rules = validation::include_rule_without_value(&strings);
+
+        let mut assignments = Vec::new();
+        for value_range in ranges {
+            if validation::is_rule(&text[value_range.clone()], are_rules) {
+                continue;
+            }
+            assignments.push(Assignment {
+                text,
+                name_range: name_range.clone(),
+                value_range,
+                is_quoted: true,
+                is_compact: false,
+                is_option: false,
+            });
         }
         assignments
     }
@@ -333,14 +347,19 @@ impl<'t> Assignment<'t> {
     /// Whether the value of a name such as `password` is a password, not a word of ordinary text.
     fn is_password(&self) -> bool {
         let value = self.value();
-        // Prose and code contain `password: required`. So a value of letters only counts as a
-        // password only in `PASSWORD=…`.
-        let is_strong = self.is_shell_variable() || has_digit_or_sign(value);
-        value.len() >= SHORTEST_VALUE
-            && is_strong
-            && is_passphrase(value)
-            && !looks_like_path(value)
-            && !(self.is_quoted && validation::is_rule_list(value))
+        if value.len() < SHORTEST_VALUE {
+            return false;
+        }
+        // Prose and code contain `password: required`. So a word is a password only after a shell
+        // variable, as in `PASSWORD=…`.
+        if !self.is_shell_variable() && !has_digit_or_sign(value) {
+            return false;
+        }
+        // Such as `'password' => 'required|min:8'`.
+        if self.is_quoted && validation::is_rule_list(value) {
+            return false;
+        }
+        is_passphrase(value) && !looks_like_path(value)
     }
 
     /// Whether the value of a name such as `api_key` is a generated key or token.

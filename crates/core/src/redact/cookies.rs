@@ -28,17 +28,18 @@ pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
     const WORD: &[u8] = b"cookie";
 
     for word_start in memchr::memmem::find_iter(&text.to_ascii_lowercase(), WORD) {
+        let word_end = word_start + WORD.len();
         let is_option = text[..word_start].ends_with(b"--");
-        let Some(start) = header_value_start(text, word_start + WORD.len(), is_option) else {
+        let Some(list_start) = header_value_start(text, word_end, is_option) else {
             continue;
         };
-        let list_len = text[start..]
+        let list_len = text[list_start..]
             .iter()
             .take_while(|byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\'))
             .count();
-        let list = &text[start..start + list_len];
+        let list = &text[list_start..list_start + list_len];
 
-        let mut pair_start = start;
+        let mut pair_start = list_start;
         for pair in list.split(|&byte| byte == b';') {
             if let Some(cookie) = locate_cookie(pair, pair_start)
                 && cookie.is_secret_in(text)

@@ -352,10 +352,21 @@ const PLACEHOLDERS: [&str; 25] = [
     "your",
 ];
 
-/// Whether a text is made up for an example or a test, such as `test-key-12345`: all its words are
-/// in [`PLACEHOLDERS`] or in a list of others, and all its numbers count up from 1. Other
-/// characters are ignored.
+/// Whether a text is made up for an example or a test, such as `test-key-12345`: each of its words
+/// and numbers is filler, as [`is_filler_part`] decides. Other characters are ignored.
 fn is_filler(secret: &[u8]) -> bool {
+    // The parts are words of letters, numbers, and single other characters.
+    let mut parts = secret.chunk_by(|a, b| {
+        a.is_ascii_digit() == b.is_ascii_digit()
+            && a.is_ascii_alphanumeric()
+            && b.is_ascii_alphanumeric()
+    });
+    parts.all(|part| !part[0].is_ascii_alphanumeric() || is_filler_part(part))
+}
+
+/// Whether a word is in [`PLACEHOLDERS`] or in a list of others, or whether a number counts up from
+/// 1, as `12345`.
+fn is_filler_part(part: &[u8]) -> bool {
     const WORDS: [&str; 11] = [
         "abc",
         "auth",
@@ -370,24 +381,11 @@ fn is_filler(secret: &[u8]) -> bool {
         "tests",
     ];
 
-    // The parts are words of letters, numbers, and single other characters.
-    let parts = secret.chunk_by(|a, b| {
-        a.is_ascii_digit() == b.is_ascii_digit()
-            && a.is_ascii_alphanumeric()
-            && b.is_ascii_alphanumeric()
-    });
-    for part in parts {
-        if !part[0].is_ascii_alphanumeric() || b"1234567890".starts_with(part) {
-            continue;
-        }
-        let is_known = WORDS
-            .iter()
-            .any(|word| part.eq_ignore_ascii_case(word.as_bytes()));
-        if !is_known && !is_placeholder_word(part) {
-            return false;
-        }
-    }
-    true
+    let counts_up = b"1234567890".starts_with(part);
+    let is_known = WORDS
+        .iter()
+        .any(|word| part.eq_ignore_ascii_case(word.as_bytes()));
+    counts_up || is_known || is_placeholder_word(part)
 }
 
 /// Whether a text stands for a secret: filler such as `xxx`, only words as in `your-api-key`, a

@@ -100,30 +100,38 @@ fn has_likely_value(after_keyword: &[u8]) -> bool {
         .iter()
         .take_while(|&&byte| is_name_character(byte))
         .count();
-    let after_name = &near[name_rest_len..];
-    // White space before an array may be longer, and each break of a line several backslashes.
+    // Not only the near bytes: there may be much white space before an array, and each level of
+    // escapes doubles the backslashes of a line break.
     if begins_array(&after_keyword[name_rest_len..]) {
         return true;
     }
-    let Some(first_word) = RawWord::read(after_name) else {
+    let Some(first_word) = RawWord::read(&near[name_rest_len..]) else {
         return false;
     };
     if first_word.may_be_secret() {
         return true;
     }
-
-    let after_first = if let Some(after_value) = first_word.from_word.strip_prefix(b"value") {
-        // As in `name: TOKEN, value: x9Qd81Lm`.
-        after_value
-    } else if first_word.has_operator && first_word.word_len <= LONGEST_TYPE {
-        // The first word may be a type, as in `password: str = "x9Qd81Lm"`.
-        first_word.after_word()
-    } else {
+    let Some(after_first) = skip_word_before_value(&first_word) else {
         return false;
     };
     match RawWord::read(after_first) {
         Some(second_word) => second_word.may_be_secret(),
         None => false,
+    }
+}
+
+/// Returns the bytes after a word that is not a value, but may come before one: the word `value`,
+/// as in `name: TOKEN, value: x9Qd81Lm`, or a type, as in `password: str = "x9Qd81Lm"`. `None` for
+/// any other word.
+fn skip_word_before_value<'t>(word: &RawWord<'t>) -> Option<&'t [u8]> {
+    if let Some(after_value) = word.from_word.strip_prefix(b"value") {
+        return Some(after_value);
+    }
+    let may_be_type = word.has_operator && word.word_len <= LONGEST_TYPE;
+    if may_be_type {
+        Some(word.after_word())
+    } else {
+        None
     }
 }
 

@@ -49,21 +49,31 @@ impl Operator {
                 Some(pair) => Some(pair),
                 None => Some(Operator::before_quote(text, start + 1)),
             },
-            // No operator follows the name, but its value may follow all the same.
-            _ => {
-                // The name is the value of an attribute: `<add key="token" value="…"/>`.
-                if let Some(pair) = read_pair_operator(text, start) {
-                    return Some(pair);
-                }
-                // Only spaces separate an option, or the variable of a command, from its value.
-                let is_spaced = start > name.end && !is_closed;
-                let takes_spaced_value = is_option || follows_command(&text[..name.start]);
-                if is_spaced && takes_spaced_value {
-                    Some(Operator::before_any(text, start))
-                } else {
-                    None
-                }
-            }
+            // The name is the value of an attribute, as in `<add key="token" value="…"/>`, or only
+            // spaces come before the value.
+            _ => match read_pair_operator(text, start) {
+                Some(pair) => Some(pair),
+                None => Operator::read_spaces(text, name, start, is_option),
+            },
+        }
+    }
+
+    /// Reads the spaces between a name and its value, in place of an operator. `None` unless the
+    /// name is an option of a command line, or the variable of a command such as `setx`. The value
+    /// begins at `start`, which is the end of the name if nothing is between the two.
+    fn read_spaces(
+        text: &[u8],
+        name: &Range<usize>,
+        start: usize,
+        is_option: bool,
+    ) -> Option<Operator> {
+        // Not the quote or bracket that closes a name.
+        let is_spaced = matches!(text.get(name.end), Some(b' ' | b'\t' | b'\r' | b'\n'));
+        let takes_spaced_value = is_option || follows_command(&text[..name.start]);
+        if start > name.end && is_spaced && takes_spaced_value {
+            Some(Operator::before_any(text, start))
+        } else {
+            None
         }
     }
 
@@ -336,13 +346,17 @@ fn skip_method_calls(text: &[u8], string_end: usize) -> usize {
 fn is_between_classes(content: &[u8], after: &[u8]) -> bool {
     let begins_after_class = content.starts_with(b"]");
     let ends_in_class = content.ends_with(b"[") || content.ends_with(b"[^");
-    let may_be_between = begins_after_class || content.contains(&b']') && ends_in_class;
-    if !may_be_between {
+    if begins_after_class && ends_in_class {
+        return true;
+    }
+    let closes_class = begins_after_class || ends_in_class && content.contains(&b']');
+    if !closes_class {
         return false;
     }
-    let has_syntax = content.iter().any(|byte| br"({\".contains(byte));
+    // With only one of the two, a second sign is needed.
+    let has_other_syntax = content.iter().any(|byte| br"({\".contains(byte));
     let is_item = matches!(after[skip_space(after, 0)..], [b',' | b']', ..]);
-    has_syntax || begins_after_class && ends_in_class || !is_item
+    has_other_syntax || !is_item
 }
 
 /// Whether a byte may be in a number or a word, such as `-1.5e3`, `null` and `False`.
