@@ -37,14 +37,15 @@ pub(super) fn each_match<'t>(
     }
     let placeholder_ranges = RangeSet::from_ranges(placeholders::ranges_in(text).iter());
     let mut visit_if_secret = |range: Range<usize>, kind, name| {
-        let contains_code = contains_terminal_code(&text[range.clone()]);
-        let is_found_without_code = contains_code && is_contextual(kind);
         let is_replaced = placeholder_ranges.overlaps(&range);
-        if !is_found_without_code && !is_replaced {
+        let is_found_elsewhere =
+            is_contextual(kind) && contains_terminal_code(&text[range.clone()]);
+        if !is_replaced && !is_found_elsewhere {
             visit(RuleMatch { range, kind, name });
         }
     };
 
+    // A secret of a known shape, or of a row of the table, has no name.
     if searches.intersects(SearchSet::SHAPES) {
         each_shape(text, |range, kind| visit_if_secret(range, kind, b""));
     }

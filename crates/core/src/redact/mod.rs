@@ -57,6 +57,7 @@ use prefilter::NeedlePrefilter;
 pub use search::SecretSearch;
 pub use shapes::SHAPES_TABLE;
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -377,20 +378,20 @@ impl Redactor {
     /// A new secret gets `kind`, and the next number of this kind that no reserved placeholder has.
     /// A known secret keeps its first kind and number.
     fn number_secret(&mut self, kind: &'static str, secret: &Arc<[u8]>) -> &mut NumberedSecret {
-        self.numbered.entry(secret.clone()).or_insert_with(|| {
-            let last = self.last_numbers.entry(kind).or_default();
+        let new_entry = match self.numbered.entry(secret.clone()) {
+            Entry::Occupied(known) => return known.into_mut(),
+            Entry::Vacant(new_entry) => new_entry,
+        };
+        let last = self.last_numbers.entry(kind).or_default();
+        *last += 1;
+        // A reserved placeholder stands for a secret that an earlier redaction removed.
+        while self.reserved_placeholders.contains(kind, *last) {
             *last += 1;
-            // A reserved placeholder stands for a secret that an earlier redaction removed.
-            while self.reserved_placeholders.contains(kind, *last) {
-                *last += 1;
-            }
-            NumberedSecret {
-                number: SecretNumber {
-                    kind,
-                    number: *last,
-                },
-                name: Arc::default(),
-            }
+        }
+        let number = *last;
+        new_entry.insert(NumberedSecret {
+            number: SecretNumber { kind, number },
+            name: Arc::default(),
         })
     }
 }

@@ -47,9 +47,10 @@ pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues
             }
         }
         for key in ["providerPayload", "preserveData"] {
-            let payload = holder.get_some(key);
             // A payload that is not encrypted is searched like any other text.
-            if let Some(payload) = payload.filter(|payload| contains_encrypted(*payload)) {
+            if let Some(payload) = holder.get_some(key)
+                && contains_encrypted(payload)
+            {
                 found.push(Splice {
                     range: range_in(payload.bytes(), line),
                     replacement: Replacement::Bytes(b"{}".to_vec()),
@@ -70,9 +71,9 @@ pub(super) fn find_kept_blocks(line: &[u8]) -> OpaqueValues {
             for block in holder.get(key).unwrap_or(Raw::NULL).items() {
                 let kind = block.get("type").unwrap_or(Raw::NULL);
                 let is_opaque = kind.is("image") || kind.is("redactedThinking");
-                let data = block.get("data").filter(|data| data.raw_string().is_some());
-                if let Some(data) = data
-                    && is_opaque
+                if is_opaque
+                    && let Some(data) = block.get("data")
+                    && data.is_string()
                 {
                     found.kept.push(range_in(data.bytes(), line));
                 }
@@ -179,15 +180,12 @@ impl<'a> WithoutSignatures<'a> {
         }
     }
 
-    /// Converts offsets in `bytes` to offsets in the lines. The offsets must be in ascending order.
-    pub fn restore_offsets<'o>(&self, offsets: impl Iterator<Item = &'o mut usize>) {
-        let mut gaps = self.gaps.iter().peekable();
-        let mut omitted_bytes = 0;
-        for offset in offsets {
-            while let Some(gap) = gaps.next_if(|gap| gap.at <= *offset) {
-                omitted_bytes = gap.omitted_bytes;
-            }
-            *offset += omitted_bytes;
+    /// Converts the offset of one of the remaining bytes to its offset in the lines.
+    pub fn offset_in_lines(&self, offset: usize) -> usize {
+        let gaps_before = self.gaps.partition_point(|gap| gap.at <= offset);
+        match self.gaps[..gaps_before].last() {
+            Some(last_gap) => offset + last_gap.omitted_bytes,
+            None => offset,
         }
     }
 }

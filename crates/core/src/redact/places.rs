@@ -123,19 +123,18 @@ impl<'a> SecretHits<'a> {
             return;
         }
 
-        let OverlappingHits {
-            merged_range,
-            earliest,
-        } = self.remove_overlapping(&range);
-        let index = match earliest {
-            Some(earliest) => {
+        let overlapping = self.remove_overlapping(&range);
+        let merged_range = overlapping.merged_range;
+        let index = match overlapping.earliest {
+            Some(index) => {
+                let first_hit = &mut self.hits[index];
                 let covers_all = merged_range == range;
-                let first_hit = &mut self.hits[earliest];
                 if covers_all && is_contextual(first_hit.kind) {
                     first_hit.secret = new_hit.secret;
                 }
-                earliest
+                index
             }
+            // Nothing overlaps it.
             None => {
                 self.hits.push(new_hit);
                 self.hits.len() - 1
@@ -161,27 +160,26 @@ impl<'a> SecretHits<'a> {
     /// Removes the secrets that overlap a range, from the last to the first. Returns the smallest
     /// range that contains all of them, and which of them was found first.
     fn remove_overlapping(&mut self, range: &Range<usize>) -> OverlappingHits {
-        let mut merged_range = range.clone();
+        let Range { mut start, mut end } = range.clone();
         let mut earliest: Option<usize> = None;
-        while let Some((&start, &index)) = self.index_by_start.range(..merged_range.end).next_back()
-        {
-            let known = self.hits[index].range.clone();
-            if known.end <= merged_range.start {
-                break;
-            }
-            self.index_by_start.remove(&start);
+        // The last hit that begins before the end. The ends of hits are in the order of their
+        // starts, so if this one ends before the start, all hits before it do, too.
+        while let Some((&hit_start, &index)) = self.index_by_start.range(..end).next_back() {
             // The hit stays in the list, because removing it would change the indexes of others.
             // `finish` drops hits with an empty range.
-            self.hits[index].range = 0..0;
-
-            merged_range = merged_range.start.min(known.start)..merged_range.end.max(known.end);
-            earliest = Some(match earliest {
-                Some(earliest) => earliest.min(index),
-                None => index,
-            });
+            let hit_range = &mut self.hits[index].range;
+            if hit_range.end <= start {
+                break;
+            }
+            start = start.min(hit_range.start);
+            end = end.max(hit_range.end);
+            *hit_range = 0..0;
+            self.index_by_start.remove(&hit_start);
+            // Hits are listed in the order in which they were found.
+            earliest = Some(earliest.map_or(index, |earliest| earliest.min(index)));
         }
         OverlappingHits {
-            merged_range,
+            merged_range: start..end,
             earliest,
         }
     }
@@ -210,8 +208,8 @@ fn escape_around(raw: &[u8], offset: usize) -> Option<Range<usize>> {
     // An escape that begins before this ends at the offset or before.
     let lowest_start = offset.saturating_sub(LONGEST_ESCAPE - 1);
     let start = lowest_start + memchr::memrchr(b'\\', &raw[lowest_start..offset])?;
-    // After an even number of backslashes, the last is the second character of the escape `\\`, so
-    // it does not begin one.
+    // Of an even number of backslashes, the last is the second character of the escape `\\`, so it
+    // does not begin an escape.
     let backslashes = raw[..=start]
         .iter()
         .rev()
@@ -230,7 +228,7 @@ fn escape_around(raw: &[u8], offset: usize) -> Option<Range<usize>> {
     }
 }
 
-/// The length of an escape such as `\u0009`.
+/// The length of an escape such as `\u0009`. All others have two bytes.
 const LONGEST_ESCAPE: usize = 6;
 
 #[cfg(test)]

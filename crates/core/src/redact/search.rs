@@ -144,11 +144,7 @@ impl SecretSearch {
                 last_byte,
                 searches: SearchSet::VALUES,
             };
-            // A string with many values calls for the same search once.
-            match hits.last_mut() {
-                Some(last) if hit.is_repeated(last, lines) => *last = hit,
-                _ => hits.push(hit),
-            }
+            push_needle_hit(&mut hits, hit, lines);
         });
         hits.append(&mut needles.find_in_lines(lines));
         hits.sort_by_key(|hit| hit.last_byte);
@@ -202,17 +198,21 @@ impl SecretSearch {
 /// signatures. Of repeated hits, only the last is returned.
 fn find_rule_needles(lines: &[u8]) -> Vec<NeedleHit> {
     let searched = WithoutSignatures::new(lines);
-    let mut hits = NeedlePrefilter::for_rules().find_in_lines(&searched.bytes);
-    searched.restore_offsets(hits.iter_mut().map(|hit| &mut hit.last_byte));
-    // Removes a hit that repeats the one before, after moving that one to its place.
-    hits.dedup_by(|hit, last| {
-        let is_repeated = hit.is_repeated(last, lines);
-        if is_repeated {
-            last.last_byte = hit.last_byte;
-        }
-        is_repeated
-    });
+    let mut hits = Vec::new();
+    for hit in NeedlePrefilter::for_rules().find_in_lines(&searched.bytes) {
+        let last_byte = searched.offset_in_lines(hit.last_byte);
+        push_needle_hit(&mut hits, NeedleHit { last_byte, ..hit }, lines);
+    }
     hits
+}
+
+/// Adds a hit to a list of hits in order. A hit that repeats the last one takes its place: a string
+/// with many hits calls for the same search once.
+fn push_needle_hit(hits: &mut Vec<NeedleHit>, hit: NeedleHit, lines: &[u8]) {
+    match hits.last_mut() {
+        Some(last) if hit.is_repeated(last, lines) => *last = hit,
+        _ => hits.push(hit),
+    }
 }
 
 /// Returns the range of the line around an offset, without its newline.

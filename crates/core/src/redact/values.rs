@@ -388,25 +388,17 @@ fn distinct_spellings(value: &[u8]) -> Vec<Spelling> {
 /// Returns a value in one of its forms. `None` for a base64 form with fewer than
 /// [`SHORTEST_BASE64`] digits.
 fn spell_value(value: &[u8], form: SpellingForm) -> Option<Vec<u8>> {
-    let digits = match form {
-        SpellingForm::Plain => return Some(value.to_vec()),
-        SpellingForm::PercentCapital => {
-            return Some(encode_percent(value, |byte| format!("%{byte:02X}")));
-        }
-        SpellingForm::PercentSmall => {
-            return Some(encode_percent(value, |byte| format!("%{byte:02x}")));
-        }
+    let is_distinctive = |digits: &Vec<u8>| digits.len() >= SHORTEST_BASE64;
+    match form {
+        SpellingForm::Plain => Some(value.to_vec()),
+        SpellingForm::PercentCapital => Some(encode_percent(value, |byte| format!("%{byte:02X}"))),
+        SpellingForm::PercentSmall => Some(encode_percent(value, |byte| format!("%{byte:02x}"))),
         SpellingForm::Base64(bytes_before) => {
-            base64_spelling(value, bytes_before, &STANDARD_NO_PAD)?
+            base64_spelling(value, bytes_before, &STANDARD_NO_PAD).filter(is_distinctive)
         }
         SpellingForm::UrlBase64(bytes_before) => {
-            base64_spelling(value, bytes_before, &URL_SAFE_NO_PAD)?
+            base64_spelling(value, bytes_before, &URL_SAFE_NO_PAD).filter(is_distinctive)
         }
-    };
-    if digits.len() >= SHORTEST_BASE64 {
-        Some(digits)
-    } else {
-        None
     }
 }
 

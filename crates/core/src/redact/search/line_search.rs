@@ -71,14 +71,14 @@ impl<'a> LineSearch<'a> {
             return self.finds;
         }
 
-        // Rule 1.
+        // Rule 1: opaque blocks take precedence over the signatures in them.
         let signatures = std::mem::take(&mut self.signatures);
         let opaque = self.find_opaque(signatures);
         self.finds.opaque_count = opaque.count;
         let mut splices = opaque.splices;
         let kept_ranges = opaque.kept;
 
-        // Rule 2.
+        // Rule 2: opaque content takes precedence over the people in it.
         let mut people_splices = self.find_people(&splices);
         splices.append(&mut people_splices);
 
@@ -88,11 +88,11 @@ impl<'a> LineSearch<'a> {
         let excluded_ranges = RangeSet::from_ranges(removed_ranges.chain(&kept_ranges));
         self.add_irreplaceable(&excluded_ranges);
 
-        // Rule 3.
+        // Rule 3: secrets inside of what is removed anyway are dropped.
         let hits = &mut self.finds.hits;
         hits.retain(|hit| !excluded_ranges.covers(&hit.range));
 
-        // Rule 4.
+        // Rule 4: the remaining secrets take precedence over all that they overlap.
         let secret_ranges = RangeSet::from_ranges(hits.iter().map(|hit| &hit.range));
         splices.retain(|splice| !secret_ranges.overlaps(&splice.range));
         self.finds.splices = splices;
@@ -115,11 +115,7 @@ impl<'a> LineSearch<'a> {
         // each string is searched only as its own needles call for. Escaped letters are needles
         // themselves, which call for a search of all levels.
         let mut needle_cursor = NeedleCursor { rest: needles };
-        // The last key that was read, and whether it may be the name of a secret, so that the
-        // strings under it are checked.
-        let mut last_key: &[u8] = b"";
-        let mut may_be_assigned = false;
-
+        let mut last_key = LastKey::default();
         while let Some(string) = self.strings.advance()? {
             let is_signature = self.is_signature(&string);
             // A signature that is removed as a whole is not searched.
@@ -135,20 +131,13 @@ impl<'a> LineSearch<'a> {
             if !searches.is_empty() {
                 self.add_hits_in_string(&string, searches, is_signature);
             }
-            if is_signature {
-                continue;
-            }
             if string.is_key {
-                last_key = string.raw.bytes;
-                may_be_assigned = searches.intersects(SearchSet::ASSIGNMENTS)
-                    || searches.intersects(SearchSet::HIDING);
-                continue;
-            }
-            // The last key may be in an earlier item of the array that the string is in, as `a` in
-            // `{"api_key":[{"a":1},"…"]}`. The key of the array was not kept, so it is checked.
-            // Keys with the same text are told apart by their place in the line.
-            let is_under_earlier_key = !std::ptr::eq(self.strings.nearest_key(), last_key);
-            if may_be_assigned || is_under_earlier_key {
+                last_key = LastKey {
+                    raw: string.raw.bytes,
+                    may_name_secret: searches.intersects(SearchSet::ASSIGNMENTS)
+                        || searches.intersects(SearchSet::HIDING),
+                };
+            } else if !is_signature && last_key.may_be_assigned(self.strings.nearest_key()) {
                 self.add_member_hit(&string);
             }
         }
@@ -313,6 +302,29 @@ impl<'a> LineSearch<'a> {
                 ..SecretHit::default()
             });
         }
+    }
+}
+
+/// The key that was read last.
+#[derive(Default)]
+struct LastKey<'a> {
+    /// The key as written.
+    raw: &'a [u8],
+    /// Whether the key may be the name of a secret, judged by the needles in it.
+    may_name_secret: bool,
+}
+
+impl LastKey<'_> {
+    /// Whether a value may be assigned to the name of a secret. `nearest_key` is the key of the
+    /// value, or of the array that the value is in.
+    ///
+    /// It is usually the last key. Another key was read between the two if the value comes after an
+    /// object in an array, as `"…"` after the key `a` in `{"api_key":[{"a":1},"…"]}`. Nothing is
+    /// known about the nearest key then.
+    fn may_be_assigned(&self, nearest_key: &[u8]) -> bool {
+        // Keys with the same text are told apart by their place in the line.
+        let is_nearest = std::ptr::eq(nearest_key, self.raw);
+        self.may_name_secret || !is_nearest
     }
 }
 
