@@ -19,42 +19,42 @@ use std::collections::btree_map::{BTreeMap, Entry};
 pub fn stringify(value: Raw) -> Text<'static> {
     let mut out = Vec::new();
     let mut open: Vec<OpenContainer> = Vec::new();
-    // The first byte of the token before this one; no token begins with a space.
-    let mut previous = b' ';
+    // Where the last scalar begins in the output.
+    let mut scalar_start = 0;
     for (first, token) in tokens(value.bytes()) {
         match first {
             b'{' | b'[' => {
                 out.push(first);
                 // After the bracket was written: the content starts here.
                 open.push(OpenContainer {
-                    is_object: first == b'{',
                     members: Vec::new(),
                     content_start: out.len(),
                 });
             }
             b'}' | b']' => {
-                // Before the bracket is written: the members are the end of the output.
+                // Before the bracket is written: the members are the end of the output. An array
+                // has no members, and stays as it is.
                 if let Some(container) = open.pop() {
                     sort_members(&container, &mut out);
                 }
                 out.push(first);
             }
-            b',' | b':' => out.push(first),
-            _ => {
-                let start = out.len();
-                push_scalar(token, &mut out);
-                // In an object, a scalar after a brace or a comma is a key.
-                let follows_brace_or_comma = matches!(previous, b'{' | b',');
-                if let Some(container) = open.last_mut()
-                    && container.is_object
-                    && follows_brace_or_comma
-                {
-                    let key_len = out.len() - start;
-                    container.members.push(Member { start, key_len });
+            b',' => out.push(b','),
+            b':' => {
+                // The scalar before a colon is a key.
+                if let Some(object) = open.last_mut() {
+                    object.members.push(Member {
+                        start: scalar_start,
+                        key_len: out.len() - scalar_start,
+                    });
                 }
+                out.push(b':');
+            }
+            _ => {
+                scalar_start = out.len();
+                push_scalar(token, &mut out);
             }
         }
-        previous = first;
     }
     Text::from_wtf8(out)
 }
@@ -68,9 +68,9 @@ pub fn stringified_utf16_len(value: Raw) -> usize {
     let mut units = 0;
     // The keys of each open object so far, between their quotes.
     let mut open_objects: Vec<Vec<&[u8]>> = Vec::new();
+    let mut last_string: &[u8] = b"";
     let mut other_scalar = Vec::new();
-    let mut tokens = tokens(value.bytes()).peekable();
-    while let Some((first, token)) = tokens.next() {
+    for (first, token) in tokens(value.bytes()) {
         match first {
             b'{' => {
                 open_objects.push(Vec::new());
@@ -83,15 +83,19 @@ pub fn stringified_utf16_len(value: Raw) -> usize {
                 }
                 units += 1;
             }
-            b'[' | b']' | b',' | b':' => units += 1,
-            b'"' => {
-                let raw = Raw::from_checked(token).raw_string().unwrap_or_default();
-                units += string::encoded_utf16_len(raw);
-                let is_key = tokens.peek().is_some_and(|&(next, _)| next == b':');
-                if is_key && let Some(keys) = open_objects.last_mut() {
-                    keys.push(raw);
+            b'[' | b']' | b',' => units += 1,
+            b':' => {
+                // The string before a colon is a key.
+                if let Some(keys) = open_objects.last_mut() {
+                    keys.push(last_string);
                 }
+                units += 1;
             }
+            b'"' => {
+                last_string = Raw::from_checked(token).raw_string().unwrap_or_default();
+                units += string::encoded_utf16_len(last_string);
+            }
+            // A number, `true`, `false` or `null`, which are ASCII.
             _ => {
                 other_scalar.clear();
                 push_scalar(token, &mut other_scalar);
@@ -329,8 +333,7 @@ pub fn object_entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
 
 /// A container being written.
 struct OpenContainer {
-    is_object: bool,
-    /// The members of an object so far.
+    /// The members of an object so far; empty for an array.
     members: Vec<Member>,
     /// The offset in the output of its content, which begins after its opening bracket.
     content_start: usize,

@@ -14,7 +14,7 @@
 //!
 //! Deeper values are found by walking, as in a `Raw`.
 
-use super::raw::Raw;
+use super::raw::{Raw, range_in};
 use super::scan::{Malformed, RawString, Scanner};
 use std::ops::{Deref, Range};
 
@@ -149,35 +149,34 @@ impl Outline {
         key: Option<RawString>,
         levels: usize,
     ) -> Result<(), Malformed> {
-        // Walks over white space, so that the value starts here.
-        scanner.peek();
-        let mut node = Node {
-            key_start: 0,
-            key_end: 0,
-            key_has_escape: false,
+        // An item has no key. The key of a member is a part of the scanned bytes.
+        let key_range = match key {
+            Some(key) => range_in(key.bytes, scanner.bytes()),
+            None => 0..0,
+        };
+        // Walks over white space, so that the value starts at the position after this.
+        let first = scanner.peek();
+        let index = self.nodes.len();
+        // The node comes before those of its value, so its end is set when they are known.
+        self.nodes.push(Node {
+            key_start: key_range.start as u32,
+            key_end: key_range.end as u32,
+            key_has_escape: key.is_some_and(|key| key.has_escape),
             start: scanner.pos() as u32,
             end: 0,
             inner_count: 0,
-        };
-        if let Some(key) = key {
-            // The key is a part of the scanned bytes.
-            let key_start = key.bytes.as_ptr().addr() - scanner.bytes().as_ptr().addr();
-            node.key_start = key_start as u32;
-            node.key_end = (key_start + key.bytes.len()) as u32;
-            node.key_has_escape = key.has_escape;
-        }
-        let index = self.nodes.len();
-        self.nodes.push(node);
+        });
 
         // An object in an array has the level of the array.
-        let is_object_in_array = key.is_none() && scanner.peek() == b'{';
+        let is_object_in_array = key.is_none() && first == b'{';
         let inner_levels = if is_object_in_array {
             levels
         } else {
             levels - 1
         };
         self.add_inner(scanner, inner_levels)?;
-        let inner_count = self.nodes.len() - index - 1;
+
+        let inner_count = self.nodes.len() - (index + 1);
         let node = &mut self.nodes[index];
         node.end = scanner.pos() as u32;
         node.inner_count = inner_count as u32;
@@ -293,6 +292,7 @@ impl<'a> Outlined<'a> {
     pub fn get_all<const N: usize>(self, names: [&str; N]) -> [Option<Outlined<'a>>; N] {
         let mut found = [None; N];
         if self.inner.is_empty() {
+            // There is no outline: the members are found by walking over the value.
             for (key, value) in self.value.members() {
                 if let Some(index) = names.iter().position(|name| key.is(name)) {
                     found[index] = Some(Outlined::from(value));
@@ -312,6 +312,7 @@ impl<'a> Outlined<'a> {
 
     /// Iterates over the members in file order, as [`Raw::members`] does.
     pub fn members(self) -> impl Iterator<Item = (RawString<'a>, Outlined<'a>)> {
+        // One of the two is empty: the outline has all members, or none.
         let outlined = self.inner_values(self.value.is_object());
         let walked = self.not_outlined().members();
         outlined.chain(walked.map(|(key, value)| (key, Outlined::from(value))))
@@ -319,6 +320,7 @@ impl<'a> Outlined<'a> {
 
     /// Iterates over the members in file order, each also as it is stored.
     pub fn stored_members(self) -> impl Iterator<Item = StoredMember<'a>> {
+        // One of the two is empty: the outline has all members, or none.
         let outlined = self
             .inner_nodes(self.value.is_object())
             .map(move |(node, inner)| StoredMember {
@@ -336,6 +338,7 @@ impl<'a> Outlined<'a> {
 
     /// Iterates over the items of an array, as [`Raw::items`] does.
     pub fn items(self) -> impl Iterator<Item = Outlined<'a>> {
+        // One of the two is empty: the outline has all items, or none.
         let outlined = self.inner_values(self.value.is_array());
         let walked = self.not_outlined().items();
         outlined

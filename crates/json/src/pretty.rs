@@ -14,8 +14,8 @@ const MAX_INLINE_LEN: usize = 100;
 /// lines of their own. Strings and numbers stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
-    // Measured in advance, because the length of a container decides at its beginning. There is one
-    // for each opening bracket, in the order in which the loop below finds them.
+    // Measured in advance: whether a container is spread over lines is decided at its opening
+    // bracket. There is one length for each of these, in the order in which the loop finds them.
     let mut container_lengths = measure_containers(bytes).into_iter();
     let mut printer = Printer {
         out: Vec::with_capacity(bytes.len() * 2),
@@ -23,7 +23,10 @@ pub fn pretty(value: Raw) -> Vec<u8> {
     };
     for (first, token) in tokens(bytes) {
         match first {
-            b'{' | b'[' => printer.open_container(first, container_lengths.next().unwrap_or(0)),
+            b'{' | b'[' => {
+                let length = container_lengths.next().unwrap_or(0);
+                printer.open_container(first, length);
+            }
             b'}' | b']' => printer.close_container(first),
             b',' => printer.write_comma(),
             b':' => printer.out.extend_from_slice(b": "),

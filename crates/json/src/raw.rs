@@ -132,15 +132,19 @@ impl<'a> Raw<'a> {
         let Some(raw) = self.raw_string() else {
             return false;
         };
-        // The strings that are asked for are short names, and most others differ in the first byte.
+        // Without decoding as far as possible: `text` is a short name, and most strings differ from
+        // it in the first byte.
         for (&stored, &wanted) in raw.iter().zip(text.as_bytes()) {
-            if stored == b'\\' || !stored.is_ascii() {
+            // An escape, or bytes that may not be UTF-8.
+            let needs_decoding = stored == b'\\' || !stored.is_ascii();
+            if needs_decoding {
                 return string::decode(raw).as_bytes() == text.as_bytes();
             }
             if stored != wanted {
                 return false;
             }
         }
+        // One begins with the other.
         raw.len() == text.len()
     }
 

@@ -380,21 +380,27 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Walks over a number, by the grammar of RFC 8259: no zero before other digits, and a digit on
-    /// each side of a point.
+    /// Walks over a number, by the grammar of RFC 8259: `-0.5e+3`, but neither `01` nor `.5` nor
+    /// `5.`.
     fn skip_number(&mut self) -> Result<(), Malformed> {
         if self.bytes[self.pos] == b'-' {
             self.pos += 1;
         }
+
+        // A zero is the only digit before the point: what follows it is left to the caller, which
+        // refuses other digits.
         if self.bytes.get(self.pos) == Some(&b'0') {
             self.pos += 1;
         } else {
             self.skip_digits()?;
         }
+
         if self.bytes.get(self.pos) == Some(&b'.') {
             self.pos += 1;
             self.skip_digits()?;
         }
+
+        // The exponent, which may have a sign.
         if let Some(b'e' | b'E') = self.bytes.get(self.pos) {
             self.pos += 1;
             if let Some(b'+' | b'-') = self.bytes.get(self.pos) {

@@ -73,9 +73,8 @@ impl Iterator for Escapes<'_> {
     #[inline]
     fn next(&mut self) -> Option<Escape> {
         loop {
-            // A backslash, a quote or a control character, of which only the first begins an
-            // escape.
             let start = self.special_bytes.next()?;
+            // The other special bytes, quotes and control characters, begin no escape.
             if self.raw[start] != b'\\' {
                 continue;
             }
@@ -230,30 +229,33 @@ fn part_len(raw: &[u8], most: usize) -> usize {
     if raw.len() <= most {
         return raw.len();
     }
-    let mut end = 0;
-    let mut line_end = None;
-    while end < most {
-        let Some(len_before_escape) = memchr(b'\\', &raw[end..most]) else {
-            end = most;
+    // The offset up to which escapes were searched for, which is between two characters or escapes
+    // except, perhaps, at `most`.
+    let mut searched_end = 0;
+    let mut last_line_end = None;
+    while searched_end < most {
+        let Some(distance) = memchr(b'\\', &raw[searched_end..most]) else {
+            searched_end = most;
             break;
         };
-        end += len_before_escape;
+        let escape_start = searched_end + distance;
+        let decoded = decode_escape_lossy(&raw[escape_start..]);
         // The escape may extend beyond `most`.
-        let decoded = decode_escape_lossy(&raw[end..]);
-        end += decoded.len;
+        searched_end = escape_start + decoded.len;
         if decoded.code_point == u32::from(b'\n') {
-            line_end = Some(end);
+            last_line_end = Some(searched_end);
         }
     }
-    if let Some(line_end) = line_end {
+    if let Some(line_end) = last_line_end {
         return line_end;
     }
 
     // If a character is cut, the part includes the rest of it: its other bytes are 10xxxxxx.
-    while raw.get(end).is_some_and(|byte| byte & 0xc0 == 0x80) {
-        end += 1;
+    let mut part_end = searched_end;
+    while raw.get(part_end).is_some_and(|byte| byte & 0xc0 == 0x80) {
+        part_end += 1;
     }
-    end
+    part_end
 }
 
 /// Whether the bytes are UTF-8.

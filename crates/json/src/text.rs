@@ -155,16 +155,18 @@ impl<'a> Text<'a> {
 
     /// Iterates over the UTF-16 units.
     pub fn utf16_units(&self) -> impl Iterator<Item = u32> + '_ {
-        let units_of = |code_point: u32| {
-            if code_point < 0x1_0000 {
-                return [Some(code_point), None];
-            }
-            // A character beyond 16 bits is a pair of surrogates. The low one has the last ten
-            // bits.
-            let low_surrogate = 0xdc00 + (code_point & 0x3ff);
-            [Some(high_surrogate(code_point)), Some(low_surrogate)]
-        };
-        self.code_points().flat_map(units_of).flatten()
+        self.code_points().flat_map(|code_point| {
+            // A character of 16 bits is one unit. A larger one is a pair of surrogates, of which
+            // the low one has the last ten bits.
+            let is_pair = code_point >= 0x1_0000;
+            let first_unit = if is_pair {
+                high_surrogate(code_point)
+            } else {
+                code_point
+            };
+            let low_surrogate = is_pair.then_some(0xdc00 + (code_point & 0x3ff));
+            std::iter::once(first_unit).chain(low_surrogate)
+        })
     }
 
     /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before

@@ -20,23 +20,28 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 /// Returns `Date.parse(text)` in milliseconds since 1970; `None` if it is `NaN`. Every month may
 /// have 31 days, as in V8: 31 February is 3 March.
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
-    // What is not parsed yet: each `take_` removes what it parses.
-    let mut unparsed = text;
-    let rest = &mut unparsed;
-    let year = take_year(rest)?;
+    let mut reader = TimeReader { unread: text };
+    let year = reader.read_year()?;
     let mut month = 1;
     let mut day = 1;
-    if take_byte(rest, b"-") {
-        month = take_digits(rest, 2)?;
-        if take_byte(rest, b"-") {
-            day = take_digits(rest, 2)?;
+    if reader.skip_one_of(b"-") {
+        month = reader.read_digits(2)?;
+        if reader.skip_one_of(b"-") {
+            day = reader.read_digits(2)?;
         }
     }
-    let date = days_since_epoch(year, month, day)? * DAY_MS;
-    let has_clock = take_byte(rest, b"Tt ");
-    let clock = if has_clock { take_clock(rest)? } else { 0 };
-    let ms = date + clock - take_zone_offset(rest, has_clock)?;
-    if !rest.is_empty() || ms.abs() > LIMIT_MS {
+    let date_ms = days_since_epoch(year, month, day)? * DAY_MS;
+
+    let has_clock = reader.skip_one_of(b"Tt ");
+    let clock_ms = if has_clock { reader.read_clock()? } else { 0 };
+    let offset_ms = reader.read_zone_offset(has_clock)?;
+    if !reader.unread.is_empty() {
+        return None;
+    }
+
+    // A clock that is ahead of UTC shows a later time.
+    let ms = date_ms + clock_ms - offset_ms;
+    if ms.abs() > LIMIT_MS {
         return None;
     }
     Some(ms)
@@ -58,7 +63,7 @@ pub fn date_from_value(value: Option<Raw>) -> Option<i64> {
     if let Some(truth) = value.bool() {
         return Some(i64::from(truth));
     }
-    value.is_null().then_some(0)
+    if value.is_null() { Some(0) } else { None }
 }
 
 /// Returns `new Date(ms).toISOString()`: `2026-11-21T20:13:49.271Z`. A year outside 0 to 9999 has a
@@ -66,38 +71,32 @@ pub fn date_from_value(value: Option<Raw>) -> Option<i64> {
 /// well.
 pub fn iso_string(ms: i64) -> String {
     let Date { year, month, day } = date_from_days(ms.div_euclid(DAY_MS));
+    let ms_of_day = ms.rem_euclid(DAY_MS);
     let mut out = String::with_capacity("-000000-00-00T00:00:00.000Z".len());
-    match year {
-        0..=9999 => push_digits(&mut out, year, 4),
-        ..0 => {
-            out.push('-');
-            push_digits(&mut out, -year, 6);
-        }
-        _ => {
-            out.push('+');
-            push_digits(&mut out, year, 6);
-        }
+    if (0..=9999).contains(&year) {
+        push_digits(&mut out, year, 4);
+    } else {
+        out.push(if year < 0 { '-' } else { '+' });
+        push_digits(&mut out, year.abs(), 6);
     }
     out.push('-');
     push_digits(&mut out, month, 2);
     out.push('-');
     push_digits(&mut out, day, 2);
-
-    let in_day = ms.rem_euclid(DAY_MS);
     out.push('T');
-    push_digits(&mut out, in_day / HOUR_MS, 2);
+    push_digits(&mut out, ms_of_day / HOUR_MS, 2);
     out.push(':');
-    push_digits(&mut out, in_day % HOUR_MS / MINUTE_MS, 2);
+    push_digits(&mut out, ms_of_day % HOUR_MS / MINUTE_MS, 2);
     out.push(':');
-    push_digits(&mut out, in_day % MINUTE_MS / SECOND_MS, 2);
+    push_digits(&mut out, ms_of_day % MINUTE_MS / SECOND_MS, 2);
     out.push('.');
-    push_digits(&mut out, in_day % SECOND_MS, 3);
+    push_digits(&mut out, ms_of_day % SECOND_MS, 3);
     out.push('Z');
     out
 }
 
-/// Appends a number with leading zeros. `format!` takes several times as long, and an import writes
-/// a time for each entry.
+/// Appends the last `count` digits of a number, with leading zeros. `format!` takes several times
+/// as long, and an import writes a time for each entry.
 fn push_digits(out: &mut String, number: i64, count: u32) {
     for power in (0..count).rev() {
         let digit = number / 10_i64.pow(power) % 10;
@@ -105,84 +104,98 @@ fn push_digits(out: &mut String, number: i64, count: u32) {
     }
 }
 
-/// Removes the first byte of `rest`, the unread text, if it is one of these bytes. Returns whether
-/// it was.
-fn take_byte(rest: &mut &[u8], any_of: &[u8]) -> bool {
-    let found = rest.first().is_some_and(|byte| any_of.contains(byte));
-    *rest = &rest[usize::from(found)..];
-    found
+/// Reads the parts of a time, one after the other. Each function returns `None` if the text has
+/// another form there, or a number that is out of range.
+struct TimeReader<'t> {
+    unread: &'t [u8],
 }
 
-/// Reads exactly `count` digits.
-fn take_digits(rest: &mut &[u8], count: usize) -> Option<i64> {
-    parse_digits(rest.split_off(..count)?)
-}
+impl TimeReader<'_> {
+    /// Skips the next byte if it is one of `bytes`. Returns whether it was skipped.
+    fn skip_one_of(&mut self, bytes: &[u8]) -> bool {
+        match self.unread.split_first() {
+            Some((next, after)) if bytes.contains(next) => {
+                self.unread = after;
+                true
+            }
+            _ => false,
+        }
+    }
 
-/// Reads four digits, or a sign and six. The year -000000 is invalid in JavaScript.
-fn take_year(rest: &mut &[u8]) -> Option<i64> {
-    if take_byte(rest, b"-") {
-        let year = take_digits(rest, 6)?;
-        return if year == 0 { None } else { Some(-year) };
+    /// Reads exactly `count` digits.
+    fn read_digits(&mut self, count: usize) -> Option<i64> {
+        parse_digits(self.unread.split_off(..count)?)
     }
-    let count = if take_byte(rest, b"+") { 6 } else { 4 };
-    take_digits(rest, count)
-}
 
-/// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`, and returns it in milliseconds. The latest time is
-/// `24:00`.
-fn take_clock(rest: &mut &[u8]) -> Option<i64> {
-    let hour = take_digits(rest, 2)?;
-    if !take_byte(rest, b":") {
-        return None;
+    /// Reads four digits, or a sign and six. The year -000000 is invalid in JavaScript.
+    fn read_year(&mut self) -> Option<i64> {
+        if self.skip_one_of(b"-") {
+            let year = self.read_digits(6)?;
+            return if year == 0 { None } else { Some(-year) };
+        }
+        let count = if self.skip_one_of(b"+") { 6 } else { 4 };
+        self.read_digits(count)
     }
-    let minute = take_digits(rest, 2)?;
-    let has_second = take_byte(rest, b":");
-    let second = if has_second { take_digits(rest, 2)? } else { 0 };
-    let milli = if has_second && take_byte(rest, b".") {
-        take_fraction(rest)?
-    } else {
-        0
-    };
-    let ms = hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS + milli;
-    if minute >= 60 || second >= 60 || ms > DAY_MS {
-        return None;
-    }
-    Some(ms)
-}
 
-/// Reads one or more digits of a fraction of a second; returns whole milliseconds.
-fn take_fraction(rest: &mut &[u8]) -> Option<i64> {
-    let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let digits = rest.split_off(..count)?;
-    // Digits after the third are ignored.
-    match digits {
-        [] => None,
-        [_] => Some(parse_digits(digits)? * 100),
-        [_, _] => Some(parse_digits(digits)? * 10),
-        [a, b, c, ..] => parse_digits(&[*a, *b, *c]),
+    /// Reads `HH:MM`, `HH:MM:SS` or `HH:MM:SS.m…`, and returns it in milliseconds. The latest time
+    /// is `24:00`.
+    fn read_clock(&mut self) -> Option<i64> {
+        let hour = self.read_digits(2)?;
+        if !self.skip_one_of(b":") {
+            return None;
+        }
+        let minute = self.read_digits(2)?;
+        let mut second = 0;
+        let mut fraction_ms = 0;
+        if self.skip_one_of(b":") {
+            second = self.read_digits(2)?;
+            if self.skip_one_of(b".") {
+                fraction_ms = self.read_fraction()?;
+            }
+        }
+        let ms = hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS + fraction_ms;
+        if minute >= 60 || second >= 60 || ms > DAY_MS {
+            return None;
+        }
+        Some(ms)
     }
-}
 
-/// Reads a zone, such as `Z` or `+01:00`, and returns its offset from UTC in milliseconds. Without
-/// a zone, this is 0. A date without a clock may have no other zone than `Z`.
-fn take_zone_offset(rest: &mut &[u8], has_clock: bool) -> Option<i64> {
-    if take_byte(rest, b"Zz") || !has_clock || rest.is_empty() {
-        return Some(0);
+    /// Reads one or more digits of a fraction of a second, and returns whole milliseconds.
+    fn read_fraction(&mut self) -> Option<i64> {
+        let other = self.unread.iter().position(|byte| !byte.is_ascii_digit());
+        let digit_count = other.unwrap_or(self.unread.len());
+        let digits = self.unread.split_off(..digit_count)?;
+        match digits {
+            [] => None,
+            [_] => Some(parse_digits(digits)? * 100),
+            [_, _] => Some(parse_digits(digits)? * 10),
+            // Digits after the third are ignored.
+            [a, b, c, ..] => parse_digits(&[*a, *b, *c]),
+        }
     }
-    let is_behind = take_byte(rest, b"-");
-    let is_ahead = !is_behind && take_byte(rest, b"+");
-    if !is_behind && !is_ahead {
-        return None;
+
+    /// Reads a zone, such as `Z` or `+01:00`, and returns its offset from UTC in milliseconds.
+    /// Without a zone, this is 0. A date without a clock may have no other zone than `Z`.
+    fn read_zone_offset(&mut self, has_clock: bool) -> Option<i64> {
+        if self.skip_one_of(b"Zz") || !has_clock || self.unread.is_empty() {
+            return Some(0);
+        }
+        let sign = if self.skip_one_of(b"-") {
+            -1
+        } else if self.skip_one_of(b"+") {
+            1
+        } else {
+            return None;
+        };
+        let hour = self.read_digits(2)?;
+        // The colon may be missing, as in `+0100`.
+        self.skip_one_of(b":");
+        let minute = self.read_digits(2)?;
+        if hour >= 24 || minute >= 60 {
+            return None;
+        }
+        Some(sign * (hour * HOUR_MS + minute * MINUTE_MS))
     }
-    let hour = take_digits(rest, 2)?;
-    // The colon may be missing, as in `+0100`.
-    take_byte(rest, b":");
-    let minute = take_digits(rest, 2)?;
-    if hour >= 24 || minute >= 60 {
-        return None;
-    }
-    let ms = hour * HOUR_MS + minute * MINUTE_MS;
-    Some(if is_behind { -ms } else { ms })
 }
 
 /// Returns the number with these digits; `None` if one of the bytes is not a digit.

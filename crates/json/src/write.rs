@@ -250,6 +250,7 @@ const MAX_PLAIN_INTEGER: f64 = 9e15;
 
 /// Appends a number in decimal digits.
 fn push_integer(out: &mut Vec<u8>, number: u64) {
+    // Filled from its end: the last digit is found first. The largest `u64` has 20 digits.
     let mut digits = [0; 20];
     let mut start = digits.len();
     let mut rest = number;
@@ -273,15 +274,14 @@ pub fn array<T: AsRef<[u8]>>(items: impl IntoIterator<Item = T>) -> Vec<u8> {
 
 /// Appends an array of values that are JSON already.
 fn push_array<T: AsRef<[u8]>>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>) {
-    let mut before_item = b'[';
-    for item in items {
-        out.reserve(1 + item.as_ref().len() + SPACE_AFTER);
-        out.push(before_item);
-        push_valid(out, item.as_ref());
-        before_item = b',';
-    }
-    if before_item == b'[' {
-        out.push(b'[');
+    out.push(b'[');
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        let bytes = item.as_ref();
+        out.reserve(bytes.len() + SPACE_AFTER);
+        push_valid(out, bytes);
     }
     out.push(b']');
 }
