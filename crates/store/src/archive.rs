@@ -130,13 +130,13 @@ impl Archive {
             Some(frame) if frame.magic_number == HEAD => frame.content,
             _ => return Ok(None),
         };
-        // The first frame is the table, which is a line of JSON, and after the newline, the head.
+        // The first frame has the table, which is one line, and then the head.
         let mut content = source.read_range(first_frame.clone())?;
         let table_end =
             memchr::memchr(b'\n', &content).ok_or_else(|| damaged("it has no table"))?;
-        let rows: Vec<TableRow> = serde_json::from_slice(&content[..table_end])
-            .map_err(|_| damaged("its table cannot be read"))?;
         let head = content.split_off(table_end + 1);
+        let rows: Vec<TableRow> =
+            serde_json::from_slice(&content).map_err(|_| damaged("its table cannot be read"))?;
         let Some(session) = rows.first() else {
             return Err(damaged("it contains no session"));
         };
@@ -149,22 +149,16 @@ impl Archive {
         }
         let seal_bytes = if has_seal { SEAL_BYTES } else { 0 };
 
-        let mut pieces = Vec::new();
-        let mut offset = first_frame.end;
-        while let Some(frame) = read_skippable(source, offset)?
-            && frame.magic_number == PIECE
-        {
-            offset = frame.content.end;
-            pieces.push(frame.content);
-        }
+        let pieces = find_pieces(source, first_frame.end)?;
         // The session is everything between the pieces and the seal. In a file that is cut off,
         // nothing may be there.
-        let session_end = offset.max(source.len() - seal_bytes);
+        let session_start = pieces.last().map_or(first_frame.end, |last| last.end);
+        let session_end = session_start.max(source.len() - seal_bytes);
         Ok(Some(Archive {
             members: rows.into_iter().map(|row| row.member).collect(),
             head,
             pieces,
-            session: offset..session_end,
+            session: session_start..session_end,
             is_sealed: has_seal,
         }))
     }
@@ -214,6 +208,19 @@ impl Archive {
         }
         unpack(source, std::slice::from_ref(&self.session), session, take)
     }
+}
+
+/// Returns the contents of the frames from an offset on that have a piece of the other files.
+fn find_pieces(source: &dyn ReadAt, start: u64) -> io::Result<Vec<Range<u64>>> {
+    let mut pieces = Vec::new();
+    let mut offset = start;
+    while let Some(frame) = read_skippable(source, offset)?
+        && frame.magic_number == PIECE
+    {
+        offset = frame.content.end;
+        pieces.push(frame.content);
+    }
+    Ok(pieces)
 }
 
 /// Whether a stream has the same content as a file. The stream is read to its end in any case,

@@ -264,27 +264,38 @@ impl Search {
                 return;
             }
         };
-        let owner = find_owner(path);
-        let start = self.found.files.len();
-        if stat.kind != FileType::Folder {
-            let is_new = self.given_files.insert(path.to_owned());
-            if is_new {
-                self.add_file(path.to_owned(), owner.clone(), true);
-            }
-            if let Some(owner) = owner {
-                self.add_artifacts(&owner, start);
-            }
-            return;
+        if stat.kind == FileType::Folder {
+            self.add_given_folder(path);
+        } else {
+            self.add_given_file(path);
         }
+    }
 
-        // A directory that is given alone is an ordinary one. Together with the session, it has the
-        // sub-agents of that session.
+    /// Adds a given file, unless it was given before.
+    fn add_given_file(&mut self, path: &Path) {
+        let start = self.found.files.len();
+        let owner = find_owner(path);
+        let is_new = self.given_files.insert(path.to_owned());
+        if is_new {
+            self.add_file(path.to_owned(), owner.clone(), true);
+        }
+        if let Some(session) = owner {
+            self.add_artifacts(&session, start);
+        }
+    }
+
+    /// Adds the files in a given directory, and in its subdirectories as far as the reach allows,
+    /// sorted by path.
+    fn add_given_folder(&mut self, path: &Path) {
+        let owner = find_owner(path);
+        // A directory that is given alone is an ordinary one. Together with the session beside it,
+        // it has the sub-agents of that session.
         let session = match &owner {
             Some(owner) => owner.to_path_buf(),
             None => session_beside(path),
         };
 
-        // Only the files found from here on are sorted: the paths given keep their order.
+        let start = self.found.files.len();
         let mut unsearched = vec![Folder {
             path: path.to_owned(),
             owner,
@@ -294,6 +305,7 @@ impl Search {
         while let Some(folder) = unsearched.pop() {
             self.search_folder(folder, &mut unsearched);
         }
+        // Without the files found before: the given paths keep their order.
         self.found.files[start..].sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
         self.add_artifacts(&session, start);
     }
@@ -314,16 +326,18 @@ impl Search {
         if self.artifacts.is_empty() {
             return;
         }
-        let mut paths: BTreeMap<(u64, u64), Arc<Path>> = BTreeMap::new();
+        // If several paths of a file were found, the first one counts.
+        let mut path_of_file: BTreeMap<(u64, u64), Arc<Path>> = BTreeMap::new();
         for file in &self.found.files {
             if let Some(identity) = identity(&file.path) {
-                let path = || Arc::from(file.path.as_path());
-                paths.entry(identity).or_insert_with(path);
+                path_of_file
+                    .entry(identity)
+                    .or_insert_with(|| Arc::from(file.path.as_path()));
             }
         }
         for Artifacts { session, files } in &self.artifacts {
-            let Some(owner) = paths.get(session) else {
-                continue;
+            let Some(owner) = path_of_file.get(session) else {
+                continue; // The session was not found by a given path.
             };
             for file in &mut self.found.files[files.clone()] {
                 // A link in the directory may lead to the session.
@@ -469,23 +483,20 @@ impl FolderNames {
             let entry = entry?;
             let name = entry.file_name();
             // A file that was deleted meanwhile has no type.
-            let Ok(kind) = entry.file_type() else {
+            let Ok(own_type) = entry.file_type() else {
                 continue;
             };
-            let is_link = kind.is_symlink();
-            let mut is_folder = kind.is_dir();
-            let mut is_file = kind.is_file();
-            if is_link {
-                match std::fs::metadata(entry.path()) {
-                    Ok(target) => {
-                        is_folder = target.is_dir();
-                        is_file = target.is_file();
-                    }
-                    // A link to nothing is found, so that opening it reports the error.
-                    Err(_) => is_file = true,
-                }
-            }
+            let is_link = own_type.is_symlink();
+            let target_type = if is_link {
+                let target = std::fs::metadata(entry.path());
+                target.map(|target| target.file_type()).ok()
+            } else {
+                Some(own_type)
+            };
 
+            let is_folder = target_type.is_some_and(|target| target.is_dir());
+            // A link to nothing counts as a file, so that opening it reports the error.
+            let is_file = target_type.is_none_or(|target| target.is_file());
             if is_folder {
                 self.folders.push(Subfolder { name, is_link });
             } else if is_file && (is_session_name(&name) || is_document(&name)) {

@@ -126,54 +126,64 @@ struct Batch<'a> {
     pieces: Vec<Piece<'a>>,
     /// The range of the source to read.
     stored: Range<u64>,
+    /// Whether any of the pieces is a range of the source.
+    has_stored: bool,
+    /// The number of bytes of the source that will be written: those of `stored` without the gaps
+    /// between the pieces.
+    requested: u64,
     /// Whether it begins the output, so that no separator precedes its first piece.
     is_first: bool,
 }
 
 impl<'a> Batch<'a> {
     /// Takes the next pieces to read together. The batch is empty if there are no more pieces.
-    ///
-    /// A piece in memory needs no read, so it belongs to any batch. A range of the source belongs
-    /// to the batch if one read fetches it together with the earlier ranges, and few other bytes.
     fn take_from(unsent: &mut Peekable<impl Iterator<Item = Piece<'a>>>, is_first: bool) -> Self {
         let mut batch = Batch {
             pieces: Vec::new(),
             stored: 0..0,
+            has_stored: false,
+            requested: 0,
             is_first,
         };
-        // The number of bytes of the batch that will be written, without the gaps between them.
-        let mut requested = 0;
-        let mut has_stored = false;
-        while batch.pieces.len() < BATCH {
-            let next = unsent.next_if(|piece| match piece {
-                // The first range of a batch may be anywhere, and have any length.
-                Piece::Stored(range) => !has_stored || batch.can_read_with(range, requested),
-                Piece::Built(_) => true,
-            });
-            let Some(piece) = next else { break };
-            if let Piece::Stored(range) = &piece {
-                if !has_stored {
-                    batch.stored.start = range.start;
-                    has_stored = true;
-                }
-                // The ranges of a batch ascend: see `can_read_with`.
-                batch.stored.end = range.end;
-                requested += range.end - range.start;
-            }
-            batch.pieces.push(piece);
+        while let Some(piece) = unsent.next_if(|piece| batch.can_include(piece)) {
+            batch.push(piece);
         }
         batch
     }
 
-    /// Whether one read fetches a range together with the ranges of the batch, which have
-    /// `requested` bytes without the gaps between them.
-    fn can_read_with(&self, range: &Range<u64>, requested: u64) -> bool {
+    /// Whether a piece may be the next one of the batch: it is in memory, or one read fetches it
+    /// together with the earlier pieces, and few other bytes.
+    fn can_include(&self, piece: &Piece) -> bool {
+        if self.pieces.len() == BATCH {
+            return false;
+        }
+        let Piece::Stored(range) = piece else {
+            return true;
+        };
+        // The first range of a batch may be anywhere, and have any length.
+        if !self.has_stored {
+            return true;
+        }
         // A read cannot go back.
         let Some(gap) = range.start.checked_sub(self.stored.end) else {
             return false;
         };
         let read_len = range.end - self.stored.start;
-        gap <= GAP * requested && read_len <= WINDOW
+        gap <= GAP * self.requested && read_len <= WINDOW
+    }
+
+    /// Adds a piece that [`Batch::can_include`] accepts.
+    fn push(&mut self, piece: Piece<'a>) {
+        if let Piece::Stored(range) = &piece {
+            if !self.has_stored {
+                self.stored.start = range.start;
+                self.has_stored = true;
+            }
+            // Each range is after the one before.
+            self.stored.end = range.end;
+            self.requested += range.end - range.start;
+        }
+        self.pieces.push(piece);
     }
 
     /// Writes the pieces with a separator before each, except before the first of the output.

@@ -152,28 +152,35 @@ fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
     }
 
     // A link never replaces a file. After a crash before the unlink, the file has both names.
-    match std::fs::hard_link(from, to) {
-        Ok(()) => std::fs::remove_file(from),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // Then an earlier call was interrupted, and only the unlink is missing.
-            let is_same = |new: Metadata| (new.dev(), new.ino()) == (old.dev(), old.ino());
-            let was_linked_before = std::fs::symlink_metadata(to).is_ok_and(is_same);
-            if !was_linked_before {
-                return Err(error);
-            }
-            std::fs::remove_file(from)
+    let Err(error) = std::fs::hard_link(from, to) else {
+        return std::fs::remove_file(from);
+    };
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        // If both names are of the same file, an earlier call was interrupted: only the unlink is
+        // missing.
+        let is_same = |new: Metadata| (new.dev(), new.ino()) == (old.dev(), old.ino());
+        let was_linked_before = std::fs::symlink_metadata(to).is_ok_and(is_same);
+        if was_linked_before {
+            return std::fs::remove_file(from);
         }
-        // The file system has no hard links: an empty file reserves the name, and is then replaced.
-        Err(error) if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied => {
-            let reserved = private(OpenOptions::new().write(true).create_new(true)).open(to)?;
-            let renamed = std::fs::rename(from, to);
-            if renamed.is_err() {
-                remove_reserved(to, &reserved);
-            }
-            renamed
-        }
-        Err(error) => Err(error),
+        return Err(error);
     }
+    // How file systems without hard links report that they have none.
+    if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied {
+        return rename_to_reserved(from, to);
+    }
+    Err(error)
+}
+
+/// Renames a file to a name that must be free: an empty file reserves the name, and is then
+/// replaced.
+fn rename_to_reserved(from: &Path, to: &Path) -> io::Result<()> {
+    let reserved = private(OpenOptions::new().write(true).create_new(true)).open(to)?;
+    let renamed = std::fs::rename(from, to);
+    if renamed.is_err() {
+        remove_reserved(to, &reserved);
+    }
+    renamed
 }
 
 /// Removes a file that reserved a name, if it still has the name and is still empty. If it cannot
