@@ -102,10 +102,12 @@ impl Outline {
         let first_node = self.nodes.len();
 
         let levels = if line.len() <= MAX_LINE_LEN { DEPTH } else { 0 };
-        let added = self.add_inner(&mut scanner, levels);
+        let result = self.add_inner(&mut scanner, levels);
         let end = scanner.pos();
-        // After an error, the position is where the bytes are not JSON: `at_end` could move it.
-        if added.is_err() || !scanner.at_end() {
+        // After an error, `at_end` is not called: it could move the position, which is where the
+        // bytes are not JSON.
+        let is_one_value = result.is_ok() && scanner.at_end();
+        if !is_one_value {
             self.nodes.truncate(first_node);
             return Err(Malformed {
                 at: start + scanner.pos(),
@@ -290,11 +292,12 @@ impl<'a> Outlined<'a> {
 
     /// Returns the values of the members with these names. Of a repeated key, the last counts.
     pub fn get_all<const N: usize>(self, names: [&str; N]) -> [Option<Outlined<'a>>; N] {
+        let index_of = |key: RawString| names.iter().position(|name| key.is(name));
         let mut found = [None; N];
         if self.inner.is_empty() {
             // There is no outline: the members are found by walking over the value.
             for (key, value) in self.value.members() {
-                if let Some(index) = names.iter().position(|name| key.is(name)) {
+                if let Some(index) = index_of(key) {
                     found[index] = Some(Outlined::from(value));
                 }
             }
@@ -302,8 +305,7 @@ impl<'a> Outlined<'a> {
         }
 
         for (node, inner) in self.inner_nodes(self.value.is_object()) {
-            let key = node.key(self.line);
-            if let Some(index) = names.iter().position(|name| key.is(name)) {
+            if let Some(index) = index_of(node.key(self.line)) {
                 found[index] = Some(self.outlined_value(node, inner));
             }
         }

@@ -93,10 +93,11 @@ impl Printer {
         }
     }
 
-    /// Must be called before any token that begins a member or an item, and may be called before
-    /// the value of a member. For the first one in a container whose members or items are on lines
-    /// of their own (which are then indented), begins a line. For any other one, the comma has done
-    /// so. The container is not empty afterwards.
+    /// Begins a line if the next token is the first member or item of a container that is spread
+    /// over lines. For each further one, the comma before it has begun a line.
+    ///
+    /// To be called before each token of a member or an item. Before the value of a member, it does
+    /// nothing: the container is not empty any more.
     fn begin_item(&mut self) {
         let Some(innermost) = self.open.last_mut() else {
             return;

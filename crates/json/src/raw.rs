@@ -225,7 +225,10 @@ fn walk_children<'a, T>(
         }
         // The closing bracket, or the end of the bytes, which is 0.
         is_over = matches!(scanner.peek(), b'}' | b']' | 0);
-        if is_over { None } else { read(&mut scanner) }
+        if is_over {
+            return None;
+        }
+        read(&mut scanner)
     })
 }
 

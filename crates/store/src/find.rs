@@ -388,16 +388,15 @@ impl Search {
         names.files.sort();
 
         for Subfolder { name, is_link } in names.folders {
-            let mut owner = folder.owner.clone();
-            // Files of sub-agents in a directory of a sub-agent still belong to the outermost
-            // session.
-            if owner.is_none() {
-                let mut session = name.clone();
-                session.push(".jsonl");
-                if names.files.binary_search(&session).is_ok() {
-                    owner = Some(Arc::from(folder.path.join(session)));
-                }
-            }
+            let mut session = name.clone();
+            session.push(".jsonl");
+            let is_beside_session = names.files.binary_search(&session).is_ok();
+            let owner = match &folder.owner {
+                // The outermost session owns the files of all sub-agents below it.
+                Some(owner) => Some(Arc::clone(owner)),
+                None if is_beside_session => Some(Arc::from(folder.path.join(session))),
+                None => None,
+            };
             unsearched.push(Folder {
                 path: folder.path.join(name),
                 owner,

@@ -10,6 +10,7 @@ use crate::session::read::whole_lines::WholeLines;
 use crate::session::usage::remove_copies;
 use crate::session::{Format, Session};
 use pisess_store::{PageBuffer, ReadAt};
+use std::io;
 use std::mem::take;
 use std::ops::ControlFlow;
 
@@ -36,15 +37,12 @@ pub fn load_appended(
         return Ok(false);
     }
     if source.len() <= session.file_len {
-        return Ok(source.len() == session.file_len);
+        let is_unchanged = source.len() == session.file_len;
+        return Ok(is_unchanged);
     }
-    let mut start = session.file_len;
-    if !session.ends_with_newline {
-        if source.read_range(start..start + 1)? != b"\n" {
-            return Ok(false);
-        }
-        start += 1;
-    }
+    let Some(start) = find_new_lines(session, &source)? else {
+        return Ok(false);
+    };
 
     let mut new_lines = Fragment::default();
     let reading = ReadContext {
@@ -85,6 +83,22 @@ pub fn load_appended(
     remove_copies(&mut session.collected.billed);
     session.leaf = link::find_leaf(session, joined.leaf_record);
     Ok(true)
+}
+
+/// Returns the offset of the first new line of a file that has grown. `None` if the last line that
+/// was loaded was continued.
+fn find_new_lines(session: &Session, source: &dyn ReadAt) -> io::Result<Option<u64>> {
+    let loaded_end = session.file_len;
+    if session.ends_with_newline {
+        return Ok(Some(loaded_end));
+    }
+    // The line was complete if only its newline was missing.
+    let next_byte = source.read_range(loaded_end..loaded_end + 1)?;
+    if next_byte == b"\n" {
+        Ok(Some(loaded_end + 1))
+    } else {
+        Ok(None)
+    }
 }
 
 /// Appends new lines to the entries of a session.

@@ -57,9 +57,8 @@ pub struct Fragment {
 #[derive(Clone, Copy, Debug)]
 pub struct DraftLink {
     pub entry: EntryIx,
-    /// The record number of the parent: the member `parent`, or `backToIndex` of a pop. `NaN` if
-    /// there is none.
-    pub parent: f64,
+    /// The record number of the parent: the member `parent`, or `backToIndex` of a pop.
+    pub parent: Option<f64>,
     /// Whether the entry is a `head`.
     pub is_head: bool,
 }
@@ -325,7 +324,7 @@ impl Fragment {
         if is_head || parent.is_some() {
             self.draft_links.push(DraftLink {
                 entry,
-                parent: parent.unwrap_or(f64::NAN),
+                parent,
                 is_head,
             });
         }
@@ -552,10 +551,12 @@ impl Fragment {
         }
     }
 
-    /// Stores a label. In the draft tree format, the labelled entry may be given by a record
-    /// number, and a named head becomes a label.
+    /// Stores a label, which gives an entry a name, as in
+    /// `{"type":"label","targetId":"a1b2c3d4","label":"done"}`. In the draft tree format, the
+    /// labelled entry may be given by its record number, and a named head becomes a label.
     fn keep_label(&mut self, entry: EntryIx, record: &Record, timestamp: &Text) {
         if let Some(number) = record.get(Member::TargetId).and_then(Raw::number) {
+            // The id of the entry is found when all lines are read. Until then, it is empty below.
             self.numbered_targets.push(NumberedTarget {
                 label: entry,
                 record: number,

@@ -308,13 +308,12 @@ fn relink_from_superseded(session: &mut Session) {
 fn link_draft(session: &mut Session, links: &[DraftLink]) {
     link_in_file_order(session);
     for link in links {
-        // Entries without a link stay where they are. Of these, `links` contains only entries of
-        // the type `head`.
-        if link.parent.is_nan() {
+        // Heads without a link are listed, too. They follow the entry before them.
+        let Some(record_number) = link.parent else {
             continue;
-        }
-        let parent = session.entry_of_record(link.parent);
-        let is_header_or_below = link.parent <= 0.0;
+        };
+        let parent = session.entry_of_record(record_number);
+        let is_header_or_below = record_number <= 0.0;
         if parent.is_none() && !is_header_or_below {
             session.problems.push(Problem {
                 line: session.entry(link.entry).line,

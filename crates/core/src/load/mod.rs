@@ -111,16 +111,19 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
 /// # Errors
 /// If the source is not a session, or cannot be read. Other defects of its lines are not errors.
 pub fn load(source: &dyn ReadAt, options: &LoadOptions) -> Result<Session, LoadError> {
-    let whole;
+    // Declared here, so that `source` can refer to it.
+    let whole_lines;
     let source = if options.whole_lines {
-        whole = WholeLines::new(source)?;
-        &whole
+        whole_lines = WholeLines::new(source)?;
+        &whole_lines
     } else {
         source
     };
+    // A session that is converted as it is read, such as one of another agent.
     if let Some(session) = streamed::load_streamed(source, options)? {
         return Ok(session);
     }
+
     let preamble = header::read_preamble(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
     let mut fragment = read_all_lines(source, options, &preamble, guess.agent())?;

@@ -35,7 +35,7 @@ pub(super) fn each_match<'t>(
     if !searches.intersects(SearchSet::SECRETS) {
         return;
     }
-    let placeholder_ranges = RangeSet::from_ranges(placeholders::ranges_in(text).iter());
+    let placeholder_ranges = RangeSet::from_ranges(placeholders::find_ranges(text).iter());
     let mut visit_if_secret = |range: Range<usize>, kind, name| {
         let is_replaced = placeholder_ranges.overlaps(&range);
         let is_found_elsewhere =

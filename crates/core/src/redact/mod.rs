@@ -215,15 +215,15 @@ impl Redactor {
     /// are all placeholders in the lines, except those whose first place is in a summary (see
     /// [`Redactor::number_secrets`]).
     fn reserve_outside_summaries<'a>(&mut self, lines: impl Iterator<Item = LineToNumber<'a>>) {
-        let mut first_in_summary = PlaceholderSet::default();
+        let mut seen_first_in_summary = PlaceholderSet::default();
         for line in lines {
             for placeholder in &line.finds.placeholders {
-                // Only the first place of a placeholder counts.
-                if first_in_summary.contains(&placeholder.kind, placeholder.number) {
+                // Only the first place of a placeholder counts, and this is a later one.
+                if seen_first_in_summary.contains(&placeholder.kind, placeholder.number) {
                     continue;
                 }
                 if line.is_summary {
-                    first_in_summary.insert(placeholder);
+                    seen_first_in_summary.insert(placeholder);
                 } else {
                     self.reserved_placeholders.insert(placeholder);
                 }

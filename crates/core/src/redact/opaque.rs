@@ -41,10 +41,8 @@ pub(super) struct OpaqueValues {
 pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues {
     let mut found = OpaqueValues::default();
     for holder in find_block_holders(line) {
-        for key in BLOCK_KEYS {
-            for block in holder.get(key).unwrap_or(Raw::NULL).items() {
-                found.add_block_if_opaque(block, line, keep_images);
-            }
+        for block in content_blocks(holder) {
+            found.add_block_if_opaque(block, line, keep_images);
         }
         for key in ["providerPayload", "preserveData"] {
             // A payload that is not encrypted is searched like any other text.
@@ -66,25 +64,27 @@ pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues
 /// text. A payload of a provider is none of them: only its signatures are opaque.
 pub(super) fn find_kept_blocks(line: &[u8]) -> OpaqueValues {
     let mut found = OpaqueValues::default();
-    for holder in find_block_holders(line) {
-        for key in BLOCK_KEYS {
-            for block in holder.get(key).unwrap_or(Raw::NULL).items() {
-                let kind = block.get("type").unwrap_or(Raw::NULL);
-                let is_opaque = kind.is("image") || kind.is("redactedThinking");
-                if is_opaque
-                    && let Some(data) = block.get("data")
-                    && data.is_string()
-                {
-                    found.kept.push(range_in(data.bytes(), line));
-                }
-            }
+    for block in find_block_holders(line)
+        .into_iter()
+        .flat_map(content_blocks)
+    {
+        let kind = block.get("type").unwrap_or(Raw::NULL);
+        let is_opaque = kind.is("image") || kind.is("redactedThinking");
+        if is_opaque
+            && let Some(data) = block.get("data")
+            && data.is_string()
+        {
+            found.kept.push(range_in(data.bytes(), line));
         }
     }
     found
 }
 
-/// The keys of arrays with content blocks.
-const BLOCK_KEYS: [&str; 2] = ["content", "images"];
+/// Iterates over the content blocks of an object, which may be in two arrays.
+fn content_blocks<'a>(holder: Raw<'a>) -> impl Iterator<Item = Raw<'a>> {
+    let arrays = ["content", "images"].into_iter();
+    arrays.flat_map(move |key| holder.get(key).unwrap_or(Raw::NULL).items())
+}
 
 /// Returns the objects of a line that may have content blocks.
 fn find_block_holders(line: &[u8]) -> Vec<Raw<'_>> {
@@ -112,7 +112,9 @@ impl OpaqueValues {
                 replacement: Replacement::Bytes(replacement),
             });
         } else if is_redacted_thinking(block) {
-            self.splices.extend(mark_splices(block, range.start));
+            // Several parts of it are replaced, but it counts as one value.
+            let mut splices = unmark_redacted(block, range.start);
+            self.splices.append(&mut splices);
             self.count += 1;
         }
     }
@@ -258,7 +260,7 @@ fn is_redacted_thinking(block: Raw) -> bool {
 /// Returns the replacements that remove the mark `redacted` and the signature of a content block,
 /// which begins at `block_start` in its line. Its other members are kept, so they are searched like
 /// any other text.
-fn mark_splices(block: Raw, block_start: usize) -> Vec<Splice> {
+fn unmark_redacted(block: Raw, block_start: usize) -> Vec<Splice> {
     let Ok(mut edit) = Edit::new(block.bytes()) else {
         return Vec::new();
     };
@@ -296,19 +298,14 @@ fn image_note(block: Raw) -> Vec<u8> {
     // Four digits of base64 encode three bytes.
     let byte_count = digit_count / 4 * 3;
 
-    let mime = match block.get_text("mimeType") {
-        Some(mime) => mime.to_string(),
-        None => "image".to_owned(),
-    };
-    // A session may have any text here, even a secret, so only known types are shown.
-    let is_known = MEDIA_TYPES.contains(&mime.as_str());
-    let shown_mime = if is_known { &mime } else { "image" };
+    // A session may have any text as the type, even a secret, so only known types are shown.
+    let stored_type = block.get("mimeType").unwrap_or(Raw::NULL);
+    let known_type = MEDIA_TYPES.into_iter().find(|known| stored_type.is(known));
+    let shown_type = known_type.unwrap_or("image");
 
+    let note = format!("[image removed: {shown_type}, {byte_count} bytes]");
     Object::new()
         .str("type", "text")
-        .str(
-            "text",
-            &format!("[image removed: {shown_mime}, {byte_count} bytes]"),
-        )
+        .str("text", &note)
         .finish()
 }

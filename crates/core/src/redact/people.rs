@@ -37,31 +37,6 @@ impl People {
             .collect();
         let names: BTreeSet<&str> = homes.iter().filter_map(|home| user_name_in(home)).collect();
 
-        // Adds the home directories in other places, such as `/root`.
-        let mut alternatives = String::new();
-        for home in &homes {
-            let is_path = home.len() > 1 && home.contains(['/', '\\']);
-            if is_path && user_name_in(home).is_none() {
-                alternatives.push('|');
-                alternatives.push_str(&regex::escape(home));
-            }
-        }
-        // A home directory is a parent and a name. The name does not end with a dot, which may end
-        // a sentence.
-        let home = compile_expression(&format!(
-            r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{alternatives})\b"
-        ));
-
-        let words: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
-        let names_expression = if words.is_empty() {
-            None
-        } else {
-            Some(compile_expression(&format!(
-                r"(?-u)\b(?:{})\b",
-                words.join("|")
-            )))
-        };
-
         // These needles also find the home directories of unknown users.
         let mut needles = Vec::new();
         for parent in ["/home", "/Users", "\\Users"] {
@@ -71,8 +46,8 @@ impl People {
             needles.extend(raw_needles(text.as_bytes()));
         }
         People {
-            home,
-            names: names_expression,
+            home: compile_homes(&homes),
+            names: compile_names(&names),
             needles,
         }
     }
@@ -122,6 +97,35 @@ impl Replacements {
             }
         }
     }
+}
+
+/// Returns the expression for these home directories, and for those of any user below `home` or
+/// `Users`.
+fn compile_homes(homes: &BTreeSet<&str>) -> Regex {
+    // The home directories in other places, such as `/root`.
+    let mut alternatives = String::new();
+    for home in homes {
+        let is_path = home.len() > 1 && home.contains(['/', '\\']);
+        if is_path && user_name_in(home).is_none() {
+            alternatives.push('|');
+            alternatives.push_str(&regex::escape(home));
+        }
+    }
+    // A home directory is a parent and a name. The name does not end with a dot, which may end a
+    // sentence.
+    compile_expression(&format!(
+        r"(?-u)(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{alternatives})\b"
+    ))
+}
+
+/// Returns the expression for these names as whole words; `None` if there are none.
+fn compile_names(names: &BTreeSet<&str>) -> Option<Regex> {
+    if names.is_empty() {
+        return None;
+    }
+    let words: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
+    let expression = format!(r"(?-u)\b(?:{})\b", words.join("|"));
+    Some(compile_expression(&expression))
 }
 
 /// Compiles an expression in which names and directories are escaped.

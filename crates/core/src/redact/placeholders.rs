@@ -40,9 +40,9 @@ impl PlaceholderSet {
 /// The maximum length of a placeholder in bytes: its closing bracket is searched for in this range.
 const LONGEST_PLACEHOLDER: usize = 80;
 
-/// Returns the ranges of the placeholders in a text. A placeholder without its closing bracket,
-/// because it was cut off, gets the maximum length.
-pub(super) fn ranges_in(text: &[u8]) -> Vec<Range<usize>> {
+/// Returns the ranges of the placeholders in a text: of `[REDACTED:env#1]` in `PIN=[REDACTED:env#1]`.
+/// A placeholder without its closing bracket, because it was cut off, gets the maximum length.
+pub(super) fn find_ranges(text: &[u8]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     for start in memchr::memmem::find_iter(text, PLACEHOLDER_START.as_bytes()) {
         let near = &text[start..text.len().min(start + LONGEST_PLACEHOLDER)];

@@ -195,6 +195,7 @@ impl NeedlePrefilter {
             .expect("the automaton is built for searches anywhere");
         let mut states = [start; N];
 
+        // Slices of the same length, so that the bounds are checked before the loop.
         let shortest_len = parts.iter().map(Range::len).min().unwrap_or(0);
         let beginnings = parts
             .each_ref()
@@ -211,15 +212,29 @@ impl NeedlePrefilter {
             }
         }
 
-        for (lane, mut state) in states.into_iter().enumerate() {
-            let rest_start = parts[lane].start + shortest_len;
-            for (offset, &byte) in text[rest_start..parts[lane].end].iter().enumerate() {
-                state = automaton.next_state(Anchored::No, state, byte);
-                if automaton.is_match(state)
-                    && let Some(hit) = self.needle_at(automaton, state, text, rest_start + offset)
-                {
-                    visit(lane, hit);
-                }
+        for (lane, &state) in states.iter().enumerate() {
+            let rest = parts[lane].start + shortest_len..parts[lane].end;
+            self.step_through_rest(automaton, state, text, rest, &mut |hit| visit(lane, hit));
+        }
+    }
+
+    /// Runs the automaton on the rest of a part, which is longer than others. `start_state` is the
+    /// state after the bytes before it.
+    fn step_through_rest(
+        &self,
+        automaton: &impl Automaton,
+        start_state: StateID,
+        text: &[u8],
+        rest: Range<usize>,
+        visit: &mut dyn FnMut(NeedleHit),
+    ) {
+        let mut state = start_state;
+        for (offset, &byte) in text[rest.clone()].iter().enumerate() {
+            state = automaton.next_state(Anchored::No, state, byte);
+            if automaton.is_match(state)
+                && let Some(hit) = self.needle_at(automaton, state, text, rest.start + offset)
+            {
+                visit(hit);
             }
         }
     }

@@ -89,6 +89,9 @@ impl SecretSearch {
 
     /// Searches each line of `bytes` that has a needle, and calls `visit_line` with the range of
     /// the line, without its newline, and the finds. Lines are visited in order.
+    ///
+    /// A needle is a literal that is in each line with a secret of some kind, such as `ghp_` for a
+    /// token of GitHub. Most lines have none, and are not searched.
     pub fn each_line(&self, bytes: &[u8], visit_line: &mut dyn FnMut(Range<usize>, Finds)) {
         let mut needles = self.find_own_needles(bytes);
         // It is fast to search for the needles of the rules in all lines at once. A narrow search
@@ -100,15 +103,15 @@ impl SecretSearch {
 
         let mut remaining = &needles[..];
         while let Some(first) = remaining.first() {
-            let range = line_around(bytes, first.last_byte);
-            let count = remaining.partition_point(|needle| needle.last_byte < range.end);
+            let line_range = line_around(bytes, first.last_byte);
+            let count = remaining.partition_point(|needle| needle.last_byte < line_range.end);
             let (in_this_line, in_later_lines) = remaining.split_at(count);
             remaining = in_later_lines;
 
-            let line = &bytes[range.clone()];
-            let line_needles = self.complete_needles(line, range.start, in_this_line);
+            let line = &bytes[line_range.clone()];
+            let line_needles = self.complete_needles(line, line_range.start, in_this_line);
             let finds = self.search_line(line, &line_needles);
-            visit_line(range, finds);
+            visit_line(line_range, finds);
         }
     }
 

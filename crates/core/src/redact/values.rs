@@ -189,19 +189,10 @@ impl ValueSearch {
             patterns.push(spelling);
             short_values.push(value_index);
         }
-        let short = if patterns.is_empty() {
-            None
-        } else {
-            let automaton = AhoCorasickBuilder::new()
-                .match_kind(MatchKind::LeftmostLongest)
-                .build(patterns)
-                .expect("values of a file fit");
-            Some(automaton)
-        };
         ValueSearch {
             values,
             windows: windows.finish(),
-            short,
+            short: build_automaton(patterns),
             short_values,
             needles: needles.into_iter().collect(),
         }
@@ -278,8 +269,9 @@ impl ValueSearch {
             .each_window(lines, &mut |offset, _| visit(offset + WINDOW - 1));
     }
 
-    /// Returns the range of the spelling `id` around its `window`, which occurs at `window_start`
-    /// in the text. `None` if the text around the window differs from the spelling.
+    /// Returns the range of a value in the text, if the text has the spelling `id` of the value
+    /// around `window_start`. A spelling is the value in one of its encodings. The `window`, eight
+    /// of its bytes, occurs at `window_start`; the bytes around it are compared here.
     fn occurrence_around(
         &self,
         text: &[u8],
@@ -298,6 +290,19 @@ impl ValueSearch {
             None
         }
     }
+}
+
+/// Returns an automaton that finds these patterns, of overlapping ones the longest; `None` if there
+/// are none.
+fn build_automaton(patterns: Vec<Vec<u8>>) -> Option<AhoCorasick> {
+    if patterns.is_empty() {
+        return None;
+    }
+    let automaton = AhoCorasickBuilder::new()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(patterns)
+        .expect("values of a file fit");
+    Some(automaton)
 }
 
 /// A place in a text at which a value is spelled.

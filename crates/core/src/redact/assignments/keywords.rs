@@ -73,7 +73,8 @@ pub fn may_be_assigned(after_keyword: &[u8]) -> bool {
 }
 
 /// Whether a value may be assigned to the name that contains one of the [`CAPITAL_KEYWORDS`],
-/// judged by the raw bytes after the keyword. In base64, the name would end before `/` or `+`.
+/// judged by the raw bytes after the keyword. Unlike [`may_be_assigned`], this is false in base64,
+/// where such a short keyword occurs by chance.
 pub fn may_be_assigned_after_capitals(after_keyword: &[u8]) -> bool {
     // `Pwd` and `PW2` are other words.
     let continues_word = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -81,15 +82,14 @@ pub fn may_be_assigned_after_capitals(after_keyword: &[u8]) -> bool {
         return false;
     }
     let near = &after_keyword[..after_keyword.len().min(BYTES_CHECKED)];
-    let name_end = near.iter().position(|&byte| !is_name_character(byte));
-    let Some(name_end) = name_end else {
+    let Some(name_end) = near.iter().position(|&byte| !is_name_character(byte)) else {
         return false;
     };
-    match &near[name_end..] {
-        [b'+', b'=', ..] => may_be_assigned(after_keyword),
-        [b'+' | b'/', ..] => false,
-        _ => may_be_assigned(after_keyword),
-    }
+    // All digits of base64 are characters of names, except two. One of them followed by `=` is an
+    // operator, as in `smtpPW += "x9Qd81Lm"`.
+    let after_name = &near[name_end..];
+    let is_base64 = matches!(after_name, [b'+' | b'/', ..]) && !after_name.starts_with(b"+=");
+    !is_base64 && may_be_assigned(after_keyword)
 }
 
 /// Whether the first or second word after a keyword may be a value that is assigned. A keyword may
@@ -143,14 +143,16 @@ fn skip_word_before_value<'t>(word: &RawWord<'t>) -> Option<&'t [u8]> {
 /// `name: list[str] = [` and `"name", "value": [`.
 fn begins_array(after_name: &[u8]) -> bool {
     let after_separator = skip_separator(after_name);
-    if after_separator.len() == after_name.len() {
+    let has_separator = after_separator.len() < after_name.len();
+    if !has_separator {
         return false;
     }
     if after_separator.starts_with(b"[") {
         return true;
     }
-    // A longer word is not a type. Words without an end, such as `token>` repeated, would otherwise
-    // take quadratic time.
+
+    // A type, or the word `value`. A longer word is neither. Words without an end, such as `token>`
+    // repeated, would otherwise take quadratic time.
     let near = &after_separator[..after_separator.len().min(LONGEST_TYPE + 1)];
     let Some(word_len) = near.iter().position(|&byte| !is_in_type(byte)) else {
         return false;
@@ -188,15 +190,12 @@ fn is_plain_prose(after_keyword: &[u8]) -> bool {
     let [b' ', words @ ..] = after_keyword else {
         return false;
     };
-    let first_other = words.iter().position(|byte| !byte.is_ascii_alphabetic());
-    match first_other {
-        Some(word_len) => {
-            (1..SHORTEST_RANDOM_LETTERS).contains(&word_len)
-                && words[word_len] == b' '
-                && !words.starts_with(b"value")
-        }
-        None => false,
-    }
+    let Some(word_len) = words.iter().position(|byte| !byte.is_ascii_alphabetic()) else {
+        return false;
+    };
+    let is_ordinary_word = (1..SHORTEST_RANDOM_LETTERS).contains(&word_len);
+    let precedes_space = words[word_len] == b' ';
+    is_ordinary_word && precedes_space && !words.starts_with(b"value")
 }
 
 /// A word in the raw bytes, and what is before it.

@@ -272,28 +272,24 @@ impl<'a> LineSearch<'a> {
     /// They are irreplaceable, because a placeholder there would not be valid JSON.
     ///
     /// A value is outside of strings if it neither overlaps a secret that was found in one, nor is
-    /// in one of `excluded_ranges`, which are removed from the line, or kept, as a whole. A value next
-    /// to a digit is part of another number, and is skipped.
+    /// in one of `excluded_ranges`, which are removed from the line, or kept, as a whole.
     fn add_irreplaceable(&mut self, excluded_ranges: &RangeSet) {
         let line = self.line;
+        let value_search = &self.search.value_search;
         let secret_ranges = RangeSet::from_ranges(self.finds.hits.iter().map(|hit| &hit.range));
-        let mut irreplaceable = Vec::new();
-        self.search
-            .value_search
-            .each_occurrence(line, &mut |range, value_index| {
-                let follows_digit = line[..range.start].last().is_some_and(u8::is_ascii_digit);
-                let precedes_digit = line.get(range.end).is_some_and(u8::is_ascii_digit);
-                let is_part_of_number = follows_digit || precedes_digit;
-                let is_done = secret_ranges.overlaps(&range) || excluded_ranges.covers(&range);
-                if !is_part_of_number && !is_done {
-                    irreplaceable.push((range, value_index));
-                }
-            });
+        let mut outside_strings = Vec::new();
+        value_search.each_occurrence(line, &mut |range, value_index| {
+            let is_in_string = secret_ranges.overlaps(&range) || excluded_ranges.covers(&range);
+            // The value 9182 is not the secret in the number 191823.
+            if !is_in_string && !is_beside_digit(line, &range) {
+                outside_strings.push((range, value_index));
+            }
+        });
 
         // `path_at` needs ascending offsets, which `each_occurrence` guarantees.
         let mut paths = Strings::new(line);
-        for (range, value_index) in irreplaceable {
-            let SecretValue { kind, bytes } = &self.search.value_search.values[value_index];
+        for (range, value_index) in outside_strings {
+            let SecretValue { kind, bytes } = &value_search.values[value_index];
             self.finds.irreplaceable.push(SecretHit {
                 field: paths.path_at(range.start).into(),
                 range,
@@ -303,6 +299,13 @@ impl<'a> LineSearch<'a> {
             });
         }
     }
+}
+
+/// Whether a digit is directly before or after a range of the line.
+fn is_beside_digit(line: &[u8], range: &Range<usize>) -> bool {
+    let follows_digit = line[..range.start].last().is_some_and(u8::is_ascii_digit);
+    let precedes_digit = line.get(range.end).is_some_and(u8::is_ascii_digit);
+    follows_digit || precedes_digit
 }
 
 /// The key that was read last.

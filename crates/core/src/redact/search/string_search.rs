@@ -67,6 +67,7 @@ impl<'a> StringSearch<'a> {
         };
         let visible_text = without_codes.as_ref().unwrap_or(level);
 
+        // First, the entities: `API_KEY=&quot;x9Qd81Lm&quot;`.
         if may_have(SearchSet::ENTITIES)
             && let Some(decoded) = visible_text.decode_entities()
         {
@@ -76,15 +77,16 @@ impl<'a> StringSearch<'a> {
             self.add_hits_in_decoded(without_codes);
         }
 
-        // Unless letters are escaped, the needles of this level are known: they are those of the
-        // raw bytes.
+        // Then the level as it is. Unless letters are escaped, its needles are known: they are
+        // those of the raw bytes.
         if has_escapes {
             self.add_hits_in_decoded(level);
         } else {
             self.add_hits_in_form(level, searches);
         }
 
-        // A secret that was found may continue with an encoded character.
+        // Last, the URL escapes: `API_KEY%3Dx9Qd81Lm`. A secret that was found may continue with
+        // one, so they are decoded then even without a needle.
         if may_have(SearchSet::PERCENT) || !self.hits.is_empty() {
             if let Some(decoded) = visible_text.decode_form() {
                 self.add_hits_in_decoded(&decoded);
