@@ -235,8 +235,9 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
     let march_year = if month < 3 { year - 1 } else { year };
     let era = march_year.div_euclid(400);
     let year_of_era = march_year.rem_euclid(400);
+    // March is 0. From March on, each five months have 153 days, and the rounding gives each its 30
+    // or 31.
     let march_month = (month + 9) % 12;
-    // From March on, each five months have 153 days, and the rounding gives each its 30 or 31.
     let day_of_year = (153 * march_month + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     Some(era * DAYS_PER_ERA + day_of_era - EPOCH_FROM_MARCH_0)
@@ -266,22 +267,24 @@ pub fn date_from_days(days: i64) -> Date {
     // Without the leap days, every year has 365 days. There is one at the end of each 4 years,
     // except at the end of each 100 years, but again one at the end of the era. It may be counted
     // some days too early, at the end of the same year, which does not change the quotient.
-    let leap_days = day_of_era / LEAP_DAY_OF_4_YEARS - day_of_era / DAYS_PER_100_YEARS
-        + day_of_era / (DAYS_PER_ERA - 1);
+    let each_4_years = day_of_era / LEAP_DAY_OF_4_YEARS;
+    let each_100_years = day_of_era / DAYS_PER_100_YEARS;
+    let end_of_era = day_of_era / (DAYS_PER_ERA - 1);
+    let leap_days = each_4_years - each_100_years + end_of_era;
     let year_of_era = (day_of_era - leap_days) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
 
-    // As in `days_since_epoch`, each five months from March on have 153 days.
+    // As in `days_since_epoch`, each five months from March on have 153 days. March is 0.
     let march_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 {
-        march_month + 3
-    } else {
-        march_month - 9
-    };
-    let march_year = era * 400 + year_of_era;
+    let month = (march_month + 2) % 12 + 1;
     // January and February end the year that starts in March.
-    let year = march_year + i64::from(month < 3);
+    let march_year = era * 400 + year_of_era;
+    let year = if month < 3 {
+        march_year + 1
+    } else {
+        march_year
+    };
     Date { year, month, day }
 }
 

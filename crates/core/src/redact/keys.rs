@@ -113,13 +113,12 @@ fn skip_digits_on_line(text: &[u8], delimiter_end: usize) -> usize {
 /// A key has some headers, then full lines of digits, then perhaps a shorter last line that ends
 /// with `=`.
 fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
-    let mut lines = LinesBelow::new(text, first_line_end);
-    let Some(first_full_line_end) = skip_to_first_full_line(&mut lines) else {
+    let Some(first_digits_end) = find_first_digits_end(text, first_line_end) else {
         return first_line_end;
     };
 
-    let mut key_end = first_full_line_end;
-    for line in lines {
+    let mut key_end = first_digits_end;
+    for line in LinesBelow::new(text, first_digits_end) {
         let content = line.trimmed();
         let is_full = count_trailing_digits(content) >= SHORTEST_LINE;
         if !is_full {
@@ -134,11 +133,11 @@ fn find_digit_lines_end(text: &[u8], first_line_end: usize) -> usize {
     key_end
 }
 
-/// Skips the headers of a key in `lines`, and then the first full line of digits. Returns the end
-/// of these digits; `None` if a line that is neither a header nor blank comes first.
-fn skip_to_first_full_line(lines: &mut LinesBelow) -> Option<usize> {
-    let most_lines = MOST_HEADERS + 1;
-    for line in lines.take(most_lines) {
+/// Returns the end of the first full line of digits below an offset; `None` if a line that is
+/// neither a header nor blank comes first, or more than [`MOST_HEADERS`] of these.
+fn find_first_digits_end(text: &[u8], first_line_end: usize) -> Option<usize> {
+    let headers_and_digits = MOST_HEADERS + 1;
+    for line in LinesBelow::new(text, first_line_end).take(headers_and_digits) {
         let content = line.trimmed();
         if count_trailing_digits(content) >= SHORTEST_LINE {
             return Some(line.start + content.len());

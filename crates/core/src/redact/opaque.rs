@@ -64,17 +64,16 @@ pub(super) fn find_opaque_values(line: &[u8], keep_images: bool) -> OpaqueValues
 /// text. A payload of a provider is none of them: only its signatures are opaque.
 pub(super) fn find_kept_blocks(line: &[u8]) -> OpaqueValues {
     let mut found = OpaqueValues::default();
-    for block in find_block_holders(line)
-        .into_iter()
-        .flat_map(content_blocks)
-    {
-        let kind = block.get("type").unwrap_or(Raw::NULL);
-        let is_opaque = kind.is("image") || kind.is("redactedThinking");
-        if is_opaque
-            && let Some(data) = block.get("data")
-            && data.is_string()
-        {
-            found.kept.push(range_in(data.bytes(), line));
+    for holder in find_block_holders(line) {
+        for block in content_blocks(holder) {
+            let kind = block.get("type").unwrap_or(Raw::NULL);
+            let is_opaque = kind.is("image") || kind.is("redactedThinking");
+            if is_opaque
+                && let Some(data) = block.get("data")
+                && data.is_string()
+            {
+                found.kept.push(range_in(data.bytes(), line));
+            }
         }
     }
     found

@@ -250,62 +250,132 @@ const MOST_NESTED: usize = 8;
 /// `row`. The reading also ends where the bracket opens a class of characters, as in
 /// `['"](x9Qd)['"]`: see [`is_between_classes`].
 pub fn strings_of_array(text: &[u8], array_start: usize) -> Vec<Range<usize>> {
-    let mut strings = Vec::new();
-    let mut array_depth = 1;
-    let mut object_depth = 0;
-    let mut is_item_due = true;
-    let mut at = array_start;
-    while array_depth > 0
-        && let Some(&byte) = text.get(at)
-    {
-        let is_in_object = object_depth > 0;
-        if (is_in_object || is_item_due)
-            && let Some(quote_at) = opening_quote(text, at)
-        {
-            let Some(string_end) = end_of_string(text, quote_at) else {
-                break;
-            };
-            if !is_in_object {
-                let content = &text[quote_at + 1..string_end - 1];
-                if is_between_classes(content, &text[string_end..]) {
-                    break;
-                }
-                if let Some(value) = WrittenValue::read(text, at) {
-                    strings.push(value.range);
-                }
-            }
-            is_item_due = false;
-            at = skip_method_calls(text, string_end);
-            continue;
+    let mut reader = ArrayReader {
+        text,
+        offset: array_start,
+        array_depth: 1,
+        object_depth: 0,
+        is_item_due: true,
+        strings: Vec::new(),
+    };
+    while reader.array_depth > 0 {
+        let goes_on = reader.read_next();
+        if !goes_on {
+            break;
         }
-
-        let mut next = at + 1;
-        match byte {
-            b' ' | b'\t' | b'\r' | b'\n' => {}
-            b',' => is_item_due = true,
-            b'}' if is_in_object => {
-                object_depth -= 1;
-                is_item_due = false;
-            }
-            b'[' | b']' | b':' | b'=' if is_in_object => {}
-            b']' => {
-                array_depth -= 1;
-                is_item_due = false;
-            }
-            _ if !is_in_object && !is_item_due => break,
-            b'[' if array_depth < MOST_NESTED => array_depth += 1,
-            b'{' if object_depth < MOST_NESTED => object_depth += 1,
-            _ if is_in_scalar(byte) => {
-                let more = text[next..].iter().take_while(|&&byte| is_in_scalar(byte));
-                next += more.count();
-                is_item_due = false;
-            }
-            // Also a bracket that is too deep.
-            _ => break,
-        }
-        at = next;
     }
-    strings
+    reader.strings
+}
+
+/// A position in an array, whose strings are collected. Each function that reads returns whether
+/// the reading goes on.
+struct ArrayReader<'t> {
+    text: &'t [u8],
+    /// The offset of what is read next.
+    offset: usize,
+    /// The number of arrays around the position.
+    array_depth: usize,
+    /// The number of objects around the position.
+    object_depth: usize,
+    /// Whether an item may come next, because none was read since the last comma or bracket.
+    is_item_due: bool,
+    /// The ranges of the strings so far.
+    strings: Vec<Range<usize>>,
+}
+
+impl ArrayReader<'_> {
+    /// Reads a string, a number, a word, or a single sign.
+    fn read_next(&mut self) -> bool {
+        let Some(&byte) = self.text.get(self.offset) else {
+            return false;
+        };
+        let is_in_object = self.object_depth > 0;
+        if (is_in_object || self.is_item_due)
+            && let Some(quote) = opening_quote(self.text, self.offset)
+        {
+            return self.read_string(quote);
+        }
+        if matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+            self.offset += 1;
+            return true;
+        }
+        if byte == b',' {
+            self.is_item_due = true;
+            self.offset += 1;
+            return true;
+        }
+        if is_in_object {
+            self.read_in_object(byte)
+        } else {
+            self.read_in_array(byte)
+        }
+    }
+
+    /// Reads the string whose opening quote is at the offset `quote`, and adds it unless it is in an
+    /// object.
+    fn read_string(&mut self, quote: usize) -> bool {
+        let Some(string_end) = end_of_string(self.text, quote) else {
+            return false;
+        };
+        let is_in_object = self.object_depth > 0;
+        if !is_in_object {
+            let content = &self.text[quote + 1..string_end - 1];
+            if is_between_classes(content, &self.text[string_end..]) {
+                return false;
+            }
+            if let Some(value) = WrittenValue::read(self.text, self.offset) {
+                self.strings.push(value.range);
+            }
+        }
+        self.is_item_due = false;
+        self.offset = skip_method_calls(self.text, string_end);
+        true
+    }
+
+    /// Reads a word, or the sign `byte`, in an object. Arrays in it are not counted, because nothing
+    /// in an object is added.
+    fn read_in_object(&mut self, byte: u8) -> bool {
+        match byte {
+            b'}' => {
+                self.object_depth -= 1;
+                self.is_item_due = false;
+            }
+            b'{' if self.object_depth < MOST_NESTED => self.object_depth += 1,
+            b'[' | b']' | b':' | b'=' => {}
+            _ => return self.read_word(),
+        }
+        self.offset += 1;
+        true
+    }
+
+    /// Reads a word, or the sign `byte`, in an array, but not in an object.
+    fn read_in_array(&mut self, byte: u8) -> bool {
+        match byte {
+            b']' => {
+                self.array_depth -= 1;
+                self.is_item_due = false;
+            }
+            // Neither a comma nor the end follows an item.
+            _ if !self.is_item_due => return false,
+            b'[' if self.array_depth < MOST_NESTED => self.array_depth += 1,
+            b'{' => self.object_depth += 1,
+            _ => return self.read_word(),
+        }
+        self.offset += 1;
+        true
+    }
+
+    /// Reads a number or a word. Any other sign, such as a bracket that is too deep, ends the
+    /// reading.
+    fn read_word(&mut self) -> bool {
+        let word_len = self.text[self.offset..]
+            .iter()
+            .take_while(|&&byte| is_in_scalar(byte))
+            .count();
+        self.offset += word_len;
+        self.is_item_due = false;
+        word_len > 0
+    }
 }
 
 /// The maximum length of the name of a method, in bytes.
