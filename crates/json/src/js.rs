@@ -124,7 +124,7 @@ pub fn number_to_string(value: f64) -> String {
     ryu_js::Buffer::new().format(value).to_owned()
 }
 
-/// Returns `String(value)`: that of `[1, null, [2, {}]]` is `1,,2,[object Object]`.
+/// Returns `String(value)`, such as `1,,2,[object Object]` for `[1, null, [2, {}]]`.
 pub fn to_js_string(value: Raw<'_>) -> Text<'_> {
     if !value.is_array() {
         return scalar_to_string(value);

@@ -42,7 +42,7 @@ impl Iterator for SpecialBytes<'_> {
             self.special = masks.special;
         }
         let index = self.special.trailing_zeros() as usize;
-        // Clears the lowest bit, that of the byte that is returned.
+        // Clears the lowest bit that is set, which belongs to the byte that is returned.
         self.special &= self.special - 1;
         Some(self.lane_start + index)
     }

@@ -119,7 +119,7 @@ impl Outline {
         })
     }
 
-    /// Returns the value of a line that was added. `bytes` are those of the line.
+    /// Returns the value of a line that was added. `bytes` is the whole line.
     pub fn value<'a>(&'a self, line: &OutlinedLine, bytes: &'a [u8]) -> Outlined<'a> {
         let value = &bytes[line.value.clone()];
         Outlined {
@@ -159,7 +159,8 @@ impl Outline {
         // Walks over white space, so that the value starts at the position after this.
         let first = scanner.peek();
         let index = self.nodes.len();
-        // The node comes before those of its value, so its end is set when they are known.
+        // The node comes before the nodes of what is in its value. Its end is set when they are
+        // known.
         self.nodes.push(Node {
             key_start: key_range.start as u32,
             key_end: key_range.end as u32,

@@ -44,7 +44,7 @@ enum Next {
 pub struct LineString<'a> {
     /// The bytes between its quotes, as they are written.
     pub raw: RawString<'a>,
-    /// The range of those bytes, from the start of the line.
+    /// The range of `raw` in the line.
     pub range: Range<usize>,
     /// Whether it is a key.
     pub is_key: bool,

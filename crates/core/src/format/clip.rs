@@ -104,8 +104,8 @@ pub fn count_fitting(sizes: impl Iterator<Item = usize>, room: usize) -> usize {
     count
 }
 
-/// Returns the length in bytes of those pieces, from the first on, that fit into `room` UTF-16
-/// units together.
+/// Returns the length in bytes of the first pieces: of as many as fit into `room` UTF-16 units
+/// together.
 pub fn fitting_len<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
     let count = count_fitting(pieces.clone().map(count_utf16), room);
     pieces.take(count).map(str::len).sum()

@@ -78,9 +78,9 @@ fn is_heading(text: &str) -> bool {
     (1..=6).contains(&level) && after_marks.starts_with([' ', '\t'])
 }
 
-/// Returns the start of a text as one line, without marks of Markdown: those of headings, quotes,
-/// items, fences, links, strong emphasis and code. ``> **Fix** the `parser`.`` becomes `Fix the
-/// parser.`
+/// Returns the start of a text as one line, without the marks that Markdown has for headings,
+/// quotes, items, fences, links, strong emphasis and code: ``> **Fix** the `parser`.`` becomes `Fix
+/// the parser.`
 pub fn plain_words(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {

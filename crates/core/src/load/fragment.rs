@@ -91,8 +91,7 @@ pub struct ReadContext<'a> {
 }
 
 impl Fragment {
-    /// Returns a fragment without entries, to which the lines after those of the preamble are
-    /// added.
+    /// Returns a fragment without entries. The lines after the preamble are to be added to it.
     pub fn after(preamble: &Preamble) -> Fragment {
         Fragment {
             line_count: preamble.line_count + 1,
@@ -173,7 +172,7 @@ impl Fragment {
         }
     }
 
-    /// Counts a plain line among those that end with `\n`, or among those that end with `\r\n`.
+    /// Counts a plain line: one that ends with `\r\n`, or one that ends with `\n`.
     fn count_plain_line(&mut self, line: &[u8]) {
         let [lf_count, crlf_count] = &mut self.collected.plain_lines;
         if line.ends_with(b"\r") {

@@ -386,8 +386,8 @@ fn numbered_target_id(session: &mut Session, number: f64) -> Slice {
     }
 }
 
-/// Gives each entry without a time the time of the entry before it in the file, and the first entry
-/// that of the header.
+/// Gives each entry without a time the time of the entry before it in the file. The first entry
+/// gets the time of the header.
 fn fill_missing_times(session: &mut Session) {
     let started_ms = session.header.started_ms();
     let mut previous_ms = started_ms.unwrap_or(Entry::NO_TIME);
@@ -436,8 +436,8 @@ fn cut_cycles(session: &mut Session) {
             });
         }
 
-        // A cycle is listed from child to parent, from any of its entries on. The least index is
-        // that of the entry that is first in the file.
+        // A cycle is listed from child to parent, from any of its entries on. The entry with the
+        // least index is the first in the file.
         let Some(&first) = cycle.iter().min() else {
             continue;
         };
@@ -452,7 +452,8 @@ fn cut_cycles(session: &mut Session) {
             });
         }
     }
-    // They were added in the order in which the cycles were found, after those of missing parents.
+    // The links of missing parents were added first, and then the links that were cut, in the order
+    // in which the cycles were found.
     session.dangling.sort_by_key(|parent_id| parent_id.entry);
 }
 

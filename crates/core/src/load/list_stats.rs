@@ -65,7 +65,7 @@ impl ListStats {
     }
 
     /// Adds the time of a message, in milliseconds since 1970: the time in the message, else
-    /// `entry_ms`, the time of its entry. It need not be later than that of the message before.
+    /// `entry_ms`, the time of its entry. It need not be later than the time of the message before.
     fn add_activity(&mut self, message: &MessageFacts, entry_ms: Option<i64>, period: Period) {
         let message_ms = message.get(Member::Timestamp).and_then(Raw::number);
         let Some(active_ms) = message_ms.or(entry_ms.map(|time| time as f64)) else {

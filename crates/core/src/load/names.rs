@@ -54,7 +54,7 @@ pub enum NameError {
     Ambiguous {
         /// The name.
         name: String,
-        /// Some of them: those that changed last.
+        /// Some of them: the ones that changed last.
         candidates: Vec<SessionCandidate>,
         /// The number of sessions that match.
         sessions: usize,
@@ -489,7 +489,7 @@ fn nth_newest(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<Path
     })
 }
 
-/// Returns all session files in all stores, including those of sub-agents.
+/// Returns all session files in all stores, including the sessions of sub-agents.
 fn all_session_files(stores: &[Store]) -> Vec<PathBuf> {
     let roots: Vec<_> = stores.iter().map(|store| store.root.clone()).collect();
     store::find(&roots, Reach::Whole)
@@ -613,8 +613,7 @@ fn read_candidate(path: &Path, name_reading: NameReading) -> Option<SessionCandi
 /// Returns the path of the only session that matches a name; `None` if none does. Several paths of
 /// one file, which links give it, are one session.
 ///
-/// # Errors
-/// If several match. The error lists those that changed last.
+/// # Errors If several match. The error lists the ones that changed last.
 fn require_unique(
     name: &str,
     matches: Vec<SessionCandidate>,

@@ -23,9 +23,9 @@ const NAME_LINE: u64 = 64 * 1024;
 /// The type of the entries that name a session.
 const SESSION_INFO: &[u8] = b"session_info";
 
-/// Returns the name of a session, if it has one: that of the title line, else of the last
-/// `session_info` entry, else of the header. The rules of [`crate::session::name`] decide which of
-/// these the agent of the session reads.
+/// Returns the name of a session, if it has one. It is in the title line, else in the last
+/// `session_info` entry, else in the header. Not every agent reads all of these: see
+/// [`crate::session::name`].
 pub fn read_name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     // A title line takes precedence over every other name, so the entries need not be searched.
     let given_name = match head.title_slot {

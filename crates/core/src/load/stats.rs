@@ -35,11 +35,11 @@ impl Fragment {
             return;
         };
 
-        // The calls come before the attribution of their reply. Until it is pushed, the last
-        // attribution is that of the entry before: often the result of the same tool, whose name
-        // `keep_name` then reuses for the call.
-        // Only a message has a role.
-        if parsed.role == Role::Assistant {
+        // The calls are stored before the attribution of their reply. Until it is pushed, the last
+        // attribution belongs to the entry before, which is often a result of the same tool:
+        // `keep_name` then reuses the name of the tool.
+        let is_reply = parsed.role == Role::Assistant; // Only a message has a role.
+        if is_reply {
             for call in parsed.blocks.iter().filter(|block| block.is_call()) {
                 self.keep_counted_call(entry, call, cwd, with_read_paths);
             }

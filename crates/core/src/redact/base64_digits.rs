@@ -81,7 +81,7 @@ pub fn encodes_text(rest: &[u8], bits_before: usize, may_follow: fn(&[u8]) -> bo
     let (digits, after_digits) = rest.split_at(digit_count);
     let bytes = decode_bytes(digits, bits_before);
 
-    // Random bytes, such as those of an image, are soon followed by one that is not printable.
+    // If the bytes are random, as in an image, one of the first is not printable.
     let is_text = bytes
         .iter()
         .take(BYTES_OF_TEXT)

@@ -39,7 +39,7 @@ pub(super) fn each_match<'t>(
     let mut visit_if_secret = |range: Range<usize>, kind, name| {
         let is_replaced = placeholder_ranges.overlaps(&range);
         let is_found_elsewhere =
-            is_contextual(kind) && contains_terminal_code(&text[range.clone()]);
+            contains_terminal_code(&text[range.clone()]) && is_contextual(kind);
         if !is_replaced && !is_found_elsewhere {
             visit(RuleMatch { range, kind, name });
         }

@@ -134,7 +134,7 @@ fn is_secret_token(word_before: &str, is_variable: bool) -> bool {
 /// (`apiKey`, `api_key`), it is only if the word is in [`SECRET_KEYS`].
 fn is_secret_key(word_before: &str, is_variable_or_header: bool) -> bool {
     if is_variable_or_header {
-        // In variables and headers, the key of a storage is a secret, such as that of Azure.
+        // In variables and headers, the key of a storage is a secret, such as `AZURE_STORAGE_KEY`.
         word_before == "storage" || !is_among(word_before, NO_SECRET_KEYS)
     } else {
         is_among(word_before, SECRET_KEYS)

@@ -99,7 +99,7 @@ impl Replacements {
     }
 }
 
-/// Returns the expression for these home directories, and for those of any user below `home` or
+/// Returns the expression for these home directories, and for any directory below `home` or
 /// `Users`.
 fn compile_homes(homes: &BTreeSet<&str>) -> Regex {
     // The home directories in other places, such as `/root`.

@@ -40,8 +40,8 @@ impl PlaceholderSet {
 /// The maximum length of a placeholder in bytes: its closing bracket is searched for in this range.
 const LONGEST_PLACEHOLDER: usize = 80;
 
-/// Returns the ranges of the placeholders in a text: of `[REDACTED:env#1]` in `PIN=[REDACTED:env#1]`.
-/// A placeholder without its closing bracket, because it was cut off, gets the maximum length.
+/// Returns the ranges of the placeholders in a text, such as 4 to 20 in `PIN=[REDACTED:env#1]`. A
+/// placeholder without its closing bracket, because it was cut off, gets the maximum length.
 pub(super) fn find_ranges(text: &[u8]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     for start in memchr::memmem::find_iter(text, PLACEHOLDER_START.as_bytes()) {
@@ -55,7 +55,8 @@ pub(super) fn find_ranges(text: &[u8]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Returns the placeholders in a line, without those that were cut off.
+/// Returns the placeholders in a line. A placeholder that was cut off has no number, and is left
+/// out.
 pub(super) fn read_all(line: &[u8]) -> Vec<Placeholder> {
     let mut placeholders: Vec<Placeholder> = Vec::new();
     for start in memchr::memmem::find_iter(line, PLACEHOLDER_START.as_bytes()) {

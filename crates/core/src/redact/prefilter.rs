@@ -158,7 +158,7 @@ impl NeedlePrefilter {
     }
 
     /// Calls `visit` with each needle that counts in `parts` of a text, and with the index of its
-    /// part. The hits of each part are in order, but those of different parts are mixed. The bytes
+    /// part. The hits of one part are in order, but hits of different parts are mixed. The bytes
     /// after a needle, which decide whether it counts, may be beyond its part.
     fn each_needle<const N: usize>(
         &self,

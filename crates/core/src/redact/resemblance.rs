@@ -256,7 +256,7 @@ pub fn alternates_classes(secret: &[u8]) -> bool {
     count_turns(secret) * 5 >= secret.len() * 2
 }
 
-/// Returns the number of characters whose class differs from that of the character before.
+/// Returns the number of characters that have another class than the character before: 3 in `aB7c`.
 fn count_turns(secret: &[u8]) -> usize {
     secret
         .windows(2)

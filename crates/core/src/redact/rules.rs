@@ -106,9 +106,8 @@ impl Rule {
         })
     }
 
-    /// Returns the range of the secret in a match of the expression: that of the first group that
-    /// matched, or else of the whole match, extended by the rule. `None` if the match is not a
-    /// secret.
+    /// Returns the range of the secret in a match of the expression: the first group that matched,
+    /// or else the whole match. The rule may extend it. `None` if the match is not a secret.
     pub fn secret_range(&self, text: &[u8], captures: &Captures) -> Option<Range<usize>> {
         let first_group = (1..captures.len()).find_map(|group| captures.get(group));
         let matched = first_group.or(captures.get(0))?;

@@ -115,9 +115,9 @@ impl SecretSearch {
         }
     }
 
-    /// Returns all needles in a line, with offsets from its start. `found` are those that were
-    /// found in several lines at once, with offsets from the start of these: `line_start` is the
-    /// offset of the line there.
+    /// Returns all needles in a line, with offsets from its start. `found` are the needles in the
+    /// line that a search of several lines has found. Their offsets are from the start of these
+    /// lines, and `line_start` is the offset of the line there.
     fn complete_needles(
         &self,
         line: &[u8],
@@ -136,7 +136,7 @@ impl SecretSearch {
     }
 
     /// Returns the hits of the needles of people and of values in some lines, in order.
-    /// [`find_rule_needles`] returns those of the rules.
+    /// [`find_rule_needles`] finds the needles of the rules.
     fn find_own_needles(&self, lines: &[u8]) -> Vec<NeedleHit> {
         let Some(needles) = &self.needles else {
             return Vec::new();

@@ -73,8 +73,9 @@ static PREFIXES: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::new(SHAPES.iter().map(|shape| shape.prefix)).expect("a few hundred short literals")
 });
 
-/// Calls `visit` with the range and the kind of each secret of a known shape in a text. The order
-/// is that of the table: if a text fits several rows, the caller takes the kind of the first.
+/// Calls `visit` with the range and the kind of each secret of a known shape in a text. They are
+/// visited in the order of the rows: if a text fits several rows, the caller takes the kind of the
+/// first.
 pub fn each_shape(text: &[u8], mut visit: impl FnMut(Range<usize>, &'static str)) {
     // For each prefix in the text, the index of its shape, and its offset.
     let mut prefixes = Vec::new();
@@ -190,7 +191,7 @@ impl PrefixBoundary {
         let Some(last) = before.last() else {
             return true;
         };
-        // The last letter or digit of a code or an escape is not that of a word.
+        // The last letter or digit of a code or an escape does not end a word.
         let ends_word = last.is_ascii_alphanumeric()
             && !ends_with_colour(before)
             && !ends_with_percent_escape(before);

@@ -248,8 +248,8 @@ fn last_escape_up_to(escapes: &[Escape], at: usize) -> Option<Escape> {
 const ESC: u8 = 0x1b;
 const BELL: u8 = 0x07;
 
-/// The spellings of the escape character, with which a control sequence begins: those of source
-/// code, of the output of `cat -v`, and of JSON.
+/// The spellings of the escape character, with which a control sequence begins: in source code, in
+/// the output of `cat -v`, and in JSON.
 const ESCAPE_CHARACTERS: [&[u8]; 9] = [
     b"\x1b", b"\\x1b", b"\\x1B", b"^[", b"\\033", b"\\e", b"\\E", b"\\u001b", b"\\u001B",
 ];
@@ -354,8 +354,7 @@ fn prefix_width(bytes: &[u8], spellings: &[&[u8]]) -> Option<usize> {
     None
 }
 
-/// The named entities that are decoded: those of characters that separate names, values and parts
-/// of a URL.
+/// The named entities that are decoded. Their characters separate names, values and parts of a URL.
 const ENTITIES: [(&[u8], u8); 14] = [
     (b"&quot;", b'"'),
     (b"&amp;", b'&'),

@@ -136,8 +136,8 @@ fn decode_escape(escape: &Captures) -> Vec<u8> {
 pub struct ValueSearch {
     /// The values to find.
     pub values: Vec<SecretValue>,
-    /// Finds the spellings that have at least [`WINDOW`] bytes. The number of a literal is that of
-    /// a [`SpellingId`].
+    /// Finds the spellings that have at least [`WINDOW`] bytes. The number of a literal is
+    /// [`SpellingId::to_number`].
     windows: WindowIndex,
     /// Finds the spellings that are shorter than a window; `None` if there are none.
     short: Option<AhoCorasick>,
@@ -198,7 +198,7 @@ impl ValueSearch {
         }
     }
 
-    /// Returns the values of this search, followed by those of `more` that are not among them.
+    /// Returns the values of this search, followed by each value of `more` that is not among them.
     pub fn into_values_with(self, more: Vec<SecretValue>) -> Vec<SecretValue> {
         let mut values = self.values;
         if values.is_empty() {

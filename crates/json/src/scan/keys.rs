@@ -148,11 +148,12 @@ impl<N: Copy> KeyCache<N> {
         }
     }
 
-    /// Returns the key, of those cached in a slot, with whose text `bytes` begins, and its index.
-    /// The text is that of [`CachedKey::text`], such as `{"id":` or `,"usage":`.
+    /// Returns the cached key with which `bytes` begins, and its index. Only the keys of a slot are
+    /// compared. The text that is compared is from the brace or comma to the colon, such as
+    /// `{"id":` or `,"usage":`.
     ///
-    /// `None` if there is no such key, or if `bytes` has fewer than [`MAX_TEXT_LEN`] bytes: so many
-    /// are always compared, of which the mask of a key selects those of its text.
+    /// `None` if there is no such key, or if `bytes` has fewer than [`MAX_TEXT_LEN`] bytes. So many
+    /// bytes are always compared, and a mask excludes the bytes beyond the text of a key.
     ///
     /// Always inlined, like its two callers, because it runs for each member of each object.
     #[inline(always)]
@@ -187,7 +188,7 @@ impl<N: Copy> KeyCache<N> {
     }
 
     /// Caches a key in a slot, and returns its index, or the index it has there already. `text` is
-    /// that of [`CachedKey::text`], such as `,"usage":`.
+    /// the key from the brace or comma before it to its colon, such as `,"usage":`.
     ///
     /// Returns [`KeyIx::NONE`] if there is no room, if the text is too long, or if the key is after
     /// or inside a key that is not cached itself.
@@ -281,7 +282,8 @@ impl Scanner<'_> {
             keys.current = key.ix;
             walk_value(self, keys, key.name)?;
             match self.peek() {
-                // The next key is searched for among those that followed this one before.
+                // The next key is searched for among the keys that followed this one in earlier
+                // objects.
                 b',' => key = self.read_next_key(keys, key.ix)?,
                 b'}' => {
                     self.pos += 1;
@@ -315,7 +317,7 @@ impl Scanner<'_> {
     }
 
     /// Does the rest of [`Scanner::read_first_key`] for an object that is empty, or whose first key
-    /// is not cached. The current position is that of the brace.
+    /// is not cached. The scanner is at the brace.
     ///
     /// It is not inlined, because it runs rarely.
     #[inline(never)]

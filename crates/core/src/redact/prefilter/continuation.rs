@@ -67,8 +67,8 @@ impl Continuation {
     }
 }
 
-/// A terminal code that is written as text counts only if it is that of a colour, as in output with
-/// secrets. Source code contains many other codes, such as those of keys.
+/// A terminal code that is written as text counts only if it sets a colour, as in output with
+/// secrets. Source code contains many other codes, such as the code of a key.
 pub const COLOUR: Continuation = Continuation::Checked(continues_colour);
 
 /// A URL escape counts only before a word that may be a secret or a part of one. Most addresses
@@ -104,7 +104,7 @@ fn begins_with_random_word(rest: &[u8]) -> bool {
                 word_len += 1;
             }
             // URL escapes of the signs `!#$*+^@`, which are usual in passwords. Each has three
-            // bytes, such as `%21`; its digits and letters count as those of the word.
+            // bytes, such as `%21`. Its digits and letters count like any other of the word.
             [b'%', b'2', b'1' | b'3' | b'4' | b'A' | b'B', ..]
             | [b'%', b'5', b'E', ..]
             | [b'%', b'4', b'0', ..] => word_len += b"%2A".len(),

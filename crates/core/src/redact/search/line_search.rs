@@ -210,8 +210,8 @@ impl<'a> LineSearch<'a> {
     }
 
     /// Searches an incomplete or malformed line as one text, including its signatures. The secrets
-    /// found in this way replace those that were found in its strings. The examples are added to
-    /// those.
+    /// that are found replace all that were found in its strings before. Examples are added to the
+    /// earlier ones.
     fn search_malformed(&mut self) {
         let mut searches = self.searches;
         // The needles of rules were not searched for in signatures, so any rule may apply there.
@@ -229,8 +229,8 @@ impl<'a> LineSearch<'a> {
     }
 
     /// Returns the replacements of opaque content in a line: of opaque blocks, if the needles call
-    /// for them, and of those `signatures` that are outside of these blocks. If all opaque content
-    /// is kept, returns the ranges of the blocks.
+    /// for a search for them, and of each of `signatures` that is outside of these blocks. If all
+    /// opaque content is kept, returns the ranges of the blocks.
     fn find_opaque(&self, signatures: Vec<Splice>) -> OpaqueValues {
         if !self.calls_for(SearchSet::BLOCKS) {
             return OpaqueValues {

@@ -77,8 +77,8 @@ impl<'a> StringSearch<'a> {
             self.add_hits_in_decoded(without_codes);
         }
 
-        // Then the level as it is. Unless letters are escaped, its needles are known: they are
-        // those of the raw bytes.
+        // Then the level as it is. Unless letters are escaped, its needles are known: the raw bytes
+        // have the same.
         if has_escapes {
             self.add_hits_in_decoded(level);
         } else {

@@ -206,7 +206,7 @@ struct EscapedBytes {
 /// escaped      . . 1 . 1 . . 1 . . 1
 /// ```
 ///
-/// The method is that of simdjson: an addition treats all runs at once.
+/// The method is taken from simdjson: an addition treats all runs at once.
 #[inline]
 fn find_escaped(backslash: u64, is_first_escaped: bool) -> EscapedBytes {
     /// The bits at even positions.
