@@ -8,8 +8,9 @@ use crate::session::read::record::{Member, ParsedEntry};
 use pisess_json::Raw;
 
 impl Fragment {
-    /// Stores the tool calls of an entry that name a file: those among the calls of an assistant
-    /// message, and among the calls that a tool made itself, which its result lists.
+    /// Stores the tool calls of an entry that name a file. An assistant message has calls among its
+    /// content blocks. A tool may make calls itself, such as a script that reads files: its result
+    /// lists them.
     pub fn keep_file_calls(&mut self, entry: EntryIx, parsed: &ParsedEntry) {
         // Set even if no call follows: `None` means that calls were not requested.
         self.collected.file_calls.get_or_insert_default();

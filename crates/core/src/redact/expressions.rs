@@ -20,10 +20,9 @@ pub fn is_code(value: &[u8]) -> bool {
         .iter()
         .take_while(|byte| byte.is_ascii_alphanumeric() || b"_.:".contains(byte))
         .count();
-    match &value[name_len.saturating_sub(1)..] {
-        [last_of_name, b'(' | b'[' | b'<', ..] => last_of_name.is_ascii_alphanumeric(),
-        _ => false,
-    }
+    let (name, after_name) = value.split_at(name_len);
+    let has_name = name.last().is_some_and(u8::is_ascii_alphanumeric);
+    has_name && matches!(after_name, [b'(' | b'[' | b'<', ..])
 }
 
 /// Whether a value is a chain of identifiers, such as `config.auth.token2`.

@@ -161,14 +161,15 @@ pub fn is_generated_password(secret: &[u8]) -> bool {
     // Without `-`, `_`, `.` and others that are usual in names.
     const SIGNS: &[u8] = b"!#$%&*+=?@^~";
     const SHORTEST_GENERATED: usize = 12;
-    secret.len() >= SHORTEST_GENERATED
-        && secret.iter().any(u8::is_ascii_uppercase)
+
+    let has_all_classes = secret.iter().any(u8::is_ascii_uppercase)
         && secret.iter().any(u8::is_ascii_lowercase)
         && secret.iter().any(u8::is_ascii_digit)
-        && secret.iter().any(|byte| SIGNS.contains(byte))
-        && secret
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || SIGNS.contains(byte))
+        && secret.iter().any(|byte| SIGNS.contains(byte));
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || SIGNS.contains(byte);
+    secret.len() >= SHORTEST_GENERATED
+        && has_all_classes
+        && secret.iter().all(is_allowed)
         && changes_class_at_a_third(secret)
         && is_password(secret)
 }
