@@ -91,7 +91,7 @@ pub fn refuse_further_input(output: &Path, input: InputFile) -> Result<(), Store
 pub fn check_create(path: &Path, input: InputFile, force: bool) -> Result<(), StoreError> {
     let failed = |error| StoreError::io(Action::Create, path, error);
     let Some(stat) = existing_at(&DISK, path).map_err(failed)? else {
-        // Fails if the directory is missing, or if the path is that of a directory.
+        // Fails if the directory is missing, or if the path names a directory.
         return resolve(path).map(drop).map_err(failed);
     };
     let is_stream = stat.kind == FileType::Other || own_stream(&DISK, path).is_some();
@@ -123,8 +123,8 @@ pub fn create_checked(
 }
 
 /// Creates an export, such as a page, as [`create_checked`] does. It has the permissions of the
-/// file that it replaces, or mode 0600 if there is none, and not those of `input`: the user decides
-/// who can read an export. `input` must not be replaced here, either.
+/// file that it replaces, or mode 0600 if there is none. It does not get the permissions of
+/// `input`: the user decides who can read an export. `input` must not be replaced here, either.
 pub fn create_private(
     path: &Path,
     input: InputFile,
@@ -428,8 +428,8 @@ pub struct NewFolder {
 }
 
 impl NewFolder {
-    /// Makes a directory, and the missing directories above it. If this fails, those that it has
-    /// made are removed again.
+    /// Makes a directory, and the missing directories above it. If this fails, the directories made
+    /// so far are removed again.
     pub fn make(path: &Path) -> Result<NewFolder, StoreError> {
         let failed = |error| StoreError::io(Action::Create, path, error);
         // Dropped after an error: see above.
@@ -526,8 +526,8 @@ struct Comparison<'a> {
 }
 
 impl Write for Comparison<'_> {
-    /// Compares the bytes with those of the file at the same offset. After the first difference, or
-    /// beyond the end of the file, nothing more is read.
+    /// Compares the bytes with the bytes of the file at the same offset. After the first
+    /// difference, or beyond the end of the file, nothing more is read.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let start = self.written_len;
         let end = start + bytes.len() as u64;
@@ -643,8 +643,7 @@ const MAX_LINKS: usize = 40;
 /// need not exist. A rename to the returned path replaces that file. A rename to `path` would
 /// replace the link.
 ///
-/// # Errors
-/// If the path is that of a directory, or if the directory of the file does not exist.
+/// # Errors If the path names a directory, or if the directory of the file does not exist.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut unresolved = path.to_owned();
     for _ in 0..MAX_LINKS {

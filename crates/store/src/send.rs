@@ -128,8 +128,8 @@ struct Batch<'a> {
     stored: Range<u64>,
     /// Whether any of the pieces is a range of the source.
     has_stored: bool,
-    /// The number of bytes of the source that will be written: those of `stored` without the gaps
-    /// between the pieces.
+    /// The number of bytes of the source that will be written: the length of `stored` without the
+    /// gaps between the pieces.
     requested: u64,
     /// Whether it begins the output, so that no separator precedes its first piece.
     is_first: bool,

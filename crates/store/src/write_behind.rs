@@ -75,7 +75,8 @@ enum Route<'scope> {
         sender: SyncSender<Vec<u8>>,
         handle: ScopedJoinHandle<'scope, io::Result<()>>,
     },
-    /// The thread could not be started. The result is that of the writes so far.
+    /// The thread could not be started, so buffers are written directly. Has the result of the
+    /// writes so far.
     Direct(io::Result<()>),
 }
 

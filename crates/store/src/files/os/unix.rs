@@ -256,7 +256,7 @@ pub fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     if matches!(name, "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") {
         return Some(duplicate(io::stderr()));
     }
-    // Any other descriptor, such as that of `>(gzip >a.gz)`.
+    // Any other descriptor, such as the one that a shell passes for `>(gzip >a.gz)`.
     if name.starts_with("/dev/fd/") || name.starts_with("/proc/self/fd/") {
         return Some(files.open_write(path));
     }
