@@ -311,8 +311,8 @@ impl ArrayReader<'_> {
         }
     }
 
-    /// Reads the string whose opening quote is at the offset `quote`, and adds it unless it is in an
-    /// object.
+    /// Reads the string whose opening quote is at the offset `quote`. It is added, unless an object
+    /// contains it.
     fn read_string(&mut self, quote: usize) -> bool {
         let Some(string_end) = end_of_string(self.text, quote) else {
             return false;
@@ -332,8 +332,8 @@ impl ArrayReader<'_> {
         true
     }
 
-    /// Reads a word, or the sign `byte`, in an object. Arrays in it are not counted, because nothing
-    /// in an object is added.
+    /// Reads a word, or the sign `byte`, in an object. Arrays in it are not counted, because
+    /// nothing of an object is added.
     fn read_in_object(&mut self, byte: u8) -> bool {
         match byte {
             b'}' => {

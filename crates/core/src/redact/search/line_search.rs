@@ -331,7 +331,7 @@ impl LastKey<'_> {
     }
 }
 
-/// A position among the needles of a line, which moves from string to string. A needle is a literal,
+/// A position among the needles of a line. It moves from string to string. A needle is a literal,
 /// such as `ghp_`, that calls for searches of the string that it is in: here, for the rule that
 /// finds tokens of GitHub.
 struct NeedleCursor<'n> {
