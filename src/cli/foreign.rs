@@ -118,16 +118,24 @@ pub fn find_project_sessions_of(
 }
 
 /// The sessions of other agents that were found.
-#[derive(Default)]
 pub struct SourceFiles {
     pub files: Vec<FoundFile>,
     /// The failures of arguments that name nothing, and of directories that cannot be read.
     pub failures: Vec<Failure>,
 }
 
-/// Returns the sessions of these agents: those that the arguments name, in the forms of
-/// [`find_arguments`]; without arguments, those of the current project, or with `all` those of all
-/// projects. If there are none, notes that for each agent.
+impl SourceFiles {
+    fn from_files(files: Vec<FoundFile>) -> SourceFiles {
+        SourceFiles {
+            files,
+            failures: Vec::new(),
+        }
+    }
+}
+
+/// Returns the sessions of these agents that the arguments name, in the forms of
+/// [`find_arguments`]. Without arguments, returns the sessions of the current project or, with
+/// `all`, of all projects. If there are no sessions, warns of that for each agent.
 ///
 /// # Errors
 /// If an argument is standard input, which is read as a session of pi or oh-my-pi.
@@ -146,22 +154,22 @@ pub fn find_sources(
         ForeignPlace::CurrentProject
     };
 
-    let mut found = SourceFiles::default();
-    match place {
+    let found = match place {
         ForeignPlace::Arguments => {
-            found = find_arguments(arguments, ui);
-            // A pipe was named, too, and only reading it would show its agent.
+            let mut found = find_arguments(arguments, ui);
+            // A pipe is kept: its agent is known only after it is read, which is possible once.
             found.files.retain(|file| match detect_file(&file.path) {
                 Ok(Some(origin)) => origins.contains(&origin),
-                _ => is_pipe(&file.path),
+                Ok(None) | Err(_) => is_pipe(&file.path),
             });
+            found
         }
-        ForeignPlace::All => found.files = find_sessions_of(origins, ui),
+        ForeignPlace::All => SourceFiles::from_files(find_sessions_of(origins, ui)),
         ForeignPlace::CurrentProject => {
             let here = ui.current_folder().to_owned();
-            found.files = find_project_sessions_of(origins, &[here], ui);
+            SourceFiles::from_files(find_project_sessions_of(origins, &[here], ui))
         }
-    }
+    };
     if found.files.is_empty() && found.failures.is_empty() {
         for &origin in origins {
             ui.warn(&none_found_note(origin, &place));
@@ -312,27 +320,17 @@ fn missing_path_hint() -> String {
 
 /// Returns the files that arguments name, and the failures.
 ///
-/// An argument is a path, a directory, or a session's id, name or words of its title. A word that is
-/// also the name of a file, such as `Dockerfile`, means the file only if it is a session, or if no
-/// session has that word. A directory without sessions of other agents is taken for a project, whose
-/// sessions are in the stores. An argument fails if it names nothing, or if a directory in it cannot
-/// be read.
+/// An argument has one of the forms of [`find_path_of_argument`]. A directory without sessions of
+/// other agents is taken for a project, whose sessions are in the stores. An argument fails if it
+/// names nothing, or if a directory in it cannot be read.
 pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
     let mut paths = Vec::new();
     let mut failures = Vec::new();
     for argument in arguments {
-        if let Some(name) = name_argument(argument) {
-            match find_by_name_or_title(name, ui) {
-                Ok(path) => paths.push(path),
-                Err(failure) => failures.push(failure),
-            }
-            continue;
+        match find_path_of_argument(argument, ui) {
+            Ok(path) => paths.push(path),
+            Err(failure) => failures.push(failure),
         }
-        let session = match word_of_other_file(argument) {
-            Some(word) => find_by_name_or_title(word, ui).ok(),
-            None => None,
-        };
-        paths.push(session.unwrap_or_else(|| argument.clone()));
     }
     paths.extend(sub_agent_folders(&paths));
 
@@ -340,13 +338,7 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
     let mut files = found.files;
     // A log of an internal agent only repeats the conversation, but is kept if the user named it.
     files.retain(|file| file.is_given || !import::is_internal_log(&file.path));
-    let mut projects = Vec::new();
-    for path in &paths {
-        let is_project = path.is_dir() && !has_foreign_sessions(path, &files);
-        if is_project && !projects.contains(path) {
-            projects.push(path.clone());
-        }
-    }
+    let projects = folders_without_sessions(&paths, &files);
     files.extend(find_sessions_of_named_projects(&projects, ui));
     let mut files = store::distinct_files(files, |file| &file.path);
     retain_last_rollouts(&mut files);
@@ -359,6 +351,34 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
         }
     }
     SourceFiles { files, failures }
+}
+
+/// Returns the path of an argument: a path, or a session's id, name or words of its title.
+///
+/// A word that is also the name of a file, such as `Dockerfile`, means that file only if it is a
+/// session, or if no session has the word.
+fn find_path_of_argument(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    if let Some(name) = name_argument(argument) {
+        return find_by_name_or_title(name, ui);
+    }
+    if let Some(word) = word_of_other_file(argument)
+        && let Ok(session) = find_by_name_or_title(word, ui)
+    {
+        return Ok(session);
+    }
+    Ok(argument.to_owned())
+}
+
+/// Returns the directories among `paths`, each once, in which no file of `found` is a session of
+/// another agent.
+fn folders_without_sessions(paths: &[PathBuf], found: &[FoundFile]) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for path in paths {
+        if path.is_dir() && !has_foreign_sessions(path, found) && !folders.contains(path) {
+            folders.push(path.clone());
+        }
+    }
+    folders
 }
 
 /// Returns an argument that is a word and the name of an existing file, if the file is not a session
@@ -446,12 +466,13 @@ fn group_by_project(
     ui: &mut Ui,
 ) -> Vec<Vec<FoundFile>> {
     let rollouts = Rollouts::default();
-    let read = |file: FoundFile| {
+    // A file that cannot be read, or is not a session, belongs to no project.
+    let read_with_head = |file: FoundFile| {
         let head = read_head(&file.path, &rollouts).ok().flatten();
         (file, head)
     };
     let mut sessions = Vec::new();
-    ui.map_in_parallel(files, read, |_, (file, head)| {
+    ui.map_in_parallel(files, read_with_head, |_, (file, head)| {
         if let Some(head) = head {
             sessions.push((file, head));
         }
@@ -480,8 +501,12 @@ fn ids_of_project(
     let stores = SessionStores::locate_from(&resolve_user_folder(project, ui), ui);
     let mut ids = HashSet::default();
     for (_, head) in sessions {
+        if head.sub_agent.is_some() {
+            continue;
+        }
+        // A session without a directory belongs to no project.
         let cwd = head.cwd.clone().unwrap_or_default();
-        if head.sub_agent.is_none() && is_cwd(&cwd.to_string_lossy(), stores.here()) {
+        if is_cwd(&cwd.to_string_lossy(), stores.here()) {
             ids.insert(head.id.clone());
         }
     }

@@ -164,47 +164,56 @@ impl ResolvedArguments {
     fn resolve(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> ResolvedArguments {
         let mut resolved = ResolvedArguments::default();
         for argument in arguments {
-            let failure = match resolve_name(argument, ui) {
-                Ok(path) if path == Path::new("-") => {
-                    resolved.streams.push(path);
-                    continue;
-                }
-                Ok(path) => {
-                    resolved.paths.push(path);
-                    continue;
-                }
-                Err(failure) => failure,
-            };
-            let project = if search.takes_projects {
-                find_project_by_name(argument, ui)
-            } else {
-                Ok(None)
-            };
-            match project {
-                Ok(None) => {}
-                Ok(Some(project)) => {
-                    report_project(argument, &project.cwd, ui);
-                    resolved.project_files.extend(project.files);
-                    continue;
-                }
-                // Several projects have the name. It may also be that of one session.
-                Err(several_projects) => {
-                    match resolve_other_name(argument, failure, search, ui) {
-                        Ok(path) => resolved.paths.push(path),
-                        Err(_) => resolved.failures.push(several_projects),
-                    }
-                    continue;
-                }
-            }
-            match resolve_other_name(argument, failure, search, ui) {
+            match resolve_name(argument, ui) {
+                Ok(path) if path == Path::new("-") => resolved.streams.push(path),
                 Ok(path) => resolved.paths.push(path),
-                Err(failure) => {
-                    let failure = failure.with_path(argument.to_string_lossy());
-                    resolved.failures.push(failure);
-                }
+                Err(failure) => resolved.resolve_project_or_other(argument, failure, search, ui),
             }
         }
         resolved
+    }
+
+    /// Resolves an argument that is neither a path nor the name of a session: the name of a
+    /// project, or another name that [`resolve_other_name`] knows. `unknown_session` is the failure
+    /// of the search for a session.
+    fn resolve_project_or_other(
+        &mut self,
+        argument: &Path,
+        unknown_session: Failure,
+        search: ArgumentSearch,
+        ui: &mut Ui,
+    ) {
+        let project = if search.takes_projects {
+            find_project_by_name(argument, ui)
+        } else {
+            Ok(None)
+        };
+        let several_projects = match project {
+            Ok(Some(project)) => {
+                report_project(argument, &project.cwd, ui);
+                self.project_files.extend(project.files);
+                return;
+            }
+            Ok(None) => None,
+            Err(failure) => Some(failure),
+        };
+
+        // If several projects have the name, it may still be that of exactly one session.
+        let failure = match resolve_other_name(argument, unknown_session, search, ui) {
+            Ok(path) => {
+                self.paths.push(path);
+                return;
+            }
+            Err(failure) => failure,
+        };
+        match several_projects {
+            // This failure lists the projects to choose from.
+            Some(failure) => self.failures.push(failure),
+            None => {
+                let failure = failure.with_path(argument.to_string_lossy());
+                self.failures.push(failure);
+            }
+        }
     }
 }
 
@@ -457,7 +466,10 @@ fn note_none_found(folders: &[PathBuf], reach: Reach, ui: &Ui) -> String {
 
     let mut where_searched = String::new();
     let mut projects = Vec::new();
-    if let ([folder], Reach::Whole) = (folders, reach) {
+    // Only a search of this reach includes the stores.
+    if reach == Reach::Whole
+        && let [folder] = folders
+    {
         where_searched = format!(
             " in {}, and no sessions of that directory in the stores",
             folder.display()

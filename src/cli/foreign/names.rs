@@ -157,23 +157,22 @@ pub fn resolve_foreign_id(
     let files = find_all_foreign_sessions(ui);
     let candidates = candidates_by_id(&files, ui);
     for file_id in &file_ids {
-        match choose_session(file_id, [candidates.clone()]) {
+        let error = match choose_session(file_id, [candidates.clone()]) {
             Ok(path) => return Ok(path),
-            Err(error @ NameError::Ambiguous { .. }) => {
-                return Err(Failure::invalid(&error).with_hint(name_hint(&error)));
-            }
-            Err(_) => {}
+            Err(error) => error,
+        };
+        if let NameError::Ambiguous { .. } = error {
+            return Err(Failure::invalid(&error).with_hint(name_hint(&error)));
         }
     }
+
+    // Newer versions of OpenCode keep sessions in a database, so the session may have no file.
     if opencode::is_session_id(name) {
         return opencode::export_session(name, ui);
     }
     // Commands that read such a session print the id that it would have after an import.
     let imported = candidates_by_imported_id(files, ui);
-    match choose_session(name, [imported]) {
-        Ok(path) => Ok(path),
-        Err(_) => Err(failure),
-    }
+    choose_session(name, [imported]).map_err(|_| failure)
 }
 
 /// Returns a candidate for each session, with the id that its first import gets.
