@@ -111,24 +111,15 @@ impl Chooser {
     }
 
     /// Offers a row to the user: its name, which a program prints if the user chooses the row, and
-    /// a text. Returns whether more rows are wanted.
-    ///
-    /// The name is made unique, so that the row can be found by it. If the user chooses by a
-    /// number, the name is not shown.
+    /// a text. Returns whether more rows are wanted. A numbered list shows only the text.
     pub fn offer(&mut self, name: &OsStr, text: &str) -> bool {
         let index = self.count;
         self.count += 1;
-        let name = match name.to_str() {
-            Some(name) if !name.contains(char::is_control) && !self.offered.contains_key(name) => {
-                name.to_owned()
-            }
-            // A program would not print this name unchanged, or another row has it. The number of
-            // the row makes it unique.
-            _ => format!("{index}:{}", to_visible(&name.to_string_lossy())),
-        };
+        let name = self.unique_name(name, index);
         let text = truncate_end(&to_visible(text), ROW_WIDTH, "…");
         let row = format!("{name}\t{text}\n");
         self.offered.insert(name, index);
+
         match &mut self.method {
             ChoiceMethod::Program(program) => program.write_row(&row),
             ChoiceMethod::Numbered(texts) => {
@@ -136,6 +127,19 @@ impl Chooser {
                 texts.len() < MOST_NUMBERED
             }
         }
+    }
+
+    /// Returns the name by which a row is found, which no earlier row has. If the given name is not
+    /// fit for that, the index of the row makes it unique, as in `3:a b`.
+    fn unique_name(&self, name: &OsStr, index: usize) -> String {
+        // A program would not print a name with control characters or invalid bytes unchanged.
+        if let Some(name) = name.to_str()
+            && !name.contains(char::is_control)
+            && !self.offered.contains_key(name)
+        {
+            return name.to_owned();
+        }
+        format!("{index}:{}", to_visible(&name.to_string_lossy()))
     }
 
     /// Lets the user choose, and returns the index of the chosen row in the order of the offers.
@@ -299,19 +303,31 @@ impl RunningProgram {
             _ => return Err(chooser_failure(&name, status)),
         }
 
-        for line in output.split(|&byte| byte == b'\n') {
-            let line = String::from_utf8_lossy(line);
-            let first_column = line.split(['\t', '\r']).next().unwrap_or_default();
-            if let Some(&index) = offered.get(first_column) {
-                return Ok(Some(index));
-            }
-        }
         if output.trim_ascii().is_empty() {
             return Ok(None);
         }
-        let what = "it printed none of the rows that it read";
-        Err(chooser_failure(&name, what))
+        match find_offered_row(&output, offered) {
+            Some(index) => Ok(Some(index)),
+            None => {
+                let what = "it printed none of the rows that it read";
+                Err(chooser_failure(&name, what))
+            }
+        }
     }
+}
+
+/// Returns the index of the row that a program has printed: the first line whose first column is the
+/// name of an offered row. A program may print other lines before, such as fzf with `--print-query`.
+fn find_offered_row(output: &[u8], offered: &HashMap<String, usize>) -> Option<usize> {
+    for line in output.split(|&byte| byte == b'\n') {
+        let line = String::from_utf8_lossy(line);
+        // A program for Windows may end lines with `\r\n`.
+        let first_column = line.split(['\t', '\r']).next().unwrap_or_default();
+        if let Some(&index) = offered.get(first_column) {
+            return Some(index);
+        }
+    }
+    None
 }
 
 /// Returns the failure of the program that shows the rows. `what` follows the program's name in the
@@ -326,15 +342,14 @@ fn chooser_failure(name: &str, what: impl Display) -> Stop {
 /// Returns the first [`MOST_OUTPUT_BYTES`] of a program's output. The rest is read and discarded,
 /// so that the program can exit.
 fn read_output(stdout: Option<ChildStdout>) -> Vec<u8> {
+    let Some(mut stdout) = stdout else {
+        return Vec::new();
+    };
     let mut start = Vec::new();
-    if let Some(mut stdout) = stdout {
-        // If reading fails, the bytes read so far are the output.
-        let _ = stdout
-            .by_ref()
-            .take(MOST_OUTPUT_BYTES)
-            .read_to_end(&mut start);
-        let _ = io::copy(&mut stdout, &mut io::sink());
-    }
+    let mut limited = stdout.by_ref().take(MOST_OUTPUT_BYTES);
+    // If reading fails, the bytes read so far are the output.
+    let _ = limited.read_to_end(&mut start);
+    let _ = io::copy(&mut stdout, &mut io::sink());
     start
 }
 
