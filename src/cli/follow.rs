@@ -234,33 +234,47 @@ impl FollowedSession {
         let Some(file) = changed_file else {
             return Ok(Vec::new());
         };
-        let has_grown = match &self.snapshot {
-            Some(snapshot) => snapshot.is_start_of(&file)?,
-            None => false,
-        };
-        let snapshot = file.snapshot().clone();
-        let input = self.open.input.with_file(file);
 
-        // If the file has only grown, the entries read before keep their indexes, and new ones
-        // follow. Otherwise all entries are read again, and any of them may be new.
-        let old_count = self.open.session.entries.len();
-        let first_new = if has_grown && self.open.append_new_entries(&input)? {
-            self.open.input = input;
-            old_count
-        } else {
-            self.load_again(input, old_count, ui)?;
-            0
-        };
+        let snapshot = file.snapshot().clone();
+        let candidates = self.load_changed_file(file, ui)?;
         // The file counts as read only now: after a failure above, the next call reads it again.
         self.snapshot = Some(snapshot);
 
         let session = &self.open.session;
-        let mut entries: Vec<EntryIx> = session.entry_indexes().skip(first_new).collect();
-        if let Some(known_ids) = &mut self.known_ids {
-            // Leaves out what was returned before, and records the rest.
-            entries.retain(|&ix| known_ids.insert(session.id(ix).as_bytes().to_vec()));
+        let Some(known_ids) = &mut self.known_ids else {
+            return Ok(candidates);
+        };
+        let mut new_entries = Vec::new();
+        for ix in candidates {
+            let is_new = known_ids.insert(session.id(ix).as_bytes().to_vec());
+            if is_new {
+                new_entries.push(ix);
+            }
         }
-        Ok(entries)
+        Ok(new_entries)
+    }
+
+    /// Loads a file that has changed since the last call. Returns the entries that may be new.
+    fn load_changed_file(
+        &mut self,
+        file: SessionFile,
+        ui: &mut Ui,
+    ) -> Result<Vec<EntryIx>, Failure> {
+        let has_grown = match &self.snapshot {
+            Some(snapshot) => snapshot.is_start_of(&file)?,
+            None => false,
+        };
+        let input = self.open.input.with_file(file);
+        let old_count = self.open.session.entries.len();
+
+        if has_grown && self.open.append_new_entries(&input)? {
+            self.open.input = input;
+            // The entries read before keep their indexes, and the new ones follow.
+            return Ok(self.open.session.entry_indexes().skip(old_count).collect());
+        }
+        self.load_again(input, old_count, ui)?;
+        // Any entry may be new.
+        Ok(self.open.session.entry_indexes().collect())
     }
 
     /// Loads a file that was replaced or truncated. Records the ids of the first `old_count`
