@@ -242,12 +242,16 @@ impl<'a> PlannedMove<'a> {
     /// `summary`.
     pub fn label_existing_summary(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &self.open.session;
-        let mark = LeafMark {
+        let mark = ReadyMark {
             new_leaf: position_id(session, session.leaf.into()),
             labelled: Some(session.id(summary).into_owned()),
             is_already_leaf: true,
+            label: self.parse_label()?,
+            editor_text: self.editor_text()?,
+            // The leaf does not move, so there is nothing to notify a hook of.
+            hook: None,
         };
-        self.append_leaf_mark(&mark, None, ui)
+        self.append_leaf_mark(&mark, ui)
     }
 
     /// Makes the move without a summary. If a label is given, by an option or in the reply of the
@@ -271,65 +275,32 @@ impl<'a> PlannedMove<'a> {
         } else {
             self.hook_command(ui)
         };
-        // A summary in the reply is not used.
+        // Only the label in the reply is used, and not a summary.
         self.ask_hook_for_label_and_summary(hook.as_ref(), ui)?;
+        // For the root, `--label` was refused above, so this label is from the hook.
         if let Some(hook) = &hook
             && is_root
             && self.options.label.is_some()
         {
             return Err(hook.failure("its `label` is for root, which is not an entry"));
         }
-        let mark = LeafMark {
+        let mark = ReadyMark {
             new_leaf,
             labelled: target,
             is_already_leaf: false,
+            // Again, because the hook may have replaced the label.
+            label: self.parse_label()?,
+            editor_text: self.editor_text()?,
+            hook,
         };
-        self.append_leaf_mark(&mark, hook, ui)
+        self.append_leaf_mark(&mark, ui)
     }
 
-    /// Moves the leaf as `mark` says, and labels an entry if a label is given. `hook` is notified
-    /// of the move.
-    fn append_leaf_mark(
-        &self,
-        mark: &LeafMark,
-        hook: Option<ShellCommand>,
-        ui: &mut Ui,
-    ) -> Result<Exit, Failure> {
-        let editor_text = self.editor_text()?;
-        let label = self.parse_label()?;
+    /// Moves the leaf as `mark` says, and labels an entry if a label is given.
+    fn append_leaf_mark(&self, mark: &ReadyMark, ui: &mut Ui) -> Result<Exit, Failure> {
         self.open
             .apply_change(&self.options.write, ui, |current, id_source| {
-                let session = &current.session;
-                let old_leaf = position_id(session, session.leaf.into());
-                if mark.is_already_leaf && old_leaf != mark.new_leaf {
-                    return Err(concurrent_append_failure(current));
-                }
-
-                // The session may have been read again, so its entries are found by their ids.
-                let new_leaf = find_by_id(session, &mark.new_leaf);
-                let labelled = find_by_id(session, &mark.labelled).entry();
-                current.check_label_is_free(labelled, label.as_ref())?;
-                let label_to_set = match (labelled, label.as_ref()) {
-                    (Some(entry), Some(name)) => Some(LabelToSet { entry, name }),
-                    _ => None,
-                };
-                let change = current.input.map_read_error(switch(
-                    &current.entry_reader(),
-                    new_leaf,
-                    label_to_set,
-                    id_source,
-                ))?;
-                // A move without a summary.
-                let summary = None;
-                let notification = hook.clone().map(|hook| {
-                    session_tree_event(hook, current, &change, old_leaf.as_ref(), summary)
-                });
-                Ok(Decision {
-                    change,
-                    reported_count: 1,
-                    editor_text: editor_text.clone(),
-                    notification,
-                })
+                mark.decide_change(current, id_source)
             })
     }
 
@@ -440,39 +411,56 @@ impl<'a> PlannedMove<'a> {
         let reader = self.open.entry_reader();
         let (_, file_ops) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
         let files = file_ops.file_lists(session);
-        let make = || self.make_new_summary(file_ops, &reader, ui);
-        resolve_summary(given, from_hook, details(&files), make)
+        // A summary that was written elsewhere may lack details: these list the files.
+        let default_details = details(&files);
+        resolve_summary(given, from_hook, default_details, || {
+            self.make_new_summary(file_ops, &reader, ui)
+        })
     }
 
     /// Makes a new summary. Its text is the agent's preamble, the summary itself, and lists of the
     /// files that the branch read and changed.
     ///
-    /// If there is a summarizer, it writes the summary, and the lists are those of the agents.
-    /// Otherwise the summary is the built-in one, and its list is shorter. Deleted files are left
-    /// out of that list, because the model would look for them in vain. Its details list them
-    /// apart.
+    /// If there is a summarizer, it writes the summary, and the lists have the form that the agents
+    /// give them. Otherwise, see [`Self::make_builtin_summary`].
     fn make_new_summary(
         &self,
-        mut file_ops: FileOps,
+        file_ops: FileOps,
         reader: &EntryReader,
         ui: &Ui,
     ) -> Result<Summary, Failure> {
-        let session = &self.open.session;
-        let preamble = &session.agent().constants().branch_preamble;
         let summarizer = self
             .options
             .summary
             .summarizer_command(&self.open.input, ui);
-        if let Some(summarizer) = summarizer {
-            let text = run_summarizer(&summarizer, self.build_prompt()?, ui)?;
-            let text = concat_texts(&[preamble, &text]);
-            return Ok(summary_from_text(file_ops.append_to_summary(text, session)));
-        }
+        let Some(summarizer) = summarizer else {
+            return self.make_builtin_summary(file_ops, reader);
+        };
+        let session = &self.open.session;
+        let preamble = &session.agent().constants().branch_preamble;
+        let text = run_summarizer(&summarizer, self.build_prompt()?, ui)?;
+        let text = concat_texts(&[preamble, &text]);
+        Ok(summary_from_text(file_ops.append_to_summary(text, session)))
+    }
+
+    /// Makes a new summary without a model. Its list of files is shorter than in the agents, and
+    /// has no deleted files, because the model would look for them in vain. The details of the
+    /// summary list the deleted files.
+    fn make_builtin_summary(
+        &self,
+        mut file_ops: FileOps,
+        reader: &EntryReader,
+    ) -> Result<Summary, Failure> {
+        let session = &self.open.session;
+        let preamble = &session.agent().constants().branch_preamble;
         let summary = self.extract_summary(SummaryExtent::Whole, reader)?;
         let text = concat_texts(&[preamble, &summary.text]);
+
         let removals = &summary.removals;
+        // A file that was deleted, and later restored, counts as not deleted.
         file_ops.forget_removals(|path| removals.have_restored(path));
         let text = file_ops.append_short_file_list(text, session, |path| removals.contain(path));
+
         let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
         let cwd = cwd.unwrap_or_default();
         file_ops.add_removals(session, |path| removals.certainly_contain(path, &cwd));
@@ -517,13 +505,13 @@ impl<'a> PlannedMove<'a> {
             messages = self.open.input.map_read_error(context)?.messages;
         }
 
-        // An entry has one prepared message or none, and they are in the order of the entries.
+        // The messages are in the order of the entries. An entry has one or none: it has the next
+        // message if that message names it.
         let (prepared, _) = self.prepare_branch(reader, BranchBudget::Unlimited)?;
         let mut prepared = prepared.into_iter().peekable();
         for &ix in &navigation.abandoned {
-            // The message of a compaction is taken, too: otherwise, it would remain the next one,
-            // and all later entries would seem to have none.
             let message = prepared.next_if(|message| message.entry == ix);
+            // Skipped only after its message was taken, which would otherwise remain the next one.
             if session.entry(ix).kind == Kind::Compaction {
                 continue;
             }
@@ -706,9 +694,9 @@ impl ReadySummary {
     }
 }
 
-/// A mark to append. It names entries by their ids, because the session may be read again before
-/// the mark is appended.
-struct LeafMark {
+/// A mark that is to be appended. It names entries by their ids, because the session may be read
+/// again before the mark is appended.
+struct ReadyMark {
     /// The entry to which the leaf moves; `None` for the root.
     new_leaf: Option<Text<'static>>,
     /// The entry that gets the label, if one is given.
@@ -718,6 +706,54 @@ struct LeafMark {
     ///
     /// If `false`, the leaf moves to `new_leaf` wherever it is now.
     is_already_leaf: bool,
+    /// The label of the entry `labelled`, if one is given.
+    label: Option<Text<'static>>,
+    /// The text that the user will edit and send again; `None` if the move has another purpose.
+    editor_text: Option<Text<'static>>,
+    /// The hook to notify of the move.
+    hook: Option<ShellCommand>,
+}
+
+impl ReadyMark {
+    /// Returns the change that appends the mark to the session as it is now, and the label if one
+    /// is given. If the leaf is only to be labelled, fails if it is another entry by now.
+    fn decide_change(
+        &self,
+        current: &OpenSession,
+        id_source: &mut IdSource,
+    ) -> Result<Decision, Failure> {
+        let session = &current.session;
+        let old_leaf = position_id(session, session.leaf.into());
+        if self.is_already_leaf && old_leaf != self.new_leaf {
+            return Err(concurrent_append_failure(current));
+        }
+
+        let labelled = find_by_id(session, &self.labelled).entry();
+        current.check_label_is_free(labelled, self.label.as_ref())?;
+        let mut label_to_set = None;
+        if let Some(entry) = labelled
+            && let Some(name) = &self.label
+        {
+            label_to_set = Some(LabelToSet { entry, name });
+        }
+
+        let reader = current.entry_reader();
+        let new_leaf = find_by_id(session, &self.new_leaf);
+        let change = switch(&reader, new_leaf, label_to_set, id_source);
+        let change = current.input.map_read_error(change)?;
+        let no_summary = None;
+        let notification = self
+            .hook
+            .clone()
+            .map(|hook| session_tree_event(hook, current, &change, old_leaf.as_ref(), no_summary));
+        Ok(Decision {
+            change,
+            // The mark or the label, whichever is first.
+            reported_count: 1,
+            editor_text: self.editor_text.clone(),
+            notification,
+        })
+    }
 }
 
 /// Returns the id of a position; `None` for the root.
