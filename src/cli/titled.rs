@@ -163,39 +163,41 @@ pub fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
 /// because their first message is not from the user.
 fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Vec<ListedSession> {
     files.retain(|file| file.owner.is_none());
+    let read_match = |file: FoundFile| {
+        // Most sessions are ruled out by their beginning, without reading the whole file.
+        if let Some(text) = read_title_and_question(&file.path)
+            && !words.are_in(&text)
+        {
+            return None;
+        }
+        let session = read_for_list(&file.path)?;
+        words.describe(&session).then_some(session)
+    };
     let mut matches = Vec::new();
-    let Ok(()) = in_order(
-        files,
-        ui.processor_count(),
-        |file| {
-            if is_other_title(&file.path, words) == Some(true) {
-                return None;
-            }
-            let session = read_for_list(&file.path)?;
-            words.describe(&session).then_some(session)
-        },
-        |session| {
-            matches.extend(session);
-            Ok::<(), Infallible>(())
-        },
-    );
+    let add_match = |session: Option<ListedSession>| {
+        matches.extend(session);
+        Ok::<(), Infallible>(())
+    };
+    // `add_match` never fails, so all files are read.
+    let Ok(()) = in_order(files, ui.processor_count(), read_match, add_match);
     matches
 }
 
-/// Whether a session certainly has other words in its title and first message. Only its name and
-/// its beginning are read. `None` if the session cannot be read.
-fn is_other_title(path: &Path, words: &TitleWords) -> Option<bool> {
+/// Returns the name, the title and the first question of a session. Only its name and its beginning
+/// are read. `None` if they do not show the title, or if the session cannot be read.
+fn read_title_and_question(path: &Path) -> Option<String> {
     let file = Glance::open(path).ok()?;
     let head = peek::head(&file).ok()?;
     let name = peek::read_name(&head, &file).ok()?.unwrap_or_default();
     let beginning = file.read_range(0..file.len().min(HEAD_BYTES)).ok()?;
     let start = read_single(path, &beginning, file.modified_ms(), None).ok()?;
 
-    // Without words of the user, a later message may make the title.
-    let has_title = matches!(start.opening, Some(Opening::Words(_)));
     let question = start.first_question.as_ref()?;
-    let text = format!("{name} {} {}", start.title(), question.text);
-    Some(has_title && !words.are_in(&text))
+    let Some(Opening::Words(_)) = start.opening else {
+        // Without words of the user, a later message may make the title.
+        return None;
+    };
+    Some(format!("{name} {} {}", start.title(), question.text))
 }
 
 /// The words by which a session is searched for, in lower case.

@@ -186,16 +186,17 @@ impl ConvertedSource {
         } else {
             InPlaceUse::ReadEntries
         };
-        let mut converted = None;
         // `spool_and_read` returns only the copy, so the result of the conversion is assigned here.
-        let write = &mut |out: &mut dyn Write| {
+        let mut converted = None;
+        let mut write = |out: &mut dyn Write| {
             let mut watched = WatchedWriter::new(out);
             let result = self.write(used_for, &mut watched);
+            // To `spool_and_read`, only a failure of the output is one. `remember` returns others.
             let output_result = watched.output_result(&result);
             converted = Some(result);
             output_result
         };
-        let text = store::spool_and_read(write, read).map_err(io::Error::other)?;
+        let text = store::spool_and_read(&mut write, read).map_err(io::Error::other)?;
         self.remember(converted)?;
         Ok(text)
     }
@@ -228,19 +229,20 @@ impl ConvertedSource {
             return Ok(text);
         }
         let _conversion = self.conversion.lock();
-        // Another thread may have made it meanwhile.
+        // Another thread may have made the text while this one waited for the lock.
         if let Some(text) = self.text.get() {
             return Ok(text);
         }
-        let text = self.convert_text(&mut |_| ())?;
+        let mut ignore_bytes = |_: &[u8]| ();
+        let text = self.convert_text(&mut ignore_bytes)?;
         Ok(self.text.get_or_init(|| text))
     }
 }
 
 impl ReadAt for ConvertedSource {
+    /// Reads the text at an offset. The last byte is known without the text: each line ends with a
+    /// newline. Loading a session reads that byte, so this often saves making the text.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        // Loading reads the last byte. Each line ends with a newline, so it is known without the
-        // text, which would have to be made otherwise.
         if let Some(facts) = self.facts.get()
             && let Some(first) = buf.first_mut()
             && offset + 1 == facts.len
@@ -266,6 +268,8 @@ impl ReadAt for ConvertedSource {
         self.facts.get()?.original_lines.as_ref()
     }
 
+    /// Passes the text to `read` while it is made. With `keeps`, the text is also kept. `None` if
+    /// it was kept before, and can be read at offsets.
     fn stream(&self, keeps: bool, read: &mut (dyn FnMut(&[u8]) + Send)) -> Option<io::Result<()>> {
         if self.text.get().is_some() {
             return None;
@@ -274,14 +278,19 @@ impl ReadAt for ConvertedSource {
             return Some(self.convert_facts(read));
         }
         let _conversion = self.conversion.lock();
-        // Another thread may have made it meanwhile.
+        // Another thread may have made the text while this one waited for the lock.
         if self.text.get().is_some() {
             return None;
         }
-        let kept = self.convert_text(read).map(|text| {
-            let _ = self.text.set(text);
-        });
-        Some(kept)
+
+        match self.convert_text(read) {
+            Ok(text) => {
+                // The text is set only under the lock, and it was not set above.
+                let _ = self.text.set(text);
+                Some(Ok(()))
+            }
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 
