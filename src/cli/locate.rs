@@ -167,36 +167,39 @@ impl SessionStores {
     /// links are resolved, share their archives.
     pub fn find_archives(&self, scope: ArchiveScope) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = BTreeSet::new();
-        for ArchiveRoot {
-            store: root,
-            archives,
-        } in self.archive_roots()
-        {
-            if scope == ArchiveScope::AllProjects {
-                found.extend(archives_below(&archives)?);
-                continue;
-            }
-            // `root` is a path without links.
-            let mut stores: Vec<&Store> = self.stores.iter().collect();
-            stores.retain(|store| OnDisk.resolve_links(&store.root) == root);
-
-            // A flat store has the sessions of all projects in one directory. Which of its archives
-            // belong to the project is only in their headers.
-            if stores.iter().any(|store| store.is_flat()) {
-                let mut own_archives = archives_below(&archives)?;
-                own_archives.retain(|path| self.belongs_to_project(path));
-                found.extend(own_archives);
-                continue;
-            }
-            // Other stores have directories for the project. Those for its archives have the same
-            // names.
-            for folder in stores.iter().flat_map(|store| &store.folders) {
-                if let Some(name) = folder.file_name() {
-                    found.extend(archives_below(&archives.join(name))?);
-                }
-            }
+        for root in self.archive_roots() {
+            let archives = match scope {
+                ArchiveScope::AllProjects => archives_below(&root.archives)?,
+                ArchiveScope::CurrentProject => self.find_project_archives(&root)?,
+            };
+            found.extend(archives);
         }
         Ok(found.into_iter().collect())
+    }
+
+    /// Returns the archives of the current project below one root.
+    fn find_project_archives(&self, root: &ArchiveRoot) -> Result<Vec<PathBuf>, StoreError> {
+        // `root.store` is a path without links.
+        let mut stores: Vec<&Store> = self.stores.iter().collect();
+        stores.retain(|store| OnDisk.resolve_links(&store.root) == root.store);
+
+        // A flat store has the sessions of all projects in one directory. Only the header of an
+        // archive shows whether it belongs to the project.
+        if stores.iter().any(|store| store.is_flat()) {
+            let mut archives = archives_below(&root.archives)?;
+            archives.retain(|path| self.belongs_to_project(path));
+            return Ok(archives);
+        }
+
+        // Other stores have directories for the project. Below the root of the archives, the
+        // directories for its archives have the same names.
+        let mut archives = Vec::new();
+        for folder in stores.iter().flat_map(|store| &store.folders) {
+            if let Some(name) = folder.file_name() {
+                archives.extend(archives_below(&root.archives.join(name))?);
+            }
+        }
+        Ok(archives)
     }
 
     /// Returns the archives in a scope as files to read like sessions. They count as named, so that
@@ -275,14 +278,15 @@ impl SessionStores {
             let is_in_flat_store = owner
                 .parent()
                 .is_some_and(|folder| flat_roots.contains(folder));
-            let is_kept = if is_in_flat_store {
-                *is_of_project
-                    .entry(owner.to_owned())
-                    .or_insert_with(|| self.belongs_to_project(owner))
-            } else {
-                true
-            };
-            if is_kept {
+            // The directory of any other store belongs to the project alone.
+            if !is_in_flat_store {
+                kept.push(file);
+                continue;
+            }
+            let is_owner_of_project = is_of_project
+                .entry(owner.to_owned())
+                .or_insert_with(|| self.belongs_to_project(owner));
+            if *is_owner_of_project {
                 kept.push(file);
             }
         }

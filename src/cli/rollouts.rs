@@ -132,26 +132,24 @@ impl Rollouts {
     /// Each place is searched only once. Other threads wait for that search, because the lock is
     /// held meanwhile.
     fn find_near(&self, path: &Path) -> Arc<Vec<Rollout>> {
-        // `sessions` or `archived_sessions`, which are both in the root of a store.
-        let store_folder = path.ancestors().find(|folder| {
-            let name = folder.file_name().unwrap_or_default();
-            STORE_FOLDERS.iter().any(|known| name == *known)
-        });
-        let store_root = store_folder.and_then(Path::parent);
+        let store_root = store_root_above(path);
         let place = store_root.or(path.parent()).unwrap_or(Path::new(""));
 
         let mut by_store = self.by_store.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = by_store.get(place) {
             return Arc::clone(known);
         }
-        let found = if let Some(root) = store_root {
-            let mut folders = STORE_FOLDERS.map(|name| root.join(name)).to_vec();
-            folders.retain(|folder| folder.is_dir());
-            store::find(&folders, Reach::Whole)
-        } else {
-            // `store::find` ignores an empty path, so the current directory is `.`.
-            let folder = Path::new(".").join(place);
-            store::find(&[folder], Reach::Own)
+        let found = match store_root {
+            Some(root) => {
+                let mut folders = STORE_FOLDERS.map(|name| root.join(name)).to_vec();
+                folders.retain(|folder| folder.is_dir());
+                store::find(&folders, Reach::Whole)
+            }
+            None => {
+                // `store::find` ignores an empty path, so the current directory is `.`.
+                let folder = Path::new(".").join(place);
+                store::find(&[folder], Reach::Own)
+            }
         };
         let rollouts = Arc::new(retain_rollouts(found.files));
         by_store.insert(place.to_owned(), Arc::clone(&rollouts));
@@ -170,6 +168,18 @@ fn open_single(file: Opened, path: &Path) -> Result<JoinedSource, Failure> {
     let document = document
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
     Ok(document.unwrap_or_else(|| JoinedSource::single(Box::new(file))))
+}
+
+/// Returns the root of the store that contains a file: the parent of its nearest ancestor with the
+/// name `sessions` or `archived_sessions`. `None` if it has no such ancestor.
+fn store_root_above(path: &Path) -> Option<&Path> {
+    for folder in path.ancestors() {
+        let name = folder.file_name().unwrap_or_default();
+        if STORE_FOLDERS.iter().any(|known| name == *known) {
+            return folder.parent();
+        }
+    }
+    None
 }
 
 /// Returns those of the files that have the name of a rollout.
@@ -252,30 +262,41 @@ fn read_base(file: &Opened, path: &Path) -> Result<Option<HistoryBase>, Failure>
 /// of a thread can be read, all of them are kept, so that reading them reports the failures.
 pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
     drop_compressed_copies(files);
+    let last_of_thread = find_last_of_threads(files);
+    files.retain(|file| {
+        if file.is_given {
+            return true;
+        }
+        let Some(name) = RolloutName::parse(&file.path) else {
+            return true;
+        };
+        match last_of_thread.get(&name.thread) {
+            Some(last) => last.rollout == name.rollout,
+            // None of the rollouts can be read.
+            None => true,
+        }
+    });
+}
+
+/// Returns the last readable rollout of each thread, by the id of the thread.
+fn find_last_of_threads(files: &[FoundFile]) -> HashMap<String, RolloutName> {
     let mut threads: HashMap<String, Vec<Rollout>> = HashMap::default();
-    for file in files.iter() {
+    for file in files {
         if let Some(name) = RolloutName::parse(&file.path) {
             let path = file.path.clone();
             let thread = threads.entry(name.thread.clone()).or_default();
             thread.push(Rollout { name, path });
         }
     }
-    let mut last_of_thread: HashMap<String, RolloutName> = HashMap::default();
+
+    let mut last_of_thread = HashMap::default();
     for (thread, mut rollouts) in threads {
         rollouts.sort_by(|left, right| left.name.cmp(&right.name));
         if let Some(last) = find_last_readable(&rollouts) {
             last_of_thread.insert(thread, last.name.clone());
         }
     }
-    files.retain(|file| {
-        let Some(name) = RolloutName::parse(&file.path) else {
-            return true;
-        };
-        match last_of_thread.get(&name.thread) {
-            Some(last) => last.rollout == name.rollout || file.is_given,
-            None => true,
-        }
-    });
+    last_of_thread
 }
 
 /// Removes compressed files that also exist uncompressed. Codex leaves both if it is interrupted

@@ -4,11 +4,12 @@ use crate::cli::foreign::{
     find_project_sessions_of, find_sessions_of, find_sources, find_sources_of_projects,
 };
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores};
-use crate::cli::named::{self, FoundSessions};
+use crate::cli::named;
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Links, Ui, apply_style, to_visible};
 use crate::cli::rollouts::{Rollouts, detect_file};
 use crate::cli::sources::{SourceArgs, Sources};
+use crate::import::Origin;
 use crate::load::peek::is_torn;
 use crate::load::read_header;
 use crate::session::paths::abbreviate_home;
@@ -108,7 +109,7 @@ impl SessionsArgs {
         };
         self.refuse_conflicts()?;
         if !sources.includes_own() {
-            // This warns itself if there are none.
+            // `find_sources` itself warns if there are none.
             let found = find_sources(&sources.origins, &self.paths, self.all, ui)?;
             let mut sessions = SessionsToRead::from_files(found.files);
             sessions.report_failures(&found.failures, ui);
@@ -120,21 +121,33 @@ impl SessionsArgs {
         let mut sessions = self.find_own_or_given(period, ui)?;
         let found_any = !sessions.found_none;
         sessions.retain_sources(&sources, ui)?;
-        let of_others = if !self.paths.is_empty() {
-            // The files among the paths were found above, whatever their agent.
-            find_sources_of_projects(&sources.origins, &self.paths, &sessions.files, ui)
-        } else if self.all {
-            find_sessions_of(&sources.origins, ui)
-        } else {
-            let here = ui.current_folder().to_owned();
-            find_project_sessions_of(&sources.origins, &[here], ui)
-        };
-        sessions.add_files(of_others);
+        let foreign_files = self.find_foreign_files(&sources.origins, &sessions.files, ui);
+        sessions.add_files(foreign_files);
+
+        // If the sources are pi or oh-my-pi alone, `retain_sources` has warned if it left none.
         let is_none_reported = found_any && sources.origins.is_empty();
         if !is_none_reported {
             self.warn_of_none(&sessions, ui);
         }
         Ok(sessions)
+    }
+
+    /// Returns the sessions of other agents that are not among the `found` files: in the stores of
+    /// these agents, for all projects, the current one, or the ones among the paths.
+    fn find_foreign_files(
+        &self,
+        origins: &[Origin],
+        found: &[FoundFile],
+        ui: &mut Ui,
+    ) -> Vec<FoundFile> {
+        if !self.paths.is_empty() {
+            return find_sources_of_projects(origins, &self.paths, found, ui);
+        }
+        if self.all {
+            return find_sessions_of(origins, ui);
+        }
+        let here = ui.current_folder().to_owned();
+        find_project_sessions_of(origins, &[here], ui)
     }
 
     /// Returns the agents that `--source` names, or the environment ([`SourceArgs::sources`]).
@@ -167,42 +180,40 @@ impl SessionsArgs {
     /// none.
     fn find_own_or_given(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         let stores = SessionStores::locate(ui);
-        let FoundSessions {
-            files: mut found,
-            failures,
-            scope,
-            none_found_note,
-        } = named::find_sessions(&stores, &self.paths, self.all, ui);
+        let found = named::find_sessions(&stores, &self.paths, self.all, ui);
+        let mut files = found.files;
         let archive_scope = ArchiveScope::from_all_option(self.all);
         if self.archived && !self.reads_stdin() {
-            found.extend(stores.find_archive_files(archive_scope)?);
+            files.extend(stores.find_archive_files(archive_scope)?);
         } else if self.paths.is_empty() {
             stores.warn_archives_skipped(archive_scope, period, ui);
         }
-        let found_none = found.is_empty();
-        // All found files count, because a sub-agent's session may be read although its owner's is
-        // too old.
-        let sub_agents = SubAgents::from_files(&found);
 
-        let mut files = found;
+        let found_none = files.is_empty();
+        // Collected before old files are left out: a sub-agent's session may be read although the
+        // session of its owner is too old.
+        let sub_agents = SubAgents::from_files(&files);
         // A named file is read in any case.
         files.retain(|file| file.is_given || may_have_entries_since(&file.path, period.from));
+
         let is_single = self.paths.len() == 1 && is_one_given_file(&files);
+        // No new sessions appear on standard input.
+        let scope = if self.reads_stdin() {
+            None
+        } else {
+            Some(found.scope)
+        };
         let mut sessions = SessionsToRead {
             files,
             sub_agents,
             worst_exit: Exit::Done,
             found_none,
             is_single,
-            scope: if self.reads_stdin() {
-                None
-            } else {
-                Some(scope)
-            },
+            scope,
             words: None,
-            none_found_note,
+            none_found_note: found.none_found_note,
         };
-        sessions.report_failures(&failures, ui);
+        sessions.report_failures(&found.failures, ui);
         Ok(sessions)
     }
 
