@@ -128,12 +128,12 @@ fn find_copy_in_folder(
 /// one that the argument alone identifies, or else the one that changed last.
 ///
 /// # Errors
-/// If there are not two. `only_one` makes the failure for a session that has no copy: to some
-/// commands, that is a negative answer.
+/// If there are not two. `no_copy_failure` makes the failure for a session that has no copy from
+/// its message: to some commands, that is a negative answer.
 pub fn find_both_copies(
     session: &Path,
     access: CopyAccess,
-    only_one: fn(String) -> Failure,
+    no_copy_failure: fn(String) -> Failure,
     ui: &mut Ui,
 ) -> Result<[PathBuf; 2], Failure> {
     if session == Path::new("-") {
@@ -143,7 +143,7 @@ pub fn find_both_copies(
 
     let copies = find_copies(session, access, ui)?;
     let [first, second] = &copies.paths[..] else {
-        return Err(not_two_copies(&copies, only_one, ui));
+        return Err(not_two_copies(&copies, no_copy_failure, ui));
     };
     ui.print_status(&format!(
         "the first copy is {}, the second {}",
@@ -175,18 +175,22 @@ fn find_copies(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<Sessi
         Ok(path) => return copies_of_file(path, access, ui),
         Err(error) => error,
     };
+    // If several sessions have the name, they may be copies: all of them have the same id.
     let mut id_of_copies = error.id_of_copies().map(str::to_owned);
     let failure = name_failure(error, ui);
-    if access == CopyAccess::Read && failure.is_missing_file {
+    let is_unknown_name = failure.is_missing_file;
+    if is_unknown_name && access == CopyAccess::Read {
         id_of_copies = id_of_titled_copies(name, ui);
     }
     if let Some(id) = id_of_copies {
         let paths = copies_newest_first(&id, &stores);
         return Ok(SessionCopies { id, paths });
     }
-    if !failure.is_missing_file {
+
+    if !is_unknown_name {
         return Err(failure.with_path(argument.to_string_lossy()));
     }
+    // It may still be the id of a session of another agent, or the path of an unusual file.
     let path = resolve_session(argument, access, ui)?;
     copies_of_file(path, access, ui)
 }
@@ -230,7 +234,7 @@ fn read_id(
     rollouts: &Rollouts,
     ui: &Ui,
 ) -> Result<String, Failure> {
-    // Fails for a stream.
+    // A `Glance` reads at offsets, so this fails for a stream.
     Glance::open(path)?;
     let is_stdout = ui.stdout_predicate();
     if access == CopyAccess::Change {
@@ -244,13 +248,18 @@ fn read_id(
     Ok(input.read_header()?.id.to_string_lossy().into_owned())
 }
 
-/// Returns the failure for a session that has one file, or more than two.
-fn not_two_copies(copies: &SessionCopies, only_one: fn(String) -> Failure, ui: &Ui) -> Failure {
+/// Returns the failure for a session that has one file, which `no_copy_failure` makes, or more than
+/// two.
+fn not_two_copies(
+    copies: &SessionCopies,
+    no_copy_failure: fn(String) -> Failure,
+    ui: &Ui,
+) -> Failure {
     let id = to_visible(&copies.id);
     if let [only_path] = &copies.paths[..] {
         let path = shown_path(only_path, ui);
-        let what = format!("{path}: the stores have no other session with the id {id}");
-        return only_one(what);
+        let message = format!("{path}: the stores have no other session with the id {id}");
+        return no_copy_failure(message);
     }
     let mut rows = Vec::new();
     for path in &copies.paths {

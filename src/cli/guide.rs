@@ -569,12 +569,14 @@ impl Guide {
     pub fn exit_codes(&self, command: &Command) -> Vec<GuideRow> {
         let writes = writes_files(command);
         let mut codes = Vec::new();
-        for (code, meaning) in EXIT_CODES {
-            match (code, self.found) {
-                ("1", Some(found)) => codes.push((code, found)),
-                ("1", None) => {}
-                ("3" | "4", _) if !writes => {}
-                _ => codes.push((code, meaning)),
+        for (code, general_meaning) in EXIT_CODES {
+            let meaning = match code {
+                "1" => self.found,
+                "3" | "4" if !writes => None,
+                _ => Some(general_meaning),
+            };
+            if let Some(meaning) = meaning {
+                codes.push((code, meaning));
             }
         }
         codes

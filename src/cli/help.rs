@@ -212,12 +212,13 @@ fn overview_text(cli: &Command, commands: &[GroupedCommand]) -> String {
     // For each group, its name and the names of its commands.
     let mut rows: Vec<[String; 2]> = Vec::new();
     for command in commands {
-        match rows.last_mut() {
-            Some([group, names]) if group == command.group => {
-                *names += &format!(", {}", command.name);
-            }
-            _ => rows.push([command.group.to_owned(), command.name.to_owned()]),
+        if let Some([group, names]) = rows.last_mut()
+            && group == command.group
+        {
+            *names += &format!(", {}", command.name);
+            continue;
         }
+        rows.push([command.group.to_owned(), command.name.to_owned()]);
     }
     let mut option_names: Vec<String> = cli.get_arguments().map(option_name).collect();
     option_names.extend(["--help (-h)".to_owned(), "--version (-V)".to_owned()]);

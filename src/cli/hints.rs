@@ -69,9 +69,12 @@ fn command_name<'a>(
 ) -> Option<&'a str> {
     if usage.is_empty() {
         // The first argument is the program.
-        let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
-        let mut commands = words.filter_map(|word| command.find_subcommand(word));
-        return commands.next().map(clap::Command::get_name);
+        for arg in args.iter().skip(1) {
+            if let Some(subcommand) = command.find_subcommand(arg) {
+                return Some(subcommand.get_name());
+            }
+        }
+        return None;
     }
     let second = usage.split_whitespace().nth(1)?;
     let is_argument = second.starts_with(['[', '<', '-']);
@@ -423,7 +426,7 @@ fn tip_for_sessions_with_all(
     error: &clap::Error,
     subcommand: Option<&clap::Command>,
 ) -> Option<String> {
-    // The usage in the message has SESSION, too.
+    // Checked first: this message quotes the usage, which contains `[SESSION]`, too.
     if is_conflict(error, "--archived", "'--source <") {
         return Some("omit one of the two".to_owned());
     }

@@ -150,13 +150,10 @@ fn load_restore(
     };
     let operations = read_pruned_file(&*pruned, &session.header.id)
         .map_err(|error| pruned_failure(path, error))?;
-    match Restoration::new(&session, source, operations, pruned) {
-        Ok(mut restore) => {
-            restore.written_ms = written_ms;
-            Ok(Some(restore))
-        }
-        Err(error) => Err(pruned_failure(path, error.into())),
-    }
+    let mut restoration = Restoration::new(&session, source, operations, pruned)
+        .map_err(|error| pruned_failure(path, error.into()))?;
+    restoration.written_ms = written_ms;
+    Ok(Some(restoration))
 }
 
 /// Returns the failure for a file with pruned parts that cannot be read or restored.

@@ -97,9 +97,9 @@ pub fn extract_summary(
     let workers = open.worker_count();
     // The redactor replaces secrets in the summary by placeholders, which it numbers.
     let summarize = |redactor| {
-        let summary = summary::extract_summary(material, &open.session, redactor, workers, || {
-            open.entry_reader()
-        });
+        let new_reader = || open.entry_reader();
+        let summary =
+            summary::extract_summary(material, &open.session, redactor, workers, new_reader);
         open.input.map_read_error(summary)
     };
     let summary = summarize(Redactor::default())?;
@@ -124,16 +124,11 @@ impl SummaryArgs {
         session: &Input,
         ui: &mut Ui,
     ) -> Result<Option<Summary>, Failure> {
-        let text = if let Some(text) = &self.summary {
-            if text == "-" {
-                read_text(Path::new("-"), session, ui)?
-            } else {
-                text.clone()
-            }
-        } else if let Some(path) = &self.summary_file {
-            read_text(path, session, ui)?
-        } else {
-            return Ok(None);
+        let text = match (&self.summary, &self.summary_file) {
+            (Some(text), _) if text == "-" => read_text(Path::new("-"), session, ui)?,
+            (Some(text), _) => text.clone(),
+            (None, Some(path)) => read_text(path, session, ui)?,
+            (None, None) => return Ok(None),
         };
         if text.trim().is_empty() {
             return Err(Failure::invalid("the summary is empty")

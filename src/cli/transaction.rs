@@ -229,10 +229,12 @@ impl OpenSession {
         options: &store::WriteOptions,
         attempt: &mut dyn FnMut(&OpenSession, Locked) -> AttemptResult<T>,
     ) -> Result<(Option<Committed>, T), Failure> {
-        let mut attempt_with_input = |grown_input: Option<Input>, locked: Locked| match grown_input
-        {
-            Some(grown_input) => attempt(&self.reload_from(grown_input)?, locked),
-            None => attempt(self, locked),
+        let mut attempt_with_input = |grown_input: Option<Input>, locked: Locked| {
+            let Some(grown_input) = grown_input else {
+                return attempt(self, locked);
+            };
+            let grown_session = self.reload_from(grown_input)?;
+            attempt(&grown_session, locked)
         };
         attempt_under_lock(&self.input, options, &mut attempt_with_input)
     }
@@ -372,13 +374,14 @@ pub fn attempt_under_lock<T>(
         } else {
             None
         };
-        match attempt(grown_input, locked)? {
+        let (attempted, value) = attempt(grown_input, locked)?;
+        match attempted {
             // There is nothing to do.
-            (None, value) => return Ok((None, value)),
-            (Some(Attempt::Done(committed)), value) => return Ok((Some(committed), value)),
-            // The file grew before the commit. The value is dropped, because it belongs to the old
+            None => return Ok((None, value)),
+            Some(Attempt::Done(committed)) => return Ok((Some(committed), value)),
+            // The file grew before the commit. `value` is dropped, because it belongs to the old
             // contents. The lock is still held.
-            (Some(Attempt::Stale(still_locked)), _) => locked = *still_locked,
+            Some(Attempt::Stale(still_locked)) => locked = *still_locked,
         }
     }
 }
@@ -494,31 +497,28 @@ impl ChangeReport {
     /// A failure here does not undo the write: the failure says what was written, so that the user
     /// does not repeat it.
     fn report_and_notify(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        let changes_anything = self.action != Action::Nothing;
         let is_file = self.path != Path::new("-");
-        let is_written = self.action != Action::Nothing && is_file;
-        let after_writing = |failure: Failure| {
-            if is_written {
+        let with_written_names = |failure: Failure| {
+            if changes_anything && is_file {
                 failure.after_writing(&self.reported_names.join(" "))
             } else {
                 failure
             }
         };
 
-        let printed = self
-            .print_result(write, ui)
-            .and_then(|()| ui.flush())
-            .map_err(after_writing);
-        let mut notified = Ok(());
-        if self.action != Action::Nothing
-            && let Some(notification) = self.notification.take()
-        {
-            let file = is_file.then(|| ui.resolve_path(&self.path));
-            notified = notification
-                .notify(file.as_deref(), ui)
-                .map_err(after_writing);
+        let mut printed = self.print_result(write, ui);
+        if printed.is_ok() {
+            printed = ui.flush();
         }
-        notified?;
-        printed?;
+        let mut notified = Ok(());
+        if changes_anything && let Some(notification) = self.notification.take() {
+            let file = is_file.then(|| ui.resolve_path(&self.path));
+            notified = notification.notify(file.as_deref(), ui);
+        }
+        // The hook is first, so that its failure is the one that is returned.
+        notified.map_err(with_written_names)?;
+        printed.map_err(with_written_names)?;
         Ok(Exit::Done)
     }
 

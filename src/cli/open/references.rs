@@ -230,17 +230,21 @@ impl OpenSession {
             return None;
         }
         let source = self.input.source();
+        // The number of the current line, from 1.
         let mut number = 0;
         let mut found = None;
-        for_each_line::<io::Error>(source, 0..source.len(), |line| {
+        let read = for_each_line::<io::Error>(source, 0..source.len(), |line| {
             number += 1;
             if number == wanted.0 {
                 found = Some(line.bytes.to_vec());
             }
             Ok(())
-        })
-        .ok()?;
-        found.filter(|bytes| !bytes.trim_ascii().is_empty())
+        });
+        read.ok()?;
+
+        let bytes = found?;
+        let is_blank = bytes.trim_ascii().is_empty();
+        if is_blank { None } else { Some(bytes) }
     }
 }
 

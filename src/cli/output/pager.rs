@@ -67,14 +67,16 @@ impl Pager {
         }
 
         let waiting = SignalGuard::install();
-        match ((world.spawn)(&mut command), &configured) {
-            (Ok(child), _) => Ok(Pager::from_child(child, waiting)),
-            (Err(_), None) => Ok(None),
-            (Err(error), Some(_)) => {
-                let reason = plain(&error);
-                Err(format!("cannot run the pager {command_line}: {reason}"))
-            }
+        let error = match (world.spawn)(&mut command) {
+            Ok(child) => return Ok(Pager::from_child(child, waiting)),
+            Err(error) => error,
+        };
+        // The default pager may be missing; a pager that the user named may not.
+        if configured.is_none() {
+            return Ok(None);
         }
+        let reason = plain(&error);
+        Err(format!("cannot run the pager {command_line}: {reason}"))
     }
 
     /// Returns the pager for a started process; `None` if its input is not a pipe.

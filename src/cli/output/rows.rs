@@ -187,17 +187,20 @@ impl RowBuffer {
     /// the same date. Appends nothing if the buffer has no clock.
     pub fn push_time(&mut self, time_ms: i64) {
         let Some(clock) = &self.clock else { return };
-        // The minute in UTC. It is also one minute of local time, so that both times of the same
-        // minute have the same text. Before 1973, it may be parts of two local minutes.
-        let minute = Some(time_ms.div_euclid(60_000));
+        // Two times in the same minute of UTC have the same text, because that is also one minute
+        // of local time. Before 1973, it may be parts of two local minutes.
+        let utc_minute = Some(time_ms.div_euclid(60_000));
         let is_one_local_minute = time_ms >= WHOLE_MINUTES_SINCE_MS;
-        if self.cached_minute != minute || !is_one_local_minute {
+        let is_cached = self.cached_minute == utc_minute && is_one_local_minute;
+        if !is_cached {
             self.cached = clock.format_date_and_time(time_ms);
-            self.cached_minute = minute;
+            self.cached_minute = utc_minute;
         }
+
         let date = &self.cached.date;
         if *date == self.previous_date {
-            self.text.resize(self.text.len() + date.len(), b' ');
+            let end_of_spaces = self.text.len() + date.len();
+            self.text.resize(end_of_spaces, b' ');
         } else {
             self.text.extend_from_slice(date.as_bytes());
             self.previous_date.clone_from(date);
