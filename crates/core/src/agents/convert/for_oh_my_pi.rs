@@ -1,7 +1,7 @@
 //! Converts entries of pi to those of oh-my-pi.
 
 use super::Converted;
-use super::{convert_blocks, start_entry};
+use super::{ConvertedBlock, convert_blocks, start_entry};
 use crate::agents::pi::edits::{ContextEdit, LoadedEdit, replace_content};
 use crate::session::content::{has_truthy, is_block};
 use crate::session::entry::Role;
@@ -9,7 +9,6 @@ use pisess_json::Raw;
 use pisess_json::edit::with_member;
 use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::Object;
-use std::borrow::Cow;
 
 /// Converts a message of pi; `None` if it is the same in oh-my-pi.
 ///
@@ -72,19 +71,21 @@ fn adapt_assistant(message: Raw) -> Option<Vec<u8>> {
     Some(with_member(current, "stopReason", accepted_reason))
 }
 
-/// Converts a block. Redacted thinking has a type of its own in oh-my-pi. The result is never
-/// `None`, with which [`convert_blocks`] would drop the block.
-fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
-    if is_block(block, "thinking")
-        && has_truthy(block, "redacted")
-        && let Some(data) = block.get("thinkingSignature")
-    {
-        let redacted = Object::new()
-            .str("type", "redactedThinking")
-            .raw("data", data);
-        return Some(Cow::Owned(redacted.finish()));
+/// Converts a block. Redacted thinking has a type of its own in oh-my-pi. Any other block of pi is
+/// the same there.
+fn convert_block(block: Raw) -> ConvertedBlock {
+    let is_redacted_thinking = is_block(block, "thinking") && has_truthy(block, "redacted");
+    if !is_redacted_thinking {
+        return ConvertedBlock::Same;
     }
-    Some(Cow::Borrowed(block.bytes()))
+    // In pi, the signature of redacted thinking is the encrypted thinking.
+    let Some(data) = block.get("thinkingSignature") else {
+        return ConvertedBlock::Same;
+    };
+    let redacted = Object::new()
+        .str("type", "redactedThinking")
+        .raw("data", data);
+    ConvertedBlock::Changed(redacted.finish())
 }
 
 /// Converts a custom message by applying its edit, because oh-my-pi has no edits. `None` if the

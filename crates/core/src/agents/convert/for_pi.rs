@@ -1,7 +1,7 @@
 //! Converts entries of oh-my-pi to those of pi.
 
 use super::Converted;
-use super::{POSITION_KEYS, convert_blocks, start_entry};
+use super::{ConvertedBlock, POSITION_KEYS, convert_blocks, start_entry};
 use crate::agents::oh_my_pi::llm::convert_non_turn;
 use crate::agents::oh_my_pi::message::{is_transient, sendable_content};
 use crate::session::content::{has_truthy, is_block, text_block};
@@ -10,7 +10,6 @@ use pisess_json::Raw;
 use pisess_json::edit::with_member;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
-use std::borrow::Cow;
 
 /// Converts a message of oh-my-pi; `None` if it is the same in pi. A message in a role that pi does
 /// not have becomes a custom message. If it was outside of the context, it is kept as a custom
@@ -56,8 +55,10 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
             blocks.push(text_block(&text));
         }
         for block in content.items() {
-            let converted = convert_block(block).unwrap_or(Cow::Borrowed(block.bytes()));
-            blocks.push(converted.into_owned());
+            blocks.push(match convert_block(block) {
+                ConvertedBlock::Changed(changed) => changed,
+                ConvertedBlock::Same | ConvertedBlock::Dropped => block.bytes().to_vec(),
+            });
         }
     }
 
@@ -72,17 +73,16 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
         .finish()
 }
 
-/// Converts a block of content; `None` if pi has no such block. Redacted thinking is a kind of
-/// thinking in pi.
+/// Converts a block of content. Redacted thinking is a kind of thinking in pi.
 ///
 /// An image in oh-my-pi's blob store, outside of the session, becomes a text, because pi cannot
 /// send it.
-fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
+fn convert_block(block: Raw) -> ConvertedBlock {
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
     if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
         let mime = block.get_text("mimeType").unwrap_or_default().to_string();
         let note = format!("[image kept outside of the session by oh-my-pi: {mime}]");
-        return Some(Cow::Owned(text_block(&Text::from(note))));
+        return ConvertedBlock::Changed(text_block(&Text::from(note)));
     }
     if is_block(block, "redactedThinking") {
         let data = block.get("data").unwrap_or(Raw::from_checked(b"\"\""));
@@ -91,13 +91,13 @@ fn convert_block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
             .str("thinking", "[Reasoning redacted]")
             .raw("thinkingSignature", data)
             .bool("redacted", true);
-        return Some(Cow::Owned(thinking.finish()));
+        return ConvertedBlock::Changed(thinking.finish());
     }
-    let is_dropped = is_block(block, "fallback") || is_block(block, "anthropicServerTool");
-    if is_dropped {
-        return None;
+    // pi has no blocks of these types.
+    if is_block(block, "fallback") || is_block(block, "anthropicServerTool") {
+        return ConvertedBlock::Dropped;
     }
-    Some(Cow::Borrowed(block.bytes()))
+    ConvertedBlock::Same
 }
 
 /// Converts a custom message; `None` if it is the same in pi. A message that oh-my-pi would not

@@ -68,11 +68,8 @@ pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>)
     match converted {
         Some(Converted::Counterpart(line)) => Cow::Owned(add_original(&line, entry, from)),
         Some(Converted::Kept(note)) => Cow::Owned(wrap_original(entry, from, note)),
-        // The entry is the same for both agents, except for the key.
-        None => match renamed {
-            Some(line) => Cow::Owned(line),
-            None => Cow::Borrowed(bytes),
-        },
+        // The entry is the same for both agents, except for a renamed key.
+        None => renamed.map_or(Cow::Borrowed(bytes), Cow::Owned),
     }
 }
 
@@ -178,21 +175,32 @@ fn start_entry(kind: &str, placed_as: Raw) -> Object {
         .copy_members(placed_as, &POSITION_KEYS)
 }
 
-/// Returns content with its blocks converted; `None` if all blocks stay the same. `convert` borrows
-/// a block that stays the same, and returns `None` to drop a block.
+/// A block of a message's content after its conversion.
+enum ConvertedBlock {
+    /// The other agent has the same block.
+    Same,
+    /// The counterpart of the block, as JSON.
+    Changed(Vec<u8>),
+    /// The other agent has no such block, and it is left out.
+    Dropped,
+}
+
+/// Returns content with its blocks converted by `convert`; `None` if all blocks stay the same.
 fn convert_blocks<'a>(
     content: Raw<'a>,
-    convert: impl Fn(Raw<'a>) -> Option<Cow<'a, [u8]>>,
+    convert: impl Fn(Raw<'a>) -> ConvertedBlock,
 ) -> Option<Vec<u8>> {
     let mut has_changed = false;
     let mut blocks = Vec::new();
     for block in content.items() {
-        let converted = convert(block);
-        let is_same = matches!(converted, Some(Cow::Borrowed(_)));
-        if !is_same {
-            has_changed = true;
+        match convert(block) {
+            ConvertedBlock::Same => blocks.push(Cow::Borrowed(block.bytes())),
+            ConvertedBlock::Changed(changed) => {
+                blocks.push(Cow::Owned(changed));
+                has_changed = true;
+            }
+            ConvertedBlock::Dropped => has_changed = true,
         }
-        blocks.extend(converted);
     }
     if has_changed {
         Some(array(blocks))
