@@ -9,7 +9,7 @@ use super::message::non_empty_text;
 use crate::session::content;
 use pisess_json::Raw;
 use pisess_json::js;
-use pisess_json::text::{Text, join_with, utf16_len};
+use pisess_json::text::{Text, concat_texts, join_with, utf16_len};
 use pisess_json::write::Object;
 use regex::bytes::{Captures, Regex};
 use std::sync::LazyLock;
@@ -76,6 +76,46 @@ struct Frame<'a> {
 struct SelectedFrame<'a> {
     frame: Frame<'a>,
     is_shown: bool,
+}
+
+/// The blocks of an archive. Text after a text continues it, so the last text is no block yet.
+#[derive(Default)]
+struct ArchiveBlocks {
+    finished: Vec<Vec<u8>>,
+    /// The last text, to which more may be added; `None` after a picture.
+    open_text: Option<Text<'static>>,
+}
+
+impl ArchiveBlocks {
+    /// Begins another text block.
+    fn begin_text(&mut self, text: Text<'static>) {
+        self.end_text();
+        self.open_text = Some(text);
+    }
+
+    /// Appends to the last text or, after a picture, begins a text block.
+    fn continue_text(&mut self, text: &Text) {
+        self.open_text.get_or_insert_default().push(text);
+    }
+
+    /// Appends a picture.
+    fn push_image(&mut self, frame: Raw) {
+        self.end_text();
+        self.finished.push(image_block(frame));
+    }
+
+    /// Makes a block of the last text.
+    fn end_text(&mut self) {
+        if let Some(text) = self.open_text.take() {
+            self.finished.push(content::text_block(&text));
+        }
+    }
+
+    /// Returns all blocks, in order.
+    fn finish(mut self) -> Vec<Vec<u8>> {
+        self.end_text();
+        self.finished
+    }
 }
 
 impl<'a> SnapcompactArchive<'a> {
@@ -166,35 +206,29 @@ impl<'a> SnapcompactArchive<'a> {
         let frames = self.select_frames(budget);
         let has_images = frames.iter().any(|selected| selected.is_shown);
 
-        let mut blocks = Vec::new();
-        // The last text. It is not yet a block, because the text after the pictures may continue
-        // it.
-        let mut open_text = self.head.as_ref().map(decode_archived_text);
-        if has_images && let Some(head) = &mut open_text {
-            head.push_str("\n-------------- imaged middle below\n");
+        let mut blocks = ArchiveBlocks::default();
+        if let Some(head) = &self.head {
+            let mut text = decode_archived_text(head);
+            if has_images {
+                text.push_str("\n-------------- imaged middle below\n");
+            }
+            blocks.begin_text(text);
         }
 
         for run in frames.chunk_by(is_one_gap) {
-            if let Some(text) = open_text.take() {
-                blocks.push(content::text_block(&text));
-            }
             // A picture that is shown is a run of its own.
             if run[0].is_shown {
-                blocks.push(image_block(run[0].frame.raw));
+                blocks.push_image(run[0].frame.raw);
             } else {
-                open_text = Some(Text::from(gap_note(run)));
+                blocks.begin_text(Text::from(gap_note(run)));
             }
         }
 
         if let Some(tail) = &self.tail {
-            open_text
-                .get_or_insert_default()
-                .push_all(&[&self.tail_heading(&frames), &decode_archived_text(tail)]);
+            let heading = self.tail_heading(&frames);
+            blocks.continue_text(&concat_texts(&[&heading, &decode_archived_text(tail)]));
         }
-        if let Some(text) = open_text {
-            blocks.push(content::text_block(&text));
-        }
-        blocks
+        blocks.finish()
     }
 
     /// Returns the heading of the text after the pictures, in the words of the agent: what of the

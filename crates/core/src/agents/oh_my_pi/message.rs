@@ -117,29 +117,26 @@ pub fn body_for_summary(line: Raw, entry: &Entry) -> Option<Body> {
         return Some(load_body(message, entry.role));
     }
 
-    // Entries of other kinds become messages in a role for the kind, with some of their members.
-    let role;
-    let members: &[&str];
+    // An entry of another kind becomes a message in the role for its kind, with these members.
+    let copy_as = |role: &str, members: &[&str]| {
+        let message = Object::new()
+            .str("role", role)
+            .copy_members(line, members)
+            .number("timestamp", entry.js_time());
+        Some(Body::from_json(message.finish()))
+    };
     match entry.kind {
-        Kind::CustomMessage => {
-            role = "custom";
-            members = &["customType", "content", "display", "details", "attribution"];
-        }
-        Kind::BranchSummary => {
-            role = "branchSummary";
-            members = &["summary", "fromId"];
-        }
-        Kind::Compaction => {
-            role = "compactionSummary";
-            members = &["summary", "shortSummary", "tokensBefore"];
-        }
-        _ => return None,
+        Kind::CustomMessage => copy_as(
+            "custom",
+            &["customType", "content", "display", "details", "attribution"],
+        ),
+        Kind::BranchSummary => copy_as("branchSummary", &["summary", "fromId"]),
+        Kind::Compaction => copy_as(
+            "compactionSummary",
+            &["summary", "shortSummary", "tokensBefore"],
+        ),
+        _ => None,
     }
-    let message = Object::new()
-        .str("role", role)
-        .copy_members(line, members)
-        .number("timestamp", entry.js_time());
-    Some(Body::from_json(message.finish()))
 }
 
 /// What the message of a compaction contains besides the members of its entry.
