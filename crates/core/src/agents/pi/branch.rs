@@ -41,13 +41,14 @@ fn branch_message(
         _ => None,
     };
 
+    // Content that is missing stays missing, unlike in a context. Only an edit needs content.
+    let is_edited = edit.is_some();
     let body = match entry.kind {
-        // Without an edit, missing content stays missing, so the line need not be read.
-        Kind::Message if edit.is_none() && entry.role != Role::Missing => Some(Body::Stored),
+        // The line need not be read.
+        Kind::Message if !is_edited && entry.role != Role::Missing => Some(Body::Stored),
         Kind::Message => context::message_body(ix, reader)?,
         Kind::CustomMessage => {
-            // Without an edit, missing content stays missing, unlike in a context.
-            let default_content: Option<&[u8]> = if edit.is_some() { Some(b"[]") } else { None };
+            let default_content: Option<&[u8]> = if is_edited { Some(b"[]") } else { None };
             let json = reader.with_entry(ix, |line| {
                 context::build_custom_message(line, default_content)
             })?;

@@ -70,23 +70,25 @@ impl<'a> Projection<'a> {
         for path_index in path_indexes {
             let ix = path[path_index as usize];
             // The compaction in effect is the first entry. Any other is an older one among the kept
-            // entries: its messages do not count, because the summary in effect continues them.
-            let is_older_compaction =
-                !projection.entries.is_empty() && session.entry(ix).kind == Kind::Compaction;
+            // entries: its messages are left out, because the summary in effect continues them.
+            let is_first = projection.entries.is_empty();
+            let is_older_compaction = !is_first && session.entry(ix).kind == Kind::Compaction;
             let bodies = if is_older_compaction {
                 MessageBodies::default()
             } else {
                 message_bodies(ix, reader)?
             };
-            // A compaction has messages by its type, even if they do not count here.
+            // An older compaction has messages for a model, too, although they are left out here.
             let has_model_messages = is_older_compaction || !bodies.is_empty();
 
             let edit = edits.get(session.id(ix).as_bytes()).copied();
             for body in bodies.in_order() {
                 let message = ContextMessage { entry: ix, body };
+                // An edit may omit the message.
                 let edited = apply_edit(message, edit, reader)?;
                 projection.messages.extend(edited);
             }
+
             projection.entries.push(ProjectedEntry {
                 path_index,
                 has_model_messages,

@@ -28,8 +28,8 @@ pub fn append_file_list(mut summary: Text<'static>, files: &FileLists) -> Text<'
     summary
 }
 
-/// Appends the same lists. If many files were modified, those of a directory share a line:
-/// `src/{main.rs,map.rs}`.
+/// Appends the lists of [`append_file_list`]. If many files were modified, the files of a directory
+/// share a line: `src/{main.rs,map.rs}`.
 pub fn append_grouped_file_list(summary: Text<'static>, files: &FileLists) -> Text<'static> {
     let grouped = FileLists {
         modified_files: group_by_directory(&files.modified_files),
@@ -48,40 +48,56 @@ struct Directory<'p> {
     names: Vec<&'p [u8]>,
 }
 
-/// Returns paths, those of a directory as one, in the order of the first path of each directory. A
-/// few paths are returned as they are.
+impl Directory<'_> {
+    /// Returns all files of the directory as one path: `src/{main.rs,map.rs}`. The path of a single
+    /// file has no braces.
+    fn joined_path(&self) -> Text<'static> {
+        if let [only_name] = self.names[..] {
+            return Text::from_wtf8([self.path, only_name].concat());
+        }
+        let names = self.names.join(&b","[..]);
+        Text::from_wtf8([self.path, b"{", &names, b"}"].concat())
+    }
+}
+
+/// Returns one path for all files of a directory, in the order of the first file of each directory.
+/// If there are at most [`MOST_LINES`] paths, returns these.
 fn group_by_directory(paths: &[Text<'static>]) -> Vec<Text<'static>> {
     if paths.len() <= MOST_LINES {
         return paths.to_vec();
     }
     let mut directories: Vec<Directory> = Vec::new();
-    let mut indexes: HashMap<&[u8], usize> = HashMap::default();
+    let mut index_by_path: HashMap<&[u8], usize> = HashMap::default();
     for path in paths {
-        let bytes = path.as_bytes();
-        let separator = bytes.iter().rposition(|byte| b"/\\".contains(byte));
-        let (directory, name) = bytes.split_at(separator.map_or(0, |at| at + 1));
-        match indexes.get(directory) {
-            Some(&index) if !directory.is_empty() => directories[index].names.push(name),
-            _ => {
-                indexes.insert(directory, directories.len());
-                directories.push(Directory {
-                    path: directory,
-                    names: vec![name],
-                });
-            }
+        let (directory, name) = split_directory(path.as_bytes());
+        // Files in no directory are not grouped: `{a,b}` would not say where they are.
+        if directory.is_empty() {
+            directories.push(Directory {
+                path: directory,
+                names: vec![name],
+            });
+            continue;
         }
+        let next_index = directories.len();
+        let index = *index_by_path.entry(directory).or_insert(next_index);
+        if index == next_index {
+            directories.push(Directory {
+                path: directory,
+                names: Vec::new(),
+            });
+        }
+        directories[index].names.push(name);
     }
-    let mut grouped = Vec::new();
-    for Directory { path, names } in directories {
-        let joined = names.join(&b","[..]);
-        let parts: [&[u8]; 4] = if names.len() == 1 {
-            [path, b"", &joined, b""]
-        } else {
-            [path, b"{", &joined, b"}"]
-        };
-        grouped.push(Text::from_wtf8(parts.concat()));
+    directories.iter().map(Directory::joined_path).collect()
+}
+
+/// Splits a path after its last separator: `src/map.rs` into `src/` and `map.rs`. The directory of
+/// a path without separators is empty.
+fn split_directory(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| b"/\\".contains(byte)) {
+        Some(separator) => path.split_at(separator + 1),
+        None => (b"", path),
     }
-    grouped
 }
 
 #[cfg(test)]

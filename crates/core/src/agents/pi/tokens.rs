@@ -296,6 +296,14 @@ impl ContextCount {
     }
 }
 
+/// The entries at the end of a path at which the size of the context is not known yet.
+struct UncountedEntries {
+    /// The size at the entry above them; `None` if the context there has to be built.
+    above: Option<ContextCount>,
+    /// The entries, each with the size of its message, from the tip upwards.
+    from_tip: Vec<(EntryIx, MessageSize)>,
+}
+
 /// Finds the sizes of contexts by walks from tips towards the root. Keeps what was read and found
 /// for later walks.
 struct CountWalk<'a> {
@@ -322,40 +330,51 @@ impl CountWalk<'_> {
     fn count_context(&mut self, tip: EntryIx) -> io::Result<Option<ContextCount>> {
         let session = self.reader.session();
 
-        // Walk up from the tip, until the size at an entry is known: from an earlier walk, or
-        // because a provider counted there. Above the root, it is 0. It is `None` at an entry where
-        // the context has to be built, and then at all entries below, up to the next count.
-        let mut count = Some(ContextCount::default());
-        let mut uncounted = Vec::new();
-        for ix in session.ancestors(Some(tip)) {
-            if let Some(&known) = self.counts.get(&ix) {
-                count = known;
-                break;
-            }
-            if self.is_or_has_change(ix) {
-                self.counts.insert(ix, None);
-                count = None;
-                break;
-            }
-            let size = self.measure_entry(ix)?;
-            uncounted.push((ix, size));
-            if size.usage.is_some() {
-                break;
-            }
-        }
+        let UncountedEntries { above, from_tip } = self.walk_up(tip)?;
 
-        // Walk down again, and add up the messages.
-        for (ix, size) in uncounted.into_iter().rev() {
-            count = match size.usage {
-                Some(usage) => Some(ContextCount { usage, trailing: 0 }),
-                None => {
+        // Walk down again, and add up the messages. Where the context has to be built, the count is
+        // `None`, and so are the counts below, up to the next count of a provider.
+        let mut count = above;
+        for (ix, size) in from_tip.into_iter().rev() {
+            count = match (size.usage, count) {
+                (Some(usage), _) => Some(ContextCount { usage, trailing: 0 }),
+                (None, Some(above)) => {
                     let is_system = session.is_message(ix, Role::System);
-                    count.and_then(|above| above.add_child(size, is_system))
+                    above.add_child(size, is_system)
                 }
+                (None, None) => None,
             };
             self.counts.insert(ix, count);
         }
         Ok(count)
+    }
+
+    /// Walks up from a tip until the size at an entry is known: from an earlier walk, because a
+    /// provider counted there, or because the context has to be built. Measures the messages on the
+    /// way.
+    fn walk_up(&mut self, tip: EntryIx) -> io::Result<UncountedEntries> {
+        let session = self.reader.session();
+        let mut from_tip = Vec::new();
+        for ix in session.ancestors(Some(tip)) {
+            if let Some(&above) = self.counts.get(&ix) {
+                return Ok(UncountedEntries { above, from_tip });
+            }
+            if self.is_or_has_change(ix) {
+                let above = None;
+                self.counts.insert(ix, above);
+                return Ok(UncountedEntries { above, from_tip });
+            }
+            let size = self.measure_entry(ix)?;
+            from_tip.push((ix, size));
+            if size.usage.is_some() {
+                break;
+            }
+        }
+        // Above a count of a provider, the size is not needed. Above the root, it is 0.
+        Ok(UncountedEntries {
+            above: Some(ContextCount::default()),
+            from_tip,
+        })
     }
 
     /// Whether an entry can change the context before it, or is edited anywhere in the session.
