@@ -119,23 +119,24 @@ fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) ->
         Some(path) => Some(resolve_user_path(&path, base_dirs)),
         None => base_dirs.home.map(|home| home.join(".pi").join("agent")),
     };
-    let flat_root = flat_root.or_else(|| pi_session_dir(store_env, agent_folder.as_deref(), disk));
+    let named_root = flat_root.or_else(|| pi_session_dir(store_env, agent_folder.as_deref(), disk));
 
     let Some(agent_folder) = agent_folder else {
-        return flat_root.map(|root| Store::new_flat(Dialect::Pi, root));
+        return named_root.map(|root| Store::new_flat(Dialect::Pi, root));
     };
     let root = agent_folder.join("sessions");
     let project = root.join(encode_path(&normalize_path(base_dirs.cwd)));
-    match flat_root {
-        // If the named directory is the project's default directory, the store is nested
-        // nevertheless.
-        Some(flat_root) if flat_root != project => Some(Store::new_flat(Dialect::Pi, flat_root)),
-        _ => Some(Store {
-            agent: Dialect::Pi,
-            root,
-            folders: vec![project],
-        }),
+    // If the named directory is the project's default directory, the store is nested nevertheless.
+    if let Some(named_root) = named_root
+        && named_root != project
+    {
+        return Some(Store::new_flat(Dialect::Pi, named_root));
     }
+    Some(Store {
+        agent: Dialect::Pi,
+        root,
+        folders: vec![project],
+    })
 }
 
 /// Returns the directory that `sessionDir` in pi's settings names. The settings of the project

@@ -265,21 +265,28 @@ fn binds_thinking(id: &Text) -> bool {
         return false;
     };
 
-    // The major and the minor version; 0 if missing. A number of more than two digits is a date.
-    let mut numbers = [0; 2];
-    for (number, part) in numbers.iter_mut().zip(version.split(['-', '.'])) {
-        match part.parse() {
-            Ok(parsed) if part.len() <= 2 => *number = parsed,
-            _ => break,
-        }
-    }
     let first_that_binds = match family {
         "opus" => [5, 0],
         "fable" => [5, 1],
         "haiku" | "sonnet" => [5, 5],
         _ => return false,
     };
-    numbers >= first_that_binds
+    let mut parts = version.split(['-', '.']);
+    let major = parts.next().and_then(parse_version_number);
+    let minor = parts.next().and_then(parse_version_number);
+    // A version without a minor number, as in `5-20260101`, has the minor number 0.
+    let version = [major.unwrap_or(0), minor.unwrap_or(0)];
+    version >= first_that_binds
+}
+
+/// Parses a part of a model's version. `None` for a date, which has more than two digits, and for a
+/// part that is not a number.
+fn parse_version_number(part: &str) -> Option<u32> {
+    if part.len() <= 2 {
+        part.parse().ok()
+    } else {
+        None
+    }
 }
 
 /// Returns thinking as a block. Thinking without a signature becomes text; `None` if it has no

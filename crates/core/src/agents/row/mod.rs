@@ -91,17 +91,14 @@ impl RowText<'static> {
         let mut row = with_prefix(prefix, text);
 
         // A mark belongs to the text, unlike the bracket.
-        let text_end = match end {
-            BracketEnd::Closed => {
-                let before_bracket = row.as_bytes().len();
-                row.push_str("]");
-                before_bracket
-            }
-            BracketEnd::Cut(mark) => {
-                row.push_str(mark);
-                row.as_bytes().len()
-            }
-        };
+        if let BracketEnd::Cut(mark) = end {
+            row.push_str(mark);
+        }
+        let text_end = row.as_bytes().len();
+        if let BracketEnd::Closed = end {
+            row.push_str("]");
+        }
+
         // Without a role, the text counts as the role.
         let role_end = if has_role {
             "[".len() + role.len()
