@@ -244,25 +244,33 @@ fn find_kept_entry_defect(
     if is_of_version_1(session.entry(ix)) && session.first_kept_entry(ix, entry).is_some() {
         return None;
     }
-    let is_snapshot = native::is_snapshot(entry);
-    let named_id;
-    let description;
-    if is_snapshot {
-        named_id = native::last_covered_id(entry);
-        description = "last covered entry";
-    } else {
-        named_id = entry.get_text("firstKeptEntryId");
-        description = "first kept entry";
+    if native::is_snapshot(entry) {
+        // A snapshot that names no entry covers everything before it.
+        let last_covered_id = native::last_covered_id(entry)?;
+        return find_named_entry_defect(
+            session,
+            ix,
+            &last_covered_id,
+            "last covered entry",
+            ancestry,
+        );
     }
-
-    let Some(named_id) = named_id else {
-        if is_snapshot {
-            // A snapshot that names no entry covers everything before it.
-            return None;
-        }
+    let Some(first_kept_id) = entry.get_text("firstKeptEntryId") else {
         return Some("it has no first kept entry".to_owned());
     };
-    let Some(named_entry) = session.find_entry(&named_id) else {
+    find_named_entry_defect(session, ix, &first_kept_id, "first kept entry", ancestry)
+}
+
+/// Returns a message if the entry that the compaction `ix` names by `named_id` is not in the file,
+/// or not on the path to the compaction. `description` is what the named entry is to it.
+fn find_named_entry_defect(
+    session: &Session,
+    ix: EntryIx,
+    named_id: &Text,
+    description: &str,
+    ancestry: &Ancestry,
+) -> Option<String> {
+    let Some(named_entry) = session.find_entry(named_id) else {
         let id = named_id.to_string();
         return Some(format!("its {description} {id:?} is not in the file"));
     };

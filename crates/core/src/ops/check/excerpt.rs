@@ -163,26 +163,43 @@ struct Escape {
     len: usize,
 }
 
+/// Parses hexadecimal digits; `None` if one is missing or another character.
+fn parse_hex(digits: &[u8]) -> Option<u32> {
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
 impl Escape {
     /// Reads the escape at the start of `written`, which begins with its backslash.
     fn read(written: &[u8]) -> Escape {
-        if written.get(1) == Some(&b'u') {
-            let digits = written.get(2..6).unwrap_or_default();
-            let digits = std::str::from_utf8(digits).unwrap_or_default();
-            let unit = u32::from_str_radix(digits, 16).ok();
-            return Escape {
-                character: unit.and_then(char::from_u32).unwrap_or('\u{fffd}'),
-                len: if unit.is_some() { 6 } else { 2 },
-            };
-        }
+        /// The length of an escape with one letter, such as `\n`.
+        const SHORT_LEN: usize = 2;
+        /// The length of `\u00e9`.
+        const UNIT_LEN: usize = 6;
+
         let character = match written.get(1) {
+            Some(b'u') => {
+                let Some(unit) = written.get(SHORT_LEN..UNIT_LEN).and_then(parse_hex) else {
+                    return Escape {
+                        character: '\u{fffd}',
+                        len: SHORT_LEN,
+                    };
+                };
+                return Escape {
+                    character: char::from_u32(unit).unwrap_or('\u{fffd}'),
+                    len: UNIT_LEN,
+                };
+            }
             Some(&escaped @ (b'"' | b'\\' | b'/')) => char::from(escaped),
             // PEM keys are recognized by their lines.
             Some(b'n') => '\n',
+            // Other control characters, such as a tab, count as white space.
             Some(_) => ' ',
             None => '\u{fffd}',
         };
-        Escape { character, len: 2 }
+        Escape {
+            character,
+            len: SHORT_LEN,
+        }
     }
 }
 
@@ -196,24 +213,27 @@ fn without_last_word(text: &str) -> &str {
     }
 }
 
-/// Returns a text without its first word. If that may be half of a name whose value follows, as in
-/// `ssword: kX8v` and `OKEN = kX8v`, the value is left out, too, and so is a next word with a digit,
-/// as in `earer kX8v`. A text of one word becomes empty.
+/// Returns a text without its first word. Further words are left out as long as they may be parts
+/// of a secret: see [`may_continue_secret`]. A text of one word becomes empty.
 fn without_first_word(text: &str) -> &str {
     let mut rest = text;
-    loop {
-        let Some(word_end) = rest.find(char::is_whitespace) else {
-            return "";
-        };
-        let word = &rest[..word_end];
-        rest = rest[word_end..].trim_start();
-        let names_value = word.ends_with([':', '=']) || rest.starts_with(['=', ':']);
-        let next_word = rest.split_whitespace().next().unwrap_or_default();
-        let precedes_digits = next_word.contains(|character: char| character.is_ascii_digit());
-        if !names_value && !precedes_digits {
+    while let Some((word, after_space)) = rest.split_once(char::is_whitespace) {
+        rest = after_space.trim_start();
+        if !may_continue_secret(word, rest) {
             return rest;
         }
     }
+    ""
+}
+
+/// Whether `rest` may begin with a part of a secret, given the word before it. The word may be half
+/// of a name whose value follows, as in `ssword: kX8v` and `OKEN = kX8v`. Or the next word has a
+/// digit, as in `earer kX8v`.
+fn may_continue_secret(word: &str, rest: &str) -> bool {
+    let names_value = word.ends_with([':', '=']) || rest.starts_with(['=', ':']);
+    let next_word = rest.split_whitespace().next().unwrap_or_default();
+    let precedes_digits = next_word.contains(|character: char| character.is_ascii_digit());
+    names_value || precedes_digits
 }
 
 /// Returns a text without its NUL bytes, which a crash leaves in place of other bytes, and without
@@ -283,6 +303,8 @@ pub fn quote_damaged_line(line: &[u8], source: &dyn ReadAt, workers: usize) -> i
     Ok(excerpt)
 }
 
+/// Replaces each of the excerpts that contains a secret of the session. The session is searched
+/// only if there is text to hide.
 fn hide_secrets(
     excerpts: &mut [&mut String],
     source: &dyn ReadAt,
