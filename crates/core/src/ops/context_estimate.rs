@@ -234,6 +234,16 @@ struct CheckedCount {
     built_messages: usize,
 }
 
+impl CheckedCount {
+    /// Returns the result for a count that is not wrong, or not positive.
+    fn without_estimate(built_messages: usize) -> CheckedCount {
+        CheckedCount {
+            estimate: None,
+            built_messages,
+        }
+    }
+}
+
 /// Compares a count with the agent's estimate, by the rules of [`estimate_if_wrong`]. Cheap checks
 /// come first: as long as the lengths of lines show that the count is plausible, no line is read.
 fn check_count(
@@ -243,12 +253,8 @@ fn check_count(
     message_estimates: &mut MessageEstimates,
     reader: &EntryReader,
 ) -> io::Result<CheckedCount> {
-    let mut checked = CheckedCount {
-        estimate: None,
-        built_messages: 0,
-    };
     if counted.is_nan() || counted <= 0.0 {
-        return Ok(checked);
+        return Ok(CheckedCount::without_estimate(0));
     }
     let session = reader.session();
     // A count from before a prune includes the pruned payloads, so it is wrong in any case.
@@ -256,27 +262,31 @@ fn check_count(
     // The count is implausible if the estimate is at least this. As each token has at least
     // `MIN_BYTES_PER_TOKEN` bytes, too few bytes cannot have such an estimate.
     let least_implausible = counted * IMPLAUSIBLE_RATIO;
-    let can_be_implausible = |bytes: u64| bytes as f64 >= least_implausible * MIN_BYTES_PER_TOKEN;
+    let is_certainly_plausible =
+        |bytes: u64| !is_too_old && (bytes as f64) < least_implausible * MIN_BYTES_PER_TOKEN;
 
     let path_bytes: u64 = path.iter().map(|&ix| session.entry(ix).span.len).sum();
-    if !is_too_old && !can_be_implausible(path_bytes) {
-        return Ok(checked);
+    if is_certainly_plausible(path_bytes) {
+        return Ok(CheckedCount::without_estimate(0));
     }
 
     // A compaction leaves out most of a long path, so the context may still be short.
     let messages = session.agent().build_context(path, reader)?.messages;
-    checked.built_messages = messages.len();
     let context_bytes: u64 = messages
         .iter()
         .map(|message| session.entry(message.entry).span.len)
         .sum();
-    if !is_too_old && !can_be_implausible(context_bytes) {
-        return Ok(checked);
+    if is_certainly_plausible(context_bytes) {
+        return Ok(CheckedCount::without_estimate(messages.len()));
     }
 
     let estimate = message_estimates.sum(&messages, reader)?;
-    if is_too_old || estimate >= least_implausible {
-        checked.estimate = Some(estimate);
+    let is_wrong = is_too_old || estimate >= least_implausible;
+    if !is_wrong {
+        return Ok(CheckedCount::without_estimate(messages.len()));
     }
-    Ok(checked)
+    Ok(CheckedCount {
+        estimate: Some(estimate),
+        built_messages: messages.len(),
+    })
 }

@@ -490,25 +490,10 @@ impl Graft<'_> {
         kept: Option<EntryIx>,
     ) -> Result<Option<Text<'static>>, Refusal> {
         let compaction = links.original;
-        let own_id = links.id.clone();
-        let Some(kept) = kept else {
+        let Some(first) = self.first_kept_message(compaction, kept) else {
+            let own_id = links.id.clone();
             return Ok(Some(own_id));
         };
-        let is_above = kept != compaction && self.ancestry.is_ancestor_or_self(kept, compaction);
-        if !is_above {
-            return Ok(Some(own_id));
-        }
-
-        let mut first = kept;
-        if self.session.entry(kept).kind == Kind::Label && !self.target_path.contains(&kept) {
-            let is_no_label = |ix: EntryIx| self.session.entry(ix).kind != Kind::Label;
-            first =
-                first_remaining_kept(self.session, compaction, kept, is_no_label).unwrap_or(kept);
-        }
-        // Only labels were kept.
-        if first == compaction {
-            return Ok(Some(own_id));
-        }
         if let Some(id) = self.ids.get(&first) {
             return Ok(Some(id.clone()));
         }
@@ -523,5 +508,28 @@ impl Graft<'_> {
             ),
             "pick the entries that it keeps, too, or merge the branch with `pisess merge`",
         ))
+    }
+
+    /// Returns the first entry that a compaction keeps, given the entry that it names. In place of a
+    /// label outside of the target path, returns the next entry that is not a label. `None` if the
+    /// compaction keeps nothing but labels.
+    fn first_kept_message(&self, compaction: EntryIx, named: Option<EntryIx>) -> Option<EntryIx> {
+        let named = named?;
+        // A compaction that keeps nothing names itself or, in a damaged file, no ancestor.
+        if named == compaction || !self.ancestry.is_ancestor_or_self(named, compaction) {
+            return None;
+        }
+        let is_label = |ix: EntryIx| self.session.entry(ix).kind == Kind::Label;
+        if !is_label(named) || self.target_path.contains(&named) {
+            return Some(named);
+        }
+        // If only labels were kept, this is the compaction itself.
+        let first = first_remaining_kept(self.session, compaction, named, |ix| !is_label(ix))
+            .unwrap_or(named);
+        if first == compaction {
+            None
+        } else {
+            Some(first)
+        }
     }
 }

@@ -264,18 +264,16 @@ fn leaf_before_jump(
 
     // Another program may have appended a label or a mark below the leaf of a running agent. The
     // agent then continued from its own leaf, above the label or mark, which is not a move.
-    let agent_leaf = skip_marks_and_labels(reader, old_leaf)?;
-    let continues_agent_leaf = match (agent_leaf, new_leaf) {
+    let Position::Entry(agent_leaf) = skip_marks_and_labels(reader, old_leaf)? else {
         // Every entry is below the root, so it continues from there.
-        (Position::Root, _) => true,
-        // The target of a `leaf` record is the root, or is not in the session.
-        (_, Position::Root) => true,
-        (Position::Entry(agent_leaf), Position::Entry(new_leaf)) => {
-            let ancestry = ancestry.get_or_init(|| Ancestry::new(session));
-            ancestry.is_ancestor_or_self(agent_leaf, new_leaf)
-        }
+        return Ok(None);
     };
-    if continues_agent_leaf {
+    let Position::Entry(new_leaf) = new_leaf else {
+        // The target of a `leaf` record is the root, or is not in the session.
+        return Ok(None);
+    };
+    let ancestry = ancestry.get_or_init(|| Ancestry::new(session));
+    if ancestry.is_ancestor_or_self(agent_leaf, new_leaf) {
         Ok(None)
     } else {
         Ok(Some(old_leaf))

@@ -197,30 +197,24 @@ impl<'s> Batch<'s> {
         };
         // Two valid values name no earlier entry: `root`, where a summarized branch began at the
         // root; and the entry's own id, with which a compaction keeps nothing before it.
-        match allowed_target {
-            ReferenceTarget::AnyOrRoot if id == *"root" => return Ok(()),
-            ReferenceTarget::AncestorOrItself if id == *own_id => return Ok(()),
-            _ => {}
+        let (must_be_above, names_no_entry) = match allowed_target {
+            ReferenceTarget::Any => (false, false),
+            ReferenceTarget::AnyOrRoot => (false, id == *"root"),
+            ReferenceTarget::Ancestor => (true, false),
+            ReferenceTarget::AncestorOrItself => (true, id == *own_id),
+        };
+        if names_no_entry {
+            return Ok(());
         }
 
-        let target = self.find_entry(&id);
-        if target.is_none() {
-            let what = format!(
-                "`{key}`: the entry {:?} is not in the session",
-                id.to_string()
-            );
+        let shown_id = id.to_string();
+        let Some(target) = self.find_entry(&id) else {
+            let what = format!("`{key}`: the entry {shown_id:?} is not in the session");
             let hint = "`pisess path --ids` lists the entries on the path to an entry";
             return Err(Refusal::with_hint(what, hint));
-        }
-        let must_be_above = match allowed_target {
-            ReferenceTarget::Ancestor | ReferenceTarget::AncestorOrItself => true,
-            ReferenceTarget::Any | ReferenceTarget::AnyOrRoot => false,
         };
-        if must_be_above && !self.upwards(parent).any(|ix| Some(ix) == target) {
-            let what = format!(
-                "`{key}`: the entry {:?} is not above the new entry",
-                id.to_string()
-            );
+        if must_be_above && !self.upwards(parent).any(|ix| ix == target) {
+            let what = format!("`{key}`: the entry {shown_id:?} is not above the new entry");
             let hint = "name an entry above the new one, or append elsewhere with --at";
             return Err(Refusal::with_hint(what, hint));
         }

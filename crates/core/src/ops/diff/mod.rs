@@ -112,12 +112,10 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
     }
 
     // The ancestor is the last entry that precedes the first difference on both sides.
-    for index in (0..first_left_difference).rev() {
-        if partners[index].is_some_and(|partner| partner < first_only_right) {
-            difference.ancestor = Some(left.path[index]);
-            break;
-        }
-    }
+    let last_common = partners[..first_left_difference]
+        .iter()
+        .rposition(|partner| partner.is_some_and(|partner| partner < first_only_right));
+    difference.ancestor = last_common.map(|index| left.path[index]);
     Ok(difference)
 }
 

@@ -126,13 +126,7 @@ impl FileComparison {
         };
         let new = self.content.exact_text().map(str::to_owned);
         let unknown_side = match (before, new) {
-            (ContentBefore::Whole(old), Some(new)) if old == new => {
-                return FileDifference::Unchanged;
-            }
-            (ContentBefore::Whole(old), Some(new)) => {
-                let old = Some(old);
-                return FileDifference::Contents { old, new };
-            }
+            (ContentBefore::Whole(old), Some(new)) => return compare_contents(old, new),
             (ContentBefore::Missing, Some(new)) => {
                 return FileDifference::Contents { old: None, new };
             }
@@ -142,14 +136,28 @@ impl FileComparison {
             }
         };
 
+        // The diffs that pi records have no carriage returns, so they are wrong for a file that has
+        // any.
+        if self.content.has_carriage_returns() {
+            return unknown_side;
+        }
         // `None` if a change recorded no diff.
         let diffs: Option<Vec<String>> = self.recorded.into_iter().collect();
         match diffs {
-            // The diffs that pi records have no carriage returns, so they are wrong for a file that
-            // has any.
-            Some(diffs) if !self.content.has_carriage_returns() => FileDifference::Recorded(diffs),
-            _ => unknown_side,
+            Some(diffs) => FileDifference::Recorded(diffs),
+            None => unknown_side,
         }
+    }
+}
+
+/// Returns the difference of two known contents.
+fn compare_contents(old: String, new: String) -> FileDifference {
+    if old == new {
+        return FileDifference::Unchanged;
+    }
+    FileDifference::Contents {
+        old: Some(old),
+        new,
     }
 }
 

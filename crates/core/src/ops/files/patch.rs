@@ -27,11 +27,13 @@ impl Hunk {
             }
             '-' => self.old_lines.push(content.to_owned()),
             '+' => self.new_lines.push(content.to_owned()),
-            // `\ No newline at end of file` is about the line above it, which is of the old text,
+            // `\ No newline at end of file` follows the line that lacks it: a line of the old text,
             // of the new text, or of both.
             '\\' => {
-                self.old_lacks_newline |= self.last_sign != '+';
-                self.new_lacks_newline |= self.last_sign != '-';
+                let is_in_old_text = self.last_sign != '+';
+                let is_in_new_text = self.last_sign != '-';
+                self.old_lacks_newline |= is_in_old_text;
+                self.new_lacks_newline |= is_in_new_text;
             }
             _ => return None,
         }
