@@ -70,29 +70,14 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings)
         ..ShownEntry::default()
     };
     for (key, value) in super::decoded_members(line) {
-        let name = key.as_bytes();
-        // The heading shows these.
-        if matches!(name, b"type" | b"id" | b"parentId" | b"timestamp") {
+        let is_in_heading = matches!(key.as_bytes(), b"type" | b"id" | b"parentId" | b"timestamp");
+        if is_in_heading {
             continue;
         }
-        match kind {
-            Kind::Message if name == b"message" => {
-                if value.is_object() {
-                    shown.push_message(value, role, surroundings);
-                } else {
-                    shown.push_member(&key, value);
-                }
-            }
-            Kind::CustomMessage if name == b"customType" => shown.push_member(&key, value),
-            Kind::CustomMessage if name == b"content" => shown.push_content(value),
-            Kind::Compaction | Kind::BranchSummary if name == b"summary" && value.is_string() => {
-                shown.push_prose(value.text().unwrap_or_default());
-            }
-            Kind::Message | Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary => {
-                shown.push_rest(key, value);
-            }
-            // For a setting, and for an entry of an unknown type, all fields are the body.
-            _ => shown.push_member(&key, value),
+        if kind == Kind::Message && key == *"message" && value.is_object() {
+            shown.push_message(value, role, surroundings);
+        } else {
+            shown.push_entry_member(key, value, kind);
         }
     }
     if kind == Kind::Compaction {
@@ -102,6 +87,25 @@ pub fn read_entry(line: Raw, kind: Kind, role: Role, surroundings: Surroundings)
 }
 
 impl ShownEntry {
+    /// Adds a member of an entry of this type where it is shown: in the body, with its name unless
+    /// it is what was said, or among the other fields.
+    fn push_entry_member(&mut self, key: Text, value: Raw, kind: Kind) {
+        match (kind, key.as_bytes()) {
+            // It is not an object, so it is shown as it is.
+            (Kind::Message, b"message") => self.push_member(&key, value),
+            (Kind::CustomMessage, b"customType") => self.push_member(&key, value),
+            (Kind::CustomMessage, b"content") => self.push_content(value),
+            (Kind::Compaction | Kind::BranchSummary, b"summary") if value.is_string() => {
+                self.push_prose(value.text().unwrap_or_default());
+            }
+            (Kind::Message | Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary, _) => {
+                self.push_rest(key, value)
+            }
+            // For a setting, and for an entry of an unknown type, all fields are the body.
+            _ => self.push_member(&key, value),
+        }
+    }
+
     /// Arranges a message: sets the name of the heading (such as `bash`) and its subject (what a
     /// tool worked on), and adds the members of the message to the body or to the other fields.
     fn push_message(&mut self, message: Raw, role: Role, surroundings: Surroundings) {
@@ -140,11 +144,10 @@ impl ShownEntry {
                 let text = value.text().unwrap_or_default();
                 self.body.push(ShownPart::Error(text.into_owned()));
             }
+            // The heading may show a command or code as its subject.
+            b"command" | b"code" if is_execution(role) && self.is_subject(value) => {}
             b"command" | b"code" | b"output" if is_execution(role) && value.is_string() => {
-                let is_in_heading = key != *"output" && self.is_subject(value);
-                if !is_in_heading {
-                    self.push_literal(value.text().unwrap_or_default());
-                }
+                self.push_literal(value.text().unwrap_or_default());
             }
             _ if has_standard_members(role) => self.push_rest(key, value),
             _ => self.push_member(&key, value),
