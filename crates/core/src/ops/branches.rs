@@ -240,21 +240,22 @@ fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
     // A part makes its parent a part. In reverse order, children come before their parents, so the
     // result for an entry is final when it is passed on to its parent.
     for &ix in order.iter().rev() {
-        if is_part[ix.index()]
-            && let Some(parent) = session.entry(ix).parent
-        {
+        if !is_part[ix.index()] {
+            continue;
+        }
+        if let Some(parent) = session.entry(ix).parent {
             is_part[parent.index()] = true;
         }
     }
 
     let at_leaf = NotesAtLeaf::find(session, |ix| is_part[ix.index()]);
-    let are_own_branch = match at_leaf.entry_above {
-        // The conversation continues elsewhere below the same entry.
+    let continues_elsewhere = match at_leaf.entry_above {
         Some(above) => count_continuations(session, &is_part)[above.index()] > 0,
-        // No branch is above them to which they could belong.
+        // No branch is above the notes to which they could belong.
         None => true,
     };
-    if are_own_branch {
+    // If the conversation continues elsewhere below the same entry, the notes are another branch.
+    if continues_elsewhere {
         for note in at_leaf.notes {
             is_part[note.index()] = true;
         }

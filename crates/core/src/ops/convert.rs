@@ -15,11 +15,11 @@ use crate::ops::chain::Chain;
 use crate::ops::fork::{Ancestors, ForkOptions, StoredTitle, build_head_for, fork_subtree};
 use crate::ops::plan::{NewSession, NewSessionEntry};
 use crate::ops::rows::find_edits;
-use crate::session::Format;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
+use crate::session::{Format, Session};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
@@ -52,24 +52,23 @@ pub fn convert_session(
         entries.push(convert_on_write(entry, reader, target, &edits)?);
     }
 
-    let mut leaf = listed.leaf;
     // pi reads the name from the last `title_change`, which the conversion makes an entry of pi. If
     // that is not the current name, an entry with the name is added.
-    if target == Dialect::Pi && name != last_title(reader, &entries)? {
-        let mut chain = Chain::with_parent_id(session, leaf, id_source);
-        let name_entry = target
-            .agent()
-            .new_name_entry(&name.unwrap_or_default(), None);
-        chain.add_entry(name_entry);
-        leaf = chain.parent;
-        entries.extend(chain.change.entries.into_iter().map(NewSessionEntry::New));
+    let needs_name_entry = target == Dialect::Pi && name != last_title(reader, &entries)?;
+    let mut converted = ListedFork {
+        entries,
+        leaf: listed.leaf,
+    };
+    if needs_name_entry {
+        let name = name.unwrap_or_default();
+        converted.append_name(&name, target, session, id_source);
     }
     Ok(NewSession {
         id: new.id,
         timestamp: new.timestamp,
         head_lines,
-        leaf,
-        entries: Some(entries),
+        leaf: converted.leaf,
+        entries: Some(converted.entries),
     })
 }
 
@@ -78,6 +77,24 @@ struct ListedFork {
     entries: Vec<NewSessionEntry>,
     /// The id of the leaf.
     leaf: Option<Text<'static>>,
+}
+
+impl ListedFork {
+    /// Appends an entry with the name of the session below the leaf. It becomes the leaf.
+    fn append_name(
+        &mut self,
+        name: &Text,
+        target: Dialect,
+        session: &Session,
+        id_source: &mut IdSource,
+    ) {
+        let mut chain = Chain::with_parent_id(session, self.leaf.take(), id_source);
+        let old_name = None;
+        chain.add_entry(target.agent().new_name_entry(name, old_name));
+        self.leaf = chain.parent;
+        let added = chain.change.entries.into_iter();
+        self.entries.extend(added.map(NewSessionEntry::New));
+    }
 }
 
 /// Lists the entries of a fork one by one, so that each can be converted. `entries` and `leaf` are

@@ -95,14 +95,12 @@ pub fn fork_subtree(
         .filter(|&ix| is_in_subtree(ix))
         .collect();
 
-    let leaf = match session.leaf {
-        Some(leaf) if is_in_subtree(leaf) => Some(leaf),
-        _ => {
-            let mut from_last = subtree.iter().copied().rev();
-            let last_copied = from_last.find(|&ix| !is_left_out(session.entry(ix).kind));
-            last_copied.or(top.entry())
-        }
-    };
+    let mut leaf = session.leaf.filter(|&leaf| is_in_subtree(leaf));
+    if leaf.is_none() {
+        let mut from_last = subtree.iter().copied().rev();
+        let last_copied = from_last.find(|&ix| !is_left_out(session.entry(ix).kind));
+        leaf = last_copied.or(top.entry());
+    }
 
     let mut copies = match ancestors {
         Ancestors::Kept => {
@@ -212,12 +210,12 @@ fn copy_without_labels(
 ) -> io::Result<Vec<EntryCopy>> {
     let session = reader.session();
     let is_copied = |ix: EntryIx| is_wanted(ix) && !is_left_out(session.entry(ix).kind);
-    // If nothing is left out above any entry, every first kept entry is copied, and no compaction
-    // has to be read.
-    let has_copied_parent = |ix: EntryIx| session.entry(ix).parent.is_none_or(&is_wanted);
-    let all_are_copied = entries
+    // If no entry and no ancestor of an entry is left out, every first kept entry is copied. Then
+    // no compaction has to be read.
+    let has_wanted_parent = |ix: EntryIx| session.entry(ix).parent.is_none_or(&is_wanted);
+    let leaves_out_nothing = entries
         .iter()
-        .all(|&ix| is_copied(ix) && has_copied_parent(ix));
+        .all(|&ix| is_copied(ix) && has_wanted_parent(ix));
 
     let mut copies = Vec::with_capacity(entries.len());
     let mut copied_ancestors = UpwardSearch::new(session, is_copied);
@@ -226,7 +224,7 @@ fn copy_without_labels(
             continue;
         }
         let new_parent = copied_ancestors.find(session.entry(ix).parent);
-        let new_first_kept = if all_are_copied {
+        let new_first_kept = if leaves_out_nothing {
             None
         } else {
             new_first_kept_id(reader, ix, is_copied)?

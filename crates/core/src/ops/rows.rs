@@ -259,23 +259,29 @@ fn find_tool_run_end(
 /// b              level 0
 /// ```
 pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGroup> {
-    let first_row = |group: &RowGroup| &view.tree_rows[group.rows.start];
-    let is_on_trunk = |group: &RowGroup| first_row(group).level == 0;
-    let begins_branch =
-        |group: &RowGroup| first_row(group).level == 1 && first_row(group).has_connector;
+    let begins_branch = |group: &RowGroup| {
+        let first_row = &view.tree_rows[group.rows.start];
+        first_row.level == 1 && first_row.has_connector
+    };
+    let begins_section = |group: &RowGroup| {
+        let is_on_trunk = view.tree_rows[group.rows.start].level == 0;
+        is_on_trunk || begins_branch(group)
+    };
 
     let mut folded: Vec<RowGroup> = Vec::with_capacity(groups.len());
     // A section is a row of the trunk, or a whole branch.
-    for section in groups.chunk_by(|_, next| !is_on_trunk(next) && !begins_branch(next)) {
-        let is_branch = begins_branch(&section[0]);
-        if is_branch && section.len() > LONGEST_OPEN_BRANCH {
-            folded.push(RowGroup {
-                rows: section[0].rows.start..section[section.len() - 1].rows.end,
-                kind: GroupKind::Branch,
-            });
-        } else {
+    for section in groups.chunk_by(|_, next| !begins_section(next)) {
+        let is_long_branch = begins_branch(&section[0]) && section.len() > LONGEST_OPEN_BRANCH;
+        if !is_long_branch {
             folded.extend_from_slice(section);
+            continue;
         }
+        let first = &section[0];
+        let last = &section[section.len() - 1];
+        folded.push(RowGroup {
+            rows: first.rows.start..last.rows.end,
+            kind: GroupKind::Branch,
+        });
     }
     folded
 }

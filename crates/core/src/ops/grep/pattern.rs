@@ -46,20 +46,7 @@ impl Pattern {
             options.ignore_case |= !has_any_upper_case;
         }
 
-        // Each pattern is a group of its own, which is an alternative of the whole expression.
-        let mut groups = Vec::new();
-        for pattern in patterns {
-            let source = if options.fixed {
-                regex_syntax::escape(pattern)
-            } else {
-                // Each pattern is parsed separately, so that `a)` and `(b` are errors, although
-                // `a)|(b` would be balanced in a group.
-                parse(pattern, options)?;
-                pattern.clone()
-            };
-            groups.push(format!("(?:{source})"));
-        }
-        let mut source = groups.join("|");
+        let mut source = join_alternatives(patterns, options)?;
         if options.words {
             // A match begins and ends where no letter, digit or underscore is beside it.
             source = format!(r"\b{{start-half}}(?:{source})\b{{end-half}}");
@@ -124,6 +111,22 @@ fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
     parser
         .parse(source)
         .map_err(|error| one_line_message(&error, source))
+}
+
+/// Joins patterns to one expression, in which each is a group of its own: `(?:cat)|(?:dog)`.
+fn join_alternatives(patterns: &[String], options: PatternOptions) -> Result<String, String> {
+    let mut groups = Vec::new();
+    for pattern in patterns {
+        if options.fixed {
+            groups.push(format!("(?:{})", regex_syntax::escape(pattern)));
+            continue;
+        }
+        // Each pattern is parsed separately, so that `a)` and `(b` are errors, although `a)|(b`
+        // would be balanced in a group.
+        parse(pattern, options)?;
+        groups.push(format!("(?:{pattern})"));
+    }
+    Ok(groups.join("|"))
 }
 
 /// Whether a pattern contains an upper-case letter as a literal, so that case matters in it. The
