@@ -39,39 +39,40 @@ impl Tree {
     /// the session. The parents must not form a cycle.
     ///
     /// This is a counting sort of the entries by their parents: it counts the children of each
-    /// entry, sums the counts to where the children of each start, and puts each child in its
-    /// place.
+    /// entry, sums the counts to where the children of each end, and puts each child in its place.
     pub fn from_parents(entries: &[Entry], parent: impl Fn(EntryIx) -> Option<EntryIx>) -> Tree {
-        // The children of `n` are counted at `n + 2`. So after summing, `child_start[n + 1]` is
-        // where the first child of `n` goes. It moves on with each child, and ends as the start of
-        // the children of `n + 1`.
-        let mut child_start = vec![0_u32; entries.len() + 2];
+        // First, this has the number of children of each entry. Another element follows the last
+        // entry: it ends as the number of all children.
+        let mut child_start = vec![0_u32; entries.len() + 1];
         for index in 0..entries.len() {
             if let Some(parent) = parent(EntryIx::new(index)) {
-                child_start[parent.index() + 2] += 1;
+                child_start[parent.index()] += 1;
             }
         }
-        for index in 1..child_start.len() {
-            child_start[index] += child_start[index - 1];
+        // Then, it has the end of the children of each entry.
+        let mut end = 0;
+        for count_or_end in &mut child_start {
+            end += *count_or_end;
+            *count_or_end = end;
         }
 
         let mut roots = Vec::new();
-        let child_count = child_start.last().map_or(0, |&last| last as usize);
         // All places are filled below.
-        let mut children = vec![EntryIx::new(0); child_count];
-        for index in 0..entries.len() {
+        let mut children = vec![EntryIx::new(0); end as usize];
+        // Each entry gets the place before its next sibling, so the last entry comes first. With
+        // the first child of an entry, the end of its children has become their start.
+        for index in (0..entries.len()).rev() {
             let ix = EntryIx::new(index);
             match parent(ix) {
                 None => roots.push(ix),
                 Some(parent) => {
-                    let next = &mut child_start[parent.index() + 1];
-                    children[*next as usize] = ix;
-                    *next += 1;
+                    let place = &mut child_start[parent.index()];
+                    *place -= 1;
+                    children[*place as usize] = ix;
                 }
             }
         }
-        // The last place was only needed for counting ahead.
-        child_start.pop();
+        roots.reverse();
 
         for bounds in child_start.windows(2) {
             let siblings = &mut children[bounds[0] as usize..bounds[1] as usize];
