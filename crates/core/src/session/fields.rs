@@ -157,18 +157,19 @@ pub fn visit_fields<'a>(
         is_at_key: false,
     };
     loop {
-        // The first arm that applies counts, so the order matters: a key and a string value both
-        // begin with a quote.
+        // The next byte shows what comes next, except a quote: a key begins with it, and a string
+        // value. `is_at_key` distinguishes them.
         match walk.scanner.peek() {
             // `peek` returns 0 at the end of the line.
             0 => return ControlFlow::Continue(()),
+            // The members or items of the container come next. A container without fields is read
+            // as one value instead, in the last arm.
             b'{' if walk.may_contain_fields() => walk.open_object(),
             b'[' if walk.may_contain_fields() => walk.open_array(),
             b'}' | b']' => walk.close_container(),
             b',' => walk.pass_comma(),
             b':' => walk.skip_byte(),
             _ if walk.is_at_key => walk.read_key()?,
-            // A string, a number or a literal; or an object or array without fields, as a whole.
             _ => {
                 let value = walk.read_value()?;
                 if walk.is_field(value) {
@@ -206,6 +207,7 @@ impl<'a> FieldWalk<'a> {
         self.value_region != Region::NoFields || self.scope == FieldScope::Everything
     }
 
+    /// Walks over the brace at the start of an object. A key or the end of the object follows.
     fn open_object(&mut self) {
         self.container_regions.push(self.value_region);
         // The first key takes the place of this step.
@@ -214,6 +216,7 @@ impl<'a> FieldWalk<'a> {
         self.skip_byte();
     }
 
+    /// Walks over the bracket at the start of an array. An item or the end of the array follows.
     fn open_array(&mut self) {
         self.container_regions.push(self.value_region);
         self.path.push(Step::Index(0));
@@ -221,6 +224,7 @@ impl<'a> FieldWalk<'a> {
         self.skip_byte();
     }
 
+    /// Walks over the end of an object or array.
     fn close_container(&mut self) {
         self.container_regions.pop();
         self.path.pop();

@@ -153,21 +153,20 @@ impl Prefilter {
     /// for several needles, whose expression includes their escapes.
     fn find_escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
         let Prefilter::SingleLiteral {
-            escape_start: start,
-            escape_digits: digits,
+            escape_start,
+            escape_digits,
             ..
         } = self
         else {
             return None;
         };
         // Most escapes are of control characters, which few needles contain. The digit after `\u00`
-        // tells them apart: it is `6` in `\u0061`.
-        for offset in start.find_iter(bytes.get(from..)?) {
-            let at = from + offset;
-            if let Some(digit) = bytes.get(at + r"\u00".len())
-                && digits.contains(&digit.to_ascii_lowercase())
-            {
-                return Some(at);
+        // distinguishes them: it is `6` in `\u0061`.
+        for offset in escape_start.find_iter(bytes.get(from..)?) {
+            let position = from + offset;
+            let digit = bytes.get(position + r"\u00".len())?;
+            if escape_digits.contains(&digit.to_ascii_lowercase()) {
+                return Some(position);
             }
         }
         None
@@ -310,9 +309,11 @@ fn required_literals(hir: &Hir) -> Option<LiteralSet> {
         candidates.extend(extract_literals(hir, ExtractKind::Suffix));
         candidates.extend(required_literals_inside(hir));
     }
-    // Of equally selective sets, the first: `max_by_key` returns the last of the reversed ones.
-    let reversed = candidates.into_iter().rev();
-    reversed.max_by_key(|literals| selectivity(literals))
+    // Of several maxima, `max_by_key` returns the last. Of equally selective sets, the first counts.
+    candidates.reverse();
+    candidates
+        .into_iter()
+        .max_by_key(|literals| selectivity(literals))
 }
 
 /// Returns the most selective set of literals that nested groups and repetitions require. Of a

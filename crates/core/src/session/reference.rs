@@ -113,35 +113,45 @@ pub fn resolve_reference(
         suffixes,
     } = split_reference(reader, reference)?;
 
-    let counts_conversation = base == CURRENT_REFERENCE;
-    let mut position = base_position;
-    // True until a suffix moves away.
-    let mut is_current = counts_conversation;
-    for AppliedSuffix { before, suffix } in suffixes {
-        position = match suffix {
-            Suffix::Up(steps) if counts_conversation => {
-                conversation_ancestor(session, position, steps)
-            }
-            Suffix::Up(steps) => session.ancestors(position.entry()).nth(steps).into(),
-            Suffix::Down(steps) => follow_down(session, position, before, steps)?,
-            Suffix::Nearest(kind) => {
-                let from = if is_current {
-                    session.leaf
-                } else {
-                    position.entry()
-                };
-                Position::Entry(find_nearest(session, from, before, kind)?)
-            }
-        };
-        let has_moved = !matches!(suffix, Suffix::Up(0) | Suffix::Down(0));
+    let begins_at_current = base == CURRENT_REFERENCE;
+    let mut resolved = ResolvedReference {
+        position: base_position,
+        is_current: begins_at_current,
+    };
+    for applied in suffixes {
+        resolved.position = apply_suffix(session, resolved, &applied, begins_at_current)?;
+        let has_moved = !matches!(applied.suffix, Suffix::Up(0) | Suffix::Down(0));
         if has_moved {
-            is_current = false;
+            resolved.is_current = false;
         }
     }
-    Ok(ResolvedReference {
-        position,
-        is_current,
-    })
+    Ok(resolved)
+}
+
+/// Returns the position to which a suffix leads, given what the reference before it names.
+/// `counts_conversation` is whether steps up count only entries of the conversation: they do if the
+/// whole reference begins with `@`.
+fn apply_suffix(
+    session: &Session,
+    resolved: ResolvedReference,
+    applied: &AppliedSuffix,
+    counts_conversation: bool,
+) -> Result<Position, ReferenceError> {
+    let from = resolved.position;
+    match applied.suffix {
+        Suffix::Up(steps) if counts_conversation => Ok(conversation_ancestor(session, from, steps)),
+        Suffix::Up(steps) => Ok(session.ancestors(from.entry()).nth(steps).into()),
+        Suffix::Down(steps) => follow_down(session, from, applied.before, steps),
+        Suffix::Nearest(kind) => {
+            // From `@` itself, labels and settings after the current entry are found, too.
+            let start = if resolved.is_current {
+                session.leaf
+            } else {
+                from.entry()
+            };
+            find_nearest(session, start, applied.before, kind).map(Position::Entry)
+        }
+    }
 }
 
 /// A reference that was divided into a base, which names a position, and suffixes.

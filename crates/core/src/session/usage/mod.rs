@@ -298,8 +298,9 @@ impl BilledRequest {
 /// names them. `None` if the entry records no usage, or that of several models, as a tool result
 /// may.
 fn find_respondent<'a>(parsed: &ParsedEntry<'a>) -> Option<Respondent<'a>> {
-    match (parsed.kind, parsed.role, &parsed.record.message) {
-        (Kind::Message, Role::Assistant, Some(message)) => {
+    match parsed.kind {
+        Kind::Message if parsed.role == Role::Assistant => {
+            let message = parsed.record.message.as_ref()?;
             let has_usage = message.get(Member::Usage).is_some_and(Raw::is_object);
             if has_usage {
                 Some(message.respondent())
@@ -307,7 +308,7 @@ fn find_respondent<'a>(parsed: &ParsedEntry<'a>) -> Option<Respondent<'a>> {
                 None
             }
         }
-        (Kind::Usage | Kind::ModelUsage, ..) => Some(Respondent {
+        Kind::Usage | Kind::ModelUsage => Some(Respondent {
             provider: parsed.record.get(Member::Provider).and_then(Raw::text),
             model: parsed.record.get(Member::Model).and_then(Raw::text),
         }),

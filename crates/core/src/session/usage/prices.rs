@@ -210,12 +210,12 @@ fn add_undated_name(
     rates: &[Rates],
 ) {
     let undated_name = without_date(name);
-    if let Some(known) = by_undated_name.get(undated_name) {
-        let has_no_date = name == undated_name;
+    let has_date = name != undated_name;
+    if has_date && let Some(known) = by_undated_name.get(undated_name) {
+        let known_has_date = known.name != undated_name;
         // The names differ only in their dates, which sort as texts do.
         let is_later = *name > *known.name;
-        let is_better = has_no_date || (known.name != undated_name && is_later);
-        if !is_better {
+        if !known_has_date || !is_later {
             return;
         }
     }
