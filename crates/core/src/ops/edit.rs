@@ -265,28 +265,16 @@ fn find_separated_calls(
     changes: &HashMap<EntryIx, SeenContent>,
 ) -> io::Result<Option<SeparatedCalls>> {
     let pairs = find_call_pairs(reader, context)?;
-    // By message with calls. Cached, so that a message with many results is read once.
-    let mut seen_calls: HashMap<EntryIx, SeenCalls> = HashMap::default();
+    let mut check = PairCheck {
+        reader,
+        edits,
+        changes,
+        seen_calls: HashMap::default(),
+    };
     let mut separated: HashSet<EntryIx> = HashSet::default();
     for pair in &pairs {
-        if !changes.contains_key(&pair.call) && !changes.contains_key(&pair.result) {
-            continue;
-        }
-        let calls = match seen_calls.entry(pair.call) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => {
-                let before = seen_content(reader, pair.call, edits)?;
-                unknown.insert(SeenCalls::new(&before, changes.get(&pair.call)))
-            }
-        };
-        let result_before = seen_content(reader, pair.result, edits)?;
-        let result_after = changes.get(&pair.result).unwrap_or(&result_before);
-
-        let sees_result_before = result_before.is_some();
-        let sees_result_after = result_after.is_some();
-        let is_whole_before = calls.before.contains(&pair.id) == sees_result_before;
-        let is_whole_after = calls.after.contains(&pair.id) == sees_result_after;
-        if is_whole_before && !is_whole_after {
+        let is_changed = changes.contains_key(&pair.call) || changes.contains_key(&pair.result);
+        if is_changed && check.is_separated(pair)? {
             separated.insert(pair.call);
         }
     }
@@ -294,6 +282,36 @@ fn find_separated_calls(
         return Ok(None);
     }
     Ok(Some(collect_with_results(&pairs, &separated, changes)))
+}
+
+/// Compares pairs of calls and results before and after a change. For `edits` and `changes`, see
+/// [`find_separated_calls`].
+struct PairCheck<'c> {
+    reader: &'c EntryReader<'c>,
+    edits: &'c HashMap<Vec<u8>, ContextEdit>,
+    changes: &'c HashMap<EntryIx, SeenContent>,
+    /// By message with calls. Kept, so that a message with many results is read once.
+    seen_calls: HashMap<EntryIx, SeenCalls>,
+}
+
+impl PairCheck<'_> {
+    /// Whether a pair is whole before the change, and not after it.
+    fn is_separated(&mut self, pair: &CallPair) -> io::Result<bool> {
+        let calls = match self.seen_calls.entry(pair.call) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => {
+                let before = seen_content(self.reader, pair.call, self.edits)?;
+                unknown.insert(SeenCalls::new(&before, self.changes.get(&pair.call)))
+            }
+        };
+        let result_before = seen_content(self.reader, pair.result, self.edits)?;
+        let result_after = self.changes.get(&pair.result).unwrap_or(&result_before);
+
+        // The model sees both halves, or neither.
+        let is_whole_before = calls.before.contains(&pair.id) == result_before.is_some();
+        let is_whole_after = calls.after.contains(&pair.id) == result_after.is_some();
+        Ok(is_whole_before && !is_whole_after)
+    }
 }
 
 /// Returns `calling_messages`, and all results of their calls: they must be kept or omitted

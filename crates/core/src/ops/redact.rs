@@ -255,17 +255,7 @@ fn search_in_two_passes(
     search_session(source, redactor, workers, &mut |part| {
         searched.append_part(part);
     })?;
-
-    // Secrets are numbered in file order, so each value before them raises the numbers of those
-    // that the rules find. A summary that pisess built has placeholders with the numbers that the
-    // rules alone give. So that these stay valid, the secrets of the rules get their numbers first.
-    let has_values = redactor.search.has_values();
-    let has_summary = searched.lines.iter().any(|line| line.is_summary);
-    if has_values && has_summary {
-        number_secrets(source, redactor, workers)?;
-    }
-    // Secrets that have a number keep it.
-    redactor.number_secrets(lines_to_number(&searched.lines));
+    number_found_secrets(source, redactor, &searched.lines, workers)?;
 
     let found_values = values_to_remove_everywhere(redactor, &searched.lines);
     if found_values.is_empty() {
@@ -284,6 +274,26 @@ fn search_in_two_passes(
     })?;
     searched.lines = merge.finish();
     Ok(searched)
+}
+
+/// Numbers the secrets that were found in the lines of a session, in file order.
+///
+/// A summary that pisess built has placeholders with the numbers that the rules alone give. But
+/// each value, for which `redactor` searches besides, raises the numbers of the secrets after it. So
+/// if there are both, the secrets of the rules get their numbers first, and keep them.
+fn number_found_secrets(
+    source: &dyn ReadAt,
+    redactor: &mut Redactor,
+    lines: &[SearchedLine],
+    workers: usize,
+) -> io::Result<()> {
+    let has_values = redactor.search.has_values();
+    let has_summary = lines.iter().any(|line| line.is_summary);
+    if has_values && has_summary {
+        number_secrets(source, redactor, workers)?;
+    }
+    redactor.number_secrets(lines_to_number(lines));
+    Ok(())
 }
 
 /// Returns the secrets in these lines that are to be removed from all lines, each of them once. A
