@@ -7,10 +7,10 @@ use crate::load::{LoadOptions, add_rows, is_small, load_appended};
 use crate::ops::plan::{Action, Change};
 use crate::ops::rows::find_edits;
 use crate::ops::{Refusal, label};
-use crate::session::Session;
 use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, LineNo};
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::{Problem, Session};
 use foldhash::HashMap;
 pub use input::{Input, refuse_stdout_as_input};
 use pisess_json::text::Text;
@@ -194,38 +194,17 @@ impl OpenSession {
     /// Returns a line about the problems of the file: for each kind, their number and the line of
     /// the first. `None` if there are no problems.
     fn summarize_problems(&self) -> Option<String> {
-        struct ProblemCount {
-            kind: FindingKind,
-            count: u32,
-            first_line: LineNo,
-        }
-
-        // The kinds, in the order of their first occurrence.
-        let mut counts: Vec<ProblemCount> = Vec::new();
-        for problem in &self.session.problems {
-            match counts
-                .iter_mut()
-                .find(|counted| counted.kind == problem.kind)
-            {
-                Some(counted) => counted.count += 1,
-                None => counts.push(ProblemCount {
-                    kind: problem.kind,
-                    count: 1,
-                    first_line: problem.line,
-                }),
-            }
-        }
-        if counts.is_empty() {
+        if self.session.problems.is_empty() {
             return None;
         }
-
         let mut descriptions = Vec::new();
-        for counted in counts {
-            descriptions.push(
-                counted
-                    .kind
-                    .describe_lines(counted.first_line, counted.count),
-            );
+        for counted in count_problems(&self.session.problems) {
+            let ProblemCount {
+                kind,
+                count,
+                first_line,
+            } = counted;
+            descriptions.push(kind.describe_lines(first_line, count));
         }
         Some(format!(
             "{}: {}; skipped or read as far as possible {CHECK_HINT}",
@@ -233,6 +212,33 @@ impl OpenSession {
             descriptions.join(", ")
         ))
     }
+}
+
+/// The problems of one kind in a session.
+struct ProblemCount {
+    kind: FindingKind,
+    count: u32,
+    /// The line of the first of them.
+    first_line: LineNo,
+}
+
+/// Counts problems by kind, in the order of the first problem of each.
+fn count_problems(problems: &[Problem]) -> Vec<ProblemCount> {
+    let mut counts: Vec<ProblemCount> = Vec::new();
+    for problem in problems {
+        let known = counts
+            .iter_mut()
+            .find(|counted| counted.kind == problem.kind);
+        match known {
+            Some(counted) => counted.count += 1,
+            None => counts.push(ProblemCount {
+                kind: problem.kind,
+                count: 1,
+                first_line: problem.line,
+            }),
+        }
+    }
+    counts
 }
 
 /// The hint for a session with damaged lines. It follows the path of the session.

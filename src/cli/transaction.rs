@@ -153,17 +153,11 @@ impl OpenSession {
         ui: &mut Ui,
         decide: &mut Decide,
     ) -> Result<Exit, Failure> {
+        if args.change.dry_run {
+            return self.plan_in_place(path, args, ui, decide);
+        }
         let mut ids = Ids::new(ui)?;
         let options = args.change.write_options(self.session.dialect);
-        if args.change.dry_run {
-            // As in the real run, a locked session is refused before the decision. Whether the file
-            // would be rewritten, which may be refused for another reason, is known only after it.
-            refuse_in_dry_run(&self.input, Action::Append, &options)?;
-            let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
-            let report = ChangeReport::in_place(&decision, path, &self.session);
-            refuse_in_dry_run(&self.input, report.action, &options)?;
-            return report.print_plan(args, ui);
-        }
 
         // Called again if the file grew before the commit: then the earlier decision and its report
         // are dropped.
@@ -181,6 +175,25 @@ impl OpenSession {
         }
         self.report_no_change(&report, args, ui);
         report.report_and_notify(args, ui)
+    }
+
+    /// Prints what a change of the session's own file would write, and refuses what it would refuse.
+    fn plan_in_place(
+        &self,
+        path: &Path,
+        args: &WriteArgs,
+        ui: &mut Ui,
+        decide: &mut Decide,
+    ) -> Result<Exit, Failure> {
+        let mut ids = Ids::new(ui)?;
+        let options = args.change.write_options(self.session.dialect);
+        // As in the real run, a locked session is refused before the decision. Whether the file
+        // would be rewritten, which may be refused for another reason, is known only after it.
+        refuse_in_dry_run(&self.input, Action::Append, &options)?;
+        let decision = ids.with_id_source(ui, |id_source| decide(self, id_source))?;
+        let report = ChangeReport::in_place(&decision, path, &self.session);
+        refuse_in_dry_run(&self.input, report.action, &options)?;
+        report.print_plan(args, ui)
     }
 
     /// Writes the whole changed session to another file, or to standard output (`-`). With `-n`,
