@@ -33,16 +33,19 @@ pub fn find_newest_imports(source: &SourceHead, ui: &Ui) -> Vec<(Dialect, String
         .collect();
     let mut imports = Vec::new();
     for agent in Dialect::ALL {
-        let mut newest = None;
-        // The ids of imports are derived from numbers that count from 0 without gaps.
+        // The ids of imports are derived from numbers that count from 0 without gaps, so the newest
+        // one precedes the first unknown id.
+        let mut newest_id = None;
         for copy_number in 0.. {
             let id = source.derive_session_id(agent, copy_number);
             if !known_ids.contains(&*id) {
                 break;
             }
-            newest = Some(id);
+            newest_id = Some(id);
         }
-        imports.extend(newest.map(|id| (agent, id)));
+        if let Some(id) = newest_id {
+            imports.push((agent, id));
+        }
     }
     imports
 }

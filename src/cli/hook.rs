@@ -223,15 +223,18 @@ fn parse_summary(parts: Raw) -> Result<Option<Summary>, String> {
     let Some(summary) = parts.get_some("summary") else {
         return Ok(None);
     };
-    let (text, container) = if summary.is_string() {
-        (summary.text(), parts)
+    let is_object = !summary.is_string();
+    let text = if is_object {
+        summary.get_text("summary")
     } else {
-        (summary.get_text("summary"), summary)
+        summary.text()
     };
     let text = text.ok_or("its `summary` has no text")?;
     if text.is_blank() {
         return Err("its summary is empty".to_owned());
     }
+
+    let container = if is_object { summary } else { parts };
     let usage = parse_member(container, "usage", object_bytes, "not an object")?;
     let details = match container.get_some("details") {
         Some(details) => details.bytes().to_vec(),

@@ -119,17 +119,17 @@ impl OpenSession {
     /// appended lines are read.
     pub fn add_change(&mut self, change: &Change) -> Result<(), Failure> {
         let is_append = change.action(&self.session) == Action::Append;
-        // A copy in memory can be extended only by complete lines after a complete line.
-        let can_be_extended = is_append && self.session.ends_with_newline;
-        let content = match &mut self.input.opened.content {
-            Content::Opened(Opened::Stream(content)) if can_be_extended => content,
-            _ => {
-                *self = self.after_change(change)?;
-                return Ok(());
-            }
-        };
+        // Only a copy in memory can be extended, by complete lines after a complete line.
+        if is_append
+            && self.session.ends_with_newline
+            && let Content::Opened(Opened::Stream(copy)) = &mut self.input.opened.content
+        {
+            copy.append(&change.appended_bytes())?;
+        } else {
+            *self = self.after_change(change)?;
+            return Ok(());
+        }
 
-        content.append(&change.appended_bytes())?;
         let is_loaded = load_appended(&mut self.session, self.input.source(), &self.options)
             .map_err(|error| self.input.content_failure(error))?;
         if !is_loaded {

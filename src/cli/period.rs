@@ -114,17 +114,25 @@ fn parse_period(text: &str, now_ms: i64, clock: &Clock) -> Option<Range<i64>> {
         return Some(time_ms..time_ms + 1);
     }
 
-    let mut days = None;
-    if let Some(today) = clock.local_day(now_ms) {
-        days = parse_day(text, today).map(|day| day..day + 1);
-    }
-    if let Some(days) = days.or_else(|| parse_dates(text)) {
+    if let Some(days) = parse_days(text, now_ms, clock) {
         let start_ms = clock.local_to_utc_ms(days.start * DAY_MS);
-        return Some(start_ms..clock.local_to_utc_ms(days.end * DAY_MS));
+        let end_ms = clock.local_to_utc_ms(days.end * DAY_MS);
+        return Some(start_ms..end_ms);
     }
 
     let time_ms = parse_time_ms(text, clock)?;
     Some(time_ms..time_ms + 1)
+}
+
+/// Returns the days that a text denotes, in days since 1970: a word such as `today`, or a date, a
+/// month or a year.
+fn parse_days(text: &str, now_ms: i64, clock: &Clock) -> Option<Range<i64>> {
+    if let Some(today) = clock.local_day(now_ms)
+        && let Some(day) = parse_day(text, today)
+    {
+        return Some(day..day + 1);
+    }
+    parse_dates(text)
 }
 
 /// Parses an age such as `7d`, or `7 days ago` and `7.days.ago` as in git. Returns its length in

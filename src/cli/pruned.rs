@@ -159,14 +159,15 @@ fn load_restore(
 /// Returns the failure for a file with pruned parts that cannot be read or restored.
 pub fn pruned_failure(path: &Path, error: PrunedFileError) -> Failure {
     let name = to_visible(&path.to_string_lossy());
-    match error {
-        PrunedFileError::Io(error) => Failure::from_read_error(&name, error),
-        error => match error.line() {
-            Some(line) => Failure::invalid(format_args!("{name}:{}: {error}", line.0))
-                .with_path(&name)
-                .with_line(line.0),
-            None => Failure::invalid(format_args!("{name}: {error}")).with_path(&name),
-        },
+    let error = match error {
+        PrunedFileError::Io(error) => return Failure::from_read_error(&name, error),
+        error => error,
+    };
+    match error.line() {
+        Some(line) => Failure::invalid(format_args!("{name}:{}: {error}", line.0))
+            .with_path(&name)
+            .with_line(line.0),
+        None => Failure::invalid(format_args!("{name}: {error}")).with_path(&name),
     }
 }
 

@@ -75,25 +75,23 @@ impl SecretValueArgs {
         session: Option<&Input>,
         ui: &mut Ui,
     ) -> Result<Vec<SecretValue>, Failure> {
-        let mut all_values = Vec::new();
+        let mut values = Vec::new();
         for path in &self.env_file {
             let content = read_secrets_argument(path, session, ui)?;
-            all_values.extend(from_env_file(&content));
+            values.extend(from_env_file(&content));
         }
         for path in &self.secret_file {
             let content = read_secrets_argument(path, session, ui)?;
-            all_values.extend(from_secret_file(&content));
+            values.extend(from_secret_file(&content));
         }
 
-        let (short_values, values): (Vec<_>, Vec<_>) =
-            all_values.into_iter().partition(SecretValue::is_short);
-        if !short_values.is_empty() {
+        let count = values.len();
+        values.retain(|value| !value.is_short());
+        let short_count = count - values.len();
+        if short_count > 0 {
             let one = "value shorter than 6 characters is";
-            let skipped = amount(
-                short_values.len(),
-                one,
-                "values shorter than 6 characters are",
-            );
+            let many = "values shorter than 6 characters are";
+            let skipped = amount(short_count, one, many);
             ui.warn(&format!(
                 "{skipped} not searched for: such text occurs by chance"
             ));

@@ -668,16 +668,18 @@ impl PlannedLine {
                 content: visible_start(&Text::from_wtf8(line)),
             };
         };
+        let holder = content_holder(entry);
         // In Claude Code, the id of a line is `uuid`. A line of Codex has no id, but may have that
         // of a call.
-        let holder = content_holder(entry);
         let id = entry
             .get_text("id")
             .or_else(|| entry.get_text("uuid"))
             .or_else(|| holder.get_text("call_id"));
+        // A line of Codex has its own type in `payload`, and a general one in `type`.
+        let payload = entry.get("payload").unwrap_or(Raw::NULL);
         let role_or_type = holder
             .get_text("role")
-            .or_else(|| entry.get("payload")?.get_text("type"))
+            .or_else(|| payload.get_text("type"))
             .or_else(|| entry.get_text("type"));
         PlannedLine {
             id: visible_start(&id.unwrap_or_default()),

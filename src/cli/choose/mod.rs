@@ -175,9 +175,9 @@ pub fn take_last(
     insert_word(args, slots.session_place, path.into_os_string(), parser).map(Some)
 }
 
-/// Whether to ask the user for the session of a command line. This is done on a terminal, if the
-/// command writes one session, and lacks nothing else but the entry, for which the user is asked,
-/// too.
+/// Whether to ask the user for the session of a command line. The user is asked on a terminal, if
+/// the command writes one session. The line may lack only the session and the entry: the user is
+/// asked for both.
 pub fn must_ask_for_session(
     args: &[OsString],
     parser: &LineParser,
@@ -204,6 +204,8 @@ pub fn must_ask_for_session(
         return Ok(false);
     }
 
+    // The line is valid with placeholders for what it lacks: `last` for the session, and `@` for the
+    // entry if the command requires one.
     let mut trial = insert_word(args, slots.session_place, "last".into(), parser)?;
     let mut checked = (parser.check)(&trial);
     if slots.takes_entry && lacks_argument(&checked) {
