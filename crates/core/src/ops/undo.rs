@@ -274,21 +274,22 @@ impl BackwardWalk {
 /// chain of which each entry is the parent of the next. It begins below the position to which the
 /// undo moved the leaf.
 fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Option<EntryIx> {
-    let mut before = mark_ix.previous();
     let Some(target) = mark.to else {
-        // The position is unknown, so restored entries cannot be told from others.
-        return before;
+        // The position is unknown, so restored entries cannot be distinguished from others.
+        return mark_ix.previous();
     };
 
-    let mut parent = session.entry(mark_ix).parent;
-    while let Some(restored) = parent
-        && parent == before
-        && parent != target.entry()
-    {
-        before = restored.previous();
-        parent = session.entry(restored).parent;
+    let mut first = mark_ix;
+    while let Some(before) = first.previous() {
+        let is_parent = session.entry(first).parent == Some(before);
+        let is_target = target.entry() == Some(before);
+        let is_restored = is_parent && !is_target;
+        if !is_restored {
+            break;
+        }
+        first = before;
     }
-    before
+    first.previous()
 }
 
 /// The `customType` of the entry that oh-my-pi appends when it exits.

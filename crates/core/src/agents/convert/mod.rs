@@ -127,6 +127,7 @@ fn find_counterpart(
     to: Dialect,
     edit: Option<&LoadedEdit>,
 ) -> Option<Converted> {
+    use Converted::Counterpart;
     use Dialect::{OhMyPi, Pi};
     match (kind, to) {
         (Kind::Message, Pi) => for_pi::convert_message(entry),
@@ -134,26 +135,21 @@ fn find_counterpart(
         (Kind::CustomMessage, Pi) => for_pi::convert_custom_message(entry),
         (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::convert_custom_message(entry, edit),
         (Kind::ModelChange, Pi) => for_pi::convert_model_change(entry),
-        (Kind::ModelChange, OhMyPi) => {
-            for_oh_my_pi::convert_model_change(entry).map(Converted::Counterpart)
-        }
+
+        // Some entries of these types have a counterpart; the others are the same for both agents.
+        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::convert_model_change(entry).map(Counterpart),
         (Kind::BranchSummary, OhMyPi) => {
-            for_oh_my_pi::convert_branch_summary(entry).map(Converted::Counterpart)
+            for_oh_my_pi::convert_branch_summary(entry).map(Counterpart)
         }
-        (Kind::ThinkingLevelChange, Pi) => {
-            for_pi::convert_thinking_level(entry).map(Converted::Counterpart)
-        }
-        (Kind::TitleChange, Pi) => {
-            Some(Converted::Counterpart(for_pi::convert_title_change(entry)))
-        }
-        (Kind::SessionInfo, OhMyPi) => Some(Converted::Counterpart(
-            for_oh_my_pi::convert_session_info(entry),
-        )),
-        (Kind::ModelUsage, Pi) => Some(Converted::Counterpart(for_pi::convert_model_usage(entry))),
-        (Kind::Usage, OhMyPi) => Some(Converted::Counterpart(for_oh_my_pi::convert_usage(entry))),
-        (Kind::ResetBoundary, Pi) => Some(Converted::Counterpart(for_pi::convert_reset_boundary(
-            entry,
-        ))),
+        (Kind::ThinkingLevelChange, Pi) => for_pi::convert_thinking_level(entry).map(Counterpart),
+
+        // All entries of these types have a counterpart.
+        (Kind::TitleChange, Pi) => Some(Counterpart(for_pi::convert_title_change(entry))),
+        (Kind::SessionInfo, OhMyPi) => Some(Counterpart(for_oh_my_pi::convert_session_info(entry))),
+        (Kind::ModelUsage, Pi) => Some(Counterpart(for_pi::convert_model_usage(entry))),
+        (Kind::Usage, OhMyPi) => Some(Counterpart(for_oh_my_pi::convert_usage(entry))),
+        (Kind::ResetBoundary, Pi) => Some(Counterpart(for_pi::convert_reset_boundary(entry))),
+
         // The agent `to` does not know a type that only the other one writes. All others are the
         // same in both.
         _ => {

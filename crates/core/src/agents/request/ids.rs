@@ -275,12 +275,13 @@ pub fn sanitize_tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     let max_chars = if api == Api::Anthropic { 128 } else { 64 };
     let mut out = String::new();
     for code_point in name.code_points().take(max_chars) {
-        let character = char::from_u32(code_point);
-        let is_accepted =
-            is_id_char(code_point) || api == Api::Google && matches!(character, Some('.' | ':'));
-        match character {
-            Some(character) if is_accepted => out.push(character),
-            _ => out.push('_'),
+        // A lone surrogate is no `char`.
+        let character = char::from_u32(code_point).unwrap_or('_');
+        let is_mark_of_google = api == Api::Google && matches!(character, '.' | ':');
+        if is_id_char(code_point) || is_mark_of_google {
+            out.push(character);
+        } else {
+            out.push('_');
         }
     }
     Some(Text::from(out))

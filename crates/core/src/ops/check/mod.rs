@@ -141,9 +141,14 @@ fn load_with_repaired_lines(
     let repair = lines::repair_lines(source, loaded.as_ref().ok(), new_header)?;
 
     let first_error = match loaded {
-        Ok(session) if repair.file.is_unchanged(source) => return Ok((repair, session)),
-        // Drops the session, because the repaired one needs its memory.
-        Ok(_) => None,
+        Ok(session) => {
+            if repair.file.is_unchanged(source) {
+                return Ok((repair, session));
+            }
+            // Dropped before the repaired file is loaded, which needs the memory.
+            drop(session);
+            None
+        }
         Err(error) => Some(error),
     };
     let file = repair.file.with_source(source);

@@ -284,17 +284,16 @@ impl HeaderSearch {
     ///
     /// A version that is not a number is converted as JavaScript does, and becomes a problem.
     fn check_header(&mut self, header: Raw) -> Result<Format, LoadError> {
-        if let Some(what) = find_wrong_header(header) {
+        if let Some(mut what) = find_wrong_header(header) {
             // An earlier line that does not parse may be the damaged header. Then it would be wrong
             // to report that the entries have none.
-            let may_be_damaged = what == WrongFile::EntryFirst && !self.problems.is_empty();
+            let may_be_damaged = !self.problems.is_empty();
+            if what == WrongFile::EntryFirst && may_be_damaged {
+                what = WrongFile::OtherFirst;
+            }
             return Err(LoadError::NotASession {
                 line: Some(LineNo(self.line_count)),
-                what: if may_be_damaged {
-                    WrongFile::OtherFirst
-                } else {
-                    what
-                },
+                what,
             });
         }
         let stored_version = header.get("version");
