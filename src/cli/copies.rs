@@ -241,7 +241,8 @@ fn read_id(
         let header = Input::open_path(path, is_stdout)?.read_header()?;
         return Ok(header.id.to_string_lossy().into_owned());
     }
-    let input = Input::open_path_to_read(path, rollouts, None, is_stdout)?;
+    let all_entries = None;
+    let input = Input::open_path_to_read(path, rollouts, all_entries, is_stdout)?;
     if let Some(head) = input.foreign {
         return Ok(head.id);
     }

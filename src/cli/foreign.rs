@@ -346,7 +346,8 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
     let mut files = store::distinct_files(files, |file| &file.path);
     retain_last_rollouts(&mut files);
 
-    for failure in named::search_failures(found.problems, true, ui) {
+    let is_strict = true;
+    for failure in named::search_failures(found.problems, is_strict, ui) {
         if failure.is_missing_file {
             failures.push(failure.with_hint(missing_path_hint()));
         } else {

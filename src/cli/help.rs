@@ -178,7 +178,18 @@ fn long_end(command: &Command, guide: Option<&Guide>, shared_options: &[SharedOp
     let Some(guide) = guide else {
         return text;
     };
+    text += &heading_line("More, with `pisess help TOPIC`");
+    text += &format_rows(related_topics(command, guide, shared_options));
+    text
+}
 
+/// Returns the topics that explain the options and arguments of a command, each with what it
+/// explains. The last one is about the exit codes.
+fn related_topics(
+    command: &Command,
+    guide: &Guide,
+    shared_options: &[SharedOptions],
+) -> Vec<[String; 2]> {
     let mut rows = Vec::new();
     for topic in &TOPICS {
         let has_options = shared_options
@@ -201,7 +212,7 @@ fn long_end(command: &Command, guide: Option<&Guide>, shared_options: &[SharedOp
         None => "how the command ended".to_owned(),
     };
     rows.push(["exit-codes".to_owned(), codes]);
-    text + &heading_line("More, with `pisess help TOPIC`") + &format_rows(rows)
+    rows
 }
 
 /// Returns the output of `pisess` alone and of `pisess -h`. A test checks that it fits on a

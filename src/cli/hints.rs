@@ -629,7 +629,9 @@ fn find_similar_file(missing: &Path) -> Option<String> {
     if session.is_file() {
         return Some(to_visible(&session.to_string_lossy()));
     }
+    // Without an extension, it may be the name of a session.
     missing.extension()?;
+
     let wanted = missing.file_name()?.to_str()?;
     let parent = missing.parent()?;
     let folder = if parent.as_os_str().is_empty() {
@@ -643,6 +645,7 @@ fn find_similar_file(missing: &Path) -> Option<String> {
         let Some(name) = path.file_name().and_then(OsStr::to_str) else {
             continue;
         };
+        // Paths are sorted by name, so the first of equally similar ones remains.
         let edits = strsim::osa_distance(wanted, name);
         if edits < fewest_edits && path.is_file() {
             fewest_edits = edits;

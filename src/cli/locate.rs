@@ -74,16 +74,14 @@ impl SessionStores {
 
     /// Looks up the stores of both agents, as seen from `project`: its settings may move them.
     pub fn locate_from(project: &Path, ui: &Ui) -> SessionStores {
-        let (stores, blobs) = with_store_env(project, true, ui, |env| {
-            (locate_stores(env, &OnDisk), locate_blob_store(env, &OnDisk))
-        });
-        SessionStores {
+        let reads_project = true;
+        with_store_env(project, reads_project, ui, |env| SessionStores {
             home: ui.home().map(PathBuf::from),
             folder: project.to_owned(),
-            stores,
-            blobs,
+            stores: locate_stores(env, &OnDisk),
+            blobs: locate_blob_store(env, &OnDisk),
             workers: ui.processor_count(),
-        }
+        })
     }
 
     /// Returns the directories from which relative paths and `~` start.
@@ -387,12 +385,14 @@ pub fn is_archive(path: &Path) -> bool {
 /// paths. The settings in that project are not read unless it is the current directory: a session
 /// is not trusted, so its path may point to settings of anyone.
 pub fn stores_for_recorded_project(project: &Path, ui: &Ui) -> Vec<Store> {
-    locate_real_stores(project, project == ui.current_folder(), ui)
+    let reads_project = project == ui.current_folder();
+    locate_real_stores(project, reads_project, ui)
 }
 
 /// Returns the stores of both agents as seen from a project that the user named, with real paths.
 pub fn stores_for_named_project(project: &Path, ui: &Ui) -> Vec<Store> {
-    locate_real_stores(project, true, ui)
+    let reads_project = true;
+    locate_real_stores(project, reads_project, ui)
 }
 
 /// Returns the directory in which an agent keeps the sessions of a project. `stores` are the stores

@@ -314,8 +314,10 @@ impl<'a> PlannedMove<'a> {
         hook: Option<&ShellCommand>,
         ui: &mut Ui,
     ) -> Result<Summary, Failure> {
-        self.open
-            .check_label_is_free(None, self.parse_label()?.as_ref())?;
+        // The label is for the summary, which is not written yet.
+        let new_entry = None;
+        let label = self.parse_label()?;
+        self.open.check_label_is_free(new_entry, label.as_ref())?;
         let given = self
             .options
             .summary
@@ -662,7 +664,9 @@ impl ReadySummary {
         if self.branch_end == BranchEnd::Leaf && current_leaf != self.old_leaf {
             return Err(concurrent_append_failure(current));
         }
-        current.check_label_is_free(None, self.label.as_ref())?;
+        // The label is for the summary, which is not written yet.
+        let new_entry = None;
+        current.check_label_is_free(new_entry, self.label.as_ref())?;
 
         // The summary is appended below the new leaf. It also refers to one of the two ends of the
         // branch, which one depends on the agent: where the branch starts, or its old leaf.

@@ -42,9 +42,14 @@ pub fn list_pruned(open: &OpenSession) -> Vec<Operation> {
 pub fn describe_pruned_branches(open: &OpenSession) -> Option<String> {
     let operations = list_pruned(open);
     let branches = operations.iter().map(|operation| operation.branches).sum();
+    if branches == 0 {
+        return None;
+    }
     let of_branches = operations.iter().filter(|operation| operation.branches > 0);
     let entries = of_branches.map(|operation| operation.entries).sum();
-    (branches > 0).then(|| describe_pruned(entries, 0, branches))
+    // It is not recorded how many of the entries are bookkeeping.
+    let bookkeeping_count = 0;
+    Some(describe_pruned(entries, bookkeeping_count, branches))
 }
 
 /// Returns numbers of pruned parts as words, for example `2 branches (40 entries, 3 of them
@@ -113,7 +118,14 @@ pub fn load_pruned(input: &Input) -> Result<Option<Restoration>, Failure> {
     let Some(pruned) = input.map_read_error(archive.companion(&file, PRUNED))? else {
         return Ok(None);
     };
-    load_restore(path, input.unredacted_source(), Box::new(pruned), None)
+    // `companion` returns the content of the file without its modification time.
+    let written_ms = None;
+    load_restore(
+        path,
+        input.unredacted_source(),
+        Box::new(pruned),
+        written_ms,
+    )
 }
 
 /// Splits a result into what was pruned, if it could be read, and the failure.

@@ -190,7 +190,8 @@ fn read_title_and_question(path: &Path) -> Option<String> {
     let head = peek::head(&file).ok()?;
     let name = peek::read_name(&head, &file).ok()?.unwrap_or_default();
     let beginning = file.read_range(0..file.len().min(HEAD_BYTES)).ok()?;
-    let start = read_single(path, &beginning, file.modified_ms(), None).ok()?;
+    let pruned = None;
+    let start = read_single(path, &beginning, file.modified_ms(), pruned).ok()?;
 
     let question = start.first_question.as_ref()?;
     let Some(Opening::Words(_)) = start.opening else {

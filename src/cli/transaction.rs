@@ -353,7 +353,10 @@ pub fn commit_change(
         Action::Nothing => return Ok(None),
         Action::Append => locked.append(&change.appended_bytes()),
         Action::Rewrite | Action::Create => {
-            locked.rewrite(None, &mut |out| change.write(session, input.source(), out))
+            let backup = None;
+            locked.rewrite(backup, &mut |out| {
+                change.write(session, input.source(), out)
+            })
         }
     };
     Ok(Some(attempt?))

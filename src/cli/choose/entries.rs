@@ -15,6 +15,7 @@ use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
 use owo_colors::Style;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::path::Path;
 
 /// The width of the age of an entry, in columns.
@@ -45,8 +46,11 @@ pub fn choose_entry(
         workers: ui.processor_count(),
         ..row_options(ui)
     };
-    // Standard output is no concern here; the command itself will report problems of the file.
-    let input = Input::open_path_to_read(&path, &Rollouts::default(), None, &|_| false)?;
+    // The command itself will refuse a session that is standard output, and report problems of the
+    // file.
+    let is_stdout = |_: &File| false;
+    let all_entries = None;
+    let input = Input::open_path_to_read(&path, &Rollouts::default(), all_entries, &is_stdout)?;
     let open = OpenSession::load(input, options)?;
     let leaf = open.session.leaf;
     let view = build_view(&open.session, leaf, ViewOptions::default());
@@ -97,7 +101,8 @@ fn entry_row(painter: &EntryPainter, ix: EntryIx, now_ms: i64) -> String {
     rows.begin_row();
     rows.push_str(&format!("{age:>AGE_WIDTH$}  {mark}"));
     rows.finish_part(Style::new());
-    painter.draw_entry(&mut rows, ix, false);
+    let is_dim = false;
+    painter.draw_entry(&mut rows, ix, is_dim);
     rows.end_row();
     String::from_utf8_lossy(&rows.text).trim_end().to_owned()
 }

@@ -135,7 +135,8 @@ impl ConvertedSource {
         path: &Path,
         rollouts: &Rollouts,
     ) -> Result<Option<ConvertedSource>, Failure> {
-        let opened = ConvertedSource::open(path, rollouts, None)?;
+        let all_entries = None;
+        let opened = ConvertedSource::open(path, rollouts, all_entries)?;
         Ok(opened.map(|source| ConvertedSource {
             is_for_list: true,
             ..source

@@ -177,20 +177,22 @@ pub fn resolve_foreign_id(
 
 /// Returns a candidate for each session, with the id that its first import gets.
 fn candidates_by_imported_id(files: Vec<FoundFile>, ui: &mut Ui) -> Vec<SessionCandidate> {
+    /// Further imports of the same session have greater numbers.
+    const FIRST_IMPORT: u32 = 0;
+
     let rollouts = Rollouts::default();
+    let read_candidate = |file: FoundFile| {
+        let head = read_head(&file.path, &rollouts).ok().flatten()?;
+        Some(SessionCandidate {
+            id: head.derive_session_id(Dialect::Pi, FIRST_IMPORT),
+            path: file.path,
+            name: None,
+        })
+    };
     let mut candidates = Vec::new();
-    ui.map_in_parallel(
-        files,
-        |file| {
-            let head = read_head(&file.path, &rollouts).ok().flatten()?;
-            Some(SessionCandidate {
-                id: head.derive_session_id(Dialect::Pi, 0),
-                path: file.path,
-                name: None,
-            })
-        },
-        |_, candidate| candidates.extend(candidate),
-    );
+    ui.map_in_parallel(files, read_candidate, |_, candidate| {
+        candidates.extend(candidate);
+    });
     candidates
 }
 
@@ -331,12 +333,15 @@ pub fn resolve_foreign_title(
     };
     let files = find_all_foreign_sessions(ui);
     let rollouts = Rollouts::default();
+    let read_session = |file: FoundFile| read_foreign_for_list(&file.path, &rollouts);
     let mut sessions = Vec::new();
-    ui.map_in_parallel(
-        files,
-        |file| read_foreign_for_list(&file.path, &rollouts),
-        |_, session| sessions.extend(session.filter(|session| title_words.describe(session))),
-    );
+    ui.map_in_parallel(files, read_session, |_, session| {
+        if let Some(session) = session
+            && title_words.describe(&session)
+        {
+            sessions.push(session);
+        }
+    });
     require_one_title(words, &sessions, failure, ui)
 }
 
@@ -354,7 +359,9 @@ fn read_foreign_for_list(path: &Path, rollouts: &Rollouts) -> Option<ListedSessi
         return None;
     }
     let modified_ms = store::modified_ms(path).unwrap_or_default();
-    let mut session = read_single(path, &file, modified_ms, None).ok()?;
+    // `prune` does not change sessions of other agents.
+    let pruned = None;
+    let mut session = read_single(path, &file, modified_ms, pruned).ok()?;
     session.id = Text::from(file.head.id);
     Some(session)
 }

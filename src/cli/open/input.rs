@@ -80,7 +80,8 @@ impl Input {
             return Input::open_stdin(ui);
         }
         let found = resolve_argument_to_read(path, ui)?;
-        let input = Input::open_path_to_read(&found, rollouts, None, ui.stdout_predicate())?;
+        let all_entries = None;
+        let input = Input::open_path_to_read(&found, rollouts, all_entries, ui.stdout_predicate())?;
         Ok(input.begin(found != path, ui))
     }
 

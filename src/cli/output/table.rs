@@ -154,7 +154,8 @@ impl Table {
         // column, rows are not fitted.
         let can_shrink = self.columns.iter().any(|column| column.can_shrink);
         let width = if can_shrink { ui.row_width() } else { None };
-        let mut drawn_rows = RowBuffer::new(width, ELLIPSIS, None);
+        let no_clock = None;
+        let mut drawn_rows = RowBuffer::new(width, ELLIPSIS, no_clock);
         let is_first_flush = !self.is_arranged;
         if is_first_flush {
             self.arrange_columns(width);
@@ -166,7 +167,8 @@ impl Table {
                 for column in &self.columns {
                     titles.push(vec![(column.title.to_owned(), ui.styles.heading)]);
                 }
-                self.draw_row(&titles, None, &mut drawn_rows);
+                let no_link = None;
+                self.draw_row(&titles, no_link, &mut drawn_rows);
             }
         }
         for row in &rows {

@@ -195,13 +195,13 @@ pub fn print_entry_lines(
         are_adjacent && is_stored_as_printed(one) && is_stored_as_printed(next)
     });
     for run in runs {
-        // A run has at least one entry.
+        // A run has at least one entry. If its first line is stored as printed, all its lines are.
         let first = run[0];
         let last = run[run.len() - 1];
-        let bytes = span(first).start..span(last).end();
-        let is_long = bytes.end - bytes.start >= LONG_RUN_BYTES;
+        let run_bytes = span(first).start..span(last).end();
+        let is_long = run_bytes.end - run_bytes.start >= LONG_RUN_BYTES;
         if may_copy && is_long && is_stored_as_printed(first) {
-            copy_run(open, bytes, ui)?;
+            copy_run(open, run_bytes, ui)?;
             continue;
         }
         for &ix in run {
@@ -278,7 +278,8 @@ pub fn print_rows(
             rows.push_time(entry.time_ms);
             rows.push_str("  ");
             rows.finish_part(painter.styles.dim);
-            painter.draw_entry(rows, ix, false);
+            let is_dim = false;
+            painter.draw_entry(rows, ix, is_dim);
             rows.end_row();
         }
     };

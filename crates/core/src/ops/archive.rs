@@ -107,7 +107,8 @@ fn refuse_unreadable(error: StoreError) -> Refusal {
 /// would not lead back to `path`.
 fn restorable_name(session: &Path, folder: &Path, path: &Path) -> Option<String> {
     let name = archive_name(folder, path)?;
-    let restored = restore_path(&name, session, None)?;
+    let no_blobs = None;
+    let restored = restore_path(&name, session, no_blobs)?;
     if restored == path { Some(name) } else { None }
 }
 

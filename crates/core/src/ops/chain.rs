@@ -124,10 +124,16 @@ pub(super) fn fill_missing_members(
         && let Some(message) = entry.get("message")
         && message.get("timestamp").is_none()
     {
-        let mut timed_message =
-            Edit::new(message.bytes()).expect("the message was checked, or built as an object");
-        timed_message.set("timestamp", id_source.now_ms.to_string().as_bytes());
-        edit.replace(message, &timed_message.finish());
+        edit.replace(message, &add_message_time(message, id_source.now_ms));
     }
+    edit.finish()
+}
+
+/// Returns a message with a time as its last member. Unlike the time of an entry, it is a number of
+/// milliseconds.
+fn add_message_time(message: Raw, now_ms: i64) -> Vec<u8> {
+    let mut edit =
+        Edit::new(message.bytes()).expect("the message was checked, or built as an object");
+    edit.set("timestamp", now_ms.to_string().as_bytes());
     edit.finish()
 }

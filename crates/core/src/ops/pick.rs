@@ -55,22 +55,7 @@ pub fn complete_selection(
     let tree = Tree::new(session);
     let chosen_set: BTreeSet<_> = chosen.iter().copied().collect();
     let mut picked = add_calls_and_results(reader, &tree, &chosen_set)?;
-    for ix in chosen_set {
-        if session.entry(ix).kind != Kind::Label {
-            continue;
-        }
-        // A label is left out silently if its entry is copied, as in a chosen range. If a label was
-        // chosen without its entry, nothing would be copied for it, so it is refused.
-        let target = resolve_member(reader, ix, "targetId")?;
-        let labels_picked_entry = target.is_some_and(|target| picked.contains(&target));
-        if !labels_picked_entry {
-            return Err(Refusal::with_hint(
-                format!("{} labels an entry that is not picked", session.id(ix)),
-                "labels are not copied; label the copy with `pisess label`",
-            ));
-        }
-        picked.remove(&ix);
-    }
+    remove_labels(reader, &mut picked)?;
     Ok(tree
         .walk_oldest_first()
         .filter(|ix| picked.contains(ix))
@@ -160,6 +145,29 @@ pub fn copy_onto(
     })
 }
 
+/// Removes the labels from the picked entries. A label is left out silently if its entry is copied,
+/// as in a chosen range.
+///
+/// # Errors
+/// If a label was picked without its entry: nothing would be copied for it.
+fn remove_labels(reader: &EntryReader, picked: &mut BTreeSet<EntryIx>) -> Result<(), Refusal> {
+    let session = reader.session();
+    let mut labels = picked.clone();
+    labels.retain(|&ix| session.entry(ix).kind == Kind::Label);
+    for label in labels {
+        let target = resolve_member(reader, label, "targetId")?;
+        let labels_picked_entry = target.is_some_and(|target| picked.contains(&target));
+        if !labels_picked_entry {
+            return Err(Refusal::with_hint(
+                format!("{} labels an entry that is not picked", session.id(label)),
+                "labels are not copied; label the copy with `pisess label`",
+            ));
+        }
+        picked.remove(&label);
+    }
+    Ok(())
+}
+
 /// Refuses to copy entries to a session of another agent, which stores some entries in another
 /// form.
 fn require_same_agent(source: &Session, target: &Session) -> Result<(), Refusal> {
@@ -188,20 +196,7 @@ fn add_calls_and_results(
     chosen: &BTreeSet<EntryIx>,
 ) -> Result<BTreeSet<EntryIx>, Refusal> {
     let session = reader.session();
-    let is_reply = |ix| session.is_message(ix, Role::Assistant);
-    // A result can only answer a call of the nearest assistant message above it.
-    let mut calling_messages = BTreeSet::new();
-    let mut nearest_replies = UpwardSearch::new(session, is_reply);
-    for &ix in chosen {
-        if is_reply(ix) {
-            calling_messages.insert(ix);
-        } else if session.is_message(ix, Role::ToolResult) {
-            let Some(reply) = nearest_replies.find(Some(ix)) else {
-                return Err(refuse_lone_result(session, ix));
-            };
-            calling_messages.insert(reply);
-        }
-    }
+    let calling_messages = find_calling_messages(session, chosen)?;
 
     let is_active = active_mask(session, session.leaf);
     let mut answering_results = HashSet::default();
@@ -221,6 +216,31 @@ fn add_calls_and_results(
     picked.extend(calling_messages);
     picked.extend(answering_results);
     Ok(picked)
+}
+
+/// Returns the chosen assistant messages, and the messages whose calls the chosen results may
+/// answer: for each result, the nearest assistant message above it.
+///
+/// # Errors
+/// If no assistant message is above a chosen result.
+fn find_calling_messages(
+    session: &Session,
+    chosen: &BTreeSet<EntryIx>,
+) -> Result<BTreeSet<EntryIx>, Refusal> {
+    let is_reply = |ix| session.is_message(ix, Role::Assistant);
+    let mut calling_messages = BTreeSet::new();
+    let mut nearest_replies = UpwardSearch::new(session, is_reply);
+    for &ix in chosen {
+        if is_reply(ix) {
+            calling_messages.insert(ix);
+        } else if session.is_message(ix, Role::ToolResult) {
+            let Some(reply) = nearest_replies.find(Some(ix)) else {
+                return Err(refuse_lone_result(session, ix));
+            };
+            calling_messages.insert(reply);
+        }
+    }
+    Ok(calling_messages)
 }
 
 /// Returns the result that is copied with a call: the chosen one, or else the one on the path to
@@ -286,7 +306,24 @@ fn find_results_by_call(
         return Ok(results_by_id);
     }
 
-    // The entries below the message that are still to be visited.
+    for result in results_below(session, tree, reply) {
+        // A result without an id answers a call whose id is empty, if there is one.
+        let call_id = reader.with_message(result, |message| {
+            message.get_text("toolCallId").map(Text::into_owned)
+        })?;
+        let call_id = call_id.unwrap_or_default();
+        if let Some(results) = results_by_id.get_mut(&call_id) {
+            results.push(result);
+        }
+    }
+    Ok(results_by_id)
+}
+
+/// Returns the tool results on all branches below an assistant message, each branch down to its next
+/// assistant message, in file order.
+fn results_below(session: &Session, tree: &Tree, reply: EntryIx) -> Vec<EntryIx> {
+    let mut results = Vec::new();
+    // The entries that are still to be visited.
     let mut pending = tree.children(reply).to_vec();
     while let Some(ix) = pending.pop() {
         // The results below the next assistant message answer its calls.
@@ -294,23 +331,13 @@ fn find_results_by_call(
             continue;
         }
         if session.is_message(ix, Role::ToolResult) {
-            // A result without an id answers a call whose id is empty, if there is one.
-            let call_id = reader.with_message(ix, |message| {
-                message.get_text("toolCallId").map(Text::into_owned)
-            })?;
-            let call_id = call_id.unwrap_or_default();
-            if let Some(results) = results_by_id.get_mut(&call_id) {
-                results.push(ix);
-            }
+            results.push(ix);
         }
         pending.extend(tree.children(ix));
     }
-
     // The walk does not visit branches in file order.
-    for results in results_by_id.values_mut() {
-        results.sort();
-    }
-    Ok(results_by_id)
+    results.sort();
+    results
 }
 
 /// A member that refers to another entry.

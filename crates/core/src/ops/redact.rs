@@ -415,7 +415,8 @@ pub fn find_remaining(
 ) -> io::Result<RemainingTexts> {
     // Only lines that may have one of these are searched: other secrets are found in the source.
     redactor.search.narrow_with(redactor.found_values());
-    let report = redact_session(copy, redactor, workers, None)?;
+    let no_copy = None;
+    let report = redact_session(copy, redactor, workers, no_copy)?;
     let found = report.found.into_iter().chain(report.unreplaceable);
     let (ordinary, secrets) = found.partition(|found| found.secret.is_ordinary);
     Ok(RemainingTexts { secrets, ordinary })

@@ -40,12 +40,12 @@ pub fn find_first_kept(
         } else {
             session.find_entry(&id)
         };
+        let Some(named) = named else {
+            continue;
+        };
         // A compaction that keeps nothing names itself.
-        if let Some(named) = named
-            && named != compaction
-            && ancestry.is_ancestor_or_self(named, compaction)
-            && let Some(kept) = first_kept_below(session, named, compaction)
-        {
+        let keeps_any = named != compaction && ancestry.is_ancestor_or_self(named, compaction);
+        if keeps_any && let Some(kept) = first_kept_below(session, named, compaction) {
             first_kept.insert(compaction, kept);
         }
     }

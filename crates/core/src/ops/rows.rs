@@ -370,10 +370,8 @@ pub fn find_edits(
         }
         let line = reader.read_line(ix)?;
         let line = Raw::from_checked(line.trim_ascii());
-        let Some(target_id) = line.get_text("targetId") else {
-            continue;
-        };
-        let Some(target) = session.find_entry(&target_id) else {
+        let target_id = line.get_text("targetId");
+        let Some(target) = target_id.and_then(|id| session.find_entry(&id)) else {
             continue;
         };
         let is_on_other_branch = is_active[target.index()] && !is_active[ix.index()];

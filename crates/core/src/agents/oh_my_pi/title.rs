@@ -14,18 +14,20 @@ pub const TITLE_LINE_BYTES: usize = 256;
 /// title would overwrite the header. A title that does not fit is cut to its longest prefix that
 /// does.
 pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {
+    /// The length without the newline.
     const LEN: usize = TITLE_LINE_BYTES - 1;
+    const NO_PADDING: usize = 0;
 
     let full_title = title.and_then(Raw::text).unwrap_or_default();
     for units in (0..=full_title.utf16_len()).rev() {
         let prefix = full_title.head_whole(units);
-        let unpadded_len = encode_title(&prefix, source, updated_at, 0).len();
+        let unpadded_len = encode_title(&prefix, source, updated_at, NO_PADDING).len();
         if unpadded_len <= LEN {
             return encode_title(&prefix, source, updated_at, LEN - unpadded_len);
         }
     }
     // The other members alone are too long, so the line becomes longer than it should be.
-    encode_title(&Text::default(), source, updated_at, 0)
+    encode_title(&Text::default(), source, updated_at, NO_PADDING)
 }
 
 /// Returns a title line of version 1 with `padding` spaces in its member `pad`, which bring the

@@ -41,35 +41,35 @@ fn branch_message(
         _ => None,
     };
 
-    // Content that is missing stays missing, unlike in a context. Only an edit needs content.
     let is_edited = edit.is_some();
-    let body = match entry.kind {
-        // The line need not be read.
-        Kind::Message if !is_edited && entry.role != Role::Missing => Some(Body::Stored),
-        Kind::Message => context::message_body(ix, reader)?,
-        Kind::CustomMessage => {
-            let default_content: Option<&[u8]> = if is_edited { Some(b"[]") } else { None };
-            let json = reader.with_entry(ix, |line| {
-                context::build_custom_message(line, default_content)
-            })?;
-            Some(Body::from_json(json))
-        }
-        Kind::BranchSummary => {
-            let json = reader.with_entry(ix, context::build_branch_summary)?;
-            Some(Body::from_json(json))
-        }
-        Kind::Compaction => {
-            let json = reader.with_entry(ix, context::build_compaction_summary)?;
-            Some(Body::from_json(json))
-        }
-        _ => None,
-    };
-
-    let Some(body) = body else {
+    let Some(body) = unedited_body(ix, is_edited, reader)? else {
         return Ok(None);
     };
     let message = ContextMessage { entry: ix, body };
     apply_edit(message, edit, reader)
+}
+
+/// Returns the message of an entry before its edit; `None` for an entry without a message. Content
+/// that is missing stays missing, unlike in a context, except where an edit needs it (`is_edited`).
+fn unedited_body(ix: EntryIx, is_edited: bool, reader: &EntryReader) -> io::Result<Option<Body>> {
+    let entry = reader.session().entry(ix);
+    let json = match entry.kind {
+        // The line need not be read.
+        Kind::Message if !is_edited && entry.role != Role::Missing => {
+            return Ok(Some(Body::Stored));
+        }
+        Kind::Message => return context::message_body(ix, reader),
+        Kind::CustomMessage => {
+            let default_content: Option<&[u8]> = if is_edited { Some(b"[]") } else { None };
+            reader.with_entry(ix, |line| {
+                context::build_custom_message(line, default_content)
+            })?
+        }
+        Kind::BranchSummary => reader.with_entry(ix, context::build_branch_summary)?,
+        Kind::Compaction => reader.with_entry(ix, context::build_compaction_summary)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(Body::from_json(json)))
 }
 
 #[cfg(test)]

@@ -119,7 +119,8 @@ impl<'a> AnthropicWriter<'a> {
         for name in &self.called_tools {
             let is_new = names.insert(name);
             if is_new {
-                definitions.push(render_tool(&Tool::from_name(name.clone()), false));
+                let is_eager = false;
+                definitions.push(render_tool(&Tool::from_name(name.clone()), is_eager));
             }
         }
         definitions

@@ -314,7 +314,8 @@ fn hide_secrets(
         return Ok(());
     }
     let mut redactor = Redactor::default();
-    redact_session(source, &mut redactor, workers, None)?;
+    let no_copy = None;
+    redact_session(source, &mut redactor, workers, no_copy)?;
     let secrets = ValueSearch::new(redactor.found_values());
     for excerpt in excerpts {
         if secrets.has_value_in(excerpt) {

@@ -83,40 +83,45 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
     let partners = partners_in_order(left, &all_partners);
 
     let mut difference = Difference::default();
-    // The index of the first entry on the left that is changed or has no partner.
-    let mut first_left_difference = left.path.len();
+    // By index on the left path: whether the entry has a partner with the same content.
+    let mut is_same = vec![false; left.path.len()];
     let mut is_only_right = vec![true; right.path.len()];
     for (index, &ix) in left.path.iter().enumerate() {
         let Some(partner) = partners[index] else {
             difference.only_left.push(ix);
-            first_left_difference = first_left_difference.min(index);
             continue;
         };
         difference.common_count += 1;
         is_only_right[partner] = false;
-        if left_digests[index] != right_digests[partner] {
+        if left_digests[index] == right_digests[partner] {
+            is_same[index] = true;
+        } else {
             difference.changed.push(ChangedEntry {
                 left: ix,
                 right: right.path[partner],
             });
-            first_left_difference = first_left_difference.min(index);
         }
     }
-
-    let mut first_only_right = right.path.len();
     for (index, &ix) in right.path.iter().enumerate() {
         if is_only_right[index] {
             difference.only_right.push(ix);
-            first_only_right = first_only_right.min(index);
         }
     }
 
     // The ancestor is the last entry that precedes the first difference on both sides.
-    let last_common = partners[..first_left_difference]
+    let left_end = index_of(&is_same, false);
+    let right_end = index_of(&is_only_right, true);
+    let last_common = partners[..left_end]
         .iter()
-        .rposition(|partner| partner.is_some_and(|partner| partner < first_only_right));
+        .rposition(|partner| partner.is_some_and(|partner| partner < right_end));
     difference.ancestor = last_common.map(|index| left.path[index]);
     Ok(difference)
+}
+
+/// Returns the index of the first element with a value; the number of elements if there is none.
+fn index_of(elements: &[bool], value: bool) -> usize {
+    let found = elements.iter().position(|&element| element == value);
+    found.unwrap_or(elements.len())
 }
 
 /// Returns, for each entry of the left path, the index of its partner on the right path. This is
