@@ -202,8 +202,7 @@ impl FollowedSession {
     }
 
     /// Reads what was written since the last call, and returns the new entries in file order. If
-    /// the file was replaced or truncated, the new entries are those with ids that were not there
-    /// before.
+    /// the file was replaced or truncated, the new entries have ids that were not there before.
     ///
     /// If the file cannot be read, warns, and returns no entries; later calls try again. The same
     /// warning is not repeated until the file could be read.

@@ -106,7 +106,7 @@ pub fn note_unsearched(hint: &str, ui: &mut Ui) {
 }
 
 /// Returns the sessions of other agents that were started in one of these directories, together
-/// with those of their sub-agents.
+/// with the sessions of their sub-agents.
 pub fn find_project_sessions_of(
     origins: &[Origin],
     folders: &[PathBuf],
@@ -438,8 +438,9 @@ pub fn find_owner_beside(sub_agent_path: &Path, sub_agent: &SubAgent) -> Option<
     })
 }
 
-/// Returns the sessions of other agents in these projects, together with those of their sub-agents.
-/// Notes for each project that its sessions are in the stores, and not in that directory.
+/// Returns the sessions of other agents in these projects, together with the sessions of their
+/// sub-agents. Notes for each project that its sessions are in the stores, and not in that
+/// directory.
 fn find_sessions_of_named_projects(projects: &[PathBuf], ui: &mut Ui) -> Vec<FoundFile> {
     if projects.is_empty() {
         return Vec::new();
@@ -460,8 +461,8 @@ fn find_sessions_of_named_projects(projects: &[PathBuf], ui: &mut Ui) -> Vec<Fou
     sessions
 }
 
-/// Returns, for each of the projects, its sessions among `files`, together with those of their
-/// sub-agents. The directory of a sub-agent does not matter, because it may differ.
+/// Returns, for each of the projects, its sessions among `files`, together with the sessions of
+/// their sub-agents. The directory of a sub-agent does not matter, because it may differ.
 ///
 /// The head of each file is read once, however many projects there are.
 fn group_by_project(

@@ -81,8 +81,8 @@ fn command_name<'a>(
     if is_argument { None } else { Some(second) }
 }
 
-/// Returns a tip for the error, other than those of [`HABITS`], which the caller looks up before.
-/// Tips for one option or command come before the one for any missing argument.
+/// Returns a tip for the error. The caller has looked for the error in [`HABITS`] before. Tips for
+/// one option or command come before the one for any missing argument.
 fn own_tip(
     error: &clap::Error,
     args: &[OsString],

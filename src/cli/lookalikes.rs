@@ -183,8 +183,9 @@ impl Conversation {
         self.entries.iter().map(|&ix| self.session.id(ix)).collect()
     }
 
-    /// Returns the first words after the shared entries: those of the user or, if the user said
-    /// nothing, of the first entry with text. If no entry has text, returns a note in brackets.
+    /// Returns the first words after the shared entries: the first words of the user or, if the
+    /// user said nothing, of the first entry with text. If no entry has text, returns a note in
+    /// brackets.
     fn words_after(&self, shared_length: usize) -> String {
         let reader = EntryReader::new(&self.session, self.input.source());
         let own_entries = &self.entries[shared_length..];

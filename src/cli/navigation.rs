@@ -367,7 +367,7 @@ impl<'a> PlannedMove<'a> {
         self.options.summary.hook.hook_command(&self.open.input, ui)
     }
 
-    /// Calls the hook. A label and instructions in its reply replace those in `self.options`.
+    /// Calls the hook. A label and instructions in its reply replace the ones in `self.options`.
     /// Returns the summary in the reply; `None` if there is none, or no hook.
     pub fn ask_hook_for_label_and_summary(
         &mut self,

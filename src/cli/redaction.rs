@@ -264,7 +264,7 @@ impl RemovedSecrets {
         for secret in &self.secrets {
             values.push(secret.value.clone());
         }
-        // The indexes of values are those of the secrets.
+        // A value has the index of its secret.
         let mut left = Vec::new();
         for index in find_leaked_values(format, written, &values)? {
             left.push(&self.secrets[index]);
@@ -283,7 +283,7 @@ impl LeftSecrets<'_> {
     }
 
     /// Fails if a secret is left. The failure names the first one by its first place in the
-    /// exported session, or in that of a sub-agent.
+    /// exported session, or in the session of a sub-agent.
     pub fn refuse(&self, session: &Input) -> Result<(), Failure> {
         let Some(first) = self.0.first() else {
             return Ok(());
@@ -310,7 +310,7 @@ impl LeftSecrets<'_> {
 }
 
 /// Warns of each secret whose text also occurs, and remains, where it is probably an ordinary word.
-/// `name` is that of the session.
+/// `name` is the name of the session.
 pub fn warn_kept(kept_ordinary: &[FoundSecret], name: &str, ui: &mut Ui) {
     let mut kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for found in kept_ordinary {

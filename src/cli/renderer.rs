@@ -134,31 +134,30 @@ impl Renderer {
         let reader = open.entry_reader();
         let mut input = RendererInput::default();
         for &ix in custom {
-            let added = reader.with_line(ix, |line| self.add_entry(line, &mut input.lines));
-            let is_added = open.input.map_read_error(added)?;
-            if is_added {
+            let line = reader.with_line(ix, |line| self.input_line(line));
+            if let Some(line) = open.input.map_read_error(line)? {
+                input.lines.extend(line);
                 input.requested.insert(ix);
             }
         }
         Ok(input)
     }
 
-    /// Adds the line of an entry to the input, if the entry has the type that this renders. The
-    /// type is a member of the entry, or of its message. Returns whether the line was added.
-    fn add_entry(&self, line: &[u8], lines: &mut Vec<u8>) -> bool {
+    /// Returns the line of an entry for the input, in valid UTF-8; `None` if the entry has another
+    /// type than this renders. The type is a member of the entry, or of its message.
+    fn input_line(&self, line: &[u8]) -> Option<Vec<u8>> {
         let entry = Raw::from_checked(line.trim_ascii());
-        let in_message = entry
-            .get("message")
-            .and_then(|message| message.get("customType"));
-        let Some(custom_type) = entry.get("customType").or(in_message) else {
-            return false;
-        };
+        let message = entry.get("message").unwrap_or(Raw::NULL);
+        let custom_type = entry
+            .get("customType")
+            .or_else(|| message.get("customType"))?;
         if !custom_type.is(&self.custom_type) {
-            return false;
+            return None;
         }
-        push_valid(lines, entry.bytes());
-        lines.push(b'\n');
-        true
+        let mut input_line = Vec::new();
+        push_valid(&mut input_line, entry.bytes());
+        input_line.push(b'\n');
+        Some(input_line)
     }
 }
 

@@ -126,8 +126,8 @@ impl Rollouts {
         find_last_readable(&rollouts).map(|last| last.path.clone())
     }
 
-    /// Returns the rollouts in the store of a file. If the file is in no store, returns those in
-    /// its directory.
+    /// Returns the rollouts in the store of a file. If the file is in no store, returns the
+    /// rollouts in its directory.
     ///
     /// Each place is searched only once. Other threads wait for that search, because the lock is
     /// held meanwhile.
@@ -182,7 +182,7 @@ fn store_root_above(path: &Path) -> Option<&Path> {
     None
 }
 
-/// Returns those of the files that have the name of a rollout.
+/// Returns the files that have the name of a rollout, as rollouts.
 fn retain_rollouts(files: Vec<FoundFile>) -> Vec<Rollout> {
     let mut rollouts = Vec::new();
     for file in files {

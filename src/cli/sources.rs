@@ -53,8 +53,9 @@ impl SourceArgs {
         self.is_given().then(|| Sources::from_names(&self.names))
     }
 
-    /// Returns the agents whose sessions are read. `None` if none are named: then those of pi and
-    /// oh-my-pi are read. Without `--source`, the environment variable `PISESS_SOURCES` decides.
+    /// Returns the agents whose sessions are read. `None` if none are named: then the sessions of
+    /// pi and oh-my-pi are read. Without `--source`, the environment variable `PISESS_SOURCES`
+    /// decides.
     pub fn sources(&self, ui: &Ui) -> Result<Option<Sources>, Failure> {
         if let Some(given) = self.given() {
             return Ok(Some(given));

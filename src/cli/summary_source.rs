@@ -51,7 +51,7 @@ pub struct SummaryArgs {
 }
 
 /// Returns the summary to store: `given` by an option, else `from_hook`, else the new one that
-/// `make` returns. A summary without details gets `details`, those of the agent.
+/// `make` returns. A summary without details gets `details`, as the agent would write them.
 ///
 /// The hook is called even if an option gives the text, because it may cancel the operation, or
 /// choose the cut or the label.

@@ -41,8 +41,8 @@ pub fn resolve_title(words: &str, failure: Failure, ui: &mut Ui) -> Result<PathB
     require_one_title(words, &sessions, failure, ui)
 }
 
-/// Returns the only session in `sessions`, which are those whose titles have the words, and reports
-/// it. Returns `failure` if there is none.
+/// Returns the only one of `sessions`, whose titles have the words, and reports it. Returns
+/// `failure` if there is none.
 ///
 /// # Errors
 /// If there are none or several.
@@ -142,8 +142,8 @@ fn command_with_id(words: &str, id: &str, ui: &Ui) -> Option<String> {
     Some(command)
 }
 
-/// Returns the sessions whose titles have all of the words: those of the current project or, if it
-/// has none, those of all projects.
+/// Returns the sessions whose titles have all of the words: in the current project or, if it has
+/// none, in all projects.
 pub fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
     let Some(words) = TitleWords::parse(words) else {
         return Vec::new();

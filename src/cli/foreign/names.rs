@@ -114,8 +114,8 @@ fn may_need_export(argument: &Path) -> bool {
     name_argument(argument).is_some_and(opencode::is_session_id)
 }
 
-/// Returns the session whose id is `argument`, or whose title has the words. `failure` is that of
-/// the search by name.
+/// Returns the session whose id is `argument`, or whose title has the words. `failure` is the
+/// failure of the search by name.
 fn resolve_foreign_id_or_title(
     argument: &Path,
     failure: Failure,

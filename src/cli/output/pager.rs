@@ -49,7 +49,7 @@ impl Pager {
         let mut command = parse_command(command_line);
         command.stdin(Stdio::piped());
 
-        // Options are given in variables, because each pager ignores those of the others.
+        // Options are given in variables, because each pager ignores the variables of the others.
         for (variable, default_options) in PAGER_OPTIONS {
             let mut options = match (world.env)(variable) {
                 Some(options) => options,

@@ -111,7 +111,7 @@ impl FileSizes {
     }
 
     /// Returns the line for `done_count` finished files: a bar, their number and size, and an
-    /// estimate of the remaining time. The size is that of the first `done_count` files, because
+    /// estimate of the remaining time. The size is the sum of the first `done_count` files, because
     /// files are finished roughly in order.
     fn format_bar(&self, done_count: usize, elapsed: Duration) -> String {
         let file_count = self.sums.len() - 1;

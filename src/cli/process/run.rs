@@ -49,7 +49,7 @@ pub struct CommandNames {
 pub const NOTHING_WRITTEN: &str = "nothing was written";
 
 impl ShellCommand {
-    /// Returns the command of an option (`given`, if the option is used), else that of an
+    /// Returns the command of an option (`given`, if the option is used), else the command of an
     /// environment variable. `None` if neither gives one, or if the command is empty. `hint`
     /// follows the message of a failure.
     pub fn from_option_or_env(

@@ -133,7 +133,7 @@ pub trait Agent: Debug + Sync {
     }
 
     /// Returns the agent's estimate of a message, in tokens, from the members that were collected
-    /// of it. `blocks` are those of its content.
+    /// of it. `blocks` are the blocks of its content.
     fn estimate_scanned(&self, message: &MessageFacts, blocks: &[Block]) -> u64;
 
     /// Returns the agent's estimate of the context at the end of `path`, in tokens. The agent

@@ -487,9 +487,9 @@ pub enum BranchBudget {
 /// `branch` are given oldest first.
 ///
 /// The messages are the newest ones that together fit into `budget` by their estimates, oldest
-/// first. The files are those that these messages name, and those that earlier branch summaries
-/// list. `message_of` returns the message of an entry, and `estimate` its tokens; both differ
-/// between the agents.
+/// first. The files are the ones that these messages name, and the ones that earlier branch
+/// summaries list. `message_of` returns the message of an entry, and `estimate` its tokens; both
+/// differ between the agents.
 pub fn collect_branch_input(
     branch: &[EntryIx],
     reader: &EntryReader,
@@ -553,9 +553,9 @@ pub fn collect_branch_input(
     Ok((messages, file_ops))
 }
 
-/// Collects the files of a branch in the order of its entries: those that `messages`, oldest first,
-/// name, and those that branch summaries list. The agents collect them in another order, on which
-/// their lists do not depend.
+/// Collects the files of a branch in the order of its entries: the files that `messages`, oldest
+/// first, name, and the files that branch summaries list. The agents collect them in another order,
+/// on which their lists do not depend.
 fn collect_files_in_order<'m>(
     branch: &[EntryIx],
     messages: impl Iterator<Item = &'m ContextMessage>,

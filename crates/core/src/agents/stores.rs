@@ -140,7 +140,7 @@ fn pi_store(store_env: StoreEnv, flat_root: Option<PathBuf>, disk: &dyn Disk) ->
 }
 
 /// Returns the directory that `sessionDir` in pi's settings names. The settings of the project
-/// override those of the user.
+/// override the settings of the user.
 fn pi_session_dir(
     store_env: StoreEnv,
     agent_folder: Option<&Path>,
@@ -159,7 +159,7 @@ fn pi_session_dir(
         .iter()
         .find_map(|file| session_dir_setting(file, disk))?;
     if path.is_empty() {
-        // An empty setting of the project overrides that of the user.
+        // An empty setting of the project overrides the setting of the user.
         return None;
     }
     Some(resolve_user_path(&path, store_env.base_dirs))
@@ -235,7 +235,7 @@ fn omp_default_agent_folder(store_env: StoreEnv, profile: Option<&str>) -> Optio
     Some(folder.join("agent"))
 }
 
-/// Returns oh-my-pi's directory, or that of a profile, in `$XDG_DATA_HOME`, if it exists. Always
+/// Returns the directory of oh-my-pi, or of a profile, in `$XDG_DATA_HOME`, if it exists. Always
 /// `None` on Windows, where oh-my-pi does not use this variable.
 fn omp_data_folder(store_env: StoreEnv, profile: Option<&str>, disk: &dyn Disk) -> Option<PathBuf> {
     if cfg!(windows) {

@@ -42,7 +42,7 @@ impl MessageEstimates {
         Ok(tokens as f64)
     }
 
-    /// Returns the estimate of one message, in tokens, and keeps that of a stored message. A
+    /// Returns the estimate of one message, in tokens. The estimate of a stored message is kept. A
     /// message that was built for the context is estimated each time: after an edit, for example,
     /// it may differ from branch to branch.
     fn estimate(&mut self, message: &ContextMessage, reader: &EntryReader) -> io::Result<u64> {

@@ -250,7 +250,7 @@ impl PartAdder {
             if let Some(id) = call.id {
                 self.names_by_call.insert(id, call.name.clone());
             }
-            // Each estimate is rounded up, so their sum may exceed that of the whole reply.
+            // Each estimate is rounded up, so their sum may exceed the estimate of the whole reply.
             let share = call.tokens.min(unassigned);
             unassigned -= share;
             self.add_tokens(PartIdentity::Name(call.name), share);

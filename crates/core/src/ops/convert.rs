@@ -98,7 +98,8 @@ impl ListedFork {
 }
 
 /// Lists the entries of a fork one by one, so that each can be converted. `entries` and `leaf` are
-/// those of the fork; without `entries`, it is a copy of the whole file, byte for byte.
+/// the entries and the leaf of the fork. Without `entries`, the fork is a copy of the whole file,
+/// byte for byte.
 ///
 /// Such a copy does not suffice for a file in an older format, or with records that set the leaf.
 /// Then the tree is forked as the subtree below the root: this migrates entries, head records among

@@ -52,7 +52,7 @@ pub enum Ancestors {
 }
 
 /// Returns a new session with the entries on the path to `end`. Leaf records are left out, and so
-/// are labels: those in effect for these entries are written again at the end.
+/// are labels. The labels in effect for these entries are written again at the end.
 pub fn fork(
     reader: &EntryReader,
     end: Position,
@@ -313,8 +313,8 @@ impl<'a> StoredTitle<'a> {
         }
     }
 
-    /// Returns the title that a session has: that of its title line if it has one, even if this
-    /// title is empty, and otherwise that of its header.
+    /// Returns the title that a session has: the title in its title line if it has one, even if
+    /// this title is empty, and otherwise the title in its header.
     fn of_session(session: &'a Session) -> StoredTitle<'a> {
         let stored = match &session.title_slot {
             Some(slot) => {

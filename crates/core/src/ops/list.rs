@@ -361,7 +361,7 @@ impl ListedSession {
         if self.name.is_some() {
             return None;
         }
-        // Any other title is the name of a command, or that of a message of someone else.
+        // Any other title is the name of a command, or the words of someone else.
         let opens_with_words = matches!(self.opening, Some(Opening::Words(_)));
         if !opens_with_words {
             return None;

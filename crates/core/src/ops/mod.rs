@@ -82,7 +82,7 @@ impl<'a> IdSource<'a> {
 
     /// Returns an id for a new entry: one that no entry of the session has, that was not issued
     /// before, and for which `is_taken` is false. With `is_taken`, a caller excludes ids that are
-    /// not in the session yet, such as those of a batch.
+    /// not in the session yet, such as the ids of a batch.
     pub fn issue_free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
         loop {
             // Candidates are random and short, so one may be in use.
@@ -171,7 +171,8 @@ impl<'s, P: Fn(EntryIx) -> bool> UpwardSearch<'s, P> {
         }
     }
 
-    /// Returns the nearest wanted entry at or above `from`.
+    /// Returns the nearest wanted entry at or above `from`; `None` if there is none. The result is
+    /// kept for all entries on the way, so that later searches end there.
     fn find(&mut self, from: Option<EntryIx>) -> Option<EntryIx> {
         let mut passed = Vec::new();
         let mut nearest = None;
@@ -195,8 +196,8 @@ impl<'s, P: Fn(EntryIx) -> bool> UpwardSearch<'s, P> {
 }
 
 /// Returns the new first kept entry of a compaction if some entries are left out of a session. A
-/// compaction replaces its ancestors by a summary, but keeps those from this entry on. `stays`
-/// returns whether an entry is not left out.
+/// compaction replaces its ancestors by a summary, but keeps the ancestors from this entry on.
+/// `stays` returns whether an entry is not left out.
 ///
 /// The new one is the topmost entry that stays, from `old_first_kept` down to the compaction, both
 /// included. `None` if no such entry stays, or if `old_first_kept` is not an ancestor of the

@@ -506,7 +506,7 @@ impl Graft<'_> {
     /// - A compaction that keeps nothing refers to itself.
     /// - Labels are not copied. If the first kept entry is a label, the next entry below that is
     ///   not a label takes its place.
-    /// - If the first kept entry is copied, the new id is that of its copy.
+    /// - If the first kept entry is copied, the new id is the id of its copy.
     /// - If it is not copied, but on the path to the target position, the reference stays.
     ///
     /// # Errors

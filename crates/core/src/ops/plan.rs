@@ -214,7 +214,7 @@ impl NewSession {
         file_name(&self.timestamp, &self.id)
     }
 
-    /// Counts the lines of the new file, and returns those that are new or changed, which a dry run
+    /// Counts the lines of the new file, and returns the new and the changed ones, which a dry run
     /// prints.
     ///
     /// If the whole source is copied (`entries` is `None`), only the head lines are returned, even

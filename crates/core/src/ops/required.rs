@@ -66,7 +66,7 @@ pub(super) fn block_fields(
 }
 
 /// Validates a new entry of type `kind` for a session of an agent. A type that only the other agent
-/// writes is refused. A type that neither writes, such as that of a later version, is accepted
+/// writes is refused. A type that neither writes, such as a type of a later version, is accepted
 /// without validation.
 pub(super) fn check_new_entry(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refusal> {
     let schema = &kind.schema().fields;

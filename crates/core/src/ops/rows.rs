@@ -449,7 +449,8 @@ pub fn measure_subtrees(session: &Session) -> Vec<SubtreeExtent> {
         .iter()
         .map(SubtreeExtent::single_entry)
         .collect();
-    // Backwards, so that the extent of an entry is final before it is added to that of its parent.
+    // Backwards, so that the extent of an entry is final before it is added to the extent of its
+    // parent.
     let parents_first: Vec<EntryIx> = Tree::new(session).walk_oldest_first().collect();
     for &ix in parents_first.iter().rev() {
         let Some(parent) = session.entry(ix).parent else {

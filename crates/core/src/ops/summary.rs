@@ -66,7 +66,7 @@ pub fn append_compaction(
         .json("details", &summary.details);
     let mut entry = add_origin(entry, session.agent(), summary);
     if let Some(message) = &compaction.system_message {
-        // Unlike the timestamp of the entry, that of a message is in milliseconds.
+        // The timestamp of a message is a number of milliseconds, unlike the timestamp of an entry.
         let now_ms = id_source.now_ms.to_string();
         let message = with_member(Raw::from_checked(message), "timestamp", now_ms.as_bytes());
         entry = entry.json("systemMessage", &message);

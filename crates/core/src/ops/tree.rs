@@ -97,8 +97,8 @@ pub fn build_view<'a>(
 }
 
 /// Filters and lays out the entries of a range. They are laid out as if the end of the range were
-/// the leaf, so that the range is drawn in one column. Apart from this, the leaf, and the path to
-/// it that is marked, are those of the session.
+/// the leaf, so that the range is drawn in one column. Apart from this, the leaf is the leaf of the
+/// session, and the path to it is marked.
 pub fn build_range_view<'a>(
     session: &'a Session,
     range: EntryRange,
@@ -319,7 +319,7 @@ impl<'a> TreeView<'a> {
 
     /// Returns the place where the entry or its label contains a word of the query. An entry may be
     /// found without such a place, and then the result is `None`: the search of oh-my-pi is fuzzy,
-    /// and that of pi also finds words that are only in the row.
+    /// and the search of pi also finds words that are only in the row.
     pub fn find_hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
         if let Some(matches) = self.session.search_matches(ix)
             && let Some(hit) = &matches.hit
@@ -455,8 +455,8 @@ struct RowSearch<'s> {
 
 impl<'s> RowSearch<'s> {
     /// Parses a query as the session's agent does: into words and, for an agent with a fuzzy search
-    /// (oh-my-pi), also into the words of that search, which must only resemble those of the entry.
-    /// [`is_match`](Self::is_match) tries both.
+    /// (oh-my-pi), also into the words of that search, which need only resemble the words of the
+    /// entry. [`is_match`](Self::is_match) tries both.
     fn new(session: &'s Session, query: &str) -> Self {
         let fuzzy = if session.agent().has_fuzzy_search() {
             Some(parse_query(query))

@@ -113,7 +113,7 @@ fn reply_noun(session: &Session, ix: EntryIx) -> Option<&'static str> {
 
 /// Returns the leaf before an operation: the position to which the leaf must move to undo it.
 /// `None` if the operation only annotated the session, as with a label, so that the leaf need not
-/// move. `entries` are those that the operation appended; there is at least one.
+/// move. `entries` are the entries that the operation appended; there is at least one.
 ///
 /// A `switch` or another move of the leaf begins with a mark: an entry that records the leaf
 /// before. If that leaf is itself a mark, the entry above the mark is returned.
@@ -172,7 +172,7 @@ pub fn undo(
 }
 
 /// Returns the entries that `undo` took back, as its marks name them. Entries that are in use again
-/// are left out: those with a descendant that is neither undone nor bookkeeping, such as a label.
+/// are left out: they have a descendant that is neither undone nor bookkeeping, such as a label.
 pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     let mut undone = HashSet::default();
     for ix in session.entry_indexes() {
@@ -539,8 +539,9 @@ fn first_text(reader: &EntryReader, ix: EntryIx, keys: &[&str]) -> io::Result<Te
 }
 
 /// For each entry whose content for the model the operation changed, adds an edit that restores the
-/// content before: that of the edit in effect before the operation or, without one, the stored
-/// content. `entries` are those of the operation, in file order; there is at least one.
+/// content before. This is the content of the edit in effect before the operation or, without one,
+/// the stored content. `entries` are the entries of the operation, in file order; there is at least
+/// one.
 fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let edits_before = edits_in_effect(reader, session.entry(entries[0]).parent)?;

@@ -180,7 +180,7 @@ pub struct TextReplacement {
     pub replaces_all: bool,
 }
 
-/// Returns the replacements of an edit: those in its list or, without a list, the one in the
+/// Returns the replacements of an edit: the ones in its list or, without a list, the one in the
 /// arguments themselves. Replacements that cannot be read are left out.
 pub fn read_replacements(arguments: Raw) -> Vec<TextReplacement> {
     if let Some(edits) = replacement_list(arguments) {

@@ -74,7 +74,7 @@ impl<'a> UniquePrefixes<'a> {
 
     /// Returns the length, in bytes, of the shortest prefix that names the entry with this id,
     /// which must be one of the session. The prefix is not shorter than a reference may be, and is
-    /// neither a label nor another form of reference. Without such a prefix, the length is that of
+    /// neither a label nor another form of reference. Without such a prefix, returns the length of
     /// the whole id.
     pub fn prefix_len(&self, id: &Text) -> usize {
         let shared_len = self.len_shared_with_another(id.as_bytes());

@@ -210,7 +210,7 @@ fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
         ix: EntryIx,
         time_ms: i64,
     }
-    // Before the first sibling with a time, that of this sibling counts.
+    // Before the first sibling with a time, the time of this sibling counts.
     let first_timed = siblings.iter().find(|&&ix| time(ix) != Entry::NO_TIME);
     let mut time_before = first_timed.map_or(0, |&ix| time(ix));
     let mut timed = Vec::with_capacity(siblings.len());
@@ -326,7 +326,7 @@ impl VisibleTree {
         walk: impl Iterator<Item = EntryIx>,
         is_visible: &[bool],
     ) -> VisibleTree {
-        // For each entry, its own node if it is visible, or else that of its nearest visible
+        // For each entry, its own node if it is visible, or else the node of its nearest visible
         // ancestor; the top without one.
         let mut node_of_entry = vec![TOP as u32; session.entries.len()];
         let visible_count = is_visible.iter().filter(|&&visible| visible).count();
@@ -412,7 +412,7 @@ impl VisibleTree {
 /// A row with visible siblings has a connector, such as `├─`. Roots are siblings of each other. Two
 /// numbers give the indent of a row:
 ///
-/// - Its level is what is drawn: a connector adds one level to that of the parent.
+/// - Its level is what is drawn: a connector adds one level to the level of the parent.
 /// - Its depth is what the agents report: they also indent the child of a row with a connector, but
 ///   not the roots.
 fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
@@ -499,8 +499,8 @@ struct RowBlock {
 }
 
 impl RowBlock {
-    /// Returns a block for each node, with a row for each entry of its subtree. Except that of the
-    /// top, the blocks have no place yet: each gets it from the block of its parent.
+    /// Returns a block for each node, with a row for each entry of its subtree. The blocks have no
+    /// place yet, except the block of the top: each gets its place from the block of its parent.
     fn of_subtrees(tree: &VisibleTree) -> Vec<RowBlock> {
         let own_row = RowBlock {
             level: 0,

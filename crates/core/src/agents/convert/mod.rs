@@ -239,7 +239,7 @@ fn wrap_original(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
 }
 
 /// Returns the entry from which this one was converted. Since then, this entry may have been moved,
-/// so its id, parent and first kept entry are used in place of those of the original.
+/// so its id, parent and first kept entry replace the ones of the original.
 ///
 /// `None` if the entry was not converted from an entry of the agent `to`.
 fn restore_original(entry: Raw, to: Dialect) -> Option<Vec<u8>> {

@@ -8,8 +8,8 @@ use crate::session::read::entry_reader::{ContextMessage, EntryReader};
 use std::io;
 
 /// Returns the messages from which the summary of a branch is made, and the files that they
-/// touched. `entries` are those of the branch, oldest first. Unlike pi, oh-my-pi includes tool
-/// results, except those that it has marked as useless.
+/// touched. `entries` are the entries of the branch, oldest first. Unlike pi, oh-my-pi includes
+/// tool results, except results that it has marked as useless.
 pub fn prepare_branch_summary(
     entries: &[EntryIx],
     reader: &EntryReader,

@@ -23,8 +23,8 @@ static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Returns a summary followed by a list of files, in place of any list that it had (the agent's
-/// `upsertFileOperations`). `files` are those to list. `read` are all files that were read, which
-/// decides how changed files are marked.
+/// `upsertFileOperations`). `files` are the files to list. `read` are all files that were read: a
+/// changed file that was also read has another mark.
 pub fn append_file_list(
     summary: Text<'static>,
     files: &FileLists,

@@ -18,8 +18,8 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string as json_string};
 use std::io;
 
-/// Converts the messages of a context to those that the model receives, and calls `emit` with the
-/// JSON of each, in order. A message may become none, one or two.
+/// Converts the messages of a context to the messages that the model receives, and calls `emit`
+/// with the JSON of each, in order. A message may become none, one or two.
 pub fn convert_messages(
     messages: &[ContextMessage],
     reader: &EntryReader,

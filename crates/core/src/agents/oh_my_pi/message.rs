@@ -228,8 +228,8 @@ pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
         || message.is_some_and(|message| message.is("Interrupted by user"))
 }
 
-/// Whether a turn that ended in an error had no output before it. `content` is that of the turn.
-/// Such a turn was never part of a context.
+/// Whether a turn that ended in an error had no output before it. `content` is the content of the
+/// turn. Such a turn was never part of a context.
 pub fn is_empty_turn(content: Raw) -> bool {
     !content.items().any(is_output)
 }

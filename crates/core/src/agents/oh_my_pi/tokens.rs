@@ -26,7 +26,7 @@ pub fn estimate_message(message: Raw) -> u64 {
 
 /// Estimates the tokens of a message as the agent does for an unknown model
 /// (`Tokenizer.countMessage`). The role decides which members count; in an unknown role, none does.
-/// `blocks` are those of the message's content.
+/// `blocks` are the blocks of the message's content.
 pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
     match Role::from_string(message.role) {
         Role::BashExecution => {

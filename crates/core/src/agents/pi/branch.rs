@@ -10,8 +10,8 @@ use foldhash::HashMap;
 use std::io;
 
 /// Returns the messages from which the summary of a branch is made, and the files that they
-/// touched. `entries` are those of the branch, oldest first. As in pi, tool results are left out,
-/// because the calls show what was done. Edits on the branch are applied to its entries.
+/// touched. `entries` are the entries of the branch, oldest first. As in pi, tool results are left
+/// out, because the calls show what was done. Edits on the branch are applied to its entries.
 pub fn prepare_branch_summary(
     entries: &[EntryIx],
     reader: &EntryReader,

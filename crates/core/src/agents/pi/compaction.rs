@@ -233,7 +233,7 @@ impl Projection<'_> {
                 tokens += message.with_json(self.reader, tokens::estimate_message)?;
             }
             total += tokens;
-            // As in pi, the index is that of an entry with tokens, even if `keep` is 0.
+            // As in pi, the entry has tokens, even if `keep` is 0.
             if tokens > 0 && total >= keep {
                 return Ok(Some(index));
             }
@@ -242,8 +242,9 @@ impl Projection<'_> {
     }
 
     /// Whether the entries from `start` on are a failed attempt at an answer that was undone: edits
-    /// omit all of its messages, at least one of them a response. No edit in it replaces the
-    /// content of an entry outside.
+    /// omit all messages of the attempt, at least one of which is a response. If an edit in the
+    /// attempt replaces the content of an entry before it, the attempt still has an effect, so it
+    /// does not count.
     fn is_failed_attempt(&self, start: usize) -> io::Result<bool> {
         let attempt = start..self.entries.len();
         let Some(omitted_ids) = self.ids_if_all_omitted(attempt.clone()) else {

@@ -173,7 +173,7 @@ fn first_kept_index(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize>
 }
 
 /// Returns the ancestors of the compaction at the end of `path` that contexts below it still use:
-/// the entries that it keeps, and those that set the thinking level, the tools and the model.
+/// the entries that it keeps, and the entries that set the thinking level, the tools and the model.
 pub fn ancestors_in_use(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
     let Some((_, above)) = path.split_last() else {

@@ -8,7 +8,7 @@ use pisess_json::text::Text;
 /// The text before a branch summary.
 pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
 
-/// Appends the files that were read and those that were modified, each as a list in a tag:
+/// Appends the files that were read and the files that were modified, each as a list in a tag:
 /// `<read-files>` and `<modified-files>` (pi's `formatFileOperations`). An empty list is left out.
 pub fn append_file_list(mut summary: Text<'static>, files: &FileLists) -> Text<'static> {
     let lists = [

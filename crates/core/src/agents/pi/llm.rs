@@ -13,8 +13,8 @@ const COMPACTION_INTRO: &str = "The conversation history before this point was c
 const BRANCH_INTRO: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 
-/// Converts the messages of a context to those that the model receives, and calls `emit` with the
-/// JSON of each, in order.
+/// Converts the messages of a context to the messages that the model receives, and calls `emit`
+/// with the JSON of each, in order.
 pub fn convert_messages(
     messages: &[ContextMessage],
     reader: &EntryReader,

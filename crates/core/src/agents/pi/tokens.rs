@@ -29,7 +29,7 @@ pub fn estimate_message(message: Raw) -> u64 {
 
 /// Estimates the tokens of a message as pi's `estimateTokens` does: the UTF-16 units of its texts
 /// and images, divided by `UNITS_PER_TOKEN` and rounded up. The role decides which members count;
-/// in an unknown role, none does. `blocks` are those of the message's content.
+/// in an unknown role, none does. `blocks` are the blocks of the message's content.
 pub fn estimate_scanned(message: &MessageFacts, blocks: &[Block]) -> u64 {
     let units = match Role::from_string(message.role) {
         Role::System => content_units(message, blocks) + prompt_units(message),
@@ -243,7 +243,8 @@ pub fn context_sizes(tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashM
             continue;
         }
         if budget == 0 {
-            // The size at this tip remains unknown. The walk may still find those of later tips.
+            // The size at this tip remains unknown. The walk may still find the sizes at later
+            // tips.
             continue;
         }
 

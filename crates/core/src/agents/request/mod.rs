@@ -204,7 +204,8 @@ impl FirstPass {
             Cow::Owned(system_messages_and_last_reply(messages, reader.session()))
         };
         let mut first_pass = FirstPass::default();
-        // Numbers start at 1, as in `Replay`, which compares its own with those of late results.
+        // Numbers start at 1, as in `Replay`, which compares its numbers with the numbers of late
+        // results.
         let mut message_number = 0;
         agent.convert_for_model(&needed_messages, reader, &mut |json| {
             let message = Raw::from_checked(json);
@@ -276,8 +277,8 @@ fn non_empty_text(value: Option<Raw>) -> Option<Text<'static>> {
 
 impl RequestTarget {
     /// Determines what a body is written for: the request, completed with what the first pass found
-    /// in the messages. The model is the requested one, else that of the last reply, else the API's
-    /// default.
+    /// in the messages. The model is the requested one, else the model of the last reply, else the
+    /// API's default.
     fn new(request: &Request, agent: &'static dyn Agent, first_pass: &FirstPass) -> Self {
         let api = request.api;
         let model = request

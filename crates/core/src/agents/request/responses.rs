@@ -103,7 +103,7 @@ impl<'a> ResponsesWriter<'a> {
 
     /// Converts a text of the model to an item, and reserves the id of the item. The signature has
     /// the id and the phase with which the text was received. `text_index` is the index of the text
-    /// among those of its message, for a new id.
+    /// among the texts of its message, for a new id.
     fn render_text(&mut self, text: &Text, signature: Option<&Text>, text_index: usize) -> Vec<u8> {
         let signature = signature.map(TextSignature::read).unwrap_or_default();
         let id = match signature.id {
@@ -247,7 +247,7 @@ impl BodyWriter for ResponsesWriter<'_> {
         Ok(())
     }
 
-    /// Writes the result of a call, in the type that matches that of the call.
+    /// Writes the result of a call, in the type that matches the type of the call.
     fn write_result(&mut self, result: ToolResult) -> io::Result<()> {
         let is_custom = self.custom_calls.contains(result.id);
         let kind = if is_custom {

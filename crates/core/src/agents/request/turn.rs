@@ -63,7 +63,7 @@ pub fn read_block<'a>(
     }
 }
 
-/// Compares the model that wrote an assistant message with that of the target.
+/// Compares the model that wrote an assistant message with the model of the target.
 pub fn compare_author(message: Raw, target: &RequestTarget) -> Authorship {
     let [provider, api, id] = content::find_members(message, ["provider", "api", "model"]);
     Authorship {

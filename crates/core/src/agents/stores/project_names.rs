@@ -29,8 +29,8 @@ pub(super) fn relative_project_name(project: &Path, folder: &Path, prefix: &str)
 }
 
 /// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory: `home-my-app-`
-/// and a hash of the path for `~/My/my app`. `scope` is `home`, `tmp` or `abs`. The middle is the
-/// end of the directory's name in plain characters.
+/// and a hash of the path for `~/My/my app`. `scope` is `home`, `tmp` or `abs`. The part between
+/// scope and hash is the end of the directory's name in plain characters.
 pub(super) fn hashed_project_name(scope: &str, real_cwd: &Path) -> String {
     const MAX_READABLE_LEN: usize = 80;
 
@@ -65,7 +65,8 @@ fn replace_separators(path: &str) -> String {
     path.replace(['/', '\\', ':'], "-")
 }
 
-/// Whether the directory `name`, in the store of either agent, is that of the project in `cwd`.
+/// Whether the directory `name`, in the store of either agent, is the directory of the project in
+/// `cwd`.
 pub fn is_name_of_project(name: &str, cwd: &str, home: Option<&Path>) -> bool {
     let cwd = Path::new(cwd);
     if name == encode_path(cwd) {

@@ -253,7 +253,7 @@ impl<'s> Batch<'s> {
     }
 
     /// Whether an entry makes the tool call with this id. The calls of the session were collected
-    /// when it was loaded; those of the batch are read from its lines.
+    /// when it was loaded; the calls of the batch are read from its lines.
     fn makes_call(&self, ix: EntryIx, call_id: &Text) -> bool {
         if let Some(index) = self.batch_index(ix) {
             let entry = Raw::from_checked(&self.change.entries[index].line);

@@ -109,9 +109,9 @@ pub(super) fn may_lack_header(error: &LoadError) -> bool {
     )
 }
 
-/// Returns the header for a file that does not begin with one: that of a later line, or else a new
-/// one. `None` if the file is not a session, if its name is not known, or if no header may be added
-/// ([`SessionLocation::find_cwd`]).
+/// Returns the header for a file that does not begin with one: the header on a later line, or else
+/// a new one. `None` if the file is not a session, if its name is not known, or if no header may be
+/// added ([`SessionLocation::find_cwd`]).
 pub(super) fn find_header(
     source: &dyn ReadAt,
     location: &SessionLocation,
@@ -243,9 +243,9 @@ impl HeaderlessFile {
         }
     }
 
-    /// Returns a new header for a file with this name. The id and the time are those in the name.
-    /// If it does not have the agents' form, the whole name is the id, and the time is that of the
-    /// first entry. The version follows from the ids and roles of the entries.
+    /// Returns a new header for a file with this name. The id and the time are taken from the name.
+    /// If the name does not have the agents' form, the whole name is the id, and the time is the
+    /// time of the first entry. The version follows from the ids and roles of the entries.
     fn build_header(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
         let file_name = SessionFileName::parse(name);
         let id = match &file_name {

@@ -268,7 +268,7 @@ impl Checkup<'_> {
         line
     }
 
-    /// Returns the line of an entry after the repair, with those of these changes that apply:
+    /// Returns the line of an entry after the repair, with the changes that apply to it:
     ///
     /// - An entry with neither an id nor a parent is rewritten in the current version.
     /// - A new id or a new parent replaces the one in the line.

@@ -281,7 +281,7 @@ pub(super) fn salvage_ids(bytes: &[u8], lines_before: u32) -> LostEntry {
         id: members.id,
         parent: members.parent,
     };
-    // A header has no parent, so the two ids would be those of another entry.
+    // A header has no parent, so the two ids would belong to another entry.
     if lost.id.is_none()
         && !members.is_header
         && let Some(ids) = find_adjacent_ids(bytes)

@@ -82,7 +82,7 @@ fn has_parent_ids(session: &Session) -> bool {
 }
 
 /// Returns a finding for each gap (the messages between a call and its result), with the new
-/// parents of the entries around it. `moves` must have the moves of all gaps, because that of a
+/// parents of the entries around it. `moves` must have the moves of all gaps, because a move for a
 /// later gap may change the parent of an entry around an earlier one.
 fn report_gaps(
     reader: &EntryReader,
@@ -349,8 +349,9 @@ struct LateResult<'s> {
     result: EntryIx,
 }
 
-/// Returns the late results: those that are separated from their call, but have it above them. Each
-/// comes with the nearest such call. They are in drawing order: ancestors come before descendants.
+/// Returns the late results: the results that are separated from their call, but have it above
+/// them. Each comes with the nearest such call. They are in drawing order: ancestors come before
+/// descendants.
 fn find_late_results<'s>(
     session: &Session,
     separated: &[Answer<'s>],

@@ -175,9 +175,9 @@ fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<
     partners
 }
 
-/// Returns the partners without those of entries whose order differs between the sides: such
-/// entries are not the same. As few as possible are left out. Labels and other bookkeeping keep
-/// their partners, because a fork moves them to the end.
+/// Returns the partners of entries whose order is the same on both sides: any other two entries are
+/// not the same entry. As few as possible are left out. Labels and other bookkeeping keep their
+/// partners, because a fork moves them to the end.
 ///
 /// `partners` has, for each index of the left path, the index of the partner on the right path.
 fn partners_in_order(left: &ComparedPath, partners: &[Option<usize>]) -> Vec<Option<usize>> {

@@ -131,8 +131,8 @@ impl RecordedPaths<'_> {
 }
 
 /// Returns the operations on files for whose path `is_wanted` is true, in the order of their calls.
-/// Calls that failed or have no result are left out. `entries` are those of a path or of the whole
-/// session, which must have been loaded with file calls and tool calls.
+/// Calls that failed or have no result are left out. `entries` are the entries of a path or of the
+/// whole session, which must have been loaded with file calls and tool calls.
 pub fn list_operations(
     reader: &EntryReader,
     entries: &[EntryIx],
@@ -205,7 +205,7 @@ impl OperationList {
 
     /// Adds the calls of one entry, which [`Self::add_result`] may answer later. If an earlier
     /// entry has an unanswered call with the same id, that call never gets a result: the next
-    /// result with this id is that of the new call.
+    /// result with this id belongs to the new call.
     fn add_calls(&mut self, entry: EntryIx, calls: Vec<CallWithFile>) {
         // A call with several files is several operations with the same id.
         let mut indexes_by_id: HashMap<Vec<u8>, Vec<usize>> = HashMap::default();

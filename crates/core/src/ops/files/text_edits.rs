@@ -252,7 +252,8 @@ impl JoinedText {
 }
 
 /// Returns the line end of the line at an offset: `\n`, `\r\n` or `\r`. A last line without a line
-/// end gets that of the line before. A lone `\r` counts as a line end only in a text without `\n`.
+/// end gets the line end of the line before. A lone `\r` counts as a line end only in a text
+/// without `\n`.
 fn line_end_at(text: &str, offset: usize) -> &'static str {
     let feed_of_line = text[offset..].find('\n').map(|distance| offset + distance);
     let feed = feed_of_line.or_else(|| text[..offset].rfind('\n'));

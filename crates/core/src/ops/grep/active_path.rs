@@ -35,7 +35,7 @@ impl ActivePath {
         found: Match,
     ) -> Result<Option<Match>, LoadError> {
         let only_active = query.entries.only_active;
-        // Entries of version 1 have no stored ids: they get those that migration gives them.
+        // Entries of version 1 have no stored ids: they get the ids that migration gives them.
         let lacks_id = query.details.snippets.is_some() && format == Format::V1;
         let needs_entry = only_active || lacks_id;
         if !needs_entry && !query.details.reports_active {

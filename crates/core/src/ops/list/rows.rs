@@ -89,7 +89,7 @@ impl SessionTree {
         // The time of the newest message in each session and in the forks below it, in milliseconds
         // since 1970.
         let mut newest_ms: Vec<i64> = list.iter().map(|session| session.modified_ms).collect();
-        // Backwards, so that the time of a fork is final before it is compared with that of its
+        // Backwards, so that the time of a fork is final before it is compared with the time of its
         // source.
         for index in self.parents_first().into_iter().rev() {
             for &child in &self.children[index] {
@@ -197,8 +197,8 @@ pub fn group_by_repository(
 
 /// Returns the parent of each session, as an index in the list. The parent of a sub-agent is the
 /// session that owns it, and the parent of a fork is its source. If the header of a session names
-/// no source in the list, as that of a copied file, the source is the session with which it shares
-/// its first entries. With [`ForkRows::Separate`], forks have no parent.
+/// no source in the list, as in a copied file, the source is the session with which it shares its
+/// first entries. With [`ForkRows::Separate`], forks have no parent.
 ///
 /// Headers can name each other as sources, so a link that would close a cycle is left out.
 fn find_parents(list: &[ListedSession], fork_rows: ForkRows) -> Vec<Option<usize>> {

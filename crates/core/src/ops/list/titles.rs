@@ -72,8 +72,8 @@ struct FirstMessage {
 }
 
 /// Returns new titles for sessions whose title has the same start as many others: `…` and the words
-/// after the shared start. Keys are indexes in `list`. Of its sessions, those in `rows` are shown;
-/// these are compared if their titles are taken from their first message.
+/// after the shared start. Keys are indexes in `list`. Only the sessions in `rows` are shown. They
+/// are compared if their titles are taken from their first message.
 ///
 /// The list has only the start of a long first message. If other rows share all of this start,
 /// `read_first_message` is called to get the whole text. It may return `None`.

@@ -108,8 +108,8 @@ impl Billing {
 /// Returns the number of lines below the header that are not JSON, or not exactly one value, and
 /// the first of these lines; `None` if there are none.
 ///
-/// If `session` was restored with `pruned`, its line numbers differ from those in the file. The
-/// number of the first line is converted to that in the file.
+/// If `session` was restored with `pruned`, its line numbers differ from the numbers in the file.
+/// The number of the first line is converted to that in the file.
 fn count_malformed(session: &Session, pruned: Option<&Restoration>) -> Option<DamagedLines> {
     let mut count = 0;
     let mut first = None;

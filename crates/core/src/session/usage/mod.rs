@@ -295,8 +295,8 @@ impl BilledRequest {
 }
 
 /// Returns the provider and the model that answered the request that an entry records, as far as it
-/// names them. `None` if the entry records no usage, or that of several models, as a tool result
-/// may.
+/// names them. `None` if the entry records no usage, or the usage of several models, as a tool
+/// result may.
 fn find_respondent<'a>(parsed: &ParsedEntry<'a>) -> Option<Respondent<'a>> {
     match parsed.kind {
         Kind::Message if parsed.role == Role::Assistant => {

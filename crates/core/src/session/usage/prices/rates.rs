@@ -142,8 +142,8 @@ fn rates_in_steps(steps: &[Raw], usual: Rates) -> Vec<Rates> {
 }
 
 impl Rates {
-    /// Reads the usual rates in a row; `None` if that of the input or of the output is missing. A
-    /// missing rate of cached tokens is that of the input.
+    /// Reads the usual rates in a row; `None` if the rate of the input or of the output is missing.
+    /// A missing rate of cached tokens is the rate of the input.
     fn read_usual(row: Raw) -> Option<Rates> {
         let input = read_rate(row, "input_cost_per_token")?;
         let output = read_rate(row, "output_cost_per_token")?;
@@ -161,8 +161,8 @@ impl Rates {
         })
     }
 
-    /// Reads the rates for prompts above a limit; `None` if that of the input is missing. Any other
-    /// missing rate is the usual one.
+    /// Reads the rates for prompts above a limit; `None` if the rate of the input is missing. Any
+    /// other missing rate is the usual one.
     fn read_longer(row: Raw, limit: Limit, usual: Rates) -> Option<Rates> {
         let rate = |key: &str| read_rate(row, &format!("{key}{}", limit.suffix));
         let input = rate("input_cost_per_token")?;
