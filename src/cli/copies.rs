@@ -23,8 +23,9 @@ pub enum CopyAccess {
     Change,
 }
 
-/// Returns two arguments as sessions: a directory is replaced by the session in it that has the id
-/// of the other argument's session, which is reported. Without a directory, returns the arguments.
+/// Returns the paths of two copies of a session, of which one may be given as a directory. The
+/// directory is replaced by the session in it that has the id of the other argument's session, and
+/// this session is reported. Without a directory, returns the arguments.
 ///
 /// # Errors
 /// If the directory has no such session, or several.

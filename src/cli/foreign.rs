@@ -283,11 +283,13 @@ pub fn only_foreign_note(paths: &[PathBuf]) -> Option<String> {
     if origins.is_empty() {
         return None;
     }
-    let agents: Vec<_> = origins.iter().map(|origin| origin.display_name()).collect();
-    let options: Vec<_> = origins
-        .iter()
-        .map(|origin| format!("`--source {}`", origin.name()))
-        .collect();
+
+    let mut agents = Vec::new();
+    let mut options = Vec::new();
+    for origin in origins {
+        agents.push(origin.display_name());
+        options.push(format!("`--source {}`", origin.name()));
+    }
     Some(format!(
         "no sessions of pi or oh-my-pi among the files found, only of {} (hint: add {} to list them)",
         agents.join(" and "),

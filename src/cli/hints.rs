@@ -620,10 +620,9 @@ const SEVERAL_WORDS: &str = "several words need quotes";
 /// missing file and a name that is suggested.
 const MOST_FILE_EDITS: usize = 2;
 
-/// Returns the path of the file that a missing path may have meant: the session whose `.jsonl` was
-/// left out; otherwise, the file beside it whose name is most similar, of equals the first by name.
-/// `None` if no name is similar, or if the missing path has no extension, and may be the name of a
-/// session.
+/// Returns the path of the file that the user may have meant by a missing path: the session whose
+/// `.jsonl` was left out, else the file beside it with the most similar name. `None` if no name is
+/// similar, or if the missing path has no extension: it may be the name of a session.
 fn find_similar_file(missing: &Path) -> Option<String> {
     let session = store::with_suffix(missing, ".jsonl");
     if session.is_file() {
@@ -632,24 +631,31 @@ fn find_similar_file(missing: &Path) -> Option<String> {
     // Without an extension, it may be the name of a session.
     missing.extension()?;
 
-    let wanted = missing.file_name()?.to_str()?;
     let parent = missing.parent()?;
     let folder = if parent.as_os_str().is_empty() {
         Path::new(".")
     } else {
         parent
     };
+    let wanted = missing.file_name()?.to_str()?;
+    let similar_name = find_similar_name(folder, wanted)?;
+    Some(to_visible(&parent.join(similar_name).to_string_lossy()))
+}
+
+/// Returns the name of the file in a directory that needs the fewest edits to become `wanted`, of
+/// equals the first by name. `None` if every file needs more than [`MOST_FILE_EDITS`].
+fn find_similar_name(folder: &Path, wanted: &str) -> Option<String> {
     let mut fewest_edits = MOST_FILE_EDITS + 1;
     let mut similar = None;
+    // The paths are sorted, so the first of equally similar names remains.
     for path in store::paths_in(folder).ok()? {
         let Some(name) = path.file_name().and_then(OsStr::to_str) else {
             continue;
         };
-        // Paths are sorted by name, so the first of equally similar ones remains.
         let edits = strsim::osa_distance(wanted, name);
         if edits < fewest_edits && path.is_file() {
             fewest_edits = edits;
-            similar = Some(to_visible(&parent.join(name).to_string_lossy()));
+            similar = Some(name.to_owned());
         }
     }
     similar

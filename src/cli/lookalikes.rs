@@ -189,10 +189,14 @@ impl Conversation {
     fn words_after(&self, shared_length: usize) -> String {
         let reader = EntryReader::new(&self.session, self.input.source());
         let own_entries = &self.entries[shared_length..];
-        let is_request =
-            |ix: &&EntryIx| self.session.entry(**ix).flags.contains(Flags::USER_REQUEST);
-        let requests = own_entries.iter().filter(is_request);
-        for &ix in requests.chain(own_entries) {
+        // What the user said comes first, and then all entries.
+        let mut by_preference = own_entries.to_vec();
+        by_preference.retain(|&ix| {
+            let flags = self.session.entry(ix).flags;
+            flags.contains(Flags::USER_REQUEST)
+        });
+        by_preference.extend(own_entries);
+        for ix in by_preference {
             let Ok(text) = reader.with_entry(ix, entry_text) else {
                 continue;
             };

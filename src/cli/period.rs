@@ -63,7 +63,7 @@ impl PeriodArgs {
         words
     }
 
-    /// Returns the period.
+    /// Returns the period from `--since` to `--until`. A missing option sets no limit.
     ///
     /// # Errors
     /// If one of the values is not a time, or if the period would end before it starts.

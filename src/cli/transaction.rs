@@ -368,7 +368,7 @@ pub fn commit_change(
 /// - a value of the command, such as its report.
 pub type AttemptResult<T> = Result<(Option<Attempt>, T), Failure>;
 
-/// Locks the session, and calls `attempt`, which commits a change with the lock.
+/// Locks the session, and calls `attempt`, which commits a change while the session is locked.
 ///
 /// If the file has grown since it was read, `attempt` also gets its current contents. If another
 /// process appends to the file before the commit, nothing is written, and `attempt` is called
@@ -376,8 +376,8 @@ pub type AttemptResult<T> = Result<(Option<Attempt>, T), Failure>;
 ///
 /// Returns the commit, `None` if there was nothing to do; and the value of the last attempt.
 ///
-/// Every change of a session in place uses this function, except those of `migrate`, which are one
-/// batch.
+/// Every change of a session in place uses this function, except the changes by `migrate`, which
+/// are one batch.
 pub fn attempt_under_lock<T>(
     input: &Input,
     options: &store::WriteOptions,

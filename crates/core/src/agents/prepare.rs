@@ -155,8 +155,8 @@ pub struct FileOps {
 
 impl FileOps {
     /// Adds the files that the tool calls of a message name (`extractFileOpsFromMessage`): the
-    /// calls in an assistant message and, in pi, those that a tool made itself, which its result
-    /// records as nested calls.
+    /// calls in an assistant message and, in pi, the calls that a tool made itself, which its
+    /// result records as nested calls.
     ///
     /// The line of the message is read only if its calls were not collected when the session was
     /// loaded.
@@ -564,6 +564,7 @@ fn collect_files_in_order<'m>(
     let session = reader.session();
     let mut messages = messages.peekable();
     let mut file_ops = FileOps::default();
+    // An entry has one message or none: it has the next message if that message names it.
     for &ix in branch {
         if session.entry(ix).kind == Kind::BranchSummary {
             reader.with_entry(ix, |line| file_ops.add_summary_details(line, session))?;

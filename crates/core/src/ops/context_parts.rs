@@ -58,13 +58,11 @@ pub fn measure_parts<'a>(
             paths,
         };
         let messages: Vec<&ContextMessage> = messages.iter().collect();
-        read_in_order(
-            &messages,
-            workers,
-            reader,
-            |_, json| reading.measure_message(json),
-            |_, measured| adder.add_message(measured),
-        )?;
+        // Called on any thread.
+        let measure = |_, json: Raw| reading.measure_message(json);
+        // Called on this thread, in the order of the context.
+        let add = |_, measured: &mut MeasuredMessage| adder.add_message(measured);
+        read_in_order(&messages, workers, reader, measure, add)?;
     }
 
     let mut parts = adder.parts;

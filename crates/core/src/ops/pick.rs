@@ -152,7 +152,7 @@ pub fn copy_onto(
 /// If a label was picked without its entry: nothing would be copied for it.
 fn remove_labels(reader: &EntryReader, picked: &mut BTreeSet<EntryIx>) -> Result<(), Refusal> {
     let session = reader.session();
-    let mut labels = picked.clone();
+    let mut labels: Vec<EntryIx> = picked.iter().copied().collect();
     labels.retain(|&ix| session.entry(ix).kind == Kind::Label);
     for label in labels {
         let target = resolve_member(reader, label, "targetId")?;

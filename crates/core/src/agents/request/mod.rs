@@ -189,9 +189,10 @@ struct FirstPass {
 }
 
 impl FirstPass {
-    /// Reads the messages of a context in the form in which the model receives them, for what must
-    /// be known before the first is written. Only the messages are read that determine the system
-    /// text and the model. If the agent moves late results to their calls, all messages are.
+    /// Reads the messages of a context, in the form in which the model receives them, to find what
+    /// must be known before the first message is written. If the agent moves late results to their
+    /// calls, all messages are read. Otherwise, only the messages that determine the system text
+    /// and the model are read.
     ///
     /// [`Replay`] is the second pass. It gets all messages in the same form, and numbers them in
     /// the same way.
