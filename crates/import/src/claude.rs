@@ -28,7 +28,7 @@ pub mod write;
 use super::SourceReader;
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use crate::parts::{non_empty_text, unconverted_members};
-use crate::returned::restore_content;
+use crate::returned::{ReturnedLine, restore_content};
 use blocks::line_content;
 use compaction::AnnouncedCompaction;
 use foldhash::HashMap;
@@ -124,41 +124,37 @@ impl From<NodeIx> for LineNodes {
 }
 
 impl<'o> SourceReader<'o> for ClaudeReader<'o> {
-    /// Reads a line: adds its entries at once, or lets it wait for the end of a response whose
-    /// lines become one message. A line that pisess wrote becomes the entry that is stored in it.
+    /// Reads a line. Its entries are added at once, unless the line has to wait for the end of a
+    /// response whose lines become one message.
     fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
         self.detect_sub_agent_file(value);
         let mut line = self.parse_line(offset, value, self.time_ms);
         if line.returned.is_some() {
+            // pisess wrote the line, so it is no part of a response: an open response has ended.
             self.end_open_responses()?;
             line.set_previous_time(self.time_ms);
-            // If Claude Code has written a line of pisess a second time, the copy is handled below
-            // as any other repeated line.
-            if let Some(returned) = &line.returned
-                && !self.is_repeated(&line)
-            {
-                return match returned.entry() {
-                    Some(entry) => self.add_returned_entry(&line, entry),
-                    None => self.skip_returned_line(&line),
-                };
+            // A second copy of such a line, made by Claude Code, is read as any other copy below.
+            if !self.is_repeated(&line) {
+                return self.read_returned_line(&line);
             }
         }
 
         // The line either becomes a part of the open response, or ends it. When a response ends,
-        // the lines that waited for its end are read, and one of them may open the next one.
+        // the lines that waited for its end are read, and one of them may open the next response.
         while self.open_response.is_open() {
-            if self.add_to_open_response(&line)? {
+            let is_added = self.add_to_open_response(&line)?;
+            if is_added {
                 return Ok(());
             }
+            // The lines that waited come before this one, so the time may be another now.
             line.set_previous_time(self.time_ms);
         }
 
-        // Most lines are read at once. Only a line that has to wait is copied.
-        if !self.begins_response(&line) {
-            return self.read_line(&line, &[]);
+        if self.begins_response(&line) {
+            self.open_response(&line);
+            return Ok(());
         }
-        self.open_response(&line);
-        Ok(())
+        self.read_line(&line, &[])
     }
 
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
@@ -192,17 +188,23 @@ impl<'o> ClaudeReader<'o> {
         }
     }
 
-    /// Sets `is_sub_agent_file` if a sub-agent wrote the first line of the tree. Later lines decide
-    /// nothing.
+    /// Sets `is_sub_agent_file` if a sub-agent wrote the first line of the tree:
+    ///
+    /// ```text
+    /// {"uuid":"…","isSidechain":true,"agentId":"a1b2", …}
+    /// ```
+    ///
+    /// Later lines decide nothing: a session of the user may have lines of sub-agents, too.
     fn detect_sub_agent_file(&mut self, line: Outlined) {
         if self.has_tree {
             return;
         }
         let [uuid, is_sidechain] = line.get_all(["uuid", "isSidechain"]);
         self.has_tree = uuid.is_some_and(|uuid| uuid.is_string());
-        if is_sidechain.is_some_and(|mark| mark.bool() == Some(true))
-            && non_empty_text(line, "agentId").is_some()
-        {
+
+        let is_sidechain = is_sidechain.is_some_and(|mark| mark.bool() == Some(true));
+        let has_agent_id = non_empty_text(line, "agentId").is_some();
+        if is_sidechain && has_agent_id {
             self.is_sub_agent_file = true;
         }
     }
@@ -227,62 +229,89 @@ impl<'o> ClaudeReader<'o> {
         self.release_ready_lines()
     }
 
-    /// Skips a line that pisess wrote for Claude Code without an entry of pi, such as the boundary
-    /// of a compaction. Lines that follow it are attached to its logical parent, or else to its
-    /// parent.
-    fn skip_returned_line(&mut self, line: &ClaudeLine) -> io::Result<()> {
+    /// Reads a line that pisess wrote when it made a session for Claude Code. Adds the entry of pi
+    /// that is stored in the line. A line without an entry, such as the boundary of a compaction,
+    /// is skipped: pisess wrote it only because Claude Code needs it.
+    fn read_returned_line(&mut self, line: &ClaudeLine) -> io::Result<()> {
         self.time_ms = line.time_ms;
-        let parent = non_empty_text(line.value, "logicalParentUuid").or(line.parent.clone());
-        let above = parent.and_then(|parent| self.find_line(&parent));
-        if let Some(uuid) = &line.uuid
-            && let Some(above) = above
-        {
+        let stored_entry = line.returned.as_ref().and_then(ReturnedLine::entry);
+        match stored_entry {
+            Some(entry) => self.add_returned_entry(line, entry),
+            None => {
+                self.link_through_skipped_line(line);
+                Ok(())
+            }
+        }
+    }
+
+    /// Records the entries above a skipped line as its entries, so that lines below it are attached
+    /// to them. The logical parent counts more than the parent, which a boundary does not have:
+    ///
+    /// ```text
+    /// {"parentUuid":null,"logicalParentUuid":"…","subtype":"compact_boundary", …}
+    /// ```
+    fn link_through_skipped_line(&mut self, line: &ClaudeLine) {
+        let Some(uuid) = &line.uuid else {
+            return;
+        };
+        let logical_parent = non_empty_text(line.value, "logicalParentUuid");
+        let Some(parent) = logical_parent.or(line.parent.clone()) else {
+            return;
+        };
+        if let Some(above) = self.find_line(&parent) {
             self.nodes_by_uuid.insert(uuid.as_bytes().into(), above);
         }
-        Ok(())
     }
 
     /// Adds the entry of pi that pisess stored in a line when it wrote a session for Claude Code.
     fn add_returned_entry(&mut self, line: &ClaudeLine, entry: Outlined) -> io::Result<()> {
-        self.time_ms = line.time_ms;
-
         // The entry was stored without its content if the message of the line has the same one.
         let line_type = line.kind.and_then(Raw::text).unwrap_or_default();
         let content = line
             .message
             .and_then(|message| line_content(&line_type.to_string_lossy(), message));
         let restored = restore_content(entry, content.as_deref());
+
         let node = self.writer.add_returned(line.offset, entry, restored)?;
         self.main_leaf = Some(node);
         self.last_entry = Some(node);
-        match &line.uuid {
-            Some(uuid) => {
-                self.nodes_by_uuid
-                    .insert(uuid.as_bytes().into(), node.into());
-            }
-            // Without a `uuid`, no line can name this one as its parent. So lines below its parent
-            // follow it.
-            None => self.writer.continue_parent(node),
+        if let Some(uuid) = &line.uuid {
+            self.nodes_by_uuid
+                .insert(uuid.as_bytes().into(), node.into());
+        } else {
+            // Without a `uuid`, no line can name this one as its parent. So the lines that name its
+            // parent have to follow it.
+            self.writer.continue_parent(node);
         }
         self.remember_settings(entry);
         Ok(())
     }
 
-    /// Remembers the model and the name that an entry of pi sets. Later lines are compared with
-    /// them: only a change becomes an entry.
+    /// Remembers the name and the model that an entry of pi sets. Later lines are compared with
+    /// them, because only a change becomes an entry:
+    ///
+    /// ```text
+    /// {"type":"session_info","name":"Parser"}                 the user named the session
+    /// {"type":"model_change","modelId":"claude-opus-4"}       the user changed the model
+    /// {"type":"message","message":{"model":"claude-opus-4"}}  the model wrote a reply
+    /// ```
     fn remember_settings(&mut self, entry: Outlined) {
         let [kind, name, model, message] = entry.get_all(["type", "name", "modelId", "message"]);
-        let is_name = kind.is_some_and(|kind| kind.is("session_info"));
-        if is_name {
-            let name = name.and_then(|name| name.text());
-            let name = name.filter(|name| !name.is_blank());
-            self.has_user_title = name.is_some();
-            self.writer.name = name.map(Text::into_owned);
+        if kind.is_some_and(|kind| kind.is("session_info")) {
+            // Without a name, the entry removes the name that the session had.
+            let new_name = name
+                .and_then(|name| name.text())
+                .filter(|name| !name.is_blank());
+            self.has_user_title = new_name.is_some();
+            self.writer.name = new_name.map(Text::into_owned);
         }
-        let model = model.or_else(|| message.and_then(|message| message.get("model")));
-        if let Some(model) = model.and_then(|model| model.text())
-            && self.model.as_ref() != Some(&model)
-        {
+
+        let model = model.or_else(|| message?.get("model"));
+        let Some(model) = model.and_then(|model| model.text()) else {
+            return;
+        };
+        // Most entries have the model of the entry before, which need not be copied again.
+        if self.model.as_ref() != Some(&model) {
             self.model = Some(model.into_owned());
         }
     }
@@ -317,6 +346,8 @@ impl<'o> ClaudeReader<'o> {
         };
         self.last_entry = Some(nodes.last);
         if !line.is_sidechain {
+            // Lines of side chains are not part of the main conversation, which goes on without
+            // them.
             self.main_leaf = Some(nodes.last);
         }
 
@@ -336,8 +367,9 @@ impl<'o> ClaudeReader<'o> {
         Ok(())
     }
 
-    /// Adds the entries of a line, if the line has a counterpart in pi. Returns `None`, and adds
-    /// nothing, if its type has none, or if a required member is missing.
+    /// Adds the entries of a line, by its type. Returns `None`, and adds nothing, if the type has no
+    /// counterpart in pi, or if a required member is missing: the caller then keeps the line as a
+    /// custom entry.
     fn convert_line(
         &mut self,
         line: &ClaudeLine,
@@ -407,30 +439,18 @@ impl<'o> ClaudeReader<'o> {
         AttachPoint::below(line_before)
     }
 
-    /// Adds the name of the session in a line of the type `kind`: `custom-title` is from the user;
-    /// `ai-title` and `summary` are from the model. A name from the user is replaced only by
-    /// another one from the user. Returns `None`, and adds nothing, if the line has no name or the
-    /// current one.
+    /// Adds the name that a line of the type `kind` gives the session. Returns `None`, and adds
+    /// nothing, if the line does not change the name.
     fn add_title(&mut self, line: &ClaudeLine, kind: Raw) -> io::Result<Option<LineNodes>> {
-        let is_by_user = kind.is("custom-title");
-        let name = if is_by_user {
-            non_empty_text(line.value, "customTitle")
-        } else if self.has_user_title {
-            // The name from the user stays.
-            None
-        } else if kind.is("ai-title") {
-            non_empty_text(line.value, "aiTitle")
-        } else {
-            self.own_summary(line)
-        };
-        let Some(name) = name else {
+        let Some(name) = self.find_title(line, kind) else {
             return Ok(None);
         };
-        if name.is_blank() || Some(&name) == self.writer.name.as_ref() {
+        let is_current_name = self.writer.name.as_ref() == Some(&name);
+        if name.is_blank() || is_current_name {
             return Ok(None);
         }
 
-        if is_by_user {
+        if kind.is("custom-title") {
             self.has_user_title = true;
         }
         self.writer.name = Some(name.clone().into_owned());
@@ -443,10 +463,29 @@ impl<'o> ClaudeReader<'o> {
         Ok(Some(node.into()))
     }
 
-    /// Returns the text of a `summary` line, which served as a name. `None` if it belongs to
-    /// another session: old files also have summaries of these, whose `leafUuid` names no line of
-    /// this file.
-    fn own_summary<'a>(&self, line: &ClaudeLine<'a>) -> Option<Text<'a>> {
+    /// Returns the name of the session in a line of the type `kind`:
+    ///
+    /// ```text
+    /// {"type":"custom-title","customTitle":"Parser"}              a name from the user
+    /// {"type":"ai-title","aiTitle":"Write a parser"}              a name from the model
+    /// {"type":"summary","summary":"A parser","leafUuid":"…"}      the same, in old versions
+    /// ```
+    ///
+    /// `None` if the line has no name, or one from the model after the user has named the session.
+    fn find_title<'a>(&self, line: &ClaudeLine<'a>, kind: Raw) -> Option<Text<'a>> {
+        if kind.is("custom-title") {
+            return non_empty_text(line.value, "customTitle");
+        }
+        // Only the user replaces a name from the user.
+        if self.has_user_title {
+            return None;
+        }
+        if kind.is("ai-title") {
+            return non_empty_text(line.value, "aiTitle");
+        }
+
+        // Old files also have summaries of other sessions. Their `leafUuid` names no line of this
+        // file.
         let leaf = non_empty_text(line.value, "leafUuid")?;
         self.find_line(&leaf)?;
         non_empty_text(line.value, "summary")

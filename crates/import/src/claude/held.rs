@@ -123,9 +123,9 @@ impl ClaudeReader<'_> {
     /// Decides whether a line must be held back, so that no message comes between a call and its
     /// result. `None` if the entries of the line can be added now.
     ///
-    /// At most one of the three questions is answered by a line, so their order does not matter:
-    /// results are lines of the type `user`, parts of the type `assistant`, and a meta line has no
-    /// result.
+    /// There are three reasons. At most one of them applies to a line, so their order does not
+    /// matter: a result is in a line of the type `user`, a part of a response in one of the type
+    /// `assistant`, and a meta line has no result.
     fn decide_to_hold(&self, line: &ClaudeLine) -> Option<HoldDecision> {
         if let Some(decision) = self.decide_to_hold_result(line) {
             return Some(decision);
@@ -147,48 +147,53 @@ impl ClaudeReader<'_> {
 
     /// Whether a limit would be exceeded if this line were held, too.
     fn would_exceed_limits(&self, line: &ClaudeLine) -> bool {
-        let held_bytes: usize = self
-            .held_lines
-            .iter()
-            .map(|line| line.copy.byte_count())
-            .sum();
-        self.held_lines.len() == MOST_LINES || held_bytes + line.value.bytes().len() > MOST_BYTES
+        if self.held_lines.len() == MOST_LINES {
+            return true;
+        }
+        let mut byte_count = line.value.bytes().len();
+        for held in &self.held_lines {
+            byte_count += held.copy.byte_count();
+        }
+        byte_count > MOST_BYTES
     }
 
     /// Records, for a held line, where later lines that name it as their parent are attached. The
-    /// held line has no entries yet, so this is the entry above it: that of its parent, or if the
-    /// parent is unknown, the last one of the response.
+    /// held line has no entries yet, so the entry of its own parent takes their place, or the last
+    /// entry of the response if the parent is unknown.
     ///
     /// When the line is released, its own entries replace this record.
     fn set_provisional_node(&mut self, line: &ClaudeLine, response: ResponseIx) {
         let Some(uuid) = &line.uuid else {
             return;
         };
-        let parent = self.find_attach_point(line).parent;
-        let node = parent.unwrap_or(self.responses[response.0].last_node);
-        let nodes = LineNodes {
-            first: node,
-            last: node,
+        let entry_above = match self.find_attach_point(line).parent {
+            Some(parent) => parent,
+            None => self.responses[response.0].last_node,
+        };
+        let provisional = LineNodes {
+            first: entry_above,
+            last: entry_above,
             response: Some(response),
         };
-        self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
+        self.nodes_by_uuid
+            .insert(uuid.as_bytes().into(), provisional);
     }
 
     /// Decides to hold back a line with a result if the call of the result is held back itself. Of
-    /// several results, the first decides; the calls of the others are released when the line is
-    /// added.
+    /// several results, the first one decides. When the line is added, the calls of the others are
+    /// released.
     fn decide_to_hold_result(&self, line: &ClaudeLine) -> Option<HoldDecision> {
         if self.held_lines.is_empty() || !line.is_of_kind("user") {
             return None;
         }
-        let first_call_id = line.blocks().find_map(answered_call_id)?;
-        let call = self.calls.get(first_call_id.as_bytes())?;
-        if call.place != CallPlace::HeldLine {
+        let call_id = line.blocks().find_map(answered_call_id)?;
+        if !self.is_call_held(call_id.as_bytes()) {
             return None;
         }
+        let call = self.calls.get(call_id.as_bytes())?;
         Some(HoldDecision {
             reason: HoldReason::CallIsHeld {
-                call_id: first_call_id.as_bytes().into(),
+                call_id: call_id.as_bytes().into(),
             },
             response: call.response,
         })
@@ -196,7 +201,7 @@ impl ClaudeReader<'_> {
 
     /// Returns the response of which a line is a later part, if the line has to wait: a call of the
     /// response has no result yet, or another line of it is held already and must come first.
-    /// `None` if the line is no such part, or need not wait.
+    /// `None` if the line is not a later part, or need not wait.
     fn find_unanswered_response_of_part(&self, line: &ClaudeLine) -> Option<ResponseIx> {
         if !line.is_of_kind("assistant") {
             return None;
@@ -220,11 +225,8 @@ impl ClaudeReader<'_> {
             return None;
         }
         let response = self.find_attach_point(line).response?;
-        if self.responses[response.0].open_call_count > 0 {
-            Some(response)
-        } else {
-            None
-        }
+        let has_open_call = self.responses[response.0].open_call_count > 0;
+        if has_open_call { Some(response) } else { None }
     }
 
     /// Whether the line with a call is held back.
@@ -253,24 +255,28 @@ impl ClaudeReader<'_> {
     /// Returns the index of a held line that can be released; `None` if all have to wait. Results
     /// and meta lines come before parts, so that no part is between a call and its result.
     fn find_ready_line(&self) -> Option<usize> {
-        for (index, line) in self.held_lines.iter().enumerate() {
-            let is_ready = match &line.reason {
-                HoldReason::CallIsHeld { call_id } => !self.is_call_held(call_id),
-                HoldReason::MetaBehindCall => self.is_unblocked(line),
-                HoldReason::LaterPart => false,
-            };
-            if is_ready {
-                return Some(index);
-            }
+        let ready = self
+            .held_lines
+            .iter()
+            .position(|line| self.is_ready_before_parts(line));
+        if ready.is_some() {
+            return ready;
         }
 
         // A part is released only for a held result: the part, or one after it, has the call.
-        for (index, line) in self.held_lines.iter().enumerate() {
-            if self.is_unblocked(line) && self.has_held_result(line.response) {
-                return Some(index);
-            }
+        self.held_lines
+            .iter()
+            .position(|line| self.is_unblocked(line) && self.has_held_result(line.response))
+    }
+
+    /// Whether a held result or meta line can be released. Parts of a response are decided after
+    /// all of these.
+    fn is_ready_before_parts(&self, line: &HeldLine) -> bool {
+        match &line.reason {
+            HoldReason::CallIsHeld { call_id } => !self.is_call_held(call_id),
+            HoldReason::MetaBehindCall => self.is_unblocked(line),
+            HoldReason::LaterPart => false,
         }
-        None
     }
 
     /// Whether the result of a call of this response is held back.
@@ -331,10 +337,11 @@ impl ClaudeReader<'_> {
                 .held_lines
                 .iter()
                 .position(|line| line.response == response && line.is_part());
-            let Some(next_part) = next_part else {
-                return Ok(());
-            };
-            self.release_line(next_part)?;
+            match next_part {
+                Some(index) => self.release_line(index)?,
+                // No held line has the call, so nothing can be released for it.
+                None => return Ok(()),
+            }
         }
         Ok(())
     }
@@ -355,23 +362,23 @@ impl ClaudeReader<'_> {
     }
 
     /// Adds the held lines when an import ends, so that the session has all that was read. A line
-    /// that no open call precedes is released. Any other line is kept as a custom entry, and stays
-    /// held: the next import repeats this one, and may find the results. A line that an earlier
-    /// import kept is not kept again.
+    /// that no open call precedes is released. Any other line is kept as a custom entry at the end
+    /// of its response, and stays held: the next import repeats this one, and may find the results.
     pub(super) fn keep_held_lines(&mut self) -> io::Result<()> {
         while let Some(unblocked) = self.find_unblocked_line() {
             self.release_line(unblocked)?;
         }
 
-        // Taken out of `self` for a moment, because adding an entry borrows the whole reader.
+        // Taken out of `self` for a moment, because parsing a line borrows the whole reader.
         let mut held_lines = std::mem::take(&mut self.held_lines);
         for line in &mut held_lines {
+            // A line that an earlier import kept has its custom entry already.
             if line.is_kept {
                 continue;
             }
             let draft = draft_kept_line(&line.parse(self));
-            let end = self.responses[line.response.0].last_node;
-            self.writer.append(Some(end), draft)?;
+            let response_end = self.responses[line.response.0].last_node;
+            self.writer.append(Some(response_end), draft)?;
             line.is_kept = true;
         }
         self.held_lines = held_lines;

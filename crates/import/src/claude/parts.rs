@@ -19,7 +19,6 @@ use super::line::ClaudeLine;
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::outline::{Outlined, OutlinedCopy};
-use pisess_json::scan::RawString;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::collections::VecDeque;
@@ -68,6 +67,7 @@ struct WaitingLine {
 }
 
 /// How a line is related to the open response.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
     /// The line is a part of the response.
     Part,
@@ -129,14 +129,16 @@ impl OpenResponse {
         }
     }
 
-    /// Adds a line, which does not end the response, to those that wait. `uuid` is the `uuid` of
-    /// the line: lines below a part, or below a line that is below the response, are below it, too.
+    /// Adds a line, which does not end the response, to the lines that wait. `uuid` is the `uuid`
+    /// of the line.
     fn push(&mut self, line: SourceLine, relation: Relation, uuid: Option<Box<[u8]>>) {
-        if matches!(relation, Relation::Part | Relation::Below) {
+        let is_part = relation == Relation::Part;
+        let is_below = relation == Relation::Below;
+        if is_part || is_below {
+            // Lines whose parent is this line are below the response, too.
             self.uuids.extend(uuid);
         }
         self.byte_count += line.byte_count();
-        let is_part = matches!(relation, Relation::Part);
         self.lines.push(WaitingLine { line, is_part });
     }
 }
@@ -144,11 +146,17 @@ impl OpenResponse {
 impl ClaudeReader<'_> {
     /// Whether a line is the first line of a response whose lines become one message.
     pub(super) fn begins_response(&self, line: &ClaudeLine) -> bool {
-        line.offset >= self.merged_from
-            && line.response_id.is_some()
-            && line.has_converted_block()
-            && !self.is_repeated(line)
-            && self.find_continued_response(line).is_none()
+        // An earlier version of pisess has imported the lines before this offset one by one.
+        if line.offset < self.merged_from {
+            return false;
+        }
+        let is_of_response = line.response_id.is_some() && line.has_converted_block();
+        if !is_of_response || self.is_repeated(line) {
+            return false;
+        }
+        // A part that comes too late to be merged with the rest begins nothing.
+        let is_late_part = self.find_continued_response(line).is_some();
+        !is_late_part
     }
 
     /// Adds a line to the lines that wait for the end of the open response. Returns whether it was
@@ -158,7 +166,7 @@ impl ClaudeReader<'_> {
     /// may open another response. Must not be called while lines are unread.
     pub(super) fn add_to_open_response(&mut self, line: &ClaudeLine) -> io::Result<bool> {
         let relation = self.find_relation(line);
-        let ends_response = matches!(relation, Relation::End);
+        let ends_response = relation == Relation::End;
         if !ends_response {
             let copy = SourceLine::object(line);
             self.open_response.push(copy, relation, line.uuid_key());
@@ -228,15 +236,14 @@ impl ClaudeReader<'_> {
     /// Adds a line that has waited to the open response, unless the line ends the response. If the
     /// response ends, by the line or by a limit, the lines between its parts become unread.
     fn add_or_end_response(&mut self, line: SourceLine) -> io::Result<()> {
-        // A line that is not an object is related to no response.
-        let mut relation = Relation::Elsewhere;
-        let mut uuid = None;
-        if let Some(parsed) = line.parse(self) {
-            relation = self.find_relation(&parsed);
-            uuid = parsed.uuid_key();
-        }
-        if matches!(relation, Relation::End) {
-            // Before the response ends: the lines between its parts come before this line.
+        let (relation, uuid) = match line.parse(self) {
+            Some(parsed) => (self.find_relation(&parsed), parsed.uuid_key()),
+            // A line that is not an object is related to no response.
+            None => (Relation::Elsewhere, None),
+        };
+        if relation == Relation::End {
+            // Put back before the response ends: this moves the lines between its parts to the
+            // front of the unread lines, so that they are read before this line.
             self.open_response.unread.push_front(line);
             return self.end_response();
         }
@@ -248,30 +255,33 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Returns how a line is related to the open response. This does not change the response.
+    /// Returns how a line is related to the open response.
     fn find_relation(&self, line: &ClaudeLine) -> Relation {
         let response = &self.open_response;
         let is_repeated = self.is_repeated(line) || response.contains(&line.uuid);
-        let is_on_same_side = line.is_sidechain == response.is_sidechain;
-        if is_repeated || !is_on_same_side {
+        if is_repeated || line.is_sidechain != response.is_sidechain {
             return Relation::Elsewhere;
         }
 
         // In files without parents, a line follows the one before it.
         let is_below = line.lacks_parent || response.contains(&line.parent);
-        let has_same_id = line
-            .response_id
-            .as_ref()
-            .is_some_and(|id| id.as_bytes() == response.id);
-        let is_of_response = is_below && has_same_id;
-        if is_of_response && line.has_converted_block() {
-            return Relation::Part;
+        let has_same_id = match &line.response_id {
+            Some(id) => id.as_bytes() == response.id,
+            None => false,
+        };
+        if is_below && has_same_id {
+            // A line of the response without a block to merge, such as an empty one, only waits.
+            return if line.has_converted_block() {
+                Relation::Part
+            } else {
+                Relation::Below
+            };
         }
 
         // Several side chains may be written at the same time. So a line of a side chain that is
         // not below the response may be of another chain, and does not end the response.
-        let can_end = is_below || !line.is_sidechain;
-        if can_end && !is_of_response && line.ends_response() {
+        let may_end_response = is_below || !line.is_sidechain;
+        if may_end_response && line.ends_response() {
             return Relation::End;
         }
         if is_below {
@@ -282,27 +292,27 @@ impl ClaudeReader<'_> {
     }
 
     /// Ends the open response: reads its parts, which become one message. The lines that waited
-    /// between the parts are the first of the unread lines then; the caller reads them. One of them
-    /// may begin a response, too.
+    /// between the parts become the first of the unread lines; the caller reads them next. One of
+    /// them may begin another response.
     fn end_response(&mut self) -> io::Result<()> {
-        let OpenResponse { lines, unread, .. } = std::mem::take(&mut self.open_response);
+        let ended = std::mem::take(&mut self.open_response);
         let mut parts = Vec::new();
-        let mut next_unread = VecDeque::new();
-        for WaitingLine { line, is_part } in lines {
+        let mut unread = VecDeque::new();
+        for WaitingLine { line, is_part } in ended.lines {
             if is_part {
                 parts.push(line);
             } else {
-                next_unread.push_back(line);
+                unread.push_back(line);
             }
         }
-        next_unread.extend(unread);
-        self.open_response.unread = next_unread;
+        unread.extend(ended.unread);
+        self.open_response.unread = unread;
 
-        let mut parsed = Vec::new();
+        let mut parsed_parts = Vec::new();
         for part in &parts {
-            parsed.extend(part.parse(self));
+            parsed_parts.extend(part.parse(self));
         }
-        match parsed.split_first() {
+        match parsed_parts.split_first() {
             Some((first, rest)) => self.read_line(first, rest),
             None => Ok(()),
         }
@@ -321,9 +331,15 @@ impl ClaudeLine<'_> {
     }
 }
 
-/// Returns, as a JSON object, what is kept of `part`, a later line of a response whose `first` line
-/// is kept as a whole: the members that differ. Its `message` has the members of the message that
-/// differ, and as `content` the blocks without a counterpart in pi.
+/// Returns, as a JSON object, the members of `part` that the `first` line of its response does not
+/// have with the same value. Its member `message` has those of the message, and as `content` the
+/// blocks without a counterpart in pi:
+///
+/// ```text
+/// first     {"sessionId":"s","uuid":"1","message":{"id":"m","content":[…]}}
+/// part      {"sessionId":"s","uuid":"2","message":{"id":"m","content":[…]}}
+/// result    {"uuid":"2","message":{}}
+/// ```
 pub(super) fn part_members(first: &ClaudeLine, part: &ClaudeLine) -> Vec<u8> {
     let members = differing_members(part.value, first.value, "message");
     let Some(message) = part.message else {
@@ -349,10 +365,9 @@ fn differing_members(object: Outlined, other: Outlined, left_out: &str) -> Objec
         if member.key.is(left_out) {
             continue;
         }
-        let is_same = |(other_key, other_value): (RawString, Outlined)| {
-            other_key == member.key && other_value.raw() == member.value.raw()
-        };
-        let is_in_other = other.members().any(is_same);
+        let is_in_other = other
+            .members()
+            .any(|(key, value)| key == member.key && value.raw() == member.value.raw());
         if !is_in_other {
             differing = differing.stored_member(&member);
         }

@@ -30,6 +30,14 @@ struct TokenCounts {
 
 impl TokenCounts {
     /// Reads the member `usage` of a message. Numbers that it lacks are 0.
+    ///
+    /// ```text
+    /// {"input_tokens":3,"output_tokens":500,"cache_read_input_tokens":9000,
+    ///     "cache_creation_input_tokens":70,
+    ///     "cache_creation":{"ephemeral_5m_input_tokens":50,"ephemeral_1h_input_tokens":20}}
+    /// ```
+    ///
+    /// `cache_creation` divides the 70 tokens by the time for which the cache keeps them.
     fn of_usage(usage: Outlined) -> TokenCounts {
         let names = [
             "input_tokens",
@@ -38,17 +46,15 @@ impl TokenCounts {
             "cache_creation_input_tokens",
             "cache_creation",
         ];
-        let [input, output, cache_read, cache_write, writes] = usage.get_all(names);
-        // How many of the tokens of `cache_write` the cache keeps for five minutes, and for an
-        // hour.
-        let writes = writes.unwrap_or(Raw::NULL.into());
-        let count = |value: Option<Outlined>| finite_or_zero(value.map(Outlined::raw));
+        let [input, output, cache_read, cache_write, by_time_kept] = usage.get_all(names);
+        let one_hour = by_time_kept.and_then(|times| times.get("ephemeral_1h_input_tokens"));
+        let number_or_0 = |value: Option<Outlined>| finite_or_zero(value.map(Outlined::raw));
         TokenCounts {
-            input: count(input),
-            output: count(output),
-            cache_read: count(cache_read),
-            cache_write: count(cache_write),
-            cache_write_1h: count(writes.get("ephemeral_1h_input_tokens")),
+            input: number_or_0(input),
+            output: number_or_0(output),
+            cache_read: number_or_0(cache_read),
+            cache_write: number_or_0(cache_write),
+            cache_write_1h: number_or_0(one_hour),
         }
     }
 
@@ -60,6 +66,17 @@ impl TokenCounts {
             cache_read: self.cache_read.max(other.cache_read),
             cache_write: self.cache_write.max(other.cache_write),
             cache_write_1h: self.cache_write_1h.max(other.cache_write_1h),
+        }
+    }
+
+    /// Returns, for each number, by how much it exceeds the number in `other`; 0 if it does not.
+    fn excess_over(self, other: TokenCounts) -> TokenCounts {
+        TokenCounts {
+            input: (self.input - other.input).max(0.0),
+            output: (self.output - other.output).max(0.0),
+            cache_read: (self.cache_read - other.cache_read).max(0.0),
+            cache_write: (self.cache_write - other.cache_write).max(0.0),
+            cache_write_1h: (self.cache_write_1h - other.cache_write_1h).max(0.0),
         }
     }
 
@@ -130,11 +147,7 @@ impl ClaudeReader<'_> {
 
         let attach_point = self.find_attach_point(line).parent;
         let continued = self.find_continued_response(line);
-        let model = line.model.and_then(|model| model.text());
-        let model = match model.filter(|model| !model.is_empty()) {
-            Some(model) => model.into_owned(),
-            None => Text::from("unknown"),
-        };
+        let model = response_model(line);
         let model_change = self.add_model_change(line, &model, continued, attach_point)?;
         let parent = model_change.or(attach_point);
 
@@ -165,14 +178,8 @@ impl ClaudeReader<'_> {
         );
         let last = self.add_response_part(continued, parent, draft)?;
 
-        // For the lines that follow: parts that come late, and results of the calls.
         let response = self.remember_response(continued, last, tokens.counted_tokens);
-        for call in blocks.calls() {
-            self.remember_call(response, &call, CallPlace::Session);
-        }
-        if let Some(id) = &line.response_id {
-            self.response_ids.insert(id.as_bytes().into(), response);
-        }
+        self.remember_ids(response, line, &blocks);
         Ok(Some(LineNodes {
             first: model_change.unwrap_or(last),
             last,
@@ -180,10 +187,19 @@ impl ClaudeReader<'_> {
         }))
     }
 
+    /// Records the id of a response that was added, by which late parts find it, and the ids of its
+    /// calls, by which their results do.
+    fn remember_ids(&mut self, response: ResponseIx, line: &ClaudeLine, blocks: &ResponseBlocks) {
+        for call in blocks.calls() {
+            self.remember_call(response, &call, CallPlace::Session);
+        }
+        if let Some(id) = &line.response_id {
+            self.response_ids.insert(id.as_bytes().into(), response);
+        }
+    }
+
     /// Adds a change of the model before a response, if another model wrote the response before it.
-    ///
-    /// A side chain may have a model of its own, and messages that Claude Code makes itself have
-    /// none: neither changes the model.
+    /// Returns the entry of the change; `None` if the model did not change.
     fn add_model_change(
         &mut self,
         line: &ClaudeLine,
@@ -191,10 +207,16 @@ impl ClaudeReader<'_> {
         continued: Option<ResponseIx>,
         parent: Option<NodeIx>,
     ) -> io::Result<Option<NodeIx>> {
-        let is_known = self.model.as_ref() == Some(model);
-        if line.is_sidechain || *model == SYNTHETIC_MODEL || is_known {
+        // A sub-agent on a side chain may have a model of its own. No model wrote the messages that
+        // Claude Code makes itself. Neither changes the model of the conversation.
+        if line.is_sidechain || *model == SYNTHETIC_MODEL {
             return Ok(None);
         }
+        let is_current_model = self.model.as_ref() == Some(model);
+        if is_current_model {
+            return Ok(None);
+        }
+
         let members = Object::new()
             .str("provider", "anthropic")
             .text("modelId", model);
@@ -209,7 +231,9 @@ impl ClaudeReader<'_> {
     pub(super) fn find_continued_response(&self, line: &ClaudeLine) -> Option<ResponseIx> {
         let id = line.response_id.as_ref()?;
         let response = *self.response_ids.get(id.as_bytes())?;
-        if self.find_attach_point(line).response == Some(response) {
+        // A line with the same id that is attached elsewhere is on another branch.
+        let is_attached_to_it = self.find_attach_point(line).response == Some(response);
+        if is_attached_to_it {
             Some(response)
         } else {
             None
@@ -305,17 +329,20 @@ impl ClaudeReader<'_> {
             reported = reported.max(TokenCounts::of_usage(usage));
         }
 
-        let added = Usage {
-            input: (reported.input - already_counted.input).max(0.0),
-            output: (reported.output - already_counted.output).max(0.0),
-            cache_read: (reported.cache_read - already_counted.cache_read).max(0.0),
-            cache_write: (reported.cache_write - already_counted.cache_write).max(0.0),
-            cache_write_1h: (reported.cache_write_1h - already_counted.cache_write_1h).max(0.0),
+        let added = reported.excess_over(already_counted);
+        let usage = Usage {
+            input: added.input,
+            output: added.output,
+            cache_read: added.cache_read,
+            cache_write: added.cache_write,
+            cache_write_1h: added.cache_write_1h,
             ..Usage::default()
         };
+        // The context contains all that the request sent and got, not only what this entry adds.
+        let context_tokens = reported.sum();
         ResponseTokens {
             counted_tokens: reported.max(already_counted),
-            usage: usage_json(&added, reported.sum(), None),
+            usage: usage_json(&usage, context_tokens, None),
         }
     }
 }
@@ -373,13 +400,17 @@ impl<'a> ResponseBlocks<'a> {
     /// is the error in the first. The last reason counts, because earlier lines are written while
     /// the response goes on.
     fn find_stop_reason(&self, api_error: &ApiError, lines: &[&ClaudeLine]) -> &'static str {
-        let mut reasons = lines.iter().rev().filter_map(|line| line.stop_reason);
-        let reason = reasons.find(|reason| !reason.is_null()).map(Outlined::raw);
-        if reason.is_none() && self.calls().next().is_some() {
-            // The response was cut off while its calls ran: they are what it stopped for.
+        let mut last_reason = None;
+        for line in lines {
+            let reason = line.stop_reason.filter(|reason| !reason.is_null());
+            last_reason = reason.or(last_reason);
+        }
+        let has_calls = self.calls().next().is_some();
+        if last_reason.is_none() && has_calls {
+            // The response was cut off while its calls ran: it stopped for these calls.
             return "toolUse";
         }
-        convert_stop_reason(reason, api_error.is_flagged)
+        convert_stop_reason(last_reason.map(Outlined::raw), api_error.is_flagged)
     }
 }
 
@@ -393,17 +424,23 @@ struct ApiError<'a> {
 }
 
 impl<'a> ApiError<'a> {
-    /// Reads the error from a line. Most lines have none of its members.
+    /// Reads the error from a line, such as:
+    ///
+    /// ```text
+    /// {"isApiErrorMessage":true,"error":"rate_limit","apiErrorStatus":429, …}
+    /// ```
+    ///
+    /// Most lines have none of these members.
     fn read(line: Outlined<'a>) -> ApiError<'a> {
         let names = ["isApiErrorMessage", "error", "apiErrorStatus"];
         let [flag, error, status] = line.get_all(names);
+        let is_flagged = flag.is_some_and(|flag| flag.bool() == Some(true));
         let text = error.and_then(|error| error.text());
+        let status = status.map(Outlined::raw);
         ApiError {
-            is_flagged: flag.is_some_and(|flag| flag.bool() == Some(true)),
+            is_flagged,
             text: text.filter(|text| !text.is_empty()),
-            status: status
-                .map(Outlined::raw)
-                .filter(|status| status.is_number()),
+            status: status.filter(|status| status.is_number()),
         }
     }
 
@@ -416,6 +453,15 @@ impl<'a> ApiError<'a> {
             .with(self.status, |message, status| {
                 message.raw("errorStatus", status)
             })
+    }
+}
+
+/// Returns the model that wrote a response; `unknown` if the line does not name it.
+fn response_model(line: &ClaudeLine) -> Text<'static> {
+    let model = line.model.and_then(|model| model.text());
+    match model {
+        Some(model) if !model.is_empty() => model.into_owned(),
+        _ => Text::from("unknown"),
     }
 }
 
