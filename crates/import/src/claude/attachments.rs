@@ -49,7 +49,14 @@ pub fn read_attachment(line: Outlined) -> Option<Attachment> {
     }
 }
 
-/// Reads the text of a command that the user ran without the model, or what it printed.
+/// Reads the text of a command that the user ran without the model, or the output of one:
+///
+/// ```text
+/// {"type":"system","subtype":"local_command","content":"<command-name>/model</command-name>"}
+/// {"type":"system","subtype":"local_command","content":"<local-command-stdout>Set</…>"}
+/// ```
+///
+/// A text without such a tag counts as output.
 fn read_local_command(line: Outlined) -> Option<Attachment> {
     let text = non_empty_text(line, "content")?;
     let content = encode_to_vec(&text);
@@ -63,30 +70,40 @@ fn read_local_command(line: Outlined) -> Option<Attachment> {
 /// Reads a prompt that waited in the queue. The user wrote it, unless a member or the text itself
 /// shows another origin, such as another session or a task that has ended.
 fn read_queued_prompt(line: Outlined, attachment: Outlined) -> Option<Attachment> {
-    let prompt = attachment.get("prompt")?;
-    let content = match prompt.text() {
-        Some(text) if !text.is_blank() => encode_to_vec(&text),
-        Some(_) => return None,
-        None => convert_user_blocks(prompt),
-    };
-    let has_no_blocks = content == b"[]";
-    if has_no_blocks {
-        return None;
-    }
-
+    let content = convert_prompt(attachment.get("prompt")?)?;
     // The text decides first: even a prompt that is marked as typed may be a task's report.
-    let kind_by_text = classify_injected(Raw::from_checked(&content));
+    if let Some(kind) = classify_injected(Raw::from_checked(&content)) {
+        return Some(Attachment {
+            injected: Some(kind),
+            content,
+        });
+    }
     let is_by_user = !is_marked_meta(line) && is_marked_as_typed(attachment);
-    let injected = match kind_by_text {
-        Some(kind) => Some(kind),
-        None if is_by_user => None,
-        None => Some(META_MESSAGE),
-    };
+    let injected = if is_by_user { None } else { Some(META_MESSAGE) };
     Some(Attachment { injected, content })
 }
 
+/// Converts a prompt, a string or a list of blocks, to content as JSON. `None` if it is blank, or
+/// has no block that the model sees.
+fn convert_prompt(prompt: Outlined) -> Option<Vec<u8>> {
+    if let Some(text) = prompt.text() {
+        return if text.is_blank() {
+            None
+        } else {
+            Some(encode_to_vec(&text))
+        };
+    }
+    let blocks = convert_user_blocks(prompt);
+    let has_no_blocks = blocks == b"[]";
+    if has_no_blocks { None } else { Some(blocks) }
+}
+
 /// Whether no member of a queued prompt shows an origin other than the user. Prompts of old
-/// versions have none of these members.
+/// versions have none of these members. A report of a task has, for example:
+///
+/// ```text
+/// {"type":"queued_command","prompt":"…","commandMode":"task-notification"}
+/// ```
 fn is_marked_as_typed(attachment: Outlined) -> bool {
     if is_marked_meta(attachment) {
         return false;
@@ -109,20 +126,16 @@ fn is_marked_meta(object: Outlined) -> bool {
 }
 
 /// Reads a text file that the user mentioned. The content of the message is the path of the file on
-/// the first line, then its text.
+/// the first line, then its text: `src/main.rs\nfn main() …`.
 fn read_mentioned_file(attachment: Outlined) -> Option<Attachment> {
     let file = attachment.get("content")?.get("file")?;
     let text = non_empty_text(file, "content")?;
     let path = non_empty_text(attachment, "displayPath")
         .or_else(|| non_empty_text(attachment, "filename"))
         .or_else(|| non_empty_text(file, "filePath"))?;
-    let named = Text::from(format!(
-        "{}\n{}",
-        path.to_string_lossy(),
-        text.to_string_lossy()
-    ));
+    let path_and_text = format!("{}\n{}", path.to_string_lossy(), text.to_string_lossy());
     Some(Attachment {
         injected: Some(FILE),
-        content: text_content(&named),
+        content: text_content(&Text::from(path_and_text)),
     })
 }

@@ -77,17 +77,15 @@ pub fn add_result_message(
     tool_name: Option<Text>,
     details: Option<Raw>,
 ) -> Object {
-    let [content, is_error] = block.get_all(["content", "is_error"]);
-    let content = content.unwrap_or(Raw::NULL.into());
-    let ResultContent { blocks, is_whole } = ResultContent::read(content);
-
-    // Blocks without a counterpart, such as references to tools, would be lost. So if there are
-    // any, and Claude Code stored no details, the whole content is kept as the details. (pi shows
-    // details to the user, but does not send them.)
-    let details = match details {
-        Some(details) => Some(details),
-        None if is_whole => None,
-        None => Some(content.raw()),
+    let [stored_content, is_error] = block.get_all(["content", "is_error"]);
+    let stored_content = stored_content.unwrap_or(Raw::NULL.into());
+    let content = ResultContent::read(stored_content);
+    let details = if details.is_none() && !content.is_whole {
+        // Blocks without a counterpart, such as references to tools, would be lost. So the whole
+        // content is kept as the details, which pi shows to the user, but does not send.
+        Some(stored_content.raw())
+    } else {
+        details
     };
     let tool_name = tool_name.unwrap_or_else(|| Text::from("unknown"));
     let is_error = is_error.is_some_and(|flag| flag.bool() == Some(true));
@@ -96,7 +94,9 @@ pub fn add_result_message(
         .str("role", "toolResult")
         .text("toolCallId", call_id)
         .text("toolName", &tool_name)
-        .objects("content", &blocks, |object, block| block.add_to(object))
+        .objects("content", &content.blocks, |object, block| {
+            block.add_to(object)
+        })
         .with(details, |message, details| message.raw("details", details))
         .bool("isError", is_error)
 }
@@ -238,10 +238,10 @@ pub fn line_content<'a>(line_type: &str, message: impl Into<Outlined<'a>>) -> Op
         let blocks = ResultContent::read(result.get("content")?).blocks;
         return Some(object_array(&blocks, |object, block| block.add_to(object)));
     }
-    Some(match content.text() {
-        Some(text) => encode_to_vec(&text),
-        None => convert_user_blocks(content),
-    })
+    match content.text() {
+        Some(text) => Some(encode_to_vec(&text)),
+        None => Some(convert_user_blocks(content)),
+    }
 }
 
 /// Anthropic's reasons to end a response, each with pi's reason.

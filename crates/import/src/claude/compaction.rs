@@ -28,27 +28,35 @@ impl ClaudeReader<'_> {
     /// and what is attached to that message later follows this line. The summarized messages after
     /// the preserved ones stay on a branch of their own.
     pub(super) fn keep_boundary(&mut self, line: &ClaudeLine) -> io::Result<LineNodes> {
-        let draft = draft_kept_line(line);
         let metadata = line.value.get_raw("compactMetadata").unwrap_or(Raw::NULL);
-        self.announced_compaction.tokens_before = finite_or_zero(metadata.get("preTokens"));
-        self.announced_compaction.first_kept = None;
+        let preserved = self.find_preserved_entries(metadata);
+        self.announced_compaction = AnnouncedCompaction {
+            tokens_before: finite_or_zero(metadata.get("preTokens")),
+            first_kept: preserved.as_ref().map(|preserved| preserved.first),
+        };
 
-        if let Some(preserved) = self.find_preserved_entries(metadata) {
-            let node = self.writer.append(Some(preserved.last), draft)?;
-            self.announced_compaction.first_kept = Some(preserved.first);
-            return Ok(node.into());
-        }
-
-        // The line has no parent, because it begins a new context. Its logical parent is the last
-        // line before it.
-        let parent =
-            non_empty_text(line.value, "logicalParentUuid").or_else(|| line.parent.clone());
-        let before = parent
-            .and_then(|parent| self.find_line(&parent))
-            .map(|parent| parent.last)
-            .or(self.main_leaf);
-        let node = self.writer.add_below_end(before, draft)?;
+        let draft = draft_kept_line(line);
+        let node = match preserved {
+            Some(preserved) => self.writer.append(Some(preserved.last), draft)?,
+            None => {
+                let entry_before = self.find_entry_before_boundary(line);
+                self.writer.add_below_end(entry_before, draft)?
+            }
+        };
         Ok(node.into())
+    }
+
+    /// Returns the entry that the line of a compaction follows. The line begins a new context, so
+    /// its parent is `null`. Its logical parent is the last line before it. If neither is known, the
+    /// line follows the main conversation.
+    fn find_entry_before_boundary(&self, line: &ClaudeLine) -> Option<NodeIx> {
+        let logical_parent = non_empty_text(line.value, "logicalParentUuid");
+        let parent = logical_parent.or_else(|| line.parent.clone());
+        let known_parent = parent.and_then(|parent| self.find_line(&parent));
+        match known_parent {
+            Some(parent) => Some(parent.last),
+            None => self.main_leaf,
+        }
     }
 
     /// Returns the first and the last entry of the messages that a compaction preserves. `None` if
@@ -69,35 +77,42 @@ impl ClaudeReader<'_> {
         summary: &Text,
     ) -> io::Result<NodeIx> {
         let known_parent = line.parent.as_ref().and_then(|id| self.find_line(id));
-        let predecessor = match known_parent {
+        let entry_before = match known_parent {
             Some(parent) => Some(parent.last),
             // The main conversation is not what a side chain summarizes.
             None if line.is_sidechain => None,
             None => self.main_leaf,
         };
-        let parent = predecessor.map(|above| self.writer.resolve_end(above));
+        let parent = entry_before.map(|entry| self.writer.resolve_end(entry));
 
-        let AnnouncedCompaction {
-            tokens_before,
-            first_kept,
-        } = std::mem::take(&mut self.announced_compaction);
-        let first_kept_id = match (first_kept, parent) {
-            // pi looks for the first kept entry only among the ancestors of the compaction.
-            (Some(kept), Some(parent)) if self.writer.is_ancestor_or_self(kept, parent) => {
-                self.writer.entry_id(kept)
-            }
+        // Taken, because the announcement is for this summary only.
+        let announced = std::mem::take(&mut self.announced_compaction);
+        let first_kept = announced
+            .first_kept
+            .filter(|kept| self.is_at_or_above(*kept, parent));
+        let first_kept_id = match first_kept {
+            Some(kept) => self.writer.entry_id(kept),
             // A compaction that keeps nothing names itself as the first kept entry.
-            _ => self.writer.next_id(line.offset),
+            None => self.writer.next_id(line.offset),
         };
 
-        let rest = unconverted_members(line.value, &["type", "message"]);
+        let unconverted = unconverted_members(line.value, &["type", "message"]);
         let members = Object::new()
             .text("summary", summary)
             .str("firstKeptEntryId", &first_kept_id)
-            .number("tokensBefore", tokens_before)
-            .json("claude", &rest.finish());
-        self.writer
-            .append(parent, line.new_draft("compaction", members))
+            .number("tokensBefore", announced.tokens_before)
+            .json("claude", &unconverted.finish());
+        let draft = line.new_draft("compaction", members);
+        self.writer.append(parent, draft)
+    }
+
+    /// Whether `entry` is the parent of a compaction, or an ancestor of that. pi looks for the first
+    /// kept entry only there.
+    fn is_at_or_above(&self, entry: NodeIx, parent: Option<NodeIx>) -> bool {
+        match parent {
+            Some(parent) => self.writer.is_ancestor_or_self(entry, parent),
+            None => false,
+        }
     }
 }
 

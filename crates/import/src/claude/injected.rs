@@ -74,7 +74,8 @@ const PREFIXES: [(&str, InjectedKind); 12] = [
 ];
 
 /// Returns the kind of an injected message by its content, a string or blocks. If the blocks are of
-/// several kinds, the first one decides. `None` if the user wrote the string or any block.
+/// several kinds, the kind of the first one is returned. `None` if the user wrote the string or any
+/// block.
 pub fn classify_injected(content: Raw) -> Option<InjectedKind> {
     if let Some(text) = content.text() {
         return classify_text(&text);
@@ -87,17 +88,25 @@ pub fn classify_injected(content: Raw) -> Option<InjectedKind> {
             continue;
         }
 
-        // A block of the user, such as an image, makes the whole message the user's.
+        // If a block is from the user, such as an image, the whole message is.
         let (_, text) = type_and_text(block);
-        let kind = text.and_then(|text| classify_text(&text))?;
-        first_kind = first_kind.or(Some(kind));
+        let kind = classify_text(&text?)?;
+        if first_kind.is_none() {
+            first_kind = Some(kind);
+        }
     }
     first_kind
 }
 
-/// Returns the kind of an injected text by its prefix. `None` if the user wrote the text, or its
-/// end: reminders may precede what the user wrote, as in
-/// `<system-reminder>…</system-reminder> Go on`.
+/// Returns the kind of an injected text by its prefix. `None` if the user wrote the text or the end
+/// of it:
+///
+/// ```text
+/// <bash-stdout>a.rs</bash-stdout>                 the output of a command
+/// <system-reminder>…</system-reminder>            a reminder
+/// <system-reminder>…</system-reminder> Go on      words of the user, after a reminder
+/// <system-reminder> is a tag                      words of the user
+/// ```
 fn classify_text(text: &Text) -> Option<InjectedKind> {
     let text = text.to_string_lossy();
     let text = text.trim();
@@ -110,10 +119,12 @@ fn classify_text(text: &Text) -> Option<InjectedKind> {
         after_reminders = after_reminder.trim_start();
     }
 
-    let has_user_words = !after_reminders.is_empty() && kind_by_prefix(after_reminders).is_none();
-    if has_user_words { None } else { Some(kind) }
+    let ends_with_reminder = after_reminders.is_empty();
+    let is_injected = ends_with_reminder || kind_by_prefix(after_reminders).is_some();
+    if is_injected { Some(kind) } else { None }
 }
 
+/// Returns the kind of which `text` has a prefix, without regard to the words that follow.
 fn kind_by_prefix(text: &str) -> Option<InjectedKind> {
     for (prefix, kind) in PREFIXES {
         if text.starts_with(prefix) {

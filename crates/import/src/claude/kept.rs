@@ -4,7 +4,7 @@ use super::line::ClaudeLine;
 use super::{AttachPoint, ClaudeReader, LineNodes};
 use crate::Origin;
 use crate::parts::{kept_line_members, non_empty_text};
-use crate::writer::EntryDraft;
+use crate::writer::{EntryDraft, NodeIx};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -23,43 +23,46 @@ impl ClaudeReader<'_> {
         line: &ClaudeLine,
         attach_point: AttachPoint,
     ) -> io::Result<LineNodes> {
-        let subtype = line.value.get("subtype");
-        if subtype.is_some_and(|subtype| subtype.is("compact_boundary")) {
+        if line.announces_compaction() {
             return self.keep_boundary(line);
         }
 
-        let first = self
-            .writer
-            .append(attach_point.parent, draft_kept_line(line))?;
-
+        let draft = draft_kept_line(line);
+        let first = self.writer.append(attach_point.parent, draft)?;
         let mut last = first;
         for cleared in list_cleared_results(line.value.raw()) {
             // A result that was not read cannot be edited.
-            let Some(call) = self.calls.get(cleared.call_id.as_bytes()) else {
+            let Some(result) = self.find_last_result(&cleared.call_id) else {
                 continue;
             };
-            let Some(result) = call.last_result else {
-                continue;
-            };
-            // The entry of the result itself stays as it is. pi applies the edit when it builds
-            // the context.
-            let replacement = Object::new().text("content", &cleared.replacement).finish();
-            let edit = Object::new()
-                .str("targetId", &self.writer.entry_id(result))
-                .json("replacement", &replacement);
-            let draft = line.new_draft("context_edit", edit);
-            last = self.writer.append(Some(last), draft)?;
+            let edit = draft_context_edit(line, &self.writer.entry_id(result), &cleared);
+            last = self.writer.append(Some(last), edit)?;
         }
-
         Ok(LineNodes {
             first,
             last,
             response: attach_point.response,
         })
     }
+
+    /// Returns the entry of the last result of a call; `None` if no result of it was read.
+    fn find_last_result(&self, call_id: &Text) -> Option<NodeIx> {
+        self.calls.get(call_id.as_bytes())?.last_result
+    }
 }
 
-/// Drafts the custom entry that keeps a line. Its name is `claude.TYPE` or `claude.TYPE.SUBTYPE`.
+/// Drafts the entry with which pi replaces a result when it builds the context. The entry of the
+/// result itself, which has the id `result_id`, stays as it is.
+fn draft_context_edit(line: &ClaudeLine, result_id: &str, cleared: &ClearedResult) -> EntryDraft {
+    let replacement = Object::new().text("content", &cleared.replacement).finish();
+    let edit = Object::new()
+        .str("targetId", result_id)
+        .json("replacement", &replacement);
+    line.new_draft("context_edit", edit)
+}
+
+/// Drafts the custom entry that keeps a line. Its name is `claude.TYPE` or `claude.TYPE.SUBTYPE`,
+/// as in `claude.system.turn_duration`.
 pub(super) fn draft_kept_line(line: &ClaudeLine) -> EntryDraft {
     let mut name = match line.kind.and_then(Raw::text) {
         Some(line_type) => line_type.to_string(),

@@ -7,8 +7,7 @@ use super::injected::{InjectedKind, META_MESSAGE, classify_injected};
 use super::parts::part_members;
 use crate::Origin;
 use crate::parts::{
-    add_unconverted_members, custom_message_members, non_empty_text, parse_time_ms,
-    unconverted_members,
+    add_unconverted_members, custom_message_members, parse_time_ms, unconverted_members,
 };
 use crate::returned::{RETURNED_KEY, ReturnedLine};
 use crate::writer::EntryDraft;
@@ -68,9 +67,9 @@ impl ClaudeLine<'_> {
     /// [`begin_message`](crate::writer::EntryWriter::begin_message) has begun. `message` lacks only
     /// its time.
     ///
-    /// What has no place in the message is kept as the member `claude` of the entry. It has the
-    /// members of the line except those with `converted_keys`, and in it, `message` has the
-    /// unconverted members of the source's message, with `unconverted_blocks` as its content.
+    /// Whatever has no place in the message is kept in the member `claude` of the entry: the members
+    /// of the line except those with `converted_keys`, and as `message` the unconverted members of
+    /// the source's message, with `unconverted_blocks` as its content.
     pub(super) fn draft_message(
         &self,
         message: Object,
@@ -90,36 +89,39 @@ impl ClaudeLine<'_> {
         unconverted_blocks: &[Raw],
         parts: &[ClaudeLine],
     ) -> EntryDraft {
-        // What has no place in the message goes into the member `claude`.
+        // Closes the member `message`, and opens the member `claude` after it.
         let members = message.number("timestamp", self.time_ms as f64).close();
-        let line_keys = [&["type", "message"], converted_keys].concat();
-        let mut members = add_unconverted_members(members.open("claude"), self.value, &line_keys);
+        let in_claude = members.open("claude");
+
+        let converted_keys = [&["type", "message"], converted_keys].concat();
+        let mut in_claude = add_unconverted_members(in_claude, self.value, &converted_keys);
         if let Some(source_message) = self.message {
             let unconverted_message = unconverted_message(source_message, unconverted_blocks);
             if unconverted_message != b"{}" {
-                members = members.json("message", &unconverted_message);
+                in_claude = in_claude.json("message", &unconverted_message);
             }
         }
         if !parts.is_empty() {
-            let parts = parts.iter().map(|part| part_members(self, part));
-            members = members.json("parts", &array(parts));
+            let part_objects = parts.iter().map(|part| part_members(self, part));
+            in_claude = in_claude.json("parts", &array(part_objects));
         }
-        let members = members.close();
 
+        let last_part = parts.last().unwrap_or(self);
         EntryDraft {
-            time_ms: parts.last().map_or(self.time_ms, |part| part.time_ms),
-            ..self.new_draft("message", members)
+            time_ms: last_part.time_ms,
+            ..self.new_draft("message", in_claude.close())
         }
     }
 
-    /// Returns the kind of a message that Claude Code sent in the name of the user, as `content`.
-    /// `None` if the user wrote it, or if it has `unconverted_blocks`, for which a custom message
-    /// has no place.
+    /// Returns the kind of a message of the role `user` that Claude Code wrote. `None` if the user
+    /// wrote it. `content` is its content as JSON.
     pub(super) fn find_injected_kind(
         &self,
         content: &[u8],
         unconverted_blocks: &[Raw],
     ) -> Option<InjectedKind> {
+        // The message of an injected text would be a custom message, which has no place for these
+        // blocks. So the message stays one of the user, which has.
         if !unconverted_blocks.is_empty() {
             return None;
         }
@@ -157,15 +159,14 @@ impl<'a> ClaudeLine<'a> {
 
     /// Whether the line has an attachment that the model sees.
     pub(super) fn is_attachment(&self) -> bool {
-        let is_of_type = self
-            .kind
-            .is_some_and(|kind| kind.is("attachment") || kind.is("system"));
-        is_of_type && self.message.is_none() && read_attachment(self.value).is_some()
+        let Some(kind) = self.kind else {
+            return false;
+        };
+        let may_have_attachment = kind.is("attachment") || kind.is("system");
+        may_have_attachment && self.message.is_none() && read_attachment(self.value).is_some()
     }
 
     /// Whether this line ends the response before it, so that no more lines of the response follow.
-    /// Another response, a message of the user, an attachment and a compaction end it. Results and
-    /// meta lines do not: Claude Code writes them between the lines of a response.
     ///
     /// Any line of a response counts as another response. The caller must have handled a line that
     /// continues the same one.
@@ -174,12 +175,15 @@ impl<'a> ClaudeLine<'a> {
             return true;
         }
         if self.is_of_kind("user") {
+            // Claude Code writes results and meta lines between the lines of a response.
             return !self.is_meta && !self.has_results();
         }
-        if self.is_attachment() {
-            return true;
-        }
-        non_empty_text(self.value, "subtype").is_some_and(|subtype| subtype == *"compact_boundary")
+        self.is_attachment() || self.announces_compaction()
+    }
+
+    pub(super) fn announces_compaction(&self) -> bool {
+        let subtype = self.value.get("subtype");
+        subtype.is_some_and(|subtype| subtype.is("compact_boundary"))
     }
 }
 
@@ -218,7 +222,8 @@ impl ClaudeReader<'_> {
         let names = ["id", "content", "model", "usage", "stop_reason"];
         let [message_id, content, model, usage, stop_reason] =
             message.unwrap_or(Raw::NULL.into()).get_all(names);
-        let response_id = if kind.is_some_and(|kind| kind.is("assistant")) {
+        let is_response = kind.is_some_and(|kind| kind.is("assistant"));
+        let response_id = if is_response {
             message_id.and_then(|id| id.text())
         } else {
             None

@@ -65,17 +65,19 @@ impl PromptQueue {
             Some(named) => named.into_owned(),
             None => self.waiting.first()?.clone()?,
         };
-        // If the text does not wait any more, an attachment with it came first, and has become the
-        // message.
         let was_waiting = self.take_waiting(&text);
-
-        // Only newer versions write a reason. Any other reason means that the user took the text
-        // back.
-        let is_taken_up = match non_empty_text(line, "reason") {
-            Some(reason) => reason == *"absorbed_mid_turn",
-            None => true,
-        };
-        if !was_waiting || !may_deliver || !is_taken_up || text.is_blank() {
+        if !was_waiting {
+            // An attachment with the text came first, and has become the message.
+            return None;
+        }
+        // Only newer versions write a reason.
+        if let Some(reason) = non_empty_text(line, "reason")
+            && reason != *"absorbed_mid_turn"
+        {
+            // The user took the text back.
+            return None;
+        }
+        if !may_deliver || text.is_blank() {
             return None;
         }
         self.delivered.push(text.clone());

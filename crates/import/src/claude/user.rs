@@ -7,7 +7,7 @@ use super::blocks::{
 use super::injected::META_MESSAGE;
 use super::line::ClaudeLine;
 use super::response::ResponseIx;
-use super::{ClaudeReader, LineNodes};
+use super::{AttachPoint, ClaudeReader, LineNodes};
 use crate::writer::{EntryDraft, NodeIx};
 use pisess_core::session::content::join_text;
 use pisess_json::Raw;
@@ -24,7 +24,7 @@ impl ClaudeReader<'_> {
         let content = line.content.unwrap_or(Raw::NULL.into());
         if line.is_compact_summary {
             let summary = join_text(Some(content.raw()), "\n");
-            // A compaction without a summary is added as any other message.
+            // Without a summary, the line is not a compaction, and is read below as any other.
             if !summary.is_blank() {
                 let node = self.add_compaction(line, &summary)?;
                 return Ok(Some(node.into()));
@@ -38,53 +38,34 @@ impl ClaudeReader<'_> {
             return self.add_meta_message(line, content);
         }
 
+        // The content is a string or a list of blocks.
         let Some(text) = content.text() else {
             return self.add_user_blocks(line, content);
         };
         if text.is_empty() {
             return Ok(None);
         }
+        let no_unconverted_blocks = [];
+        let draft = self.draft_user_message(line, &encode_to_vec(&text), &no_unconverted_blocks);
         let parent = self.find_attach_point(line).parent;
-        let draft = self.draft_user_message(line, &encode_to_vec(&text), &[]);
         let node = self.writer.add_below_end(parent, draft)?;
         Ok(Some(node.into()))
     }
 
     /// Adds a list of blocks. Each tool result becomes a message. The texts and images before,
-    /// between and after the results become one message for each such place.
+    /// between and after the results become one message for each such place:
+    ///
+    /// ```text
+    /// blocks       text, text, result a, image, result b
+    /// messages     user (two texts), result a, user (image), result b
+    /// ```
     fn add_user_blocks(
         &mut self,
         line: &ClaudeLine,
         content: Outlined,
     ) -> io::Result<Option<LineNodes>> {
-        let mut unconverted = Vec::new();
-        let mut result_count = 0;
-        for block in content.items() {
-            if answered_call_id(block).is_some() {
-                result_count += 1;
-            } else if UserBlock::read(block).is_none() {
-                unconverted.push(block.raw());
-            }
-        }
-
-        // The details of a line belong to its result. If it has several results, it is not known to
-        // which one they belong.
-        let details = if result_count == 1 {
-            line.value.get("toolUseResult").map(Outlined::raw)
-        } else {
-            None
-        };
         let attach_point = self.find_attach_point(line);
-        let mut user_blocks = UserBlocks {
-            line,
-            unconverted,
-            details,
-            response: attach_point.response,
-            first: None,
-            last: attach_point.parent,
-            has_result: false,
-        };
-
+        let mut user_blocks = UserBlocks::new(line, content, attach_point);
         let mut parts = Vec::new();
         for block in content.items() {
             if let Some(part) = UserBlock::read(block) {
@@ -141,12 +122,10 @@ impl ClaudeReader<'_> {
         call_id: &Text,
     ) -> io::Result<()> {
         self.release_call(call_id.as_bytes())?;
-        let name = self
-            .calls
-            .get(call_id.as_bytes())
-            .map(|call| call.name.clone());
+        let call = self.calls.get(call_id.as_bytes());
+        let tool_name = call.map(|call| call.name.clone());
         let message = self.writer.begin_message(user_blocks.line.value);
-        let message = add_result_message(message, block, call_id, name, user_blocks.details);
+        let message = add_result_message(message, block, call_id, tool_name, user_blocks.details);
         let converted_keys: &[&str] = match user_blocks.details {
             Some(_) => &["toolUseResult"],
             None => &[],
@@ -156,7 +135,6 @@ impl ClaudeReader<'_> {
             converted_keys,
             user_blocks.unconverted_for_next(),
         );
-
         let node = self.add_result_draft(user_blocks, call_id, draft)?;
         user_blocks.record_added(node);
         user_blocks.has_result = true;
@@ -170,8 +148,8 @@ impl ClaudeReader<'_> {
         Ok(())
     }
 
-    /// Adds the drafted entry of a result after the entries of its line so far. If the call has a
-    /// result already, it was run again: the first result in the line then begins another branch,
+    /// Adds the drafted entry of a result after the entries of its line so far, unless the call was
+    /// run again: if it has an earlier result, the first result in the line begins another branch
     /// below the response.
     fn add_result_draft(
         &mut self,
@@ -200,23 +178,23 @@ impl ClaudeReader<'_> {
         line: &ClaudeLine,
         content: Outlined,
     ) -> io::Result<Option<LineNodes>> {
-        let content = match content.text() {
+        let converted_content = match content.text() {
             Some(text) if !text.is_empty() => content.bytes().to_vec(),
+            // An empty text has no blocks, so it becomes an empty list.
             _ => convert_user_blocks(content),
         };
-        let has_no_blocks = content == b"[]";
-        if has_no_blocks {
+        if converted_content == b"[]" {
             return Ok(None);
         }
         let parent = self.find_attach_point(line).parent;
-        let draft = line.draft_injected(META_MESSAGE, &content);
+        let draft = line.draft_injected(META_MESSAGE, &converted_content);
         let node = self.writer.append(parent, draft)?;
         Ok(Some(node.into()))
     }
 
     /// Adds an attachment that the model sees: a message of the user if the user typed it, or else
     /// a custom message (see [`attachments`](super::attachments)). Returns `None`, and adds
-    /// nothing, if there is none, or if a line of the queue has added its text.
+    /// nothing, if the line has no attachment, or if a line of the queue has added its text before.
     pub(super) fn add_attachment(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
         let Some(attachment) = read_attachment(line.value) else {
             return Ok(None);
@@ -227,30 +205,32 @@ impl ClaudeReader<'_> {
                 return Ok(None);
             }
         }
-        let parent = self.find_attach_point(line).parent;
+        let no_unconverted_blocks = [];
         let draft = match attachment.injected {
             Some(injected) => line.draft_injected(injected, &attachment.content),
-            None => self.draft_typed_message(line, &attachment.content, &[]),
+            None => self.draft_typed_message(line, &attachment.content, &no_unconverted_blocks),
         };
+        let parent = self.find_attach_point(line).parent;
         let node = self.writer.append(parent, draft)?;
         Ok(Some(node.into()))
     }
 
-    /// Adds what the user typed while Claude Code worked, if this line of the queue shows that the
-    /// current turn takes the text up.
+    /// Adds a text that the user typed while Claude Code worked, if this line of the queue shows
+    /// that the current turn takes the text up. Otherwise returns `None`, and adds nothing.
     pub(super) fn add_queued_prompt(&mut self, line: &ClaudeLine) -> io::Result<Option<LineNodes>> {
+        // Providers refuse a message between a call and its result.
         let has_open_call = self
             .responses
             .iter()
             .any(|response| response.open_call_count > 0);
-        let may_deliver = !has_open_call;
-        let delivered = self
+        let taken_up = self
             .prompt_queue
-            .apply_operation(line.value.raw(), may_deliver);
-        let Some(text) = delivered else {
+            .apply_operation(line.value.raw(), !has_open_call);
+        let Some(text) = taken_up else {
             return Ok(None);
         };
-        let draft = self.draft_user_message(line, &encode_to_vec(&text), &[]);
+        let no_unconverted_blocks = [];
+        let draft = self.draft_user_message(line, &encode_to_vec(&text), &no_unconverted_blocks);
         let parent = self.find_attach_point(line).parent;
         let node = self.writer.append(parent, draft)?;
         Ok(Some(node.into()))
@@ -304,6 +284,35 @@ struct UserBlocks<'a> {
 }
 
 impl<'a> UserBlocks<'a> {
+    /// Begins the messages of a line. `content` is the list of its blocks.
+    fn new(line: &'a ClaudeLine<'a>, content: Outlined<'a>, attach_point: AttachPoint) -> Self {
+        let mut unconverted = Vec::new();
+        let mut result_count = 0;
+        for block in content.items() {
+            if answered_call_id(block).is_some() {
+                result_count += 1;
+            } else if UserBlock::read(block).is_none() {
+                unconverted.push(block.raw());
+            }
+        }
+        // The details of a line belong to its result. If it has several results, it is not known to
+        // which one they belong.
+        let details = if result_count == 1 {
+            line.value.get("toolUseResult").map(Outlined::raw)
+        } else {
+            None
+        };
+        UserBlocks {
+            line,
+            unconverted,
+            details,
+            response: attach_point.response,
+            first: None,
+            last: attach_point.parent,
+            has_result: false,
+        }
+    }
+
     /// Returns the blocks without a counterpart that the next message keeps. The first message of
     /// the line keeps all of them, and later ones keep none.
     fn unconverted_for_next(&self) -> &[Raw<'a>] {

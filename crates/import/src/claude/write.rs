@@ -66,34 +66,49 @@ impl NativeFormat for ClaudeNative {
     }
 }
 
-/// Returns the name of the directory for the sessions of a project: its path, with `-` for each
-/// UTF-16 unit that is not an ASCII letter or digit, as in `-home-ann-work`. The name of a long
-/// path ends with a hash of the path.
+/// Returns the name that Claude Code gives the directory for the sessions of a project. It is the
+/// path of the project, with `-` for each UTF-16 unit that is not an ASCII letter or digit:
+/// `/home/ann/work` becomes `-home-ann-work`. A long name is cut, and a hash of the path is added.
 fn project_name(cwd: &str) -> String {
     let mut name = String::new();
-    let mut hash: i32 = 0;
     for unit in cwd.encode_utf16() {
-        let letter = u8::try_from(unit).ok().filter(u8::is_ascii_alphanumeric);
-        name.push(letter.map_or('-', char::from));
-        hash = hash.wrapping_mul(31).wrapping_add(i32::from(unit));
+        match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii_alphanumeric() => name.push(char::from(byte)),
+            _ => name.push('-'),
+        }
     }
     if name.len() <= MAX_PROJECT_LEN {
         return name;
     }
+    // The name is ASCII, so it is cut between two characters.
     name.truncate(MAX_PROJECT_LEN);
-    format!("{name}-{}", to_base_36(hash.unsigned_abs()))
+    let hash = to_base_36(java_hash(cwd).unsigned_abs());
+    format!("{name}-{hash}")
 }
 
-/// Returns a number in base 36, as `toString(36)` of JavaScript does: 35 is `z`.
-fn to_base_36(mut number: u32) -> String {
-    let mut digits = Vec::new();
+/// Returns the hash of a text as `String.hashCode` of Java computes it: 31 times the hash so far,
+/// plus the next UTF-16 unit, in 32 bits.
+fn java_hash(text: &str) -> i32 {
+    let mut hash: i32 = 0;
+    for unit in text.encode_utf16() {
+        hash = hash.wrapping_mul(31).wrapping_add(i32::from(unit));
+    }
+    hash
+}
+
+/// Returns a number in base 36, as `toString(36)` of JavaScript does: 35 is `z`, 36 is `10`.
+fn to_base_36(number: u32) -> String {
+    let mut digits_from_last = Vec::new();
+    let mut rest = number;
     loop {
-        digits.push(char::from_digit(number % 36, 36).unwrap_or('0'));
-        number /= 36;
-        if number == 0 {
-            return digits.into_iter().rev().collect();
+        let digit = char::from_digit(rest % 36, 36).expect("less than 36");
+        digits_from_last.push(digit);
+        rest /= 36;
+        if rest == 0 {
+            break;
         }
     }
+    digits_from_last.into_iter().rev().collect()
 }
 
 /// A session in progress.
@@ -148,6 +163,7 @@ impl<'a> ClaudeWriter<'a> {
         Uuid::new_v5(&self.namespace, &line.0.to_be_bytes()).to_string()
     }
 
+    /// Begins a line of the tree below `parent`; a root has none.
     fn begin_tree_line(&self, parent: Option<LineIx>) -> Object {
         let parent = parent.map(|parent| self.uuid(parent));
         Object::new()
@@ -165,8 +181,13 @@ impl<'a> ClaudeWriter<'a> {
             .str("version", VERSION)
     }
 
-    /// Writes a line of the type `kind`, `user` or `assistant`, with a `message` as JSON, and
-    /// beside the message the entry of `source`, for a later import. Returns the line.
+    /// Writes a line with a message, and beside the message the entry of `source`, from which a
+    /// later import restores the entry. `kind` is the type of the line: `user` or `assistant`.
+    /// `message` is JSON. Returns the line.
+    ///
+    /// ```text
+    /// {"parentUuid":"…",…,"type":"user","message":{…},"uuid":"…",…,"pisess":{"entry":{…}}}
+    /// ```
     fn write_message(
         &mut self,
         source: &SourceEntry,
@@ -189,38 +210,36 @@ impl<'a> ClaudeWriter<'a> {
         let line = self.end_tree_line(line, ix, source.time_ms);
 
         // If an import would make the same content of the message, the entry is stored without it.
-        let content = line_content(kind, Raw::from_checked(message));
-        let entry_member = returned_member(source.entry, content.as_deref());
+        let imported_content = line_content(kind, Raw::from_checked(message));
+        let entry_member = returned_member(source.entry, imported_content.as_deref());
         self.write_line(line.json(RETURNED_KEY, &entry_member))?;
         Ok(ix)
     }
 
     /// Writes a compaction as two lines: its boundary, with the list of the `kept` lines, and its
-    /// summary. The next line follows the summary. Claude Code itself inserts the kept lines
-    /// between the two.
+    /// summary. Returns the line of the summary, which the next line follows. Claude Code itself
+    /// inserts the kept lines between the two.
     fn write_compaction(
         &mut self,
         source: &SourceEntry,
         content: Raw,
         kept: &[LineIx],
     ) -> io::Result<LineIx> {
-        let boundary = self.new_line();
-        // `write_message` numbers the summary below: it is the next line.
-        let summary = LineIx(boundary.0 + 1);
-        let tokens_before = finite_or_zero(source.entry.get("tokensBefore"));
-        let mut metadata = Object::new()
-            .str("trigger", "manual")
-            .number("preTokens", tokens_before);
-        if !kept.is_empty() {
-            let uuids = kept
-                .iter()
-                .map(|&line| encode_to_vec(&Text::from(self.uuid(line))));
-            let preserved = Object::new()
-                .str("anchorUuid", &self.uuid(summary))
-                .json("uuids", &array(uuids));
-            metadata = metadata.json("preservedMessages", &preserved.finish());
-        }
+        let boundary = self.write_boundary(source, kept)?;
+        let summary_source = SourceEntry {
+            parent: Some(boundary),
+            ..*source
+        };
+        let summary = user_message(&user_content(content));
+        self.write_message(&summary_source, "user", &summary, LineMark::Summary)
+    }
 
+    /// Writes the boundary of a compaction, with which a new context begins. Its parent is `null`,
+    /// and its logical parent is the line before it. The line has no entry of pi: the summary has
+    /// the entry of the compaction.
+    fn write_boundary(&mut self, source: &SourceEntry, kept: &[LineIx]) -> io::Result<LineIx> {
+        let boundary = self.new_line();
+        let metadata = self.compaction_metadata(source, boundary, kept);
         let logical_parent = source.parent.map(|parent| self.uuid(parent));
         let line = self
             .begin_tree_line(None)
@@ -230,30 +249,57 @@ impl<'a> ClaudeWriter<'a> {
             .str("content", BOUNDARY_TEXT)
             .bool("isMeta", false)
             .str("level", "info")
-            .json("compactMetadata", &metadata.finish());
+            .json("compactMetadata", &metadata);
         let line = self
             .end_tree_line(line, boundary, source.time_ms)
             .json(RETURNED_KEY, b"{}");
         self.write_line(line)?;
-
-        let message = user_message(&user_content(content));
-        let after_boundary = SourceEntry {
-            parent: Some(boundary),
-            ..*source
-        };
-        self.write_message(&after_boundary, "user", &message, LineMark::Summary)
+        Ok(boundary)
     }
 
-    /// Writes a message of the user, or of pi in the name of the user. Remembers the last message
-    /// of the user, which the end of the session repeats.
+    /// Returns the data on a compaction in its boundary, as JSON. `kept` are the lines that it
+    /// keeps, if any; the anchor, after which Claude Code inserts them, is the summary.
+    ///
+    /// ```text
+    /// {"trigger":"manual","preTokens":9000,"preservedMessages":{"anchorUuid":"…","uuids":["…"]}}
+    /// ```
+    fn compaction_metadata(
+        &self,
+        source: &SourceEntry,
+        boundary: LineIx,
+        kept: &[LineIx],
+    ) -> Vec<u8> {
+        let tokens_before = finite_or_zero(source.entry.get("tokensBefore"));
+        let metadata = Object::new()
+            .str("trigger", "manual")
+            .number("preTokens", tokens_before);
+        if kept.is_empty() {
+            return metadata.finish();
+        }
+        let uuids = kept
+            .iter()
+            .map(|&line| encode_to_vec(&Text::from(self.uuid(line))));
+        // The summary is written right after the boundary, so it has the next number.
+        let summary = LineIx(boundary.0 + 1);
+        let preserved = Object::new()
+            .str("anchorUuid", &self.uuid(summary))
+            .json("uuids", &array(uuids));
+        metadata
+            .json("preservedMessages", &preserved.finish())
+            .finish()
+    }
+
+    /// Writes a message of the user, or of pi in the name of the user. Remembers the text of a
+    /// message of the user: the last line of the session repeats the last of these texts.
     fn write_user(
         &mut self,
         source: &SourceEntry,
         content: Raw,
         visibility: Visibility,
     ) -> io::Result<LineIx> {
-        let stored = source.entry.get("message").unwrap_or(Raw::NULL);
-        if member_is(stored, "role", "user") {
+        // The entries of messages that pi sends have no `message`, or another role.
+        let stored_message = source.entry.get("message").unwrap_or(Raw::NULL);
+        if member_is(stored_message, "role", "user") {
             self.last_prompt = first_text(content);
         }
         let mark = match visibility {
@@ -319,6 +365,8 @@ impl NativeWriter for ClaudeWriter<'_> {
         }
     }
 
+    /// Writes an entry that the model does not see, as a line of a type of pisess, which Claude
+    /// Code skips.
     fn write_unseen(&mut self, source: &SourceEntry) -> io::Result<()> {
         let line = Object::new()
             .str("type", RETURNED_KEY)
@@ -328,6 +376,7 @@ impl NativeWriter for ClaudeWriter<'_> {
         self.write_line(line)
     }
 
+    /// Writes a name of the session as Claude Code stores a name from the user.
     fn write_title(&mut self, source: &SourceEntry, name: &Text) -> io::Result<()> {
         let line = Object::new()
             .str("type", "custom-title")
@@ -375,6 +424,7 @@ impl NativeWriter for ClaudeWriter<'_> {
     }
 }
 
+/// Returns a message of the role `user`. `content` is JSON.
 fn user_message(content: &[u8]) -> Vec<u8> {
     Object::new()
         .str("role", "user")
@@ -418,22 +468,25 @@ fn result_content(content: Raw, is_error: bool) -> Vec<u8> {
     if !is_error {
         return user_content(content);
     }
-    let texts: Vec<_> = content
-        .items()
-        .filter(|block| is_text(*block))
-        .filter_map(user_block)
-        .collect();
+    let mut texts = Vec::new();
+    for block in content.items() {
+        if is_text(block) {
+            texts.extend(user_block(block));
+        }
+    }
     if texts.is_empty() {
         return encode_to_vec(&Text::from(EMPTY_FAILURE));
     }
     array(texts)
 }
 
-fn result_block(id: &Text, content: &[u8], is_error: bool) -> Vec<u8> {
+/// Returns the result of the call with this id, as the API has it. `content` is JSON.
+fn result_block(call_id: &Text, content: &[u8], is_error: bool) -> Vec<u8> {
     let block = Object::new()
         .str("type", "tool_result")
-        .text("tool_use_id", id)
+        .text("tool_use_id", call_id)
         .json("content", content);
+    // Without the member, the API takes the call as successful.
     if is_error {
         block.bool("is_error", true).finish()
     } else {
@@ -444,19 +497,15 @@ fn result_block(id: &Text, content: &[u8], is_error: bool) -> Vec<u8> {
 /// Returns a response in the form in which the API sends it. `id` must be unique: Claude Code
 /// treats lines with the same id as parts of one response.
 fn response_message(message: Raw, calls: &[OpenCall], id: &str) -> Vec<u8> {
-    let stop_reason = match message.get_text("stopReason") {
-        Some(reason) if reason == *"toolUse" => "tool_use",
-        Some(reason) if reason == *"length" => "max_tokens",
-        _ => "end_turn",
-    };
-    let usage = message.get("usage").unwrap_or(Raw::NULL);
-    let tokens = |key| finite_or_zero(usage.get(key));
-    let usage = Object::new()
-        .number("input_tokens", tokens("input"))
-        .number("cache_creation_input_tokens", tokens("cacheWrite"))
-        .number("cache_read_input_tokens", tokens("cacheRead"))
-        .number("output_tokens", tokens("output"));
     let model = non_empty_text(message, "model").unwrap_or_else(|| Text::from("unknown"));
+    // pi has further reasons, such as `error` and `aborted`, for which the API has none.
+    let stop_reason = if member_is(message, "stopReason", "toolUse") {
+        "tool_use"
+    } else if member_is(message, "stopReason", "length") {
+        "max_tokens"
+    } else {
+        "end_turn"
+    };
     Object::new()
         .str("id", id)
         .str("type", "message")
@@ -465,7 +514,19 @@ fn response_message(message: Raw, calls: &[OpenCall], id: &str) -> Vec<u8> {
         .json("content", &array(response_blocks(message, calls)))
         .str("stop_reason", stop_reason)
         .json("stop_sequence", b"null")
-        .json("usage", &usage.finish())
+        .json("usage", &response_usage(message))
+        .finish()
+}
+
+/// Returns the tokens of a response under the names of the API, as JSON. Missing numbers are 0.
+fn response_usage(message: Raw) -> Vec<u8> {
+    let usage = message.get("usage").unwrap_or(Raw::NULL);
+    let tokens = |key| finite_or_zero(usage.get(key));
+    Object::new()
+        .number("input_tokens", tokens("input"))
+        .number("cache_creation_input_tokens", tokens("cacheWrite"))
+        .number("cache_read_input_tokens", tokens("cacheRead"))
+        .number("output_tokens", tokens("output"))
         .finish()
 }
 
@@ -481,23 +542,23 @@ fn response_blocks(message: Raw, calls: &[OpenCall]) -> Vec<Vec<u8>> {
     let keeps_thinking = has_valid_signatures(message);
     let mut calls = calls.iter();
     let mut blocks = Vec::new();
-    // The thinking since the last block of another kind. The next such block writes it.
-    let mut waiting_thinking = Vec::new();
+    // The thinking after the last text or call. It is added only before another text or call.
+    let mut pending_thinking = Vec::new();
     for block in content.items() {
         if keeps_thinking && let Some(thinking) = thinking_block(block) {
-            waiting_thinking.push(thinking);
+            pending_thinking.push(thinking);
             continue;
         }
-        let written = if is_text(block) {
+        let converted = if is_text(block) {
             user_block(block)
         } else if is_block(block, "toolCall") {
             calls.next().map(|call| call_block(block, call))
         } else {
             None
         };
-        if let Some(written) = written {
-            blocks.append(&mut waiting_thinking);
-            blocks.push(written);
+        if let Some(converted) = converted {
+            blocks.append(&mut pending_thinking);
+            blocks.push(converted);
         }
     }
     blocks
@@ -506,11 +567,11 @@ fn response_blocks(message: Raw, calls: &[OpenCall]) -> Vec<Vec<u8>> {
 /// Whether the signatures of thinking are valid in Claude Code: Anthropic made them, with the API
 /// that Claude Code uses.
 fn has_valid_signatures(message: Raw) -> bool {
-    let is = |key, name| message.get(key).is_some_and(|value: Raw| value.is(name));
-    is("api", "anthropic-messages") && is("provider", "anthropic")
+    member_is(message, "api", "anthropic-messages") && member_is(message, "provider", "anthropic")
 }
 
-/// Returns thinking with its signature. `None` if it has no signature, or for any other block.
+/// Returns a block with thinking as the API has it. `None` if it has no signature, without which
+/// the API refuses thinking, or if the block is not thinking.
 fn thinking_block(block: Raw) -> Option<Vec<u8>> {
     if !is_block(block, "thinking") {
         return None;
@@ -533,18 +594,23 @@ fn call_block(block: Raw, call: &OpenCall) -> Vec<u8> {
         .get("arguments")
         .filter(|arguments| arguments.is_object())
         .unwrap_or(Raw::from_checked(b"{}"));
-    let written = Object::new().str("type", "tool_use").text("id", &call.id);
-    match CommonCall::read(&name, arguments).map(|common| common.for_claude()) {
-        Some(renamed) if name != *renamed.name => written
-            .str("name", renamed.name)
-            .json("input", &renamed.arguments)
-            .finish(),
-        // It is a call of Claude Code already, or its tool has no counterpart there.
-        _ => written.text("name", &name).raw("input", arguments).finish(),
+    let block = Object::new().str("type", "tool_use").text("id", &call.id);
+    if let Some(common) = CommonCall::read(&name, arguments) {
+        let renamed = common.for_claude();
+        let is_call_of_claude = name == *renamed.name;
+        // The arguments of such a call are kept as they are: some have no counterpart in pi.
+        if !is_call_of_claude {
+            return block
+                .str("name", renamed.name)
+                .json("input", &renamed.arguments)
+                .finish();
+        }
     }
+    block.text("name", &name).raw("input", arguments).finish()
 }
 
-/// Returns the first text of a content that is not blank; `None` if it has none.
+/// Returns the text of a content that is a string, or else the first of its text blocks that is not
+/// blank. `None` if there is no such block.
 fn first_text(content: Raw) -> Option<Text<'static>> {
     if let Some(text) = content.text() {
         return Some(text.into_owned());
