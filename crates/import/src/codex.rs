@@ -57,13 +57,15 @@ struct Items<'o> {
 }
 
 impl Items<'_> {
-    /// Adds the items of a line that was read. Does nothing once the whole source was searched.
+    /// Adds the item of a line that was read. Does nothing once the whole source was searched,
+    /// which has found the item already.
     fn add_line(&mut self, line: &CodexLine) {
         if self.unsearched.is_some() {
             self.add_fingerprints(line);
         }
     }
 
+    /// Adds the fingerprints of the item in a line. Only the first item of each fingerprint counts.
     fn add_fingerprints(&mut self, line: &CodexLine) {
         if line.kind != LineKind::Item {
             return;
@@ -73,16 +75,22 @@ impl Items<'_> {
         }
     }
 
-    /// Returns the offset of the first item in the whole source that has this fingerprint.
+    /// Returns the offset of the first item in the whole source that has this fingerprint; `None`
+    /// if no item has it.
     fn find(&mut self, fingerprint: u64) -> io::Result<Option<u64>> {
-        let found = self.first_offsets.get(&fingerprint).copied();
-        if found.is_some() {
-            return Ok(found);
+        if let Some(offset) = self.first_offsets.get(&fingerprint) {
+            return Ok(Some(*offset));
         }
         // An item may come after the event that repeats it. So for the first event without an item
-        // before it, the whole source is searched.
+        // before it, the rest of the source is searched.
+        self.search_source()?;
+        Ok(self.first_offsets.get(&fingerprint).copied())
+    }
+
+    /// Adds the items of the whole source. Does nothing the second time.
+    fn search_source(&mut self) -> io::Result<()> {
         let Some(source) = self.unsearched.take() else {
-            return Ok(None);
+            return Ok(());
         };
         let mut extent = ReadExtent::default();
         for_each_object_ahead(source, source.len(), &mut extent, |line, value| {
@@ -90,8 +98,7 @@ impl Items<'_> {
                 self.add_fingerprints(&CodexLine::new(line.span.start, value));
             }
             Ok(())
-        })?;
-        Ok(self.first_offsets.get(&fingerprint).copied())
+        })
     }
 }
 
@@ -192,32 +199,16 @@ impl<'o> SourceReader<'o> for CodexReader<'o> {
     fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
         // Before anything else: the line may continue at an earlier place than the line before it.
         self.pass_junctions(offset)?;
-        // A line without a time gets the time of the line before it.
-        self.time_ms = parse_time_ms(value.get_raw("timestamp")).unwrap_or(self.time_ms);
+        // A line without a time keeps the time of the line before it.
+        if let Some(time_ms) = parse_time_ms(value.get_raw("timestamp")) {
+            self.time_ms = time_ms;
+        }
         let line = CodexLine::new(offset, value);
         self.items.add_line(&line);
         if let Some(returned) = ReturnedLine::read(value) {
-            self.release_reply()?;
-            return match returned.entry() {
-                Some(entry) => self.add_returned(&line, entry),
-                // pisess wrote the line, but it has no entry: an event that repeats an item, for
-                // example.
-                None => Ok(()),
-            };
+            return self.read_returned_line(&line, &returned);
         }
-        let conversion = match line.kind {
-            LineKind::Item => self.add_item(&line)?,
-            LineKind::Event => self.add_event(&line)?,
-            LineKind::Settings => {
-                self.add_settings(&line)?;
-                // Most settings have no counterpart, so the line is kept in any case.
-                Conversion::Unconverted
-            }
-            LineKind::Usage => self.add_usage_record(&line)?,
-            LineKind::Compaction => self.add_compaction(&line)?,
-            LineKind::Other => Conversion::Unconverted,
-        };
-        match conversion {
+        match self.convert_line(&line)? {
             Conversion::Converted => Ok(()),
             Conversion::Unconverted => self.keep_line(&line),
         }
@@ -251,6 +242,22 @@ impl CodexReader<'_> {
         })
     }
 
+    /// Adds the entries of a line that Codex wrote, by its kind.
+    fn convert_line(&mut self, line: &CodexLine) -> io::Result<Conversion> {
+        match line.kind {
+            LineKind::Item => self.add_item(line),
+            LineKind::Event => self.add_event(line),
+            LineKind::Settings => {
+                self.add_settings(line)?;
+                // Most settings have no counterpart, so the line is kept in any case.
+                Ok(Conversion::Unconverted)
+            }
+            LineKind::Usage => self.add_usage_record(line),
+            LineKind::Compaction => self.add_compaction(line),
+            LineKind::Other => Ok(Conversion::Unconverted),
+        }
+    }
+
     /// Adds a drafted entry as [`add_entry`](Self::add_entry) does.
     fn add_draft(&mut self, draft: EntryDraft) -> io::Result<()> {
         match &mut self.held_reply {
@@ -260,22 +267,34 @@ impl CodexReader<'_> {
         Ok(())
     }
 
-    /// Adds the entry of pi that pisess stored in a line when it wrote a session for Codex. If the
-    /// entry is a message of the user, it begins a turn.
-    fn add_returned(&mut self, line: &CodexLine, entry: Outlined) -> io::Result<()> {
+    /// Reads a line that pisess wrote when it made a session for Codex. Adds the entry of pi that
+    /// is stored in the line. A line without an entry is skipped: it is, for example, an event that
+    /// repeats an item.
+    fn read_returned_line(&mut self, line: &CodexLine, returned: &ReturnedLine) -> io::Result<()> {
+        self.release_reply()?;
+        match returned.entry() {
+            Some(entry) => self.add_returned_entry(line, entry),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the entry of pi that pisess stored in a line. If it is a message of the user, it begins
+    /// a turn.
+    fn add_returned_entry(&mut self, line: &CodexLine, entry: Outlined) -> io::Result<()> {
         // The entry was stored without its content if the item in the line has the same one.
-        let content = item_content(line.payload);
-        let restored = restore_content(entry, content.as_deref());
+        let content_of_item = item_content(line.payload);
+        let restored = restore_content(entry, content_of_item.as_deref());
 
         let message = entry.get("message").unwrap_or(Raw::NULL.into());
-        let [role, own_content] = message.get_all(["role", "content"]);
+        let [role, content_of_entry] = message.get_all(["role", "content"]);
         let is_user_message = role.is_some_and(|role| role.is("user"));
         if line.kind == LineKind::Item && is_user_message {
-            let content = match (&restored, &content) {
-                (Some(_), Some(content)) => Raw::from_checked(content),
-                _ => own_content.map_or(Raw::NULL, Outlined::raw),
+            let content = if restored.is_some() {
+                content_of_item.as_deref().map(Raw::from_checked)
+            } else {
+                content_of_entry.map(Outlined::raw)
             };
-            self.begin_turn(content);
+            self.begin_turn(content.unwrap_or(Raw::NULL));
         }
         self.remember_settings(entry, message);
         self.leaf = Some(self.writer.add_returned(line.offset, entry, restored)?);
@@ -293,23 +312,36 @@ impl CodexReader<'_> {
     }
 
     /// Remembers the name, the model and the thinking level that an entry of pi sets. Later lines
-    /// are compared with them: only a change becomes an entry.
+    /// are compared with them, because only a change becomes an entry. `message` is the message of
+    /// the entry, if it has one: a reply names its model.
+    ///
+    /// ```text
+    /// {"type":"session_info","name":"Parser"}
+    /// {"type":"model_change","modelId":"gpt-5"}
+    /// {"type":"thinking_level_change","thinkingLevel":"high"}
+    /// {"type":"message","message":{"model":"gpt-5"}}
+    /// ```
     fn remember_settings(&mut self, entry: Outlined, message: Outlined) {
         let names = ["type", "name", "modelId", "thinkingLevel"];
         let [kind, name, model, level] = entry.get_all(names);
         if kind.is_some_and(|kind| kind.is("session_info")) {
-            let name = name.and_then(|name| name.text());
-            let name = name.filter(|name| !name.is_blank());
-            self.writer.name = name.map(Text::into_owned);
-        }
-        let model = model.or_else(|| message.get("model"));
-        if let Some(model) = model.and_then(|model| model.text())
-            && self.model != model
-        {
-            self.model = model.into_owned();
+            // Without a name, the entry removes the name that the session had.
+            let new_name = name
+                .and_then(|name| name.text())
+                .filter(|name| !name.is_blank());
+            self.writer.name = new_name.map(Text::into_owned);
         }
         if let Some(level) = level.and_then(|level| level.text()) {
             self.thinking_level = Some(level.into_owned());
+        }
+
+        let model = model.or_else(|| message.get("model"));
+        let Some(model) = model.and_then(|model| model.text()) else {
+            return;
+        };
+        // Most entries have the model of the entry before, which need not be copied again.
+        if self.model != model {
+            self.model = model.into_owned();
         }
     }
 
@@ -323,12 +355,12 @@ impl CodexReader<'_> {
     /// of the payload if that differs, as in `event_msg.task_started`.
     fn draft_kept_line(&self, line: &CodexLine) -> EntryDraft {
         let line_type = non_empty_text(line.value, "type").unwrap_or_else(|| Text::from("line"));
-        let name = match non_empty_text(line.payload, "type") {
-            Some(payload_type) if payload_type != line_type => {
-                format!("{line_type}.{payload_type}")
-            }
-            _ => line_type.to_string(),
-        };
+        let mut name = line_type.to_string();
+        if let Some(payload_type) = non_empty_text(line.payload, "type")
+            && payload_type != line_type
+        {
+            name = format!("{line_type}.{payload_type}");
+        }
         EntryDraft {
             offset: line.offset,
             time_ms: self.time_ms,
@@ -340,15 +372,20 @@ impl CodexReader<'_> {
     /// Completes the members of an entry with a message other than a reply, which
     /// [`EntryWriter::begin_message`] has begun. `message` lacks only its time. `converted_keys`
     /// are the keys of the payload whose members are in the message; other members are kept as
-    /// `codex`.
-    fn message_members(
+    /// `codex`:
+    ///
+    /// ```text
+    /// "message":{"role":"user","content":"Hi", … ,"timestamp":1757664000000},"codex":{…}
+    /// ```
+    fn complete_message(
         &self,
         line: &CodexLine,
         message: Object,
         converted_keys: &[&str],
     ) -> Object {
         let members = message.number("timestamp", self.time_ms as f64).close();
-        line.add_unconverted_members(members.open("codex"), converted_keys)
+        let in_codex = members.open("codex");
+        line.add_unconverted_members(in_codex, converted_keys)
             .close()
     }
 

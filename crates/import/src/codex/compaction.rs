@@ -6,6 +6,7 @@ use super::line::CodexLine;
 use super::{CodexReader, Conversion};
 use crate::Origin;
 use crate::parts::hidden_message_members;
+use pisess_core::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -16,8 +17,14 @@ const ENCRYPTED_SUMMARY: &str = "Context compacted by Codex.";
 
 impl CodexReader<'_> {
     /// Adds a compaction, and after it the messages that replace the conversation. Newer files have
-    /// these in the line, as `replacement_history`; for older ones, the [`history`](super::history)
-    /// rebuilds them as Codex does. A line with neither a summary nor messages is not converted.
+    /// these messages in the line:
+    ///
+    /// ```text
+    /// {"type":"compacted","payload":{"message":"SUMMARY","replacement_history":[…]}}
+    /// ```
+    ///
+    /// For older files, the [`history`](super::history) rebuilds them as Codex does. A line with
+    /// neither a summary nor messages is not converted.
     pub(super) fn add_compaction(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         self.release_reply()?;
         let message = line.payload.get_raw("message").and_then(Raw::text);
@@ -33,37 +40,41 @@ impl CodexReader<'_> {
         let summary = message
             .map(|message| message.trim().into_owned())
             .filter(|summary| !summary.is_empty());
-        let placeholder = Text::from(ENCRYPTED_SUMMARY);
-        // A compaction that keeps nothing names itself as the first kept entry.
-        let own_id = self.writer.next_id(line.offset);
-        let members = Object::new()
-            .text("summary", summary.as_ref().unwrap_or(&placeholder))
-            .str("firstKeptEntryId", &own_id)
-            .number("tokensBefore", self.context_tokens)
-            .json("codex", &line.unconverted_members(&["message"]).finish());
-        // Until the next report, the size of the context is unknown.
-        self.context_tokens = 0.0;
-        self.add_entry(line.offset, "compaction", members)?;
-
-        match replacements {
-            Some(replacements) => {
-                self.add_replacements(line, replacements, summary.as_ref())?;
-            }
-            None => {
-                for content in self.history.compact() {
-                    self.add_resent_content(line, &content)?;
-                }
+        self.add_compaction_entry(line, summary.as_ref())?;
+        if let Some(replacements) = replacements {
+            self.add_replacements(line, replacements, summary.as_ref())?;
+        } else {
+            for content in self.history.compact() {
+                self.add_resent_content(line, &content)?;
             }
         }
         Ok(Conversion::Converted)
     }
 
-    /// Adds the messages that a compaction has in place of the conversation, as children of each
-    /// other below the compaction: the replies as replies, and the others as content that is sent
-    /// again.
+    /// Adds the entry of a compaction. Without a summary, it gets a fixed text, because pi requires
+    /// one.
+    fn add_compaction_entry(&mut self, line: &CodexLine, summary: Option<&Text>) -> io::Result<()> {
+        let summary = match summary {
+            Some(summary) => summary.as_borrowed(),
+            None => Text::from(ENCRYPTED_SUMMARY),
+        };
+        // A compaction that keeps nothing names itself as the first kept entry.
+        let first_kept_id = self.writer.next_id(line.offset);
+        let unconverted = line.unconverted_members(&["message"]);
+        let members = Object::new()
+            .text("summary", &summary)
+            .str("firstKeptEntryId", &first_kept_id)
+            .number("tokensBefore", self.context_tokens)
+            .json("codex", &unconverted.finish());
+        // Until the next report, the size of the context is unknown.
+        self.context_tokens = 0.0;
+        self.add_entry(line.offset, "compaction", members)
+    }
+
+    /// Adds the messages that a compaction has in place of the conversation, one below the other:
+    /// a reply as a reply, and any other message as content that is sent again.
     ///
-    /// A message that contains the summary is skipped, because the compaction itself has it. Of the
-    /// others, those that the user wrote become the history from which a later compaction without
+    /// The messages that the user wrote become the history from which a later compaction without
     /// replacements is rebuilt.
     fn add_replacements(
         &mut self,
@@ -75,30 +86,31 @@ impl CodexReader<'_> {
         // the texts of the user from before the compaction.
         self.history.last_user_text = None;
         for item in replacements.items() {
-            let content = item.get("content").unwrap_or(Raw::NULL);
+            let [role, content] = find_members(item, ["role", "content"]);
+            let role = role.unwrap_or(Raw::NULL);
+            let content = content.unwrap_or(Raw::NULL);
             let blocks = read_content_blocks(content.into());
             if blocks.is_empty() {
                 continue;
             }
-            if let Some(summary) = summary
-                && contains_text(content, summary)
-            {
+            // The entry of the compaction has the summary already.
+            let is_summary = summary.is_some_and(|summary| contains_text(content, summary));
+            if is_summary {
                 continue;
             }
 
-            let role = item.get("role").unwrap_or(Raw::NULL);
-            // Codex also sends texts of its own in the name of the user. They begin no turn.
-            if role.is("user") && begins_turn(content) {
-                self.history.add_user_text(content);
-            }
             if role.is("assistant") {
                 // Other replies are held until their usage is read. None follows for this one, so
                 // it is added at once, before the next replacement.
                 self.hold_content(line, &blocks, Object::new())?;
                 self.release_reply()?;
-            } else {
-                self.add_resent_content(line, &content_array(&blocks))?;
+                continue;
             }
+            // Codex also sends texts of its own in the name of the user. They begin no turn.
+            if role.is("user") && begins_turn(content) {
+                self.history.add_user_text(content);
+            }
+            self.add_resent_content(line, &content_array(&blocks))?;
         }
         Ok(())
     }

@@ -17,9 +17,16 @@ pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
     FixedState::default().hash_one((speaker, text.as_bytes()))
 }
 
-/// Returns the fingerprints of an item, by which an event that repeats it is recognized. A message,
-/// a call or the result of a call has one. A reasoning item has one for each of its texts, because
-/// events repeat each text on its own. An item of another type, or without text or id, has none.
+/// Returns the fingerprints of an item, by which an event that repeats it is recognized:
+///
+/// ```text
+/// {"type":"message","role":"user","content":…}            one, of its text
+/// {"type":"function_call","call_id":"c1", …}              one, of the id of the call
+/// {"type":"reasoning","summary":[{"text":…}, …]}          one for each text
+/// any other type, or no text or id                        none
+/// ```
+///
+/// A reasoning item has several, because events repeat each of its texts on its own.
 pub fn item_fingerprints(item: Outlined) -> Vec<u64> {
     let names = ["role", "content", "call_id", "id"];
     let [role, content, call_id, id] = item.get_all(names);
@@ -32,34 +39,36 @@ pub fn item_fingerprints(item: Outlined) -> Vec<u64> {
         if text.is_empty() {
             return Vec::new();
         }
-        // Events repeat only what the user and the model say, so other roles do not matter.
+        // Events repeat only texts of the user and the model, so other roles do not matter.
         let is_user = role.is_some_and(|role| role.is("user"));
         let speaker = if is_user { "user" } else { "assistant" };
         return vec![fingerprint(speaker, &text)];
     }
 
     if item_type == *"reasoning" {
-        return list_reasoning_texts(item)
-            .iter()
-            .map(|thought| fingerprint("assistant", thought))
-            .collect();
+        let mut fingerprints = Vec::new();
+        for thought in list_reasoning_texts(item) {
+            fingerprints.push(fingerprint("assistant", &thought));
+        }
+        return fingerprints;
     }
 
     // Such as `function_call`, `web_search_call` and `custom_tool_call_output`.
-    if !item_type.to_string_lossy().contains("call") {
+    let is_call_or_result = item_type.to_string_lossy().contains("call");
+    if !is_call_or_result {
         return Vec::new();
     }
-    let call_id = call_id
-        .and_then(|call_id| call_id.text())
-        .or_else(|| id.and_then(|id| id.text()));
+    let call_id = call_id.and_then(|call_id| call_id.text());
+    let call_id = call_id.or_else(|| id.and_then(|id| id.text()));
     match call_id {
         Some(call_id) => vec![fingerprint("call", &call_id)],
         None => Vec::new(),
     }
 }
 
-/// Returns the type of an item, such as `message`. Items in files of other programs may lack the
-/// member `type`; their other members then show the type. `None` if they do not.
+/// Returns the type of an item, such as `message`. Items in files of other programs may have no
+/// member `type`. Then their other members show the type: an item with a `role` and `content` is a
+/// message. `None` if no type is known.
 pub fn find_item_type(item: Outlined<'_>) -> Option<Text<'_>> {
     if let Some(item_type) = non_empty_text(item, "type") {
         return Some(item_type);
@@ -78,14 +87,14 @@ pub fn find_item_type(item: Outlined<'_>) -> Option<Text<'_>> {
     Some(Text::from(implied_type))
 }
 
-/// Joins the texts of content without a separator. Content that is a string is one text. A single
-/// text is borrowed if its bytes need not be decoded.
+/// Joins the texts of content without a separator. Content that is a string is one text.
 pub fn join_texts<'a>(content: impl Into<Outlined<'a>>) -> Text<'a> {
     let content = content.into();
     if let Some(text) = content.text() {
         return text;
     }
     let mut texts = content.items().filter_map(stored_block_text).map(decode);
+    // Most content has one text, which is not copied if its bytes need not be decoded.
     let mut joined = texts.next().unwrap_or_default();
     for text in texts {
         joined.push(&text);
@@ -189,22 +198,24 @@ pub fn read_content_blocks<'a>(content: Outlined<'a>) -> Vec<ContentBlock<'a>> {
     blocks
 }
 
-/// Converts the content of an item: the parts of a message, or the output of a call. `None` for any
-/// other item.
+/// Converts the content of an item, the parts of a message or the output of a call, to an array of
+/// pi's blocks as JSON. `None` for any other item.
 pub fn item_content<'a>(item: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
     let [item_type, content, output] = item.into().get_all(["type", "content", "output"]);
     if item_type?.is("message") {
         return Some(content_array(&read_content_blocks(content?)));
     }
     let output = output?;
-    match output.raw_string() {
-        // An empty text is a block here, too.
-        Some(text) => Some(content_array(&[ContentBlock::StoredText(text)])),
-        None => Some(content_array(&read_content_blocks(output))),
-    }
+    let blocks = match output.raw_string() {
+        // Unlike the text of a message, an empty output is a block, too.
+        Some(text) => vec![ContentBlock::StoredText(text)],
+        None => read_content_blocks(output),
+    };
+    Some(content_array(&blocks))
 }
 
-/// Converts an image whose base64 data is in its `data:` URL; `None` for any other URL.
+/// Converts an image whose data is in its URL, as in `data:image/png;base64,iVBORw0KGgo…`. `None`
+/// for any other URL.
 fn image_from_url(block: Raw) -> Option<ContentBlock<'static>> {
     let url = block.get_text("image_url")?.into_string_lossy();
     let (media_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;

@@ -35,8 +35,15 @@ impl SourceFormat for CodexFormat {
         &FACTS
     }
 
-    /// Lines since September 2025 have a type and a payload. Older files begin with a line that is
-    /// recognized partly by what it lacks.
+    /// Whether Codex writes such lines:
+    ///
+    /// ```text
+    /// {"timestamp":"…","type":"response_item","payload":{…}}     since September 2025
+    /// {"id":"…","timestamp":"…","instructions":null}             first line of an older file
+    /// {"record_type":"state"}                                    another line of an older file
+    /// ```
+    ///
+    /// The first line of an older file has neither a type nor a `uuid`: Claude Code writes these.
     fn writes_line(&self, line: Raw) -> bool {
         let names = ["type", "uuid", "payload", "timestamp", "record_type", "id"];
         let [line_type, uuid, payload, timestamp, record_type, id] = find_members(line, names);
@@ -44,21 +51,24 @@ impl SourceFormat for CodexFormat {
         if is_string(line_type) && payload.is_some_and(Raw::is_object) {
             return true;
         }
-        let is_old_header =
-            line_type.is_none() && uuid.is_none() && is_string(timestamp) && is_string(id);
-        is_string(record_type) || is_old_header
+        if is_string(record_type) {
+            return true;
+        }
+        let has_no_type = line_type.is_none() && uuid.is_none();
+        has_no_type && is_string(timestamp) && is_string(id)
     }
 
-    /// The line of the type `session_meta` names the session. The first line of an old file is only
-    /// the payload of such a line.
+    /// Returns the id in the line of the type `session_meta`. The first line of an old file is only
+    /// the payload of such a line. The file of a sub-agent has the id of the session to which the
+    /// sub-agent belongs.
     fn session_id(&self, line: Raw) -> Option<String> {
         let line_type = line.get("type");
         if line_type.is_some_and(|line_type| !line_type.is("session_meta")) {
             return None;
         }
-        let id = non_empty_text(line.get("payload").unwrap_or(line), "id")?;
-        let owner = find_sub_agent_owner(line);
-        Some(owner.unwrap_or(id).into_string_lossy())
+        let own_id = non_empty_text(line.get("payload").unwrap_or(line), "id")?;
+        let session_id = find_sub_agent_owner(line).unwrap_or(own_id);
+        Some(session_id.into_string_lossy())
     }
 
     /// Only the line with the id of the session shows the author.
@@ -66,13 +76,13 @@ impl SourceFormat for CodexFormat {
         if self.session_id(line).is_none() {
             return SourceAuthor::Unknown;
         }
-        if find_sub_agent_owner(line).is_none() {
-            return SourceAuthor::MainAgent;
-        }
+        let is_of_sub_agent = find_sub_agent_owner(line).is_some();
         let payload = line.get("payload").unwrap_or(line);
         match non_empty_text(payload, "id") {
-            Some(id) => SourceAuthor::SubAgent(id.into_string_lossy()),
-            None => SourceAuthor::MainAgent,
+            Some(agent_id) if is_of_sub_agent => {
+                SourceAuthor::SubAgent(agent_id.into_string_lossy())
+            }
+            _ => SourceAuthor::MainAgent,
         }
     }
 
@@ -134,10 +144,8 @@ fn find_sub_agent_owner(line: Raw<'_>) -> Option<Text<'_>> {
         .get("thread_spawn")?;
     let agent = non_empty_text(payload, "id")?;
 
-    match non_empty_text(payload, "session_id") {
-        Some(session) if session != agent => Some(session),
-        _ => non_empty_text(spawn, "parent_thread_id"),
-    }
+    let session = non_empty_text(payload, "session_id").filter(|session| *session != agent);
+    session.or_else(|| non_empty_text(spawn, "parent_thread_id"))
 }
 
 /// Returns the working directory from the message in which Codex describes its environment to the

@@ -31,23 +31,24 @@ const INJECTED_PREFIXES: [&str; 8] = [
 /// Whether a message of the role `user` begins a turn: whether the user wrote it, and not Codex in
 /// the name of the user. The text of the first block decides, whatever the type of the block is.
 pub fn begins_turn(content: Raw) -> bool {
-    let first_text = match content.text() {
-        Some(text) => Some(text),
-        None => content
-            .items()
-            .next()
-            .and_then(|block| block.get_text("text")),
-    };
-    let whole_text = first_text.map(Text::into_string_lossy).unwrap_or_default();
-    let text = whole_text.trim_start();
+    let first_block = content.items().next();
+    let text = content
+        .text()
+        .or_else(|| first_block?.get_text("text"))
+        .unwrap_or_default()
+        .into_string_lossy();
+    let text = text.trim_start();
 
+    // After a compaction, Codex sends the summary in the name of the user.
     if text.starts_with(SUMMARY_PREFIX) {
         return false;
     }
-    let is_injected = INJECTED_PREFIXES
-        .iter()
-        .any(|prefix| has_prefix_in_any_case(text, prefix));
-    !is_injected
+    for prefix in INJECTED_PREFIXES {
+        if has_prefix_in_any_case(text, prefix) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether the text begins with `prefix`, regardless of the case of ASCII letters.
@@ -85,12 +86,9 @@ impl History {
 
     /// Adds what the user said: a string, or the texts of blocks, joined. An empty text is skipped.
     pub fn add_user_text(&mut self, content: Raw) {
-        let text = match content.text() {
-            Some(text) => text.into_owned(),
-            None => join_texts(content).into_owned(),
-        };
+        let text = join_texts(content);
         if !text.is_empty() {
-            self.push_user_text(text);
+            self.push_user_text(text.into_owned());
         }
     }
 
@@ -125,19 +123,18 @@ impl History {
         let mut bytes_left = KEPT_BYTES;
         let mut next_position = self.last_user_text;
         while let Some(position) = next_position {
-            if bytes_left == 0 {
-                break;
-            }
             let UserText { previous, text } = &self.user_texts[position];
-            // Codex counts whole tokens, so the last one may have fewer bytes.
+            // Codex counts whole tokens, so a text of 5 bytes counts as 8.
             let token_count = text.as_bytes().len().div_ceil(BYTES_PER_TOKEN);
             let counted_bytes = token_count * BYTES_PER_TOKEN;
-            if counted_bytes <= bytes_left {
-                texts.push(text.clone());
-            } else {
-                texts.push(cut_middle(text, bytes_left));
+            if counted_bytes > bytes_left {
+                if bytes_left > 0 {
+                    texts.push(cut_middle(text, bytes_left));
+                }
+                break;
             }
-            bytes_left = bytes_left.saturating_sub(counted_bytes);
+            texts.push(text.clone());
+            bytes_left -= counted_bytes;
             next_position = *previous;
         }
         texts
@@ -145,21 +142,22 @@ impl History {
 }
 
 /// Replaces the middle of a text by a note with the number of removed tokens, as in
-/// `head…12 tokens truncated…tail`. Half of `max_bytes` is kept at the start and half at the end,
-/// or less where a character would be split. The text must be longer than `max_bytes` bytes.
+/// `head…12 tokens truncated…tail`. Half of `max_bytes` is kept at the start and half at the end.
+/// The text must be longer than `max_bytes` bytes.
 fn cut_middle(text: &Text, max_bytes: usize) -> Text<'static> {
     let text = text.to_string_lossy();
-    let half = max_bytes / 2;
-    let mut head_end = half;
+    let mut head_end = max_bytes / 2;
+    // If `max_bytes` is odd, the end has one byte more.
+    let tail_len = max_bytes - head_end;
+    let mut tail_start = text.len() - tail_len;
+
+    // Both parts become shorter where a character would be split.
     while !text.is_char_boundary(head_end) {
         head_end -= 1;
     }
-    // If `max_bytes` is odd, the end has one byte more.
-    let mut tail_start = text.len() - (max_bytes - half);
     while !text.is_char_boundary(tail_start) {
         tail_start += 1;
     }
-
     let head = &text[..head_end];
     let tail = &text[tail_start..];
     let removed_tokens = (text.len() - max_bytes).div_ceil(BYTES_PER_TOKEN);

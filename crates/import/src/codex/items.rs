@@ -50,29 +50,36 @@ impl CodexReader<'_> {
             "web_search_call" => self.add_typed_call(line, &id, "web_search", "action"),
             "local_shell_call" => self.add_typed_call(line, &id, "local_shell", "action"),
             "tool_search_call" => self.add_typed_call(line, &id, "tool_search", "arguments"),
-            "function_call_output" | "custom_tool_call_output" => {
-                let result = ToolResult {
-                    id: &id,
-                    name: &self.tool_name(&id, "unknown"),
-                    content: &convert_result(item.get("output")),
-                    is_error: false,
-                };
-                self.add_tool_result(line, result, &["type", "call_id", "output"])?;
-                Ok(Conversion::Converted)
-            }
-            "tool_search_output" => {
-                let status = item.get("status");
-                let result = ToolResult {
-                    id: &id,
-                    name: &self.tool_name(&id, "tool_search"),
-                    content: &convert_result(item.get("tools")),
-                    is_error: status.is_some_and(|status| status.is("failed")),
-                };
-                self.add_tool_result(line, result, &["type", "call_id", "tools"])?;
-                Ok(Conversion::Converted)
-            }
+            "function_call_output" | "custom_tool_call_output" => self.add_call_output(line, &id),
+            "tool_search_output" => self.add_found_tools(line, &id),
             _ => Ok(Conversion::Unconverted),
         }
+    }
+
+    /// Adds the output of a call, whose item does not name the tool.
+    fn add_call_output(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
+        let result = ToolResult {
+            id,
+            name: &self.tool_name(id, "unknown"),
+            content: &convert_result(line.payload.get("output")),
+            // If a command failed, its output shows it: `add_tool_result` looks there.
+            is_error: false,
+        };
+        self.add_tool_result(line, result, &["type", "call_id", "output"])?;
+        Ok(Conversion::Converted)
+    }
+
+    /// Adds the tools that a search for tools has found.
+    fn add_found_tools(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
+        let status = line.payload.get("status");
+        let result = ToolResult {
+            id,
+            name: &self.tool_name(id, "tool_search"),
+            content: &convert_result(line.payload.get("tools")),
+            is_error: status.is_some_and(|status| status.is("failed")),
+        };
+        self.add_tool_result(line, result, &["type", "call_id", "tools"])?;
+        Ok(Conversion::Converted)
     }
 
     /// Returns whether an item repeats events that became messages in an earlier import. If so,
@@ -81,18 +88,18 @@ impl CodexReader<'_> {
     /// The fingerprints of calls are not forgotten. Two items have the id of a call, the call and
     /// its result, and both repeat the event.
     fn forget_repeated_event(&mut self, item: Outlined, item_type: &str) -> bool {
-        // So it is unless the source has events without items.
+        // In most sources, each event has an item, so no event has become a message.
         if self.event_fingerprints.is_empty() {
             return false;
         }
+        // Reasoning has several texts, each of which an event may repeat. If only some of them
+        // became messages, the item is added as a whole, so that no text is lost.
         let fingerprints = item_fingerprints(item);
-        if fingerprints.is_empty() {
+        let all_are_messages = fingerprints
+            .iter()
+            .all(|fingerprint| self.event_fingerprints.contains(fingerprint));
+        if fingerprints.is_empty() || !all_are_messages {
             return false;
-        }
-        for fingerprint in &fingerprints {
-            if !self.event_fingerprints.contains(fingerprint) {
-                return false;
-            }
         }
 
         if matches!(item_type, "message" | "reasoning") {
@@ -141,8 +148,15 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds a call of the tool that the item names. `arguments_key` is the key of the arguments,
-    /// which differs between types of items.
+    /// Adds a call by an item that names the tool. `arguments_key` is the key of the arguments,
+    /// which differs between types of items:
+    ///
+    /// ```text
+    /// {"type":"function_call","name":"exec_command","arguments":"{…}","call_id":"…"}
+    /// {"type":"custom_tool_call","name":"apply_patch","input":"…","call_id":"…"}
+    /// ```
+    ///
+    /// An item without a name is not converted.
     fn add_named_call(
         &mut self,
         line: &CodexLine,
@@ -161,8 +175,8 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds a call by an item whose type implies the tool `name`. `arguments_key` is the key of the
-    /// arguments, which differs between types of items.
+    /// Adds a call by an item whose type implies the tool `name`, such as `local_shell_call`.
+    /// `arguments_key` is the key of the arguments, which differs between types of items.
     fn add_typed_call(
         &mut self,
         line: &CodexLine,
@@ -179,8 +193,9 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds a message of the role `user`. If the user wrote it, it begins a turn. If Codex sends it
-    /// in the name of the user, it becomes a custom message.
+    /// Adds a message of the role `user`. If the user wrote it, it begins a turn. If Codex sent it
+    /// in the name of the user, such as `<environment_context>…`, it becomes a custom message.
+    /// `content` is JSON. `converted_keys` are the keys of the payload whose members are in it.
     pub(super) fn add_user_message(
         &mut self,
         line: &CodexLine,
@@ -194,15 +209,18 @@ impl CodexReader<'_> {
         }
 
         self.begin_turn(parsed_content);
-        let message = self.writer.begin_message(line.value);
-        let message = message.str("role", "user").json("content", content);
-        let members = self.message_members(line, message, converted_keys);
+        let message = self
+            .writer
+            .begin_message(line.value)
+            .str("role", "user")
+            .json("content", content);
+        let members = self.complete_message(line, message, converted_keys);
         self.add_entry(line.offset, "message", members)
     }
 
-    /// Adds what Codex itself sends to the model as the custom message `codex.KIND`. The user does
-    /// not see it. `content` is its content in pi's form. `converted_keys` are the keys of the
-    /// payload whose members are in the message; other members are kept as `codex`.
+    /// Adds a message that Codex itself sent to the model, as the custom message `codex.KIND`. The
+    /// user does not see it. `content` is its content in pi's form. `converted_keys` are the keys
+    /// of the payload whose members are in the message; other members are kept as `codex`.
     fn add_context(
         &mut self,
         line: &CodexLine,
@@ -211,9 +229,9 @@ impl CodexReader<'_> {
         converted_keys: &[&str],
     ) -> io::Result<()> {
         self.release_reply()?;
-        let is_before_turns = self.turns_on_path.is_empty();
-        if is_before_turns {
-            // A compaction sends it again.
+        let is_before_first_turn = self.turns_on_path.is_empty();
+        if is_before_first_turn {
+            // After a compaction, Codex sends this context again.
             self.history.add_context_before_turns(content);
         }
         let unconverted = line.unconverted_members(converted_keys).finish();

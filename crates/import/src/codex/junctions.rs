@@ -31,16 +31,16 @@ impl CodexReader<'_> {
             self.release_reply()?;
             // A file begins with a turn, so calls before it get no result any more.
             self.open_calls.clear();
-            // If nothing is between the two places, the conversation simply continues.
-            if junction.back_to < junction.at {
+            let skips_lines = junction.back_to < junction.at;
+            if skips_lines {
                 self.go_back_to(junction.back_to);
             }
         }
         Ok(())
     }
 
-    /// Stores the current state for each place up to `offset` to which a later file goes back: the
-    /// state after all lines before that place.
+    /// Stores the current state for each place up to `offset` to which a later file goes back. The
+    /// caller has read all lines before `offset`, and none after it.
     fn add_bookmarks(&mut self, offset: u64) -> io::Result<()> {
         while let Some(back_to) = self.unread_places.pop_if(|place| *place <= offset) {
             self.release_reply()?;
@@ -60,12 +60,14 @@ impl CodexReader<'_> {
     /// Restores the state that [`add_bookmarks`](Self::add_bookmarks) stored for the place at
     /// `offset`. If none is stored, the conversation continues where it is.
     fn go_back_to(&mut self, offset: u64) {
+        // The bookmarks are in the order of their offsets.
         let found = self
             .bookmarks
             .binary_search_by_key(&offset, |bookmark| bookmark.offset);
         let Ok(index) = found else {
             return;
         };
+
         let bookmark = &self.bookmarks[index];
         self.leaf = bookmark.leaf;
         self.turns_on_path.clone_from(&bookmark.turns_on_path);
@@ -75,7 +77,8 @@ impl CodexReader<'_> {
     }
 }
 
-/// Returns the offsets to which junctions go back, each once, the first one last.
+/// Returns the offsets to which junctions go back, each once. The first one is last, because the
+/// reader takes them from the end.
 pub(super) fn places_of_junctions(junctions: &[Junction]) -> Vec<u64> {
     let mut places: Vec<u64> = junctions.iter().map(|junction| junction.back_to).collect();
     places.sort_by_key(|&place| Reverse(place));

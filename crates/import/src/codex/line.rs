@@ -25,10 +25,11 @@ impl<'a> CodexLine<'a> {
     pub(super) fn new(offset: u64, value: Outlined<'a>) -> Self {
         let [line_type, payload] = value.get_all(["type", "payload"]);
         let payload = payload.filter(|payload| payload.is_object());
+        let line_itself = value;
         let (kind, payload) = match (line_type, payload) {
             (Some(line_type), Some(payload)) => (LineKind::from_type(line_type.raw()), payload),
-            (Some(_), None) => (LineKind::Item, value),
-            (None, _) => (LineKind::Other, value),
+            (Some(_), None) => (LineKind::Item, line_itself),
+            (None, _) => (LineKind::Other, line_itself),
         };
         CodexLine {
             offset,
@@ -38,8 +39,13 @@ impl<'a> CodexLine<'a> {
         }
     }
 
-    /// Returns the members of the line, without the members of its payload with `converted_keys`.
-    /// These are in the entry.
+    /// Returns the members of the line without those of its payload that have one of
+    /// `converted_keys`, because these are in the entry. With the key `message`:
+    ///
+    /// ```text
+    /// {"timestamp":"…","type":"event_msg","payload":{"type":"agent_message","message":"Hi"}}
+    /// {"timestamp":"…","type":"event_msg","payload":{"type":"agent_message"}}
+    /// ```
     pub(super) fn unconverted_members(&self, converted_keys: &[&str]) -> Object {
         self.add_unconverted_members(Object::new(), converted_keys)
     }
@@ -50,11 +56,13 @@ impl<'a> CodexLine<'a> {
         unconverted: Object,
         converted_keys: &[&str],
     ) -> Object {
-        if self.value.raw() == self.payload.raw() {
+        let is_own_payload = self.value.raw() == self.payload.raw();
+        if is_own_payload {
             return add_unconverted_members(unconverted, self.payload, converted_keys);
         }
         let unconverted = add_unconverted_members(unconverted, self.value, &["payload"]);
-        add_unconverted_members(unconverted.open("payload"), self.payload, converted_keys).close()
+        let in_payload = unconverted.open("payload");
+        add_unconverted_members(in_payload, self.payload, converted_keys).close()
     }
 }
 

@@ -31,10 +31,8 @@ pub(super) struct HeldReply {
     pub(super) response_id: Option<Text<'static>>,
     /// The blocks of all its lines.
     blocks: Vec<Object>,
-    /// The members of its first line without a counterpart.
-    unconverted: Object,
-    /// The members of its other lines without a counterpart.
-    unconverted_parts: Vec<Object>,
+    /// The members without a counterpart, an object for each of its lines.
+    unconverted: Vec<Object>,
     /// The entries that came after its first line.
     pub(super) followers: Vec<EntryDraft>,
     /// Its lines as custom entries, if calls of the message before it have no result yet. If the
@@ -52,34 +50,34 @@ pub(super) struct HeldReply {
 }
 
 impl HeldReply {
-    /// Begins a reply with the part from its first line. `time_ms` is the time of that line.
-    fn new(part: ReplyPart, time_ms: i64, model: Text<'static>) -> HeldReply {
+    /// Begins a reply without parts. `offset` and `time_ms` are those of its first line.
+    fn begin(offset: u64, time_ms: i64, model: Text<'static>) -> HeldReply {
         HeldReply {
-            offset: part.offset,
+            offset,
             started_ms: time_ms,
             ended_ms: time_ms,
             model,
             response_id: None,
-            has_call: part.call_id.is_some(),
-            open_calls: part.call_id.into_iter().collect(),
-            blocks: part.blocks,
-            unconverted: part.unconverted,
-            unconverted_parts: Vec::new(),
+            blocks: Vec::new(),
+            unconverted: Vec::new(),
             followers: Vec::new(),
-            kept_lines: part.kept_line.into_iter().collect(),
+            kept_lines: Vec::new(),
+            has_call: false,
+            open_calls: HashSet::default(),
             has_ended: false,
             usage: None,
         }
     }
 
-    /// Adds the part from a later line.
+    /// Adds the part from a line. `time_ms` is the time of the line.
     fn push_part(&mut self, part: ReplyPart, time_ms: i64) {
         self.ended_ms = time_ms;
-        self.has_call |= part.call_id.is_some();
-        self.open_calls.extend(part.call_id);
         self.blocks.extend(part.blocks);
-        self.unconverted_parts.push(part.unconverted);
-        self.kept_lines.extend(part.kept_line);
+        self.unconverted.push(part.unconverted);
+        if let Some(call_id) = part.call_id {
+            self.has_call = true;
+            self.open_calls.insert(call_id);
+        }
     }
 
     /// Drafts the entry of the reply: a message of the assistant with the blocks of all its lines.
@@ -103,42 +101,41 @@ impl HeldReply {
         if let Some(id) = &self.response_id {
             message = message.text("responseId", id);
         }
-        let mut members = message
+        let members = message
             .json("usage", &usage)
             .number("timestamp", self.started_ms as f64)
-            .close()
-            .open("codex")
-            .append(&self.unconverted);
-        if !self.unconverted_parts.is_empty() {
-            members = members.objects("parts", &self.unconverted_parts, Object::append);
+            .close();
+
+        let mut in_codex = members.open("codex");
+        if let Some((of_first_line, of_other_lines)) = self.unconverted.split_first() {
+            in_codex = in_codex.append(of_first_line);
+            if !of_other_lines.is_empty() {
+                in_codex = in_codex.objects("parts", of_other_lines, Object::append);
+            }
         }
         EntryDraft {
             offset: self.offset,
+            // The message was complete at the time of its last line.
             time_ms: self.ended_ms,
             kind: "message",
-            members: members.close(),
+            members: in_codex.close(),
         }
     }
 
     /// Returns the number of bytes of its blocks, and of what has no counterpart.
     fn byte_count(&self) -> usize {
-        let blocks: usize = self.blocks.iter().map(Object::byte_count).sum();
-        let parts: usize = self.unconverted_parts.iter().map(Object::byte_count).sum();
-        blocks + self.unconverted.byte_count() + parts
+        let objects = self.blocks.iter().chain(&self.unconverted);
+        objects.map(Object::byte_count).sum()
     }
 }
 
 /// What a line adds to a reply.
 struct ReplyPart {
-    /// The offset of the line.
-    offset: u64,
     blocks: Vec<Object>,
     /// The id of the call, if its block is a call.
     call_id: Option<Box<[u8]>>,
     /// Its members without a counterpart.
     unconverted: Object,
-    /// The line as a custom entry, if calls before the reply have no result yet.
-    kept_line: Option<EntryDraft>,
 }
 
 impl CodexReader<'_> {
@@ -156,10 +153,11 @@ impl CodexReader<'_> {
             let object = Object::with_capacity(line.value.bytes().len());
             blocks.push(block.add_to(object));
         }
-        self.hold_part(line, blocks, None, unconverted)
+        self.hold_blocks(line, blocks, unconverted)
     }
 
-    /// Adds thinking to the held reply, a block for each thought.
+    /// Adds thinking to the held reply, a block for each thought. `unconverted` are the members of
+    /// the line without a counterpart.
     pub(super) fn hold_thinking(
         &mut self,
         line: &CodexLine,
@@ -170,7 +168,24 @@ impl CodexReader<'_> {
         for thought in thoughts {
             blocks.push(add_thinking(Object::new(), thought));
         }
-        self.hold_part(line, blocks, None, unconverted)
+        self.hold_blocks(line, blocks, unconverted)
+    }
+
+    /// Adds blocks other than a call to the held reply.
+    fn hold_blocks(
+        &mut self,
+        line: &CodexLine,
+        blocks: Vec<Object>,
+        unconverted: Object,
+    ) -> io::Result<()> {
+        self.hold_part(
+            line,
+            ReplyPart {
+                blocks,
+                call_id: None,
+                unconverted,
+            },
+        )
     }
 
     /// Adds a call to the held reply. `block` is the call, and `id` its id.
@@ -181,19 +196,20 @@ impl CodexReader<'_> {
         id: &Text,
         unconverted: Object,
     ) -> io::Result<()> {
-        self.hold_part(line, vec![block], Some(id.as_bytes().into()), unconverted)
+        self.hold_part(
+            line,
+            ReplyPart {
+                blocks: vec![block],
+                call_id: Some(id.as_bytes().into()),
+                unconverted,
+            },
+        )
     }
 
-    /// Holds back a part of a reply, because its other parts and the number of its tokens may be in
-    /// later lines. If a reply is held and has not ended, the part is added to it. Otherwise the
-    /// part begins a reply.
-    fn hold_part(
-        &mut self,
-        line: &CodexLine,
-        blocks: Vec<Object>,
-        call_id: Option<Box<[u8]>>,
-        unconverted: Object,
-    ) -> io::Result<()> {
+    /// Adds a part to the held reply. Begins a reply with it if none is held, or if the held one
+    /// has ended. The reply is held because its other parts and the number of its tokens may be in
+    /// later lines.
+    fn hold_part(&mut self, line: &CodexLine, part: ReplyPart) -> io::Result<()> {
         // An earlier version may have imported this line as a reply of its own. It stays one.
         if self.has_ended_reply() || !self.merges_lines_at(line.offset) {
             self.release_reply()?;
@@ -206,17 +222,11 @@ impl CodexReader<'_> {
         } else {
             Some(self.draft_kept_line(line))
         };
-        let part = ReplyPart {
-            offset: line.offset,
-            blocks,
-            call_id,
-            unconverted,
-            kept_line,
-        };
-        match &mut self.held_reply {
-            Some(held) => held.push_part(part, self.time_ms),
-            None => self.held_reply = Some(HeldReply::new(part, self.time_ms, self.model.clone())),
-        }
+        let held = self
+            .held_reply
+            .get_or_insert_with(|| HeldReply::begin(line.offset, self.time_ms, self.model.clone()));
+        held.push_part(part, self.time_ms);
+        held.kept_lines.extend(kept_line);
         Ok(())
     }
 

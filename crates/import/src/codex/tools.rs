@@ -99,7 +99,7 @@ impl CodexReader<'_> {
                 message.json("details", &details)
             })
             .bool("isError", is_error || error_code.is_some());
-        let members = self.message_members(line, message, converted_keys);
+        let members = self.complete_message(line, message, converted_keys);
         self.add_result_entry(line.offset, id.as_bytes(), members)
     }
 
@@ -121,6 +121,7 @@ impl CodexReader<'_> {
         event_type: &str,
         line: &CodexLine,
     ) -> io::Result<Conversion> {
+        // The request of a dynamic tool has `callId`; other events have `call_id`.
         let call_id = non_empty_text(line.payload, "call_id")
             .or_else(|| non_empty_text(line.payload, "callId"));
         let Some(id) = call_id else {
@@ -133,13 +134,21 @@ impl CodexReader<'_> {
             // For a later import, which may read an item with the call.
             self.event_fingerprints.insert(fingerprint);
         }
-        match event_type {
-            "dynamic_tool_call_request" if !has_item => self.add_dynamic_call(line, &id),
-            "dynamic_tool_call_response" if !has_item => self.add_dynamic_result(line, &id),
-            "web_search_end" if !self.answered_calls.contains(id.as_bytes()) => {
+        if event_type == "web_search_end" {
+            let is_answered = self.answered_calls.contains(id.as_bytes());
+            return if is_answered {
+                Ok(Conversion::Unconverted)
+            } else {
                 self.add_web_search(line, &id, has_item)
-            }
-            "mcp_tool_call_end" if !has_item => self.add_mcp_call(line, &id),
+            };
+        }
+        if has_item {
+            return Ok(Conversion::Unconverted);
+        }
+        match event_type {
+            "dynamic_tool_call_request" => self.add_dynamic_call(line, &id),
+            "dynamic_tool_call_response" => self.add_dynamic_result(line, &id),
+            "mcp_tool_call_end" => self.add_mcp_call(line, &id),
             _ => Ok(Conversion::Unconverted),
         }
     }
@@ -162,16 +171,17 @@ impl CodexReader<'_> {
     /// content.
     fn add_dynamic_result(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
         let event = line.payload;
-        let event_name = non_empty_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
         let error = non_empty_text(event, "error");
         let content = match &error {
             Some(error) => vec![ContentBlock::Text(error.as_borrowed())],
             None => convert_result(event.get("content_items")),
         };
         let has_failed = event.get_raw("success").and_then(Raw::bool) == Some(false);
+        // If the call was not read, the event itself names the tool.
+        let named_tool = non_empty_text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
         let result = ToolResult {
             id,
-            name: &self.tool_name(id, &event_name.to_string_lossy()),
+            name: &self.tool_name(id, &named_tool.to_string_lossy()),
             content: &content,
             is_error: has_failed || error.is_some(),
         };
@@ -179,9 +189,14 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Adds the result of a web search. Before it, adds the call, unless an item (`has_item`) or an
-    /// earlier event has the call. If the event has no action or no results, its query takes their
-    /// place.
+    /// Adds the result of a web search, from the event with which the search ends:
+    ///
+    /// ```text
+    /// {"type":"web_search_end","call_id":"…","query":"serde","action":{…},"results":[…]}
+    /// ```
+    ///
+    /// Before the result, the call is added, unless an item (`has_item`) or an earlier event has
+    /// it. If the event has no action or no results, its query takes their place.
     fn add_web_search(
         &mut self,
         line: &CodexLine,
@@ -261,17 +276,20 @@ fn convert_mcp_outcome(outcome: Option<Raw<'_>>) -> McpOutcome<'_> {
         };
     }
 
-    let value = outcome
+    let ok_value = outcome
         .and_then(|outcome| outcome.get("Ok"))
-        .filter(|value| value.is_object())
-        .or(outcome);
-    let content = match value {
-        Some(value) if value.is_object() => convert_result(value.get("content")),
-        value => convert_result(value),
+        .filter(|value| value.is_object());
+    let mcp_result = ok_value.or(outcome).filter(|value| value.is_object());
+    let Some(mcp_result) = mcp_result else {
+        // Not a result of MCP, such as a string: it is the content.
+        return McpOutcome {
+            content: convert_result(outcome),
+            is_error: false,
+        };
     };
     McpOutcome {
-        content,
-        is_error: value.and_then(|value| value.get("isError")?.bool()) == Some(true),
+        content: convert_result(mcp_result.get("content")),
+        is_error: mcp_result.get("isError").and_then(Raw::bool) == Some(true),
     }
 }
 
@@ -284,28 +302,32 @@ fn convert_mcp_outcome(outcome: Option<Raw<'_>>) -> McpOutcome<'_> {
 /// anything else           {}
 /// ```
 pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
-    let Some(value) = value else {
-        return b"{}".to_vec();
-    };
+    let value = value.unwrap_or(Raw::NULL);
     if value.is_object() {
         return value.bytes().to_vec();
     }
     let Some(text) = value.text() else {
         return b"{}".to_vec();
     };
-    match Raw::parse(text.as_bytes()) {
-        Ok(parsed) if parsed.is_object() => parsed.bytes().to_vec(),
-        _ => Object::new().text("input", &text).finish(),
+    if let Ok(parsed) = Raw::parse(text.as_bytes())
+        && parsed.is_object()
+    {
+        return parsed.bytes().to_vec();
     }
+    Object::new().text("input", &text).finish()
 }
 
 /// Returns the exit code of a command from the content of its result, as [`parse_exit_code`] does.
-/// Most outputs of other tools are not decoded, because their first bytes show that they have none.
 fn find_exit_code(content: &[ContentBlock]) -> Option<f64> {
-    let mut texts = content.iter().filter_map(ContentBlock::undecoded_text);
-    let first_text = texts.find(|text| !text.is_empty())?;
-    let mut prefixes = OUTPUT_PREFIXES.into_iter();
-    if !prefixes.any(|prefix| may_begin_with(first_text, prefix)) {
+    // Most outputs are not of a command. Their first bytes show this before anything is decoded.
+    let first_text = content
+        .iter()
+        .filter_map(ContentBlock::undecoded_text)
+        .find(|text| !text.is_empty())?;
+    let may_have_exit_code = OUTPUT_PREFIXES
+        .iter()
+        .any(|prefix| may_begin_with(first_text, prefix));
+    if !may_have_exit_code {
         return None;
     }
 
@@ -387,7 +409,7 @@ pub(super) fn convert_result<'a>(value: Option<impl Into<Outlined<'a>>>) -> Vec<
         return blocks;
     }
     match value.raw_string() {
-        // Only an empty string has no block.
+        // An empty string, for which there was no block above.
         Some(text) => vec![ContentBlock::StoredText(text)],
         None => vec![ContentBlock::Text(js::stringify(value.raw()))],
     }

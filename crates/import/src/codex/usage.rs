@@ -11,7 +11,11 @@ use pisess_json::write::Object;
 use std::io;
 
 impl CodexReader<'_> {
-    /// Adds the tokens of the last request, from the event that reports them.
+    /// Adds the tokens of the last request, from the event that reports them:
+    ///
+    /// ```text
+    /// {"type":"token_count","info":{"last_token_usage":{…},"total_token_usage":{…}}}
+    /// ```
     pub(super) fn add_token_count(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let info = line.payload.get_raw("info").unwrap_or(Raw::NULL);
         let [last_request, total] = find_members(info, ["last_token_usage", "total_token_usage"]);
@@ -19,7 +23,11 @@ impl CodexReader<'_> {
     }
 
     /// Adds the tokens of a response from its record. Since 0.171, Codex writes this record when
-    /// the response has ended, before the event with the same tokens.
+    /// the response has ended, before the event with the same tokens:
+    ///
+    /// ```text
+    /// {"response_id":"resp_1","usage":{…},"thread_token_usage":{…}}
+    /// ```
     pub(super) fn add_usage_record(&mut self, line: &CodexLine) -> io::Result<Conversion> {
         let [usage, total] = find_members(line.payload.raw(), ["usage", "thread_token_usage"]);
         let response_id = non_empty_text(line.payload, "response_id");
@@ -52,10 +60,9 @@ impl CodexReader<'_> {
 
         self.context_tokens = finite_or_zero(last_request.get("total_tokens"));
         let usage = convert_usage(last_request, self.context_tokens);
-
         if self.held_reply.is_some() {
-            // The line itself is kept, because it has more, such as limits. This comes before
-            // `end_reply`: while the reply is held, the line is held back behind it.
+            // The line itself is kept too, because it has more, such as limits. Its entry waits
+            // behind the held reply, so it must be added before the reply ends.
             self.keep_line(line)?;
             self.end_reply(usage)?;
             return Ok(Conversion::Converted);
@@ -71,8 +78,9 @@ impl CodexReader<'_> {
     }
 }
 
-/// Converts OpenAI's usage of a request to the `usage` object of pi. OpenAI's input includes the
-/// cached tokens, which pi counts apart. `context_tokens` is the size of the context afterwards.
+/// Converts OpenAI's usage of a request to the `usage` object of pi, as JSON. OpenAI's input
+/// includes the cached tokens, which pi counts apart: 1000 input tokens, of which 800 are cached,
+/// become `{"input":200,"cacheRead":800, …}`. `context_tokens` is the size of the context afterwards.
 fn convert_usage(usage: Raw, context_tokens: f64) -> Vec<u8> {
     let input_tokens = finite_or_zero(usage.get("input_tokens"));
     let cached_tokens = finite_or_zero(usage.get("cached_input_tokens"));

@@ -24,6 +24,7 @@ use foldhash::HashSet;
 use pisess_core::session::Session;
 use pisess_core::session::content::{is_block, join_text};
 use pisess_core::session::entry::Kind;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, array};
@@ -31,7 +32,7 @@ use pisess_json::{Raw, js};
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The version of Codex whose lines these are.
 const VERSION: &str = "0.171.0";
@@ -62,21 +63,24 @@ impl NativeFormat for CodexNative {
         Ok(Box::new(CodexWriter::new(target, session, out)?))
     }
 
-    /// Such as `sessions/2026/03/02/rollout-2026-03-02T11-57-30-ID.jsonl`.
+    /// Returns a path such as `sessions/2026/03/02/rollout-2026-03-02T11-57-30-ID.jsonl`. Codex
+    /// finds a session by this name.
     fn file_path(&self, target: &NativeTarget) -> PathBuf {
+        // Such as `2026-03-02T11:57:30.250Z`.
         let time = iso_string(target.created_ms);
         let (date, _) = time.split_once('T').unwrap_or((&time, ""));
-        let whole_seconds = time.split('.').next().unwrap_or_default();
-        let name = format!(
-            "rollout-{}-{}.jsonl",
-            whole_seconds.replace(':', "-"),
-            target.session_id
-        );
         let mut path = PathBuf::from("sessions");
-        for date_part in date.split('-') {
-            path.push(date_part);
+        for year_month_or_day in date.split('-') {
+            path.push(year_month_or_day);
         }
-        path.join(Path::new(&name))
+
+        let (whole_seconds, _) = time.split_once('.').unwrap_or((&time, ""));
+        let time_in_name = whole_seconds.replace(':', "-");
+        path.push(format!(
+            "rollout-{time_in_name}-{}.jsonl",
+            target.session_id
+        ));
+        path
     }
 
     /// Returns the line for `session_index.jsonl`, where Codex looks for the names of sessions.
@@ -141,16 +145,22 @@ impl<'a> CodexWriter<'a> {
 
     /// Writes the items of an entry, each as a line. The first line also has the entry itself, for
     /// a later import. If there is only one item, and it has the same content as the entry, the
-    /// entry is stored without it.
+    /// entry is stored without its content.
     fn write_items(&mut self, source: &SourceEntry, items: &[Vec<u8>]) -> io::Result<LineIx> {
-        // What an import would make of the item. Several items share the content of the entry.
-        let content = match items {
+        let imported_content = match items {
             [only] => item_content(Raw::from_checked(only)),
+            // Each of several items has only a part of the content.
             _ => None,
         };
-        let entry_member = readable_member(source.entry, content.as_deref());
+        let entry_member = readable_member(source.entry, imported_content.as_deref());
+        let no_entry_member = b"{}".to_vec();
         for (index, item) in items.iter().enumerate() {
-            let pisess_member: &[u8] = if index == 0 { &entry_member } else { b"{}" };
+            let is_first = index == 0;
+            let pisess_member = if is_first {
+                &entry_member
+            } else {
+                &no_entry_member
+            };
             self.write_line(source.time_ms, "response_item", item, pisess_member)?;
         }
         Ok(self.remember_items(items))
@@ -186,9 +196,10 @@ impl<'a> CodexWriter<'a> {
         let content = message.get("content").unwrap_or(Raw::NULL);
         let mut items = Vec::new();
         let mut texts = Vec::new();
+        // The content is a string or a list of blocks. A string has no items.
         if let Some(text) = content.text() {
-            texts.push(text.clone());
             items.push(message_item("assistant", &output_text(&text)));
+            texts.push(text);
         }
         let mut calls = calls.iter();
         for block in content.items() {
@@ -196,8 +207,9 @@ impl<'a> CodexWriter<'a> {
                 let text = block.get_text("text").unwrap_or_default();
                 items.push(message_item("assistant", &output_text(&text)));
                 texts.push(text);
-            } else if is_block(block, "toolCall") {
-                let Some(call) = calls.next() else { continue };
+            } else if is_block(block, "toolCall")
+                && let Some(call) = calls.next()
+            {
                 items.push(self.convert_call(block, call));
             }
         }
@@ -247,7 +259,7 @@ impl<'a> CodexWriter<'a> {
     }
 
     /// Writes a compaction. The line has all items that the model sees from then on: the summary,
-    /// then the items of the lines that the compaction keeps, as in pi.
+    /// then the items of the `kept` lines, as in pi.
     fn write_compaction(
         &mut self,
         source: &SourceEntry,
@@ -257,18 +269,16 @@ impl<'a> CodexWriter<'a> {
         let summary = message_item("user", &array(content.items().filter_map(input_part)));
         let mut history = vec![summary.clone()];
         for line in kept {
-            history.push(self.items[line.0 as usize].clone());
+            // The session has a compaction, so the items of each line were remembered.
+            let items_of_line = &self.items[line.0 as usize];
+            history.push(items_of_line.clone());
         }
         let payload = Object::new()
             .text("message", &join_text(Some(content), "\n"))
-            .json("replacement_history", &array(history));
-        let pisess_member = readable_member(source.entry, None);
-        self.write_line(
-            source.time_ms,
-            "compacted",
-            &payload.finish(),
-            &pisess_member,
-        )?;
+            .json("replacement_history", &array(history))
+            .finish();
+        let entry_member = readable_member(source.entry, None);
+        self.write_line(source.time_ms, "compacted", &payload, &entry_member)?;
         Ok(self.remember_items(&[summary]))
     }
 }
@@ -295,14 +305,18 @@ fn function_call_item(name: &Text, arguments: Raw, call_id: &Text) -> Vec<u8> {
         .finish()
 }
 
-/// Builds the member `pisess` of a line. If the parser of Codex would refuse the entry, the entry
-/// is stored as a string with its JSON, so that Codex can read the line.
-fn readable_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
+/// Builds the member `pisess` of a line with an entry. `imported_content` is the content that an
+/// import would make of the line: if the entry has the same, it is stored without it.
+///
+/// If the parser of Codex would refuse the entry, the entry is stored as a string with its JSON, so
+/// that Codex can read the line.
+fn readable_member(entry: Raw, imported_content: Option<&[u8]>) -> Vec<u8> {
+    // Only if there is a lone surrogate is a copy made.
     let has_lone_surrogate = matches!(replace_lone_surrogates(entry.bytes()), Cow::Owned(_));
     if has_lone_surrogate || exceeds_serde_json(entry.bytes()) {
         returned_text_member(entry)
     } else {
-        returned_member(entry, content)
+        returned_member(entry, imported_content)
     }
 }
 
@@ -332,8 +346,8 @@ fn find_command(name: &Text, arguments: Raw) -> Option<Text<'static>> {
     CommonCall::read(name, arguments)?.command_for_codex()
 }
 
-/// Whether serde_json, the JSON parser of Codex, would refuse JSON: it is nested too deeply, or has
-/// a number that a double cannot hold.
+/// Whether serde_json, the JSON parser of Codex, would refuse `json`: it is nested too deeply, or
+/// has a number that a double cannot hold, such as `1e999`. `json` must be valid.
 fn exceeds_serde_json(json: &[u8]) -> bool {
     let mut depth = 0;
     let mut offset = 0;
@@ -405,27 +419,19 @@ fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     // `replaced` has the JSON up to this offset. While it is 0, nothing was replaced.
     let mut copied_to = 0;
     let mut offset = 0;
-    while let Some(backslash) = json[offset..].iter().position(|byte| *byte == b'\\') {
-        let start = offset + backslash;
-        let Some(unit) = escaped_unit(&json[start..]) else {
-            // An escape of two bytes, such as `\n`. The second byte may be a backslash itself.
-            offset = (start + 2).min(json.len());
-            continue;
-        };
-        let next_unit = json.get(start + ESCAPE_LEN..).and_then(escaped_unit);
-        let is_pair = HIGH_SURROGATES.contains(&unit)
-            && next_unit.is_some_and(|next| LOW_SURROGATES.contains(&next));
-        if is_pair {
-            offset = start + 2 * ESCAPE_LEN;
-            continue;
-        }
-
-        offset = start + ESCAPE_LEN;
-        let is_lone = HIGH_SURROGATES.contains(&unit) || LOW_SURROGATES.contains(&unit);
-        if is_lone {
-            replaced.extend_from_slice(&json[copied_to..start]);
-            replaced.extend_from_slice(b"\\ufffd");
-            copied_to = offset;
+    while let Some(distance) = json[offset..].iter().position(|byte| *byte == b'\\') {
+        let backslash = offset + distance;
+        match classify_escape(&json[backslash..]) {
+            // Such as `\n`. The second byte may be a backslash itself.
+            Escape::Short => offset = (backslash + 2).min(json.len()),
+            Escape::Character => offset = backslash + ESCAPE_LEN,
+            Escape::SurrogatePair => offset = backslash + 2 * ESCAPE_LEN,
+            Escape::LoneSurrogate => {
+                offset = backslash + ESCAPE_LEN;
+                replaced.extend_from_slice(&json[copied_to..backslash]);
+                replaced.extend_from_slice(b"\\ufffd");
+                copied_to = offset;
+            }
         }
     }
     if copied_to == 0 {
@@ -433,6 +439,38 @@ fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     }
     replaced.extend_from_slice(&json[copied_to..]);
     Cow::Owned(replaced)
+}
+
+/// What the escape at a backslash is.
+enum Escape {
+    /// Two bytes, such as `\n`.
+    Short,
+    /// `\uXXXX` for a whole character.
+    Character,
+    /// Two times `\uXXXX` for one character.
+    SurrogatePair,
+    /// `\uXXXX` for half a character, without the other half.
+    LoneSurrogate,
+}
+
+/// Classifies the escape with which `json` begins.
+fn classify_escape(json: &[u8]) -> Escape {
+    let Some(unit) = escaped_unit(json) else {
+        return Escape::Short;
+    };
+    if HIGH_SURROGATES.contains(&unit) {
+        let next_unit = escaped_unit(&json[ESCAPE_LEN..]);
+        let is_pair = next_unit.is_some_and(|next| LOW_SURROGATES.contains(&next));
+        return if is_pair {
+            Escape::SurrogatePair
+        } else {
+            Escape::LoneSurrogate
+        };
+    }
+    if LOW_SURROGATES.contains(&unit) {
+        return Escape::LoneSurrogate;
+    }
+    Escape::Character
 }
 
 /// The UTF-16 units that begin a character of two units.
@@ -489,6 +527,8 @@ impl NativeWriter for CodexWriter<'_> {
         }
     }
 
+    /// Writes an entry that the model does not see, as a line of a type of pisess, which Codex
+    /// skips.
     fn write_unseen(&mut self, source: &SourceEntry) -> io::Result<()> {
         let line = Object::new()
             .str("timestamp", &iso_string(source.time_ms))
@@ -503,23 +543,22 @@ impl NativeWriter for CodexWriter<'_> {
         let payload = Object::new()
             .str("type", "thread_name_updated")
             .str("thread_id", self.session_id)
-            .text("thread_name", name);
-        let pisess_member = readable_member(source.entry, None);
-        self.write_line(
-            source.time_ms,
-            "event_msg",
-            &payload.finish(),
-            &pisess_member,
-        )
+            .text("thread_name", name)
+            .finish();
+        let entry_member = readable_member(source.entry, None);
+        self.write_line(source.time_ms, "event_msg", &payload, &entry_member)
     }
 
+    /// Writes the result of a call that has none. The line has no entry of pi, so an import adds
+    /// nothing for it.
     fn write_missing_result(
         &mut self,
-        _: Option<LineIx>,
+        _parent: Option<LineIx>,
         time_ms: i64,
         call: &OpenCall,
     ) -> io::Result<LineIx> {
-        let item = self.result_item(call, format!("\"{MISSING_RESULT}\"").as_bytes());
+        let output = encode_to_vec(&Text::from(MISSING_RESULT));
+        let item = self.result_item(call, &output);
         self.write_line(time_ms, "response_item", &item, b"{}")?;
         Ok(self.remember_items(&[item]))
     }
@@ -587,6 +626,5 @@ fn output_content(content: Raw) -> Vec<u8> {
     if has_image {
         return input_parts(content);
     }
-    let text = join_text(Some(content), "\n");
-    pisess_json::string::encode_to_vec(&text)
+    encode_to_vec(&join_text(Some(content), "\n"))
 }
