@@ -80,8 +80,16 @@ struct HeldResponse {
 }
 
 impl<'o> SourceReader<'o> for GeminiReader<'o> {
-    /// Reads a line of the log of changes: a message, the removal of messages (`$rewindTo`), a
-    /// change of members (`$set`), or the first line. Any other line is kept as a custom entry.
+    /// Reads a line of the log of changes:
+    ///
+    /// ```text
+    /// {"sessionId":"…","projectHash":"…","startTime":"…"}      the first line
+    /// {"id":"m1","type":"user","content":[…]}                  a message
+    /// {"$set":{"summary":"Parser"}}                            a change of members
+    /// {"$rewindTo":"m1"}                                       the removal of messages
+    /// ```
+    ///
+    /// Any other line is kept as a custom entry.
     fn read_object(&mut self, offset: u64, value: Outlined) -> io::Result<()> {
         let raw = value.raw();
         let [id, set, rewind, project] =
@@ -117,12 +125,11 @@ impl<'o> SourceReader<'o> for GeminiReader<'o> {
 
     fn add_record(&mut self, draft: EntryDraft) -> io::Result<()> {
         // A response without content stays held: the model has not answered yet, and a later import
-        // may read the answer.
-        let is_empty = self.held.as_ref().is_some_and(HeldResponse::is_empty);
-        let waiting = if is_empty { self.held.take() } else { None };
+        // may read the answer. It is taken out for a moment, so that it is not released here.
+        let unanswered = self.held.take_if(|held| held.is_empty());
         self.release_held()?;
         self.leaf = Some(self.writer.append_record(self.leaf, draft)?);
-        self.held = waiting;
+        self.held = unanswered;
         Ok(())
     }
 
@@ -141,7 +148,8 @@ impl HeldResponse {
     fn is_empty(&self) -> bool {
         let message = Raw::from_checked(&self.line);
         let parts = read_parts(message.get("content").unwrap_or(Raw::NULL));
-        self.followers.is_empty() && Response::convert(message, &parts).blocks.is_empty()
+        let response = Response::convert(message, &parts);
+        response.blocks.is_empty() && self.followers.is_empty()
     }
 }
 
@@ -189,14 +197,15 @@ impl<'o> GeminiReader<'o> {
     /// Reads a line with a message: a new one, or one that Gemini CLI writes again.
     fn read_message(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
         let is_response = member_is(raw, "type", "gemini");
-        if self.known_messages.contains(id.as_bytes()) {
-            if is_response {
-                return self.read_response_again(offset, id, raw);
-            }
+        let is_known = self.known_messages.contains(id.as_bytes());
+        if is_known && is_response {
+            return self.read_response_again(offset, id, raw);
+        }
+        if is_known {
             return self.keep_line(offset, "repeated", raw.bytes());
         }
 
-        // A new message follows the response that is held, so nothing replaces that any more.
+        // A new message follows the held response, so no later line replaces that response.
         self.release_held()?;
         if !is_response {
             return self.add_message(offset, id, raw);
@@ -212,7 +221,7 @@ impl<'o> GeminiReader<'o> {
 
     /// Reads a line with a response that was read before: Gemini CLI writes a response again when
     /// its calls have ended. If the response is still held, the line replaces the earlier one.
-    /// Otherwise, what the line has more is added.
+    /// Otherwise, the calls and results that the earlier line lacked are added.
     fn read_response_again(&mut self, offset: u64, id: &Text, raw: Raw) -> io::Result<()> {
         if let Some(held) = &mut self.held
             && held.has_id(id)
@@ -282,16 +291,16 @@ impl<'o> GeminiReader<'o> {
     fn add_lone_results(&mut self, offset: u64, parts: &[Part]) -> io::Result<()> {
         for part in parts {
             let Part::Result(result) = part else { continue };
-            let Some(id) = non_empty_text(*result, "id") else {
+            let Some(call_id) = non_empty_text(*result, "id") else {
                 continue;
             };
-            let is_open = self.known_calls.contains(id.as_bytes())
-                && !self.answered_calls.contains(id.as_bytes());
-            if !is_open {
+            let is_known = self.known_calls.contains(call_id.as_bytes());
+            let is_answered = self.answered_calls.contains(call_id.as_bytes());
+            if !is_known || is_answered {
                 continue;
             }
             if let Some(members) = lone_result_members(*result, self.time_ms) {
-                self.answered_calls.insert(id.as_bytes().into());
+                self.answered_calls.insert(call_id.as_bytes().into());
                 self.add_entry(offset, "message", members)?;
             }
         }
@@ -315,7 +324,7 @@ impl<'o> GeminiReader<'o> {
     /// Adds a response with the results of its calls. A response without blocks and tokens is kept
     /// as a custom entry.
     fn add_response(&mut self, offset: u64, raw: Raw, occurrence: Occurrence) -> io::Result<()> {
-        let [id, content, model, tokens] = find_members(raw, ["id", "content", "model", "tokens"]);
+        let [content, tokens] = find_members(raw, ["content", "tokens"]);
         let parts = read_parts(content.unwrap_or(Raw::NULL));
         let response = Response::convert(raw, &parts);
         let tokens = tokens.filter(|tokens| tokens.is_object());
@@ -323,25 +332,26 @@ impl<'o> GeminiReader<'o> {
             return self.keep_line(offset, NAME, raw.bytes());
         }
 
-        let id = id.and_then(Raw::text).unwrap_or_default();
-        if let Some(model) = model.and_then(Raw::text).filter(|model| !model.is_empty()) {
+        // A response without a model has the model of the response before it.
+        if let Some(model) = non_empty_text(raw, "model") {
             self.model = model.into_owned();
         }
         if let Some(tokens) = tokens {
             self.context_tokens = finite_or_zero(tokens.get("total"));
         }
-        let time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
         // The tokens of a copy were counted where the response is first.
-        let own_tokens = match occurrence {
+        let counted_tokens = match occurrence {
             Occurrence::First => tokens,
             Occurrence::Copy => None,
         };
+        let time_ms = parse_time_ms(raw.get("timestamp")).unwrap_or(self.time_ms);
         let draft = EntryDraft {
             offset,
             time_ms,
             kind: "message",
-            members: response.entry_members(&self.model, own_tokens, time_ms),
+            members: response.entry_members(&self.model, counted_tokens, time_ms),
         };
+        let id = raw.get_text("id").unwrap_or_default();
         self.add_to_path(&id, raw, draft)?;
         self.add_results(offset, raw, &parts, time_ms)
     }
@@ -359,7 +369,7 @@ impl<'o> GeminiReader<'o> {
         self.add_results(offset, raw, &parts, self.time_ms)
     }
 
-    /// Adds the results of the calls of a response, as far as the session does not have them, and
+    /// Adds the results of the calls of a response, except results that the session has, and
     /// records the calls. `raw` is the response, and `parts` are the parts of its content.
     fn add_results(
         &mut self,
@@ -373,6 +383,7 @@ impl<'o> GeminiReader<'o> {
             if self.answered_calls.contains(call.id.as_bytes()) {
                 continue;
             }
+            // The call has not ended yet, or the result is in a message of the user.
             let Some(result) = call.result_entry(time_ms) else {
                 continue;
             };
@@ -424,15 +435,21 @@ impl<'o> GeminiReader<'o> {
             self.release_held()?;
             self.replace_messages(offset, messages)?;
         }
-        let Some(title) = summary.and_then(Raw::text) else {
-            return Ok(());
-        };
-        if title.is_blank() || self.writer.name.as_ref() == Some(&title) {
+        match summary.and_then(Raw::text) {
+            Some(title) => self.add_title(offset, title),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the title of the session as its name. Adds nothing if it is blank, or already the name.
+    fn add_title(&mut self, offset: u64, title: Text) -> io::Result<()> {
+        let is_current_name = self.writer.name.as_ref() == Some(&title);
+        if title.is_blank() || is_current_name {
             return Ok(());
         }
-        let entry = Object::new().text("name", &title);
+        let members = Object::new().text("name", &title);
         self.writer.name = Some(title.into_owned());
-        self.add_entry(offset, "session_info", entry)
+        self.add_entry(offset, "session_info", members)
     }
 }
 

@@ -83,34 +83,16 @@ impl<'o> SourceReader<'o> for OpenCodeReader<'o> {
         if let Some(revert) = raw.get("revert") {
             return self.revert(offset, revert);
         }
-        let Some(message) = OpenCodeMessage::read(offset, raw) else {
-            self.time_ms = format::line_time_ms(raw).unwrap_or(self.time_ms);
-            return match raw.get(Origin::OpenCode.name()) {
-                // The first line.
-                Some(session) => self.add_session(offset, session),
-                None => self.add_kept(offset, "unknown", raw.bytes()),
-            };
-        };
+        if let Some(message) = OpenCodeMessage::read(offset, raw) {
+            return self.read_message(&message);
+        }
 
-        // A message may become several entries, or none.
-        self.time_ms = message.created_ms.unwrap_or(self.time_ms);
-        let leaf_before = self.leaf;
-        if member_is(message.info, "role", "user") {
-            self.add_user_message(&message)?;
-        } else if let Some(request) = self.completed_compaction(&message) {
-            self.add_compaction(&message, request)?;
-        } else {
-            self.add_responses(&message)?;
+        self.time_ms = format::line_time_ms(raw).unwrap_or(self.time_ms);
+        match raw.get(Origin::OpenCode.name()) {
+            // The first line.
+            Some(session) => self.add_session(offset, session),
+            None => self.add_kept(offset, "unknown", raw.bytes()),
         }
-        // A later revert or compaction may name the message by its id.
-        let place = MessagePlace {
-            leaf_before,
-            leaf_after: self.leaf,
-        };
-        if let Some(id) = message.id() {
-            self.places.insert(id.into_owned(), place);
-        }
-        Ok(())
     }
 
     fn add_custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
@@ -128,6 +110,28 @@ impl<'o> SourceReader<'o> for OpenCodeReader<'o> {
 }
 
 impl OpenCodeReader<'_> {
+    /// Adds the entries of a message, which may be several, or none, and remembers their place: a
+    /// later revert or compaction may name the message by its id.
+    fn read_message(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
+        self.time_ms = message.created_ms.unwrap_or(self.time_ms);
+        let leaf_before = self.leaf;
+        if member_is(message.info, "role", "user") {
+            self.add_user_message(message)?;
+        } else if let Some(request) = self.find_summarized_request(message) {
+            self.add_compaction(message, request)?;
+        } else {
+            self.add_responses(message)?;
+        }
+        let place = MessagePlace {
+            leaf_before,
+            leaf_after: self.leaf,
+        };
+        if let Some(id) = message.id() {
+            self.places.insert(id.into_owned(), place);
+        }
+        Ok(())
+    }
+
     /// Adds an entry below the leaf, with the time of the last line that had one.
     fn add_entry(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
         let draft = EntryDraft {
@@ -161,10 +165,9 @@ impl OpenCodeReader<'_> {
     /// Goes back to before the message to which the user reverted the session. OpenCode hides that
     /// message and those after it, but the file still has them.
     fn revert(&mut self, offset: u64, revert: Raw) -> io::Result<()> {
-        let place = revert
-            .get_text("messageID")
-            .and_then(|id| self.places.get(&id).copied());
-        if let Some(place) = place {
+        if let Some(id) = revert.get_text("messageID")
+            && let Some(place) = self.places.get(&id)
+        {
             self.leaf = place.leaf_before;
         }
         self.add_kept(offset, "revert", revert.bytes())

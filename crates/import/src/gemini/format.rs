@@ -49,8 +49,15 @@ impl SourceFormat for GeminiFormat {
         &FACTS
     }
 
-    /// The first line of a file names the session and the project. Later lines change the session,
-    /// or are messages. Of the messages, only responses have a type that no other agent writes.
+    /// Whether Gemini CLI writes such lines:
+    ///
+    /// ```text
+    /// {"sessionId":"…","projectHash":"…", …}      the first line
+    /// {"id":"…","type":"gemini", …}                a response
+    /// {"$set":{…}}, {"$rewindTo":"…"}              a change of the session
+    /// ```
+    ///
+    /// Messages of other types do not count, because other agents have such types, too.
     fn writes_line(&self, line: Raw) -> bool {
         let names = [
             "sessionId",
@@ -64,7 +71,8 @@ impl SourceFormat for GeminiFormat {
         let is_string = |member: Option<Raw>| member.is_some_and(Raw::is_string);
         let is_first_line = is_string(session_id) && is_string(project);
         let is_response = is_string(id) && line_type.is_some_and(|name| name.is("gemini"));
-        is_first_line || is_response || set.is_some_and(Raw::is_object) || is_string(rewind)
+        let is_change = set.is_some_and(Raw::is_object) || is_string(rewind);
+        is_first_line || is_response || is_change
     }
 
     /// Older versions wrote a session as one object, with its messages in a list. It becomes the
@@ -116,14 +124,20 @@ impl SourceFormat for GeminiFormat {
         })
     }
 
-    /// The first line of a sub-agent lists directories, the working directory first. In other
-    /// sessions, the message that describes the project has them. It is a line of its own, or the
-    /// first message of a list.
+    /// The first line of a sub-agent lists directories, the working directory first. Other sessions
+    /// have them in the message that describes the project: a line of its own, or the first message
+    /// of a list.
+    ///
+    /// ```text
+    /// {"sessionId":"…","directories":["/home/ann/work"], …}
+    /// {"id":"…","type":"user","content":[{"text":"<session_context>…"}]}
+    /// {"$set":{"messages":[{"id":"…","type":"user","content":[…]}]}}
+    /// ```
     fn cwd(&self, line: Raw) -> Option<Text<'static>> {
         let [set, directories] = find_members(line, ["$set", "directories"]);
-        let first = directories.and_then(|list| list.items().next());
-        if let Some(folder) = first.and_then(Raw::text) {
-            return Some(folder.into_owned());
+        let first_directory = directories.and_then(|list| list.items().next());
+        if let Some(cwd) = first_directory.and_then(Raw::text) {
+            return Some(cwd.into_owned());
         }
         let message = match set {
             Some(set) => set.get("messages")?.items().next()?,
@@ -172,21 +186,25 @@ impl SourceFormat for GeminiFormat {
     }
 }
 
-/// Appends a line with a JSON value. Line breaks in the value, which are only between its tokens,
-/// become spaces.
+/// Appends a JSON value as a line. Line breaks in the value become spaces: they are only between
+/// its tokens, because a string has them as escapes.
 fn push_line(lines: &mut Vec<u8>, value: &[u8]) {
     for &byte in value {
-        lines.push(if matches!(byte, b'\n' | b'\r') {
-            b' '
-        } else {
-            byte
-        });
+        let is_line_break = matches!(byte, b'\n' | b'\r');
+        lines.push(if is_line_break { b' ' } else { byte });
     }
     lines.push(b'\n');
 }
 
 /// Returns the working directory from the message in which Gemini CLI describes the project to the
-/// model. `None` for any other message.
+/// model. `None` for any other message. The text of the message is, for example:
+///
+/// ```text
+/// <session_context>
+/// …
+/// - **Workspace Directories:**
+///   - /home/ann/work
+/// ```
 fn find_cwd_in_context(message: Raw) -> Option<Text<'static>> {
     if !member_is(message, "type", "user") {
         return None;

@@ -94,6 +94,19 @@ impl PathMessage {
     }
 }
 
+impl NewMessage<'_> {
+    /// Returns the message as one on the path, whose first entry was added after `leaf_before`.
+    fn on_path(&self, leaf_before: Option<NodeIx>, first_entry: Option<NodeIx>) -> PathMessage {
+        PathMessage {
+            id: self.id.as_bytes().into(),
+            fingerprint: self.fingerprint,
+            leaf_before,
+            first_entry,
+            is_optional: false,
+        }
+    }
+}
+
 impl<'m, 'a> CompactedMessages<'m, 'a> {
     /// Returns the messages of the list `new` after the common ones, as if they were those of a
     /// compaction: a summary, the answer of the model to it, and the rest. Whether the first of
@@ -128,8 +141,10 @@ pub fn is_optional(message: Raw) -> bool {
         UserMessage::Results => false,
         UserMessage::Prompt => {
             let text = join_part_texts(&parts);
-            let text = text.trim();
-            text.is_empty() || matches!(text.as_bytes()[0], b'/' | b'?')
+            match text.trim().as_bytes().first() {
+                Some(first_byte) => matches!(first_byte, b'/' | b'?'),
+                None => true,
+            }
         }
     }
 }
@@ -153,12 +168,7 @@ fn read_new_messages(messages: Raw<'_>) -> Vec<NewMessage<'_>> {
         let Some(id) = non_empty_text(raw, "id") else {
             continue;
         };
-        let is_user = member_is(raw, "type", "user");
-        if !is_user && !member_is(raw, "type", "gemini") {
-            continue;
-        }
-        let parts = read_parts(raw.get("content").unwrap_or(Raw::NULL));
-        if is_user && matches!(UserMessage::of_parts(&parts), UserMessage::Results) {
+        if !is_of_conversation(raw) {
             continue;
         }
         new.push(NewMessage {
@@ -171,12 +181,26 @@ fn read_new_messages(messages: Raw<'_>) -> Vec<NewMessage<'_>> {
     new
 }
 
+/// Whether a message is a response, or a message of the user with more than results of calls.
+fn is_of_conversation(message: Raw) -> bool {
+    if member_is(message, "type", "gemini") {
+        return true;
+    }
+    if !member_is(message, "type", "user") {
+        return false;
+    }
+    let parts = read_parts(message.get("content").unwrap_or(Raw::NULL));
+    !matches!(UserMessage::of_parts(&parts), UserMessage::Results)
+}
+
 impl GeminiReader<'_> {
     /// Removes a message from `path`, and all messages after it. If `path` has no such message,
-    /// removes all messages.
+    /// removes all messages, as Gemini CLI does.
     pub(super) fn rewind(&mut self, id: &Text) {
-        let is_target = |message: &PathMessage| *message.id == *id.as_bytes();
-        let target = self.path.iter().position(is_target);
+        let target = self
+            .path
+            .iter()
+            .position(|message| *message.id == *id.as_bytes());
         self.truncate_path(target.unwrap_or(0));
     }
 
@@ -199,12 +223,7 @@ impl GeminiReader<'_> {
         // Before the comparison, which has to find the restored messages.
         self.restore_removed(&new);
         let lists = self.compare_lists(&new);
-        // A copy may have another id than the message. Later lines name it by the new one.
-        for pair in &lists.common {
-            let id = new[pair.new].id.as_bytes();
-            self.path[pair.present].id = id.into();
-            self.known_messages.insert(id.into());
-        }
+        self.adopt_new_ids(&lists.common, &new);
 
         // If the present list has no further messages, the new list only adds some.
         if let Some(&first_removed) = lists.present_rest.first() {
@@ -215,12 +234,22 @@ impl GeminiReader<'_> {
             }
             self.remove_messages(first_removed);
         }
-        // What follows the last common message is new, or optional.
+        // All messages after the last common one are new, or optional.
         let first_new = match lists.common.last() {
             Some(pair) => pair.new + 1,
             None => 0,
         };
         self.add_new_messages(offset, &new[first_new..])
+    }
+
+    /// Gives the messages that are in both lists the ids of the new list. A copy of a message may
+    /// have another id, and later lines name the message by it.
+    fn adopt_new_ids(&mut self, common: &[MessagePair], new: &[NewMessage]) {
+        for pair in common {
+            let id = new[pair.new].id.as_bytes();
+            self.path[pair.present].id = id.into();
+            self.known_messages.insert(id.into());
+        }
     }
 
     /// Removes the messages of `path` from an index on, because a new list lacks them. They can be
@@ -265,28 +294,32 @@ impl GeminiReader<'_> {
             }
         }
 
-        for (&present, &new_index) in lists.present_rest.iter().zip(&lists.new_rest) {
-            if !self.path[present].is_same(&new[new_index]) {
+        for (&present_index, &new_index) in lists.present_rest.iter().zip(&lists.new_rest) {
+            if !self.path[present_index].is_same(&new[new_index]) {
                 break;
             }
             lists.common.push(MessagePair {
-                present,
+                present: present_index,
                 new: new_index,
             });
         }
-        // The common messages are the first ones of both.
-        lists.present_rest.drain(..lists.common.len());
-        lists.new_rest.drain(..lists.common.len());
+        // The common messages are at the start of both lists.
+        let common_count = lists.common.len();
+        lists.present_rest.drain(..common_count);
+        lists.new_rest.drain(..common_count);
         lists
     }
 
-    /// Adds messages of a new list. The description of the project is added only once: later
-    /// descriptions differ only by the date and the files.
+    /// Adds messages of a new list.
     fn add_new_messages(&mut self, offset: u64, messages: &[NewMessage]) -> io::Result<()> {
         for message in messages {
-            let is_known = self.known_messages.contains(message.id.as_bytes());
-            if message.is_optional && (is_known || self.is_later_context(message.raw)) {
-                continue;
+            if message.is_optional {
+                // The description of the project is added only once: later descriptions differ only
+                // by the date and the files.
+                let is_known = self.known_messages.contains(message.id.as_bytes());
+                if is_known || self.is_later_context(message.raw) {
+                    continue;
+                }
             }
             self.add_message(offset, &message.id, message.raw)?;
         }
@@ -304,12 +337,14 @@ impl GeminiReader<'_> {
     /// Whether a message is the summary of a compaction: a new message of the user that contains
     /// [`SUMMARY_MARK`].
     fn is_summary(&self, message: &NewMessage) -> bool {
+        let is_by_user = member_is(message.raw, "type", "user");
+        let is_known = self.known_messages.contains(message.id.as_bytes());
+        if !is_by_user || is_known {
+            return false;
+        }
         let parts = read_parts(message.raw.get("content").unwrap_or(Raw::NULL));
-        member_is(message.raw, "type", "user")
-            && !self.known_messages.contains(message.id.as_bytes())
-            && join_part_texts(&parts)
-                .to_string_lossy()
-                .contains(SUMMARY_MARK)
+        let text = join_part_texts(&parts);
+        text.to_string_lossy().contains(SUMMARY_MARK)
     }
 
     /// Adds a compaction. `removed` are the indexes in `path` of the messages that the summary
@@ -334,29 +369,25 @@ impl GeminiReader<'_> {
         let first_kept = kept.and_then(|kept| kept.first().copied());
         self.add_summary(offset, summary, first_kept)?;
 
-        // The messages of the new path after the common ones. The summary and its answer have one
-        // entry together.
-        let mut new_messages = Vec::new();
+        // The new path after the common messages. The summary and its answer have one entry
+        // together.
         let summary_entry = self.leaf;
-        for message in std::iter::once(summary).chain(acknowledgement) {
-            self.known_messages.insert(message.id.as_bytes().into());
-            new_messages.push(PathMessage {
-                id: message.id.as_bytes().into(),
-                fingerprint: message.fingerprint,
-                leaf_before,
-                first_entry: summary_entry,
-                is_optional: false,
-            });
+        let mut new_path = vec![summary.on_path(leaf_before, summary_entry)];
+        if let Some(acknowledgement) = acknowledgement {
+            new_path.push(acknowledgement.on_path(leaf_before, summary_entry));
         }
+        // A kept message has the entry of the message of which it is a copy.
         for (&index, copy) in kept.unwrap_or_default().iter().zip(&tail) {
-            self.known_messages.insert(copy.id.as_bytes().into());
-            new_messages.push(PathMessage {
+            new_path.push(PathMessage {
                 id: copy.id.as_bytes().into(),
                 ..self.path[index]
             });
         }
+        for message in &new_path {
+            self.known_messages.insert(message.id.clone());
+        }
         self.path.truncate(removed[0]);
-        self.path.extend(new_messages);
+        self.path.extend(new_path);
 
         if kept.is_none() {
             for message in tail {
@@ -374,6 +405,7 @@ impl GeminiReader<'_> {
         removed: &'r [usize],
         tail: &[&NewMessage],
     ) -> Option<&'r [usize]> {
+        // With more messages than `removed` has, the tail cannot consist of copies.
         let start = removed.len().checked_sub(tail.len())?;
         let copied = &removed[start..];
         for (&index, message) in copied.iter().zip(tail) {
@@ -398,12 +430,12 @@ impl GeminiReader<'_> {
             Some(entry) => self.writer.entry_id(entry),
             None => self.writer.next_id(offset),
         };
-        let kept = Object::new().text("id", &summary.id).finish();
+        let unconverted = Object::new().text("id", &summary.id);
         let members = Object::new()
             .text("summary", &join_part_texts(&parts))
             .str("firstKeptEntryId", &first_kept_id)
             .number("tokensBefore", self.context_tokens)
-            .json(NAME, &kept);
+            .object(NAME, &unconverted);
         // Until the next response, the size of the context is unknown.
         self.context_tokens = 0.0;
         self.add_entry(offset, "compaction", members)

@@ -61,7 +61,8 @@ pub fn read_parts(content: Raw<'_>) -> Vec<Part<'_>> {
     if content.is_array() {
         return content.items().map(read_part).collect();
     }
-    if content.is_null() || content.is_string() && content.is("") {
+    let is_empty = content.is_null() || content.is("");
+    if is_empty {
         return Vec::new();
     }
     vec![read_part(content)]
@@ -94,13 +95,15 @@ fn read_part(part: Raw<'_>) -> Part<'_> {
     let [text, thought, call, result, media, signature] = find_members(part, names);
     if let Some(text) = text.and_then(Raw::text) {
         let signature = signature.and_then(Raw::text);
-        return if thought.and_then(Raw::bool) == Some(true) {
+        let is_thought = thought.and_then(Raw::bool) == Some(true);
+        return if is_thought {
             Part::Thought { text, signature }
         } else {
             Part::Text { text, signature }
         };
     }
     if call.is_some_and(Raw::is_object) {
+        // The whole part, because the signature of the call is beside the call.
         return Part::Call(part);
     }
     if let Some(result) = result.filter(|result| result.is_object()) {
@@ -141,21 +144,26 @@ pub enum UserMessage {
 }
 
 impl UserMessage {
-    /// Returns what a message with these parts is. Context is recognized by its first text. A
-    /// message with results and anything else is a prompt: an image that a tool has read, for
-    /// example.
+    /// Returns what a message with these parts is. Context is recognized by its first text:
+    /// `<session_context>…` or `<hook_context>…`.
     pub fn of_parts(parts: &[Part]) -> UserMessage {
-        let is_result = |part: &Part| matches!(part, Part::Result(_));
-        match parts.first() {
-            None => UserMessage::Empty,
-            Some(Part::Text { text, .. }) if is_session_context(text) => {
-                UserMessage::SessionContext
+        let Some(first) = parts.first() else {
+            return UserMessage::Empty;
+        };
+        if let Part::Text { text, .. } = first {
+            if is_session_context(text) {
+                return UserMessage::SessionContext;
             }
-            Some(Part::Text { text, .. }) if text.as_bytes().starts_with(HOOK_START.as_bytes()) => {
-                UserMessage::HookContext
+            if text.as_bytes().starts_with(HOOK_START.as_bytes()) {
+                return UserMessage::HookContext;
             }
-            Some(_) if parts.iter().all(is_result) => UserMessage::Results,
-            Some(_) => UserMessage::Prompt,
+        }
+        // Beside results, a prompt may have an image that a tool has read.
+        let has_only_results = parts.iter().all(|part| matches!(part, Part::Result(_)));
+        if has_only_results {
+            UserMessage::Results
+        } else {
+            UserMessage::Prompt
         }
     }
 }
@@ -178,9 +186,9 @@ pub fn is_converted_whole(parts: &[Part]) -> bool {
     !parts.iter().any(|part| matches!(part, Part::Other))
 }
 
-/// Returns a hash of what a message says: its role, texts, images and calls. A copy of a message,
-/// which Gemini CLI makes in a compaction, has another id, but the same hash. Lists are compared
-/// without thoughts and results, so these do not count.
+/// Returns a hash of the role, the texts, the images and the calls of a message. A copy of a
+/// message, which Gemini CLI makes in a compaction, has another id, but the same hash. Thoughts and
+/// results do not count, because a copy may lack them.
 pub fn fingerprint(message: Raw) -> u64 {
     let [kind, content] = find_members(message, ["type", "content"]);
     let mut texts = Vec::new();
@@ -196,9 +204,9 @@ pub fn fingerprint(message: Raw) -> u64 {
         texts.push(call.name.into_owned());
         texts.push(Text::from_wtf8(call.arguments.bytes()).into_owned());
     }
-    let said = join_with(texts, "\n");
-    let is_user = kind.is_some_and(|kind| kind.is("user"));
-    FixedState::default().hash_one((is_user, said.as_bytes()))
+    let joined = join_with(texts, "\n");
+    let is_by_user = kind.is_some_and(|kind| kind.is("user"));
+    FixedState::default().hash_one((is_by_user, joined.as_bytes()))
 }
 
 /// A call of a response.
@@ -211,21 +219,25 @@ pub struct Call<'a> {
     record: Option<Raw<'a>>,
 }
 
-/// Returns the calls of a response: first the calls among its parts, then the calls that are only
-/// in its member `toolCalls`. That member has the results, too; a call among the parts is connected
-/// with its record there by the id.
+/// Returns the calls of a response: first the calls among its parts, then the calls that only have
+/// a record. A call and its record, which has the result, have the same id:
+///
+/// ```text
+/// {"content":[{"functionCall":{"id":"c1", …}}],"toolCalls":[{"id":"c1","result":[…]}]}
+/// ```
 pub fn list_calls<'a>(message: Raw<'a>, parts: &[Part<'a>]) -> Vec<Call<'a>> {
     let mut calls: Vec<Call> = Vec::new();
-    let records = message.get("toolCalls").unwrap_or(Raw::NULL);
     for part in parts {
         let Part::Call(part) = part else { continue };
         let call = part.get("functionCall").unwrap_or(Raw::NULL);
         let signature = non_empty_text(*part, "thoughtSignature");
         calls.extend(read_call(call, signature));
     }
-    for record in records.items() {
+
+    for record in message.get("toolCalls").unwrap_or(Raw::NULL).items() {
         let id = non_empty_text(record, "id").unwrap_or_default();
-        if let Some(call) = calls.iter_mut().find(|call| call.id == id) {
+        let call_of_record = calls.iter_mut().find(|call| call.id == id);
+        if let Some(call) = call_of_record {
             call.record = Some(record);
         } else if let Some(mut call) = read_call(record, None) {
             call.record = Some(record);
@@ -270,12 +282,13 @@ impl Call<'_> {
         let result = result.filter(|result| !result.is_null())?;
         let mut content = ResultContent::default();
         content.add_result(result, &self.id);
-        if status.is_some_and(|status| status.is("error") || status.is("cancelled")) {
+        let has_failed = status.is_some_and(|status| status.is("error") || status.is("cancelled"));
+        if has_failed {
             content.is_error = true;
         }
 
         let details = result_details(display, agent_id.and_then(Raw::text));
-        // What is not in the entry is kept beside the message.
+        // Members that are not in the message are kept beside it.
         let mut converted_keys = CALL_KEYS.to_vec();
         if details.is_some() {
             converted_keys.push("resultDisplay");
@@ -295,15 +308,20 @@ impl Call<'_> {
     }
 }
 
-/// Returns the details of a result as JSON: what the user saw (`display`), such as a diff, with the
-/// id of the sub-agent, if there is one. `None` if the user saw nothing, or only a text.
+/// Returns the details of a result as JSON: its `display`, which the user saw, such as a diff. The
+/// id of a sub-agent that ran becomes a member of it. `None` if the user saw nothing, or only a
+/// text.
 fn result_details(display: Option<Raw>, agent_id: Option<Text>) -> Option<Vec<u8>> {
-    let display = display.filter(|display| display.is_object() || display.is_array())?;
-    match agent_id {
-        Some(id) if display.is_object() => {
-            Some(with_member(display, "agentId", &encode_to_vec(&id)))
-        }
-        _ => Some(display.bytes().to_vec()),
+    let display = display?;
+    if display.is_object()
+        && let Some(agent_id) = agent_id
+    {
+        return Some(with_member(display, "agentId", &encode_to_vec(&agent_id)));
+    }
+    if display.is_object() || display.is_array() {
+        Some(display.bytes().to_vec())
+    } else {
+        None
     }
 }
 
@@ -357,8 +375,13 @@ impl ResultContent {
         }
     }
 
-    /// Adds what a tool answered, a part `functionResponse`: the text in `output` or `error` of its
-    /// member `response`, or any other `response` as JSON, and the images in `parts`.
+    /// Adds the answer of a tool, the value of `functionResponse`: its text, or any other `response`
+    /// as JSON, and the images in its `parts`.
+    ///
+    /// ```text
+    /// {"id":"c1","name":"read_file","response":{"output":"text"},"parts":[{"inlineData":{…}}]}
+    /// {"id":"c1","name":"read_file","response":{"error":"text"}}
+    /// ```
     fn add_response(&mut self, result: Raw) {
         let [response, parts] = find_members(result, ["response", "parts"]);
         let response = response.unwrap_or(Raw::NULL);
@@ -372,7 +395,7 @@ impl ResultContent {
             let json = Text::from(String::from_utf8_lossy(response.bytes()).into_owned());
             self.blocks.push(text_block(&json));
         }
-        for part in parts.into_iter().flat_map(read_parts) {
+        for part in read_parts(parts.unwrap_or(Raw::NULL)) {
             match part {
                 Part::Image(image) => self.blocks.push(image),
                 _ => self.is_whole = false,
@@ -404,15 +427,22 @@ impl ResultContent {
     }
 }
 
-/// Returns the parts of a result that belong to a call. In a history that was rewritten, each call
-/// has the results of all calls of its response. A part that names no call, such as an image,
-/// belongs to the call that was named last.
+/// Returns the parts of a result that belong to a call. In a history that was rewritten, the record
+/// of each call has the results of all calls of its response: for `c1`, the first two of these:
+///
+/// ```text
+/// [{"functionResponse":{"id":"c1"}}, {"inlineData":{…}}, {"functionResponse":{"id":"c2"}}]
+/// ```
 fn parts_of_call<'a>(result: Raw<'a>, call_id: &Text) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
+    // A part that names no call, such as an image, belongs to the call that was named last.
     let mut is_of_call = true;
     for part in read_parts(result) {
         if let Part::Result(response) = part {
-            is_of_call = response.get_text("id").is_none_or(|id| id == *call_id);
+            is_of_call = match response.get_text("id") {
+                Some(id) => id == *call_id,
+                None => true,
+            };
         }
         if is_of_call {
             parts.push(part);
@@ -538,20 +568,20 @@ fn with_signature(block: Vec<u8>, key: &str, signature: &Option<Text>) -> Vec<u8
 /// subject in bold, then the description. `None` if it has neither.
 fn convert_thought(thought: Raw) -> Option<Vec<u8>> {
     let [subject, description] = find_members(thought, ["subject", "description"]);
-    let subject = subject
-        .and_then(Raw::text)
-        .filter(|subject| !subject.is_empty());
+    let subject = subject.and_then(Raw::text).unwrap_or_default();
     let description = description.and_then(Raw::text).unwrap_or_default();
-    let text = match subject {
-        Some(subject) => Text::from(format!(
-            "**{}** {}",
-            subject.to_string_lossy(),
-            description.to_string_lossy()
-        )),
-        None if description.is_empty() => return None,
-        None => description.into_owned(),
-    };
-    Some(thinking_block(&text))
+    if subject.is_empty() && description.is_empty() {
+        return None;
+    }
+    if subject.is_empty() {
+        return Some(thinking_block(&description));
+    }
+    let text = format!(
+        "**{}** {}",
+        subject.to_string_lossy(),
+        description.to_string_lossy()
+    );
+    Some(thinking_block(&Text::from(text)))
 }
 
 /// Converts the tokens of a request to the `usage` object of pi.
@@ -563,13 +593,14 @@ fn convert_tokens(tokens: Option<Raw>) -> Vec<u8> {
     let names = ["input", "output", "cached", "thoughts", "tool", "total"];
     let [input, output, cached, thoughts, tool, total] = find_members(tokens, names);
     let cached = finite_or_zero(cached);
-    let reasoning = finite_or_zero(thoughts);
+    let uncached_input = (finite_or_zero(input) - cached).max(0.0);
     let usage = Usage {
-        input: (finite_or_zero(input) - cached).max(0.0) + finite_or_zero(tool),
-        output: finite_or_zero(output) + reasoning,
+        input: uncached_input + finite_or_zero(tool),
+        output: finite_or_zero(output) + finite_or_zero(thoughts),
         cache_read: cached,
         ..Usage::default()
     };
-    let reasoning = thoughts.map(|_| reasoning);
+    // Without this member, it is not known how many tokens were spent on reasoning.
+    let reasoning = thoughts.map(|thoughts| finite_or_zero(Some(thoughts)));
     usage_json(&usage, finite_or_zero(total), reasoning)
 }

@@ -52,17 +52,20 @@ impl ExportDocument {
         let Some(layout) = DocumentLayout::read(file)? else {
             return Ok(None);
         };
-        let span = match (&layout.session, layout.has_messages) {
+        let session_span = match (&layout.session, layout.has_messages) {
             // An export.
             (Some(session), true) => session.clone(),
-            // A file of the storage, if the object is a session.
+            // A file of the storage: the whole object may be a session.
             (None, false) => 0..file.len(),
-            // Another program's file, which has a member of the same name by chance.
-            _ => return Ok(None),
+            // A file of another program, which has a member of the same name by chance.
+            (Some(_), false) | (None, true) => return Ok(None),
         };
-        let session = file.read_range(span)?;
-        let is_session = Raw::parse(&session).is_ok_and(is_session);
-        Ok(is_session.then_some(ExportDocument { layout, session }))
+        let session = file.read_range(session_span)?;
+        if Raw::parse(&session).is_ok_and(is_session) {
+            Ok(Some(ExportDocument { layout, session }))
+        } else {
+            Ok(None)
+        }
     }
 
     fn session(&self) -> Raw<'_> {
@@ -72,9 +75,11 @@ impl ExportDocument {
     /// Returns the title of the session; `None` if it has none, or one of [`DEFAULT_TITLES`].
     pub fn title(&self) -> Option<Text<'static>> {
         let title = non_empty_text(self.session(), "title")?;
-        let text = title.to_string_lossy();
-        if DEFAULT_TITLES.iter().any(|start| text.starts_with(start)) {
-            return None;
+        let title_text = title.to_string_lossy();
+        for prefix in DEFAULT_TITLES {
+            if title_text.starts_with(prefix) {
+                return None;
+            }
         }
         Some(title.into_owned())
     }
@@ -146,14 +151,18 @@ fn session_line(session: Raw, first_message: Raw) -> Vec<u8> {
             constant = constant.json(key, &without_spaces(value));
         }
     }
+    let session_ms = created_ms(session);
     let message_ms = first_message.get("info").and_then(created_ms);
-    let known_times = [created_ms(session), message_ms].into_iter().flatten();
-    if let Some(time_ms) = known_times.min() {
-        let time = Object::new().number("created", time_ms as f64).finish();
-        constant = constant.json("time", &time);
+    let earlier_ms = match (session_ms, message_ms) {
+        (Some(session_ms), Some(message_ms)) => Some(session_ms.min(message_ms)),
+        (session_ms, message_ms) => session_ms.or(message_ms),
+    };
+    if let Some(time_ms) = earlier_ms {
+        let time = Object::new().number("created", time_ms as f64);
+        constant = constant.object("time", &time);
     }
     Object::new()
-        .json(Origin::OpenCode.name(), &constant.finish())
+        .object(Origin::OpenCode.name(), &constant)
         .finish()
 }
 
@@ -198,11 +207,13 @@ fn sorted_without(object: Raw, left_out: &[&str]) -> Vec<u8> {
     }
     let mut members: Vec<(Text, Raw)> = Vec::new();
     for (key, value) in object.members() {
-        if !left_out.iter().any(|name| key.is(name)) {
+        let is_left_out = left_out.iter().any(|name| key.is(name));
+        if !is_left_out {
             members.push((key.text(), value));
         }
     }
     members.sort_by(|(left, _), (right, _)| left.as_bytes().cmp(right.as_bytes()));
+
     let mut sorted = Object::new();
     for (key, value) in members {
         sorted = sorted.member(&key, &without_spaces(value));
@@ -210,21 +221,20 @@ fn sorted_without(object: Raw, left_out: &[&str]) -> Vec<u8> {
     sorted.finish()
 }
 
-/// Returns a part without the time at which its result was left out of the context, which OpenCode
-/// adds later.
+/// Returns a part without the time at which OpenCode left its result out of the context, because it
+/// adds this time later. It is `compacted` in
+/// `{"type":"tool","state":{"time":{"start":1,"end":2,"compacted":3}}}`.
 fn without_compaction_time(part: &[u8]) -> Vec<u8> {
     let state = Raw::from_checked(part).get("state");
-    let Some(time) = state.and_then(|state| state.get("time")) else {
-        return part.to_vec();
-    };
-    if time.get("compacted").is_none() {
-        return part.to_vec();
+    let time = state.and_then(|state| state.get("time"));
+    if let Some(time) = time
+        && time.get("compacted").is_some()
+        && let Ok(mut edit) = Edit::new(part)
+    {
+        edit.replace(time, &without_member(time, "compacted"));
+        return edit.finish();
     }
-    let Ok(mut edit) = Edit::new(part) else {
-        return part.to_vec();
-    };
-    edit.replace(time, &without_member(time, "compacted"));
-    edit.finish()
+    part.to_vec()
 }
 
 /// Whether a message no longer changes: it is not a response, or the response is completed or has

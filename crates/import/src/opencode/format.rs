@@ -62,16 +62,20 @@ impl SourceFormat for OpenCodeFormat {
         let Some(document) = ExportDocument::read(file)? else {
             return Ok(None);
         };
-        // A message that is not JSON is no error of reading: OpenCode did not write the document.
+        // If a message is not JSON, OpenCode did not write the document. That is not an error: the
+        // file is then read as that of another agent.
         let mut has_malformed_message = false;
-        let lines = spool_written(&mut |out| match document.write_lines(file, out) {
-            Err(error) if is_malformed(&error) => {
+        let spooled = spool_written(&mut |out| {
+            let written = document.write_lines(file, out);
+            if let Err(error) = &written
+                && is_malformed(error)
+            {
                 has_malformed_message = true;
-                Ok(())
+                return Ok(());
             }
-            written => written,
+            written
         });
-        let lines = lines.map_err(io::Error::other)?;
+        let lines = spooled.map_err(io::Error::other)?;
         if has_malformed_message {
             return Ok(None);
         }
@@ -93,10 +97,9 @@ impl SourceFormat for OpenCodeFormat {
         let Some(session) = session_of(line) else {
             return SourceAuthor::Unknown;
         };
+        let is_of_sub_agent = non_empty_text(session, "parentID").is_some();
         match non_empty_text(session, "id") {
-            Some(id) if non_empty_text(session, "parentID").is_some() => {
-                SourceAuthor::SubAgent(id.into_string_lossy())
-            }
+            Some(id) if is_of_sub_agent => SourceAuthor::SubAgent(id.into_string_lossy()),
             _ => SourceAuthor::MainAgent,
         }
     }

@@ -93,12 +93,7 @@ impl OpenCodeReader<'_> {
             .text("model", &model)
             .str("stopReason", stop_reason);
         if let Some(error) = response.find_error() {
-            let data = error.get("data").unwrap_or(Raw::NULL);
-            let text = data
-                .get_text("message")
-                .or_else(|| error.get_text("name"))
-                .unwrap_or_default();
-            converted = converted.text("errorMessage", &text);
+            converted = converted.text("errorMessage", &error_message(error));
         }
         if let Some(id) = response.stable_id() {
             converted = converted.str("responseId", &id);
@@ -120,20 +115,30 @@ impl OpenCodeReader<'_> {
         Ok(())
     }
 
-    /// Returns the request for the compaction whose summary this message is: the request is its
-    /// parent. `None` if the message is not a summary, or if the summary is not complete.
-    pub(super) fn completed_compaction(
+    /// Returns the request for a compaction if this message is the summary. The message names the
+    /// request as its parent:
+    ///
+    /// ```text
+    /// {"role":"assistant","summary":true,"finish":"stop","parentID":"msg_…", …}
+    /// ```
+    ///
+    /// `None` if the message is not a summary, or if the summary is not complete.
+    pub(super) fn find_summarized_request(
         &self,
         message: &OpenCodeMessage,
     ) -> Option<CompactionRequest> {
         let info = message.info;
         let is_summary = info.get("summary").and_then(Raw::bool) == Some(true);
-        let is_complete = non_empty_text(info, "finish").is_some() && info.get("error").is_none();
-        if !is_summary || !is_complete || find_texts(message).is_empty() {
+        if !is_summary {
             return None;
         }
-        let request = non_empty_text(info, "parentID")?;
-        let first_kept = self.compaction_requests.get(&request)?.clone();
+        let has_finished = non_empty_text(info, "finish").is_some();
+        let has_failed = info.get("error").is_some();
+        if !has_finished || has_failed || find_texts(message).is_empty() {
+            return None;
+        }
+        let request_id = non_empty_text(info, "parentID")?;
+        let first_kept = self.compaction_requests.get(&request_id)?.clone();
         Some(CompactionRequest { first_kept })
     }
 
@@ -148,22 +153,24 @@ impl OpenCodeReader<'_> {
         let time = info.get("time").unwrap_or(Raw::NULL);
         self.time_ms = parse_time_ms(time.get("completed")).unwrap_or(self.time_ms);
         let first_kept_entry = request.first_kept.and_then(|id| self.first_entry_id(&id));
-        // A compaction that keeps nothing names itself as the first kept entry.
-        let first_kept_id = first_kept_entry.unwrap_or_else(|| self.writer.next_id(message.offset));
-        let mut unconverted = Vec::new();
+        let first_kept_id = match first_kept_entry {
+            Some(id) => id,
+            // A compaction that keeps nothing names itself as the first kept entry.
+            None => self.writer.next_id(message.offset),
+        };
+
+        let mut unconverted_parts = Vec::new();
         for part in message.parts.items() {
             if !is_part(part, "text") {
-                unconverted.extend(unconverted_part(part, &CONVERTED_FINISH_MEMBERS));
+                unconverted_parts.extend(unconverted_part(part, &CONVERTED_FINISH_MEMBERS));
             }
         }
+        let unconverted = unconverted_message(info, &CONVERTED_MEMBERS, &unconverted_parts);
         let members = Object::new()
             .text("summary", &find_texts(message))
             .str("firstKeptEntryId", &first_kept_id)
             .number("tokensBefore", self.context_tokens)
-            .json(
-                "opencode",
-                &unconverted_message(info, &CONVERTED_MEMBERS, &unconverted),
-            );
+            .json("opencode", &unconverted);
         self.add_entry(message.offset, "compaction", members)?;
         // Until the next response, the size of the context is unknown.
         self.context_tokens = 0.0;
@@ -176,16 +183,12 @@ impl OpenCodeReader<'_> {
         let info = message.info;
         let cost = finite_or_zero(info.get("cost"));
         let usage = convert_usage(info.get("tokens").unwrap_or(Raw::NULL), cost);
+        let provider = non_empty_text(info, "providerID").unwrap_or_default();
+        let model = non_empty_text(info, "modelID").unwrap_or_default();
         let members = Object::new()
             .str("kind", "opencode")
-            .text(
-                "provider",
-                &non_empty_text(info, "providerID").unwrap_or_default(),
-            )
-            .text(
-                "model",
-                &non_empty_text(info, "modelID").unwrap_or_default(),
-            )
+            .text("provider", &provider)
+            .text("model", &model)
             .json("usage", &usage.json);
         self.add_entry(message.offset, "usage", members)
     }
@@ -204,11 +207,10 @@ fn split_responses<'a>(message: &'a OpenCodeMessage<'a>) -> Vec<Response<'a>> {
     let mut current = Response::new(message, 0);
     for part in message.parts.items() {
         if is_part(part, "step-start") {
-            // An empty response is left out, but its parts are kept, in the next response.
+            // Parts of an empty response are kept in the next one.
             if !current.is_empty() {
-                let next_index = current.index + 1;
                 responses.push(current);
-                current = Response::new(message, next_index);
+                current = Response::new(message, responses.len());
             }
             current.start = Some(part);
         } else if is_part(part, "step-finish") {
@@ -256,12 +258,13 @@ impl<'a> Response<'a> {
     /// Returns the time at which the model had finished: the end of its last text, or the start of
     /// its first call if that is later. The results of the calls come after that time.
     fn end_ms(&self, calls: &[ToolPart]) -> Option<i64> {
-        let first_call = calls.first().and_then(|call| call.time_ms("start"));
-        let text_ends = self
-            .parts
-            .iter()
-            .filter_map(|part| parse_time_ms(part.get("time")?.get("end")));
-        text_ends.chain(first_call).max()
+        let mut end_ms = calls.first().and_then(|call| call.time_ms("start"));
+        for part in &self.parts {
+            let time = part.get("time").unwrap_or(Raw::NULL);
+            // `None` is less than any time.
+            end_ms = end_ms.max(parse_time_ms(time.get("end")));
+        }
+        end_ms
     }
 
     /// Returns the error with which the message ended. `None` if there is none, or if this is not
@@ -279,14 +282,16 @@ impl<'a> Response<'a> {
     /// missing, the numbers of the message are taken, but only if this is its only response: they
     /// are sums over all responses.
     fn find_usage(&self) -> ResponseUsage {
-        let is_only = self.index == 0 && self.is_last;
-        let counted = match self.finish {
-            Some(finish) => finish,
-            None if is_only => self.message.info,
-            None => Raw::NULL,
+        let is_only_response = self.index == 0 && self.is_last;
+        let source = if let Some(finish) = self.finish {
+            finish
+        } else if is_only_response {
+            self.message.info
+        } else {
+            Raw::NULL
         };
-        let cost = finite_or_zero(counted.get("cost"));
-        convert_usage(counted.get("tokens").unwrap_or(Raw::NULL), cost)
+        let cost = finite_or_zero(source.get("cost"));
+        convert_usage(source.get("tokens").unwrap_or(Raw::NULL), cost)
     }
 
     /// Returns why a response ended, as pi names it. A reason that pi does not have is `toolUse` if
@@ -296,7 +301,8 @@ impl<'a> Response<'a> {
             let is_abort = member_is(error, "name", "MessageAbortedError");
             return if is_abort { "aborted" } else { "error" };
         }
-        // The part that ends the response has its reason; the message has that of its last one.
+        // The part that ends the response has its reason. The message has the reason of its last
+        // response.
         let reason_in_part = self.finish.and_then(|finish| finish.get("reason"));
         let reason = reason_in_part
             .or_else(|| self.message.info.get("finish"))
@@ -325,26 +331,35 @@ impl<'a> Response<'a> {
             parts.extend(unconverted_part(start, &[]));
         }
         for part in &self.parts {
-            if let Some(call) = ToolPart::read(*part) {
-                // If the call has a result, its other members are kept with the result.
-                if !call.has_result() {
-                    parts.extend(unconverted_part(*part, &["callID", "tool"]));
-                }
-                continue;
-            }
-            let is_converted = convert_part(*part).is_some();
-            let converted_keys: &[&str] = if is_converted { &["text"] } else { &[] };
-            parts.extend(unconverted_part(*part, converted_keys));
+            parts.extend(unconverted_response_part(*part));
         }
         if let Some(finish) = self.finish {
             parts.extend(unconverted_part(finish, &CONVERTED_FINISH_MEMBERS));
         }
-        let info = if self.index == 0 {
+        let is_first_response = self.index == 0;
+        let info = if is_first_response {
             self.message.info
         } else {
             Raw::NULL
         };
         unconverted_message(info, &CONVERTED_MEMBERS, &parts)
+    }
+}
+
+/// Returns the members of a part of a response that are not in its block. `None` if there are none.
+fn unconverted_response_part(part: Raw) -> Option<Vec<u8>> {
+    if let Some(call) = ToolPart::read(part) {
+        return if call.has_result() {
+            // The entry of the result keeps them.
+            None
+        } else {
+            unconverted_part(part, &["callID", "tool"])
+        };
+    }
+    if convert_part(part).is_some() {
+        unconverted_part(part, &["text"])
+    } else {
+        unconverted_part(part, &[])
     }
 }
 
@@ -358,19 +373,22 @@ fn convert_part(part: Raw) -> Option<Vec<u8>> {
     if is_part(part, "text") {
         return Some(text_block(&text));
     }
-    if !is_part(part, "reasoning") {
-        return None;
+    if is_part(part, "reasoning") {
+        return Some(thinking_block(&text, find_signature(part)));
     }
-    let mut thinking = Object::new()
-        .str("type", "thinking")
-        .text("thinking", &text);
-    if let Some(signature) = find_signature(part) {
-        thinking = thinking.text("thinkingSignature", &signature);
-    }
-    Some(thinking.finish())
+    None
 }
 
-/// Returns the signature by which Anthropic accepts thinking again; `None` if there is none.
+/// Returns a block of thinking, with the signature by which the provider accepts it again.
+fn thinking_block(text: &Text, signature: Option<Text>) -> Vec<u8> {
+    let mut thinking = Object::new().str("type", "thinking").text("thinking", text);
+    if let Some(signature) = signature {
+        thinking = thinking.text("thinkingSignature", &signature);
+    }
+    thinking.finish()
+}
+
+/// Returns the signature of thinking, which only Anthropic requires. `None` if there is none.
 fn find_signature(part: Raw<'_>) -> Option<Text<'_>> {
     non_empty_text(part.get("metadata")?.get("anthropic")?, "signature")
 }
@@ -387,6 +405,20 @@ fn find_texts(message: &OpenCodeMessage) -> Text<'static> {
         }
     }
     join_with(texts, "\n\n")
+}
+
+/// Returns the text of an error; the name of the error if it has no text:
+///
+/// ```text
+/// {"name":"APIError","data":{"message":"Overloaded"}}     Overloaded
+/// {"name":"MessageAbortedError"}                          MessageAbortedError
+/// ```
+fn error_message(error: Raw<'_>) -> Text<'_> {
+    let data = error.get("data").unwrap_or(Raw::NULL);
+    let message = data.get_text("message");
+    message
+        .or_else(|| error.get_text("name"))
+        .unwrap_or_default()
 }
 
 /// Returns the API of a provider, as pi names it.

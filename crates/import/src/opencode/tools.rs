@@ -55,14 +55,20 @@ impl<'a> ToolPart<'a> {
     }
 
     /// Returns the content of the result as JSON: the error of a failed call, or else the output
-    /// and the attached images. `None` if the call has no result, because the agent was stopped
-    /// before.
+    /// and the attached images:
+    ///
+    /// ```text
+    /// {"status":"error","error":"No such file", …}
+    /// {"status":"completed","output":"a.rs","attachments":[{"mime":"image/png","url":"data:…"}]}
+    /// ```
+    ///
+    /// `None` if the call has no result, because the agent was stopped before.
     fn result_content(&self) -> Option<Vec<u8>> {
         if !self.has_result() {
             return None;
         }
-        let [status, output, error, attachments] =
-            find_members(self.state, ["status", "output", "error", "attachments"]);
+        let names = ["status", "output", "error", "attachments"];
+        let [status, output, error, attachments] = find_members(self.state, names);
         if status?.is("error") {
             let error = error.and_then(Raw::text).unwrap_or_default();
             return Some(array([text_block(&error)]));
@@ -71,6 +77,7 @@ impl<'a> ToolPart<'a> {
         let output = output.and_then(Raw::text).unwrap_or_default();
         let mut blocks = vec![text_block(&output)];
         for file in attachments.unwrap_or(Raw::NULL).items() {
+            // Files other than images are kept beside the message.
             blocks.extend(convert_image(file));
         }
         Some(array(blocks))

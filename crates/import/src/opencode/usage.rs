@@ -15,18 +15,23 @@ pub(super) struct ResponseUsage {
 
 /// Converts tokens and cost. A cost of 0 means that the cost is unknown: OpenCode has no price for
 /// the model, or the user has a subscription.
+///
+/// ```text
+/// {"input":20,"output":5,"reasoning":3,"cache":{"read":100,"write":0},"total":128}
+/// ```
 pub(super) fn convert_usage(tokens: Raw, cost: f64) -> ResponseUsage {
     let names = ["input", "output", "reasoning", "cache", "total"];
     let [input, output, reasoning, cache, total] = find_members(tokens, names);
     let cache = cache.unwrap_or(Raw::NULL);
     let reasoning = finite_or_zero(reasoning);
 
+    let known_cost = if cost > 0.0 { Some(cost) } else { None };
     let mut usage = Usage {
         input: finite_or_zero(input),
         output: finite_or_zero(output),
         cache_read: finite_or_zero(cache.get("read")),
         cache_write: finite_or_zero(cache.get("write")),
-        cost: Some(cost).filter(|cost| *cost > 0.0),
+        cost: known_cost,
         ..Usage::default()
     };
     // pi includes reasoning in the output. Newer versions of OpenCode count it apart, and their

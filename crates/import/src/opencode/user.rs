@@ -79,16 +79,8 @@ impl OpenCodeReader<'_> {
 
     /// Adds an entry for the model of a turn, if it is another one than before.
     fn add_model_change(&mut self, message: &OpenCodeMessage) -> io::Result<()> {
-        let model = message.info.get("model").unwrap_or(Raw::NULL);
-        let Some(provider) = non_empty_text(model, "providerID") else {
+        let Some(model) = ModelName::read(message.info) else {
             return Ok(());
-        };
-        let Some(name) = non_empty_text(model, "modelID") else {
-            return Ok(());
-        };
-        let model = ModelName {
-            provider: provider.into_owned(),
-            model: name.into_owned(),
         };
         if self.model.as_ref() == Some(&model) {
             return Ok(());
@@ -122,6 +114,18 @@ impl OpenCodeReader<'_> {
     }
 }
 
+impl ModelName {
+    /// Reads the model of a message of the user:
+    /// `{"model":{"providerID":"anthropic","modelID":"claude-opus-4"}}`. `None` if a name is missing.
+    fn read(info: Raw) -> Option<ModelName> {
+        let model = info.get("model")?;
+        Some(ModelName {
+            provider: non_empty_text(model, "providerID")?.into_owned(),
+            model: non_empty_text(model, "modelID")?.into_owned(),
+        })
+    }
+}
+
 impl UserParts {
     fn read(parts: Raw) -> UserParts {
         let mut read = UserParts::default();
@@ -151,13 +155,14 @@ impl UserParts {
             .extend(unconverted_part(part, converted_keys));
     }
 
-    /// Adds the block of a text. Returns the keys of the members that are in the block: none if the
-    /// model does not see the text.
+    /// Adds the block of a text part: to the blocks that OpenCode added if it is `synthetic`.
+    /// Returns the keys of the members that are in the block, or none if there is no block.
     fn add_text(&mut self, part: Raw) -> &'static [&'static str] {
         let is_flag_set = |key: &str| part.get(key).and_then(Raw::bool) == Some(true);
         let Some(text) = non_empty_text(part, "text") else {
             return &[];
         };
+        // OpenCode does not send such a text to the model.
         if is_flag_set("ignored") {
             return &[];
         }
@@ -170,8 +175,8 @@ impl UserParts {
         &["text"]
     }
 
-    /// Adds the block of an image. Returns the keys of the members that are in the block: none for
-    /// another file. What OpenCode read of such a file is in a text part of the same message.
+    /// Adds the block of an image. Returns the keys of the members that are in the block, or none
+    /// for another file: a text part of the same message has what OpenCode read of that.
     fn add_image(&mut self, part: Raw) -> &'static [&'static str] {
         let Some(image) = convert_image(part) else {
             return &[];
