@@ -98,27 +98,41 @@ impl<'a> CommonCall<'a> {
     /// counterpart in the other agents, or if a required argument is missing.
     pub fn read(name: &Text, arguments: Raw<'a>) -> Option<CommonCall<'a>> {
         match name.as_bytes() {
-            // pi and OpenCode have the same name. Only OpenCode's tool requires a description.
-            b"bash" if arguments.get("description").is_none() => read_command(arguments, &PI_SHELL),
-            b"bash" | b"Bash" => read_command(arguments, &USUAL_SHELL),
+            b"bash" => {
+                // pi and OpenCode have the same name. Only OpenCode's tool requires a description.
+                let is_of_pi = arguments.get("description").is_none();
+                let keys = if is_of_pi { &PI_SHELL } else { &USUAL_SHELL };
+                read_command(arguments, keys)
+            }
+            b"Bash" => read_command(arguments, &USUAL_SHELL),
             b"exec_command" => read_command(arguments, &CODEX_SHELL),
             b"shell" | b"shell_command" => read_command(arguments, &OLD_CODEX_SHELL),
-            // A command in another directory has no counterpart.
-            b"run_shell_command" if arguments.get("dir_path").is_none() => {
+            b"run_shell_command" => {
+                // A command in another directory has no counterpart.
+                let has_directory = arguments.get("dir_path").is_some();
+                if has_directory {
+                    return None;
+                }
                 read_command(arguments, &USUAL_SHELL)
             }
-            // Only if the path is the only argument: Gemini CLI numbers the lines in another way.
-            b"read_file" if arguments.members().count() == 1 => Some(CommonCall::Read {
-                path: read_path(arguments)?,
-                offset: None,
-                limit: None,
-            }),
             b"read" | b"Read" => {
                 let [offset, limit] = find_members(arguments, ["offset", "limit"]);
                 Some(CommonCall::Read {
                     path: read_path(arguments)?,
                     offset,
                     limit,
+                })
+            }
+            b"read_file" => {
+                // Gemini CLI numbers the lines in another way than the other agents.
+                let reads_whole_file = arguments.members().count() == 1;
+                if !reads_whole_file {
+                    return None;
+                }
+                Some(CommonCall::Read {
+                    path: read_path(arguments)?,
+                    offset: None,
+                    limit: None,
                 })
             }
             b"write" | b"Write" | b"write_file" => Some(CommonCall::Write {
@@ -170,15 +184,7 @@ impl<'a> CommonCall<'a> {
     }
 
     /// Returns the shell command with which Codex does the same. Codex has no tool that reads
-    /// files, and reads them in the shell:
-    ///
-    /// ```text
-    /// path a                        cat 'a'
-    /// path a, offset 5              sed -n '5,$p' 'a'
-    /// path a, offset 5, limit 3     sed -n '5,7p' 'a'
-    /// ```
-    ///
-    /// `None` for a call that changes a file.
+    /// files, and reads them in the shell. `None` for a call that changes a file.
     pub fn command_for_codex(&self) -> Option<Text<'static>> {
         match self {
             CommonCall::Shell { command, .. } => Some(command.clone().into_owned()),
@@ -190,15 +196,7 @@ impl<'a> CommonCall<'a> {
                 // Lines are numbered from 1.
                 let first_line = offset.and_then(Raw::as_index).unwrap_or(1).max(1);
                 let line_count = limit.and_then(Raw::as_index);
-                let path = quote_for_shell(path);
-                let command = match line_count {
-                    Some(line_count) => {
-                        let last_line = first_line + line_count - 1;
-                        format!("sed -n '{first_line},{last_line}p' {path}")
-                    }
-                    None if first_line > 1 => format!("sed -n '{first_line},$p' {path}"),
-                    None => format!("cat {path}"),
-                };
+                let command = shell_command_to_read(path, first_line, line_count);
                 Some(Text::from(command))
             }
             CommonCall::Write { .. } | CommonCall::Edit { .. } => None,
@@ -216,23 +214,24 @@ impl<'a> CommonCall<'a> {
     /// *** End Patch
     /// ```
     ///
-    /// `None` if the call changes no file, or if the path has a line break: the rest of the path
-    /// would be another line of the patch.
+    /// `None` if the call changes no file, or if the path has a line break.
     pub fn patch_for_codex(&self) -> Option<Text<'static>> {
-        if let CommonCall::Write { path, .. } | CommonCall::Edit { path, .. } = self
-            && path.to_string_lossy().contains(['\n', '\r'])
-        {
+        let (CommonCall::Write { path, .. } | CommonCall::Edit { path, .. }) = self else {
+            return None;
+        };
+        // The rest of the path would be another line of the patch.
+        if path.to_string_lossy().contains(['\n', '\r']) {
             return None;
         }
 
         let mut patch = Text::from("*** Begin Patch\n".to_owned());
         match self {
             CommonCall::Shell { .. } | CommonCall::Read { .. } => return None,
-            CommonCall::Write { path, content } => {
+            CommonCall::Write { content, .. } => {
                 patch.push_all(&[&"*** Add File: ", path, &"\n"]);
                 push_patch_lines(&mut patch, "+", content);
             }
-            CommonCall::Edit { path, replacements } => {
+            CommonCall::Edit { replacements, .. } => {
                 patch.push_all(&[&"*** Update File: ", path, &"\n"]);
                 for Replacement { old, new } in replacements {
                     patch.push_str("@@\n");
@@ -256,6 +255,27 @@ fn push_patch_lines(patch: &mut Text, mark: &str, text: &Text) {
     }
 }
 
+/// Returns a shell command that prints a file from `first_line` on, or `line_count` lines of it:
+///
+/// ```text
+/// from line 1               cat 'a'
+/// from line 5               sed -n '5,$p' 'a'
+/// from line 5, 3 lines      sed -n '5,7p' 'a'
+/// ```
+fn shell_command_to_read(path: &Text, first_line: usize, line_count: Option<usize>) -> String {
+    let path = quote_for_shell(path);
+    if let Some(line_count) = line_count {
+        let last_line = first_line + line_count - 1;
+        return format!("sed -n '{first_line},{last_line}p' {path}");
+    }
+    if first_line > 1 {
+        return format!("sed -n '{first_line},$p' {path}");
+    }
+    format!("cat {path}")
+}
+
+/// Returns a path in single quotes. A quote in it becomes `'\''`: the string ends, an escaped quote
+/// follows, and another string begins.
 fn quote_for_shell(path: &Text) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
 }
@@ -297,11 +317,10 @@ fn find_script(list: Raw) -> Option<Text> {
     Some(script.clone())
 }
 
+/// Returns the path of a file by the keys of any agent.
 fn read_path(arguments: Raw<'_>) -> Option<Text<'_>> {
-    arguments
-        .get_text("path")
-        .or_else(|| arguments.get_text("file_path"))
-        .or_else(|| arguments.get_text("filePath"))
+    // The keys of pi; of Claude Code and Gemini CLI; of OpenCode.
+    first_text(arguments, ["path", "file_path", "filePath"])
 }
 
 /// Reads the replacements of an edit: the list `edits`, or without it, the one replacement whose
@@ -310,8 +329,14 @@ fn read_replacements(arguments: Raw<'_>) -> Option<Vec<Replacement<'_>>> {
     let Some(edits) = arguments.get("edits") else {
         return Some(vec![read_replacement(arguments)?]);
     };
-    let replacements: Option<Vec<_>> = edits.items().map(read_replacement).collect();
-    replacements.filter(|replacements| !replacements.is_empty())
+    let mut replacements = Vec::new();
+    for edit in edits.items() {
+        replacements.push(read_replacement(edit)?);
+    }
+    if replacements.is_empty() {
+        return None;
+    }
+    Some(replacements)
 }
 
 /// Returns the replacements in a file as a call of Claude Code.
@@ -330,15 +355,15 @@ fn edit_for_claude(path: &Text, replacements: &[Replacement]) -> NamedCall {
 /// Reads a replacement by the keys of any agent. `None` if the old or the new text is missing.
 fn read_replacement(edit: Raw<'_>) -> Option<Replacement<'_>> {
     // The keys of pi; of Claude Code and Gemini CLI; of OpenCode.
-    let old = edit
-        .get_text("oldText")
-        .or_else(|| edit.get_text("old_string"))
-        .or_else(|| edit.get_text("oldString"))?;
-    let new = edit
-        .get_text("newText")
-        .or_else(|| edit.get_text("new_string"))
-        .or_else(|| edit.get_text("newString"))?;
-    Some(Replacement { old, new })
+    Some(Replacement {
+        old: first_text(edit, ["oldText", "old_string", "oldString"])?,
+        new: first_text(edit, ["newText", "new_string", "newString"])?,
+    })
+}
+
+/// Returns the first of the members with these keys that is a string.
+fn first_text<'a>(object: Raw<'a>, keys: [&str; 3]) -> Option<Text<'a>> {
+    keys.iter().find_map(|key| object.get_text(key))
 }
 
 #[cfg(test)]

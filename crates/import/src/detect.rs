@@ -27,16 +27,7 @@ impl Origin {
         let mut buffer = PageBuffer::default();
         let flow = read_chunks(&mut buffer, source, 0..source.len(), |chunk| {
             for line in chunk.lines() {
-                // A line that is not JSON shows nothing: the last one of a file may be torn.
-                if let Ok(line) = Raw::parse(line.bytes) {
-                    // A session that was imported may have lines of the agent in its entries.
-                    if is_header_of_pi(line) {
-                        return ControlFlow::Break(None);
-                    }
-                    if let Some(origin) = detect_line_origin(line) {
-                        return ControlFlow::Break(Some(origin));
-                    }
-                }
+                detect_in_line(line.bytes)?;
                 lines_left -= 1;
                 if lines_left == 0 {
                     return ControlFlow::Break(None);
@@ -45,6 +36,24 @@ impl Origin {
             ControlFlow::Continue(())
         })?;
         Ok(flow.break_value().flatten())
+    }
+}
+
+/// Decides by a line which agent wrote a file: breaks with the agent, or with `None` if pi or
+/// oh-my-pi did. Continues if the line does not show it.
+fn detect_in_line(bytes: &[u8]) -> ControlFlow<Option<Origin>> {
+    // A line that is not JSON shows nothing: the last one of a file may be torn.
+    let Ok(line) = Raw::parse(bytes) else {
+        return ControlFlow::Continue(());
+    };
+    // Decided first, because a session that was imported may have lines of the agent in its
+    // entries.
+    if is_header_of_pi(line) {
+        return ControlFlow::Break(None);
+    }
+    match detect_line_origin(line) {
+        Some(origin) => ControlFlow::Break(Some(origin)),
+        None => ControlFlow::Continue(()),
     }
 }
 
@@ -96,7 +105,8 @@ const START_TO_DETECT: u64 = 64;
 /// each line is a whole object. So a first line that is only `{` shows a single object; other
 /// starts are recognized by the agents.
 fn begins_document(source: &dyn ReadAt) -> io::Result<bool> {
-    let start = source.read_range(0..source.len().min(START_TO_DETECT))?;
+    let start_len = source.len().min(START_TO_DETECT);
+    let start = source.read_range(0..start_len)?;
     if start.starts_with(b"{\n") || start.starts_with(b"{\r") {
         return Ok(true);
     }
@@ -129,12 +139,13 @@ pub fn sub_agent_folder(source: &dyn ReadAt, path: &Path) -> io::Result<Option<P
 /// Returns the id of a session from the name of its file. If the name has only the start of the id,
 /// returns the start.
 pub fn id_in_file_name(path: &Path) -> String {
-    let mut origins = Origin::all().iter();
-    let id = origins.find_map(|origin| origin.format().id_in_file_name(path));
-    id.unwrap_or_else(|| {
-        let stem = path.file_stem().unwrap_or_default();
-        stem.to_string_lossy().into_owned()
-    })
+    for origin in Origin::all() {
+        if let Some(id) = origin.format().id_in_file_name(path) {
+            return id;
+        }
+    }
+    let stem = path.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
 }
 
 /// Whether a file is a session, by its name. Only names that do not end in `.jsonl` are recognized.

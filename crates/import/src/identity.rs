@@ -163,10 +163,8 @@ impl SourceIdentity {
 
     /// Whether no further line can change the head of the source.
     fn is_complete(&self) -> bool {
-        self.session.is_some()
-            && !matches!(self.author, SourceAuthor::Unknown)
-            && self.cwd.is_some()
-            && self.created_ms.is_some()
+        let has_author = !matches!(self.author, SourceAuthor::Unknown);
+        self.session.is_some() && has_author && self.cwd.is_some() && self.created_ms.is_some()
     }
 
     /// Returns the head of the source at `path`.
@@ -194,12 +192,10 @@ impl SourceIdentity {
             return format!("{session}/{agent}");
         }
         let is_named_after_session = Uuid::try_parse(&stem).is_ok();
-        if let Some(session) = &self.session
-            && !is_named_after_session
-        {
-            return session.clone();
+        match &self.session {
+            Some(session) if !is_named_after_session => session.clone(),
+            _ => stem.into_owned(),
         }
-        stem.into_owned()
     }
 
     /// Returns the sub-agent that wrote the source, if one did and its session is known.

@@ -182,12 +182,7 @@ impl JoinedSource {
             |offset: u64| line_starts.partition_point(|&start| start <= offset);
         let mut numbers = Vec::with_capacity(offsets.len());
         for &offset in offsets {
-            // The file that contains the offset is the last one that begins at it or before it.
-            let begun_count = self.pieces.partition_point(|piece| piece.start <= offset);
-            let file_start = match begun_count.checked_sub(1) {
-                Some(index) => self.pieces[index].start,
-                None => 0,
-            };
+            let file_start = self.file_start_before(offset);
             // The starts after the start of the file are counted, and 1 is added for its first
             // line: that line has no start of its own if the file before ends without a newline.
             let later_lines = count_starts_up_to(offset) - count_starts_up_to(file_start);
@@ -196,6 +191,18 @@ impl JoinedSource {
         numbers
     }
 
+    /// Returns the offset at which the file that contains `offset` begins.
+    fn file_start_before(&self, offset: u64) -> u64 {
+        // The file is the last one that begins at the offset or before it.
+        let begun_files = self.pieces.partition_point(|piece| piece.start <= offset);
+        match self.pieces[..begun_files].last() {
+            Some(file) => file.start,
+            None => 0,
+        }
+    }
+
+    /// Records that the file which is appended next continues at `back_to`. The first file has
+    /// nothing to continue.
     fn push_junction(&mut self, back_to: u64) {
         let at = self.len();
         if at > 0 {
@@ -216,10 +223,11 @@ impl JoinedSource {
 impl ReadAt for JoinedSource {
     /// Reads from the file that contains the offset, and never beyond the end of that file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let index = self
+        let files_before = self
             .pieces
             .partition_point(|piece| piece.start + piece.len <= offset);
-        let Some(piece) = self.pieces.get(index) else {
+        // No more bytes if all files end before the offset.
+        let Some(piece) = self.pieces.get(files_before) else {
             return Ok(0);
         };
         let offset_in_file = offset - piece.start;

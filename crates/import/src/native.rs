@@ -380,16 +380,15 @@ impl<'a> Walk<'a> {
             let message = Raw::from_checked(&message);
             let content = message.get("content").unwrap_or(Raw::NULL);
             let role = message.get_text("role").unwrap_or_default();
-            match role.as_bytes() {
-                b"user" if has_content(content) => return Ok(Some(ix)),
-                b"assistant" if is_sent(message) => {
-                    return Ok(Some(find_last_answer(content, &results).unwrap_or(ix)));
-                }
-                b"toolResult" => {
-                    let call_id = message.get_text("toolCallId").unwrap_or_default();
-                    results.push((ix, call_id.into_owned()));
-                }
-                _ => {}
+            if role == *"toolResult" {
+                let call_id = message.get_text("toolCallId").unwrap_or_default();
+                results.push((ix, call_id.into_owned()));
+            } else if role == *"assistant" && is_sent(message) {
+                // The results of this response are below it, so the last of them is seen last.
+                let last_answer = find_last_answer(content, &results);
+                return Ok(Some(last_answer.unwrap_or(ix)));
+            } else if role == *"user" && has_content(content) {
+                return Ok(Some(ix));
             }
         }
         Ok(None)
@@ -413,14 +412,20 @@ impl<'a> Walk<'a> {
         let message = Raw::from_checked(&message);
         let content = message.get("content").unwrap_or(Raw::NULL);
         let role = message.get_text("role").unwrap_or_default();
-        match role.as_bytes() {
+        if role == *"user" {
             // pi sends the summary of a compaction in the name of the user.
-            b"user" if entry.kind == Kind::Compaction => self.write_compaction(entry, content),
-            b"user" if has_content(content) => self.write_user_message(entry, content),
-            b"assistant" if is_sent(message) => self.write_response(entry, message),
-            b"toolResult" => self.write_result(entry, message),
-            _ => self.write_unseen(entry),
+            if entry.kind == Kind::Compaction {
+                return self.write_compaction(entry, content);
+            }
+            if has_content(content) {
+                return self.write_user_message(entry, content);
+            }
+        } else if role == *"assistant" && is_sent(message) {
+            return self.write_response(entry, message);
+        } else if role == *"toolResult" {
+            return self.write_result(entry, message);
         }
+        self.write_unseen(entry)
     }
 
     /// Returns the JSON of the message that pi sends for an entry, with the edit of the entry

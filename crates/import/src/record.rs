@@ -32,8 +32,14 @@ pub struct ImportRecord {
 }
 
 impl ImportRecord {
-    /// Reads the record of an import from the line of an entry. `None` if the entry is not such a
-    /// record, or lacks a member.
+    /// Reads the record of an import from the line of an entry:
+    ///
+    /// ```text
+    /// {"type":"custom","customType":"foreign_session_import","data":{"source":"claude",
+    ///     "sourceId":"…","sourcePath":"…","read":[1204,2310],"mergedFrom":0,"sha256":"…"}, …}
+    /// ```
+    ///
+    /// `None` if the entry is not such a record, or lacks a member.
     pub fn parse(line: &[u8]) -> Option<ImportRecord> {
         let entry = Raw::from_checked(line.trim_ascii());
         let [custom_type, data] = find_members(entry, ["customType", "data"]);

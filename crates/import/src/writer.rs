@@ -167,25 +167,22 @@ impl<'o> EntryWriter<'o> {
         entry: Outlined,
         restored: Option<EntryParts>,
     ) -> io::Result<NodeIx> {
-        let [id, parent_id, timestamp, kind] =
-            entry.get_all(["id", "parentId", "timestamp", "type"]);
+        let names = ["id", "parentId", "timestamp", "type"];
+        let [id, parent_id, timestamp, kind] = entry.get_all(names);
         let id = id.and_then(|id| id.text());
         let parent_id = parent_id.and_then(|parent_id| parent_id.text());
         let parent = match &parent_id {
             Some(parent_id) => self.returned.get(parent_id).copied(),
             None => None,
         };
-        let time_ms =
-            date_from_value(timestamp.map(Outlined::raw)).unwrap_or_else(|| self.time_at(parent));
+        let time_ms = date_from_value(timestamp.map(Outlined::raw));
+        let time_ms = time_ms.unwrap_or_else(|| self.time_at(parent));
 
-        let kept_id = id
-            .clone()
-            .filter(|id| !id.is_empty() && !self.returned.contains_key(id));
-        let node = match kept_id {
-            Some(kept_id) => {
-                self.push_returned_node(offset, kept_id.into_owned(), parent, time_ms)?
+        let node = match &id {
+            Some(id) if self.may_keep_id(id) => {
+                self.push_returned_node(offset, id.clone().into_owned(), parent, time_ms)?
             }
-            None => {
+            _ => {
                 let number = self.find_free_id(offset).id;
                 self.push_node(number, parent, time_ms)?
             }
@@ -204,6 +201,11 @@ impl<'o> EntryWriter<'o> {
             }
         }
         Ok(node)
+    }
+
+    /// Whether an entry that pisess stored in the source may keep this id: no earlier one has it.
+    fn may_keep_id(&self, id: &Text) -> bool {
+        !id.is_empty() && !self.returned.contains_key(id)
     }
 
     /// Adds a node for an entry that keeps its id, and records the node under that id.
@@ -251,13 +253,15 @@ impl<'o> EntryWriter<'o> {
     /// Whether an entry has this id. Without an entry, such as the parent of a first entry, there
     /// must be no id either.
     fn has_id(&self, node: Option<NodeIx>, id: Option<&Text>) -> bool {
-        match (node, id) {
-            (Some(node), Some(id)) => match self.other_ids.get(&node) {
-                Some(other_id) => other_id == id,
-                None => hex_digits(self.node(node).id) == *id.as_bytes(),
-            },
-            (None, None) => true,
-            _ => false,
+        let Some(node) = node else {
+            return id.is_none();
+        };
+        let Some(id) = id else {
+            return false;
+        };
+        match self.other_ids.get(&node) {
+            Some(other_id) => other_id == id,
+            None => hex_digits(self.node(node).id) == *id.as_bytes(),
         }
     }
 
@@ -270,14 +274,12 @@ impl<'o> EntryWriter<'o> {
         parent_id: Option<Text>,
         entry: &[u8],
     ) -> io::Result<Vec<u8>> {
-        let new_id = Some(Text::from(self.entry_id(node)));
+        let new_id = Text::from(self.entry_id(node));
         let parent = self.node(node).parent;
         let new_parent_id = parent.map(|parent| Text::from(self.entry_id(parent)));
         let mut line = LineEdit::new(entry)?;
-        if let Some(new_id) = &new_id
-            && id.as_ref() != Some(new_id)
-        {
-            line.set("id", &encode_to_vec(new_id));
+        if id.as_ref() != Some(&new_id) {
+            line.set("id", &encode_to_vec(&new_id));
         }
         if parent_id != new_parent_id {
             match &new_parent_id {
@@ -483,17 +485,24 @@ impl<'o> EntryWriter<'o> {
         };
         loop {
             attempt += 1;
-            // Formatted without an allocation, because every entry needs an id.
-            let mut name = [0; MAX_NAME_LEN];
-            let mut unused = &mut name[..];
-            let _ = write!(unused, "{offset}.{attempt}");
-            let name_len = MAX_NAME_LEN - unused.len();
-            let id = Uuid::new_v5(&self.namespace, &name[..name_len]);
-            let id = id.as_fields().0;
+            let id = self.hash_id(offset, attempt);
             if !self.used_ids.contains(&id) {
                 return FreeId { id, attempt };
             }
         }
+    }
+
+    /// Returns the first 32 bits of the UUIDv5 of a name such as `1204.1`, which is the offset of a
+    /// line and the number of an attempt.
+    fn hash_id(&self, offset: u64, attempt: u32) -> u32 {
+        // Formatted without an allocation, because every entry needs an id.
+        let mut name = [0; MAX_NAME_LEN];
+        let mut unused = &mut name[..];
+        let _ = write!(unused, "{offset}.{attempt}");
+        let name_len = MAX_NAME_LEN - unused.len();
+        let uuid = Uuid::new_v5(&self.namespace, &name[..name_len]);
+        let (first_32_bits, ..) = uuid.as_fields();
+        first_32_bits
     }
 
     /// Emits the line of an entry. Like the agents, it puts the common members before the others;
@@ -504,20 +513,22 @@ impl<'o> EntryWriter<'o> {
     /// {"type":"custom"  ,  "customType":"…","data":{…}  ,"id":"…","parentId":"…","timestamp":"…"}
     /// ```
     fn emit_draft(&mut self, node: NodeIx, draft: &EntryDraft) -> io::Result<()> {
+        // The line with the common members only, in the memory of the last one. The other members
+        // are inserted where they belong.
         let buffer = std::mem::take(&mut self.common_buffer);
-        let start = Object::in_buffer(buffer).str("type", draft.kind);
-        let start_len = start.byte_count();
-        let common = self.append_common_members(start, node);
-        let common_len = common.byte_count();
-        let common = common.finish();
+        let type_only = Object::in_buffer(buffer).str("type", draft.kind);
+        let after_type = type_only.byte_count();
+        let common = self.append_common_members(type_only, node);
+        let after_common = common.byte_count();
+        let common_line = common.finish();
 
         let is_custom = matches!(draft.kind, "custom" | "custom_message");
-        let members_at = if is_custom { start_len } else { common_len };
-        let (before, after) = common.split_at(members_at);
+        let insert_at = if is_custom { after_type } else { after_common };
+        let (before, after) = common_line.split_at(insert_at);
         let members = draft.members.member_bytes();
         let comma: &[u8] = if members.is_empty() { b"" } else { b"," };
         self.emit_line(draft.offset, &[before, comma, members, after])?;
-        self.common_buffer = common;
+        self.common_buffer = common_line;
         Ok(())
     }
 
@@ -543,8 +554,10 @@ fn hex_id(number: u32) -> String {
 fn hex_digits(number: u32) -> [u8; 8] {
     let mut digits = [0; 8];
     for (index, digit) in digits.iter_mut().enumerate() {
+        // A digit is four bits. The first one is the highest, 28 bits from the lowest.
         let shift = 28 - 4 * index;
-        *digit = b"0123456789abcdef"[(number >> shift & 0xf) as usize];
+        let value = number >> shift & 0xf;
+        *digit = b"0123456789abcdef"[value as usize];
     }
     digits
 }
