@@ -52,14 +52,19 @@ const SHORTEST_LIMITED_PATH: usize = 1000;
 /// Whether the exported path has an entry that becomes a step in any case. A trajectory without
 /// steps is invalid, so the caller checks this first.
 pub fn has_steps(contents: &Contents) -> bool {
-    let session = contents.session;
-    contents.exported_path().into_iter().any(|ix| {
-        let entry = session.entry(ix);
-        matches!(
-            entry.kind,
-            Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary
-        ) || entry.kind == Kind::Message && entry.role != Role::Missing
-    })
+    for ix in contents.exported_path() {
+        let entry = contents.session.entry(ix);
+        let has_step = match entry.kind {
+            Kind::CustomMessage | Kind::Compaction | Kind::BranchSummary => true,
+            // Without a role, the message may not be an object, which has no step.
+            Kind::Message => entry.role != Role::Missing,
+            _ => false,
+        };
+        if has_step {
+            return true;
+        }
+    }
+    false
 }
 
 /// Writes the exported path of a session as a trajectory, the JSON object of the format ATIF.
@@ -201,12 +206,13 @@ impl<'a, 'o, 'f> Trajectory<'a, 'o, 'f> {
         let mut sums = self.sums;
         if let Some(requests) = &self.contents.requests {
             notes.push("with the requests that were pruned from the session");
-            // Requests before the fork count in the session that was forked.
-            sums = requests
-                .iter()
-                .filter(|(time_ms, _)| *time_ms >= self.fork_time_ms)
-                .map(|(_, usage)| usage)
-                .collect();
+            sums = UsageSums::default();
+            for (time_ms, usage) in requests {
+                // Requests before the fork count in the session that was forked.
+                if *time_ms >= self.fork_time_ms {
+                    sums.add(usage);
+                }
+            }
         }
 
         let metrics = step::final_metrics(&sums, self.step_count - self.copy_count);
@@ -345,8 +351,8 @@ fn plan_entries(
     let mut thinking_level = None;
     let mut kept_count = 0;
     for (position, &ix) in path.iter().enumerate() {
-        let was_before_fork = session.entry(ix).time_ms < fork_time_ms;
-        let copy_state = if was_before_fork {
+        let is_before_fork = session.entry(ix).time_ms < fork_time_ms;
+        let copy_state = if is_before_fork {
             CopyState::Forked
         } else {
             CopyState::Original
@@ -358,16 +364,23 @@ fn plan_entries(
             thinking_level: thinking_level.clone(),
         });
 
+        // If the entry is a compaction, what it kept follows it.
         let kept = indexed_path.kept_entries(position, &reader)?;
         kept_count += kept.len();
         if kept_count > most_kept {
-            let what =
-                "the compactions of this path keep the same entries too often for a trajectory";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            return Err(too_many_copies());
         }
         planned.extend(plan_copies(kept, &reader)?);
     }
     Ok(planned)
+}
+
+/// Returns the error for a path whose compactions exceed [`MOST_COPIES`].
+fn too_many_copies() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the compactions of this path keep the same entries too often for a trajectory",
+    )
 }
 
 /// Plans copies of the entries that a compaction kept. Their thinking level is not set until one of
@@ -428,30 +441,34 @@ impl<'p> IndexedPath<'p> {
             return Ok(&[]);
         }
         let first_kept = reader.with_entry(ix, |entry| {
-            let named = entry.get_text("firstKeptEntryId");
-            named
-                .and_then(|id| session.find_entry(&id))
-                // A native snapshot names the last entry that it covers instead.
-                .or_else(|| native::first_kept_entry(session, ix, entry))
+            let first_kept_id = entry.get_text("firstKeptEntryId");
+            let named = first_kept_id.and_then(|id| session.find_entry(&id));
+            // A native snapshot names the last entry that it covers instead.
+            named.or_else(|| native::first_kept_entry(session, ix, entry))
         })?;
 
-        let first_position = first_kept.and_then(|kept| self.positions[kept.index()]);
-        match first_position {
-            Some(first) if first < position => Ok(&self.path[first..position]),
-            // A compaction that keeps nothing names itself.
-            _ => Ok(&[]),
-        }
+        let Some(first_kept) = first_kept else {
+            return Ok(&[]);
+        };
+        // `None` if the entry is on another branch.
+        let Some(first_position) = self.positions[first_kept.index()] else {
+            return Ok(&[]);
+        };
+        // A compaction that keeps nothing names itself, so the range is empty. One that names a
+        // later entry has no range.
+        Ok(self.path.get(first_position..position).unwrap_or_default())
     }
 }
 
 /// Returns the model of the last reply on the path, as `provider/model`. `None` if there is no
 /// reply, or it names no model.
 fn last_model(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<String>> {
-    let is_reply = |ix: &&EntryIx| reader.session().is_message(**ix, Role::Assistant);
-    match path.iter().rfind(is_reply) {
-        Some(&last) => reader.with_message(last, read_model_name),
-        None => Ok(None),
+    for &ix in path.iter().rev() {
+        if reader.session().is_message(ix, Role::Assistant) {
+            return reader.with_message(ix, read_model_name);
+        }
     }
+    Ok(None)
 }
 
 /// Returns when the session was forked from another one, in milliseconds since 1970. Entries before
@@ -463,9 +480,10 @@ fn fork_time_ms(session: &Session) -> i64 {
     if !is_fork {
         return Entry::NO_TIME;
     }
-    let time = session.header.timestamp.as_ref();
-    time.and_then(|time| parse_js_date(time.as_bytes()))
-        .unwrap_or(Entry::NO_TIME)
+    let Some(time) = &session.header.timestamp else {
+        return Entry::NO_TIME;
+    };
+    parse_js_date(time.as_bytes()).unwrap_or(Entry::NO_TIME)
 }
 
 /// Returns the model of a reply or of a usage entry, as `provider/model`. `None` if none is

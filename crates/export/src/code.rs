@@ -180,13 +180,13 @@ impl<'m> SectionWriter<'m> {
     /// out: a block would show it as an empty last line.
     fn write_code(mut self, text: &str, language: Option<&'static Language>) {
         let text = text.strip_suffix('\n').unwrap_or(text);
-        match language {
-            Some(language) if self.markup.has_colours() && text.len() <= LONGEST_COLOURED => {
-                each_word(text, language, &mut |word_kind, word| {
-                    self.write(word_kind, word);
-                });
-            }
-            _ => self.write(None, text),
+        let may_colour = self.markup.has_colours() && text.len() <= LONGEST_COLOURED;
+        if may_colour && let Some(language) = language {
+            each_word(text, language, &mut |word_kind, word| {
+                self.write(word_kind, word);
+            });
+        } else {
+            self.write(None, text);
         }
         self.finish();
     }
@@ -251,13 +251,14 @@ impl<'m> SectionWriter<'m> {
 
         // The limit of lines is reached: the section ends after the last line that it has room for.
         let mut newlines = memchr::memchr_iter(b'\n', fitting_bytes);
-        let last_index = lines_left - 1;
-        if let Some(last_newline) = newlines.nth(last_index) {
-            return last_newline + 1;
+        let last_line = lines_left - 1;
+        if let Some(newline) = newlines.nth(last_line) {
+            return newline + 1;
         }
 
         // Neither limit is reached.
-        if fitting_bytes.len() == text.len() {
+        let fits_whole = fitting_bytes.len() == text.len();
+        if fits_whole {
             return text.len();
         }
 

@@ -20,13 +20,13 @@ impl CodeBlock {
         if self.language.eq_ignore_ascii_case(name) {
             return true;
         }
-        match (
-            Language::from_name(&self.language),
-            Language::from_name(name),
-        ) {
-            (Some(own), Some(wanted)) => own.name() == wanted.name(),
-            _ => false,
-        }
+        let Some(own) = Language::from_name(&self.language) else {
+            return false;
+        };
+        let Some(wanted) = Language::from_name(name) else {
+            return false;
+        };
+        own.name() == wanted.name()
     }
 }
 

@@ -356,11 +356,14 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
             Start::TableCell => self.open_table_cell(),
             Start::Emphasis => self.markup.open(Tag::Emphasis),
             Start::Strong => self.markup.open(Tag::Strong),
-            Start::Strikethrough if self.source[range.clone()].starts_with("~~") => {
-                self.markup.open(Tag::Struck);
+            Start::Strikethrough => {
+                if self.source[range].starts_with("~~") {
+                    self.markup.open(Tag::Struck);
+                } else {
+                    // The parser also takes a single `~` for a mark; here it is text.
+                    self.markup.push_text("~");
+                }
             }
-            // The parser also takes a single `~` for a mark; here it is text.
-            Start::Strikethrough => self.markup.push_text("~"),
             Start::Link { dest_url, .. } => self.open_link(&dest_url),
             Start::Image { dest_url, .. } => {
                 self.open_link(&dest_url);
@@ -381,9 +384,13 @@ impl<'a, 'm> MarkupWriter<'a, 'm> {
                     code::push_code_block(&text, &language, highlighting, self.markup);
                 }
             }
-            // A single `~` has opened no element: see `start_element`.
-            TagEnd::Strikethrough if !self.source[range].starts_with("~~") => {
-                self.markup.push_text("~")
+            TagEnd::Strikethrough => {
+                if self.source[range].starts_with("~~") {
+                    self.markup.close();
+                } else {
+                    // A single `~` has opened no element: see `start_element`.
+                    self.markup.push_text("~");
+                }
             }
             // An image is written as a link to it.
             TagEnd::Image | TagEnd::Link => {

@@ -104,7 +104,9 @@ pub(super) fn first_request_and_last(
         .copied()
         .find(|&ix| session.entry(ix).flags.contains(Flags::USER_REQUEST));
 
-    let mut entries = path[path.len().saturating_sub(count)..].to_vec();
+    // A path with fewer entries is kept as a whole.
+    let last_start = path.len().saturating_sub(count);
+    let mut entries = path[last_start..].to_vec();
     entries.extend(first_request);
     entries.sort_unstable();
     // The first request may be one of the last entries.

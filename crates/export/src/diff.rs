@@ -210,7 +210,8 @@ fn changed_parts(old: &str, new: &str) -> Option<ChangedParts> {
     // The suffix must not overlap the prefix.
     let suffix_len = common_words_at_end(&old[prefix_len..], &new[prefix_len..]);
     let longer_len = usize::max(old.len(), new.len());
-    if (prefix_len + suffix_len) * 3 < longer_len {
+    let is_similar = (prefix_len + suffix_len) * 3 >= longer_len;
+    if !is_similar {
         return None;
     }
     Some(ChangedParts {

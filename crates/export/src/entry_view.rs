@@ -208,8 +208,12 @@ impl EntryView<'_> {
             "aborted" => "Stopped by the user",
             "error" => "Failed",
             "length" => "Cut short: the answer reached its limit",
-            _ if error.is_some() => "Failed",
-            _ => return,
+            _ => {
+                if error.is_none() {
+                    return;
+                }
+                "Failed"
+            }
         };
         self.markup.push_element(Tag::Alert, |m| {
             m.push_text(ending);

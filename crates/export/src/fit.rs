@@ -76,14 +76,14 @@ impl SizeLimit<'_> {
     /// Whether the export of these contents is small enough. It is written, but not kept; once it
     /// is too large, the rest is not written.
     fn allows(&self, contents: &Contents) -> io::Result<bool> {
-        let mut bytes_left = self.max_bytes;
-        let count_bytes = |bytes: &[u8]| match bytes_left.checked_sub(bytes.len() as u64) {
-            Some(fewer_left) => {
-                bytes_left = fewer_left;
-                Ok(())
+        let mut byte_count = 0;
+        let count_bytes = |bytes: &[u8]| {
+            byte_count += bytes.len() as u64;
+            if byte_count > self.max_bytes {
+                // An error ends the writing.
+                return Err(io::ErrorKind::FileTooLarge.into());
             }
-            // Ends the attempt.
-            None => Err(io::ErrorKind::FileTooLarge.into()),
+            Ok(())
         };
         match (self.write)(contents, &mut FnWriter(count_bytes)) {
             Ok(()) => Ok(true),

@@ -510,11 +510,7 @@ fn next_token(text: &str, start: usize, language: &Language) -> Token {
         return read_name(text, start, language);
     }
     if first.is_ascii_digit() {
-        // With letters, for `0xff`, `1e5` and `10u8`.
-        let len = bytes
-            .iter()
-            .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_')));
-        return Token::with_kind(WordKind::NUMBER, start + len.unwrap_or(unread.len()));
+        return Token::with_kind(WordKind::NUMBER, start + number_len(bytes));
     }
     // Nothing below begins with white space or with a character outside of ASCII.
     if first.is_ascii_whitespace() || first >= 0x80 {
@@ -542,10 +538,9 @@ fn next_token(text: &str, start: usize, language: &Language) -> Token {
     // Long quotes are tried before short ones, because `"""` begins with `"`.
     for quote in language.long_quotes {
         if unread.starts_with(quote) {
-            let end = match find_string_end(text, start + quote.len(), quote, LineBreaks::InString)
-            {
-                StringEnd::Closed(end) | StringEnd::BrokenOff(end) => end,
-            };
+            let content_start = start + quote.len();
+            let string_end = find_string_end(text, content_start, quote, LineBreaks::InString);
+            let (StringEnd::Closed(end) | StringEnd::BrokenOff(end)) = string_end;
             return Token::with_kind(WordKind::STRING, end);
         }
     }
@@ -553,6 +548,15 @@ fn next_token(text: &str, start: usize, language: &Language) -> Token {
         return read_string(text, start, language);
     }
     Token::without_kind(start + 1)
+}
+
+/// Returns the length of the number with which the bytes begin. Letters are part of it, for `0xff`,
+/// `1e5` and `10u8`.
+fn number_len(bytes: &[u8]) -> usize {
+    let first_other = bytes
+        .iter()
+        .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_')));
+    first_other.unwrap_or(bytes.len())
 }
 
 /// Whether a comment up to the end of the line begins at the offset `start`. Some marks must follow
@@ -586,7 +590,7 @@ fn read_name(text: &str, start: usize, language: &Language) -> Token {
     let unread = &text.as_bytes()[start..];
     let first_other = unread
         .iter()
-        .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$')));
+        .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$')));
     let end = start + first_other.unwrap_or(unread.len());
     let name = &text[start..end];
     let byte_after = text.as_bytes().get(end).copied();
@@ -623,10 +627,16 @@ fn is_camel_case(name: &str) -> bool {
 /// not closed is an apostrophe.
 fn read_string(text: &str, start: usize, language: &Language) -> Token {
     let quote = &text[start..=start];
-    let end = match find_string_end(text, start + 1, quote, LineBreaks::EndString) {
+    let content_start = start + 1;
+    let end = match find_string_end(text, content_start, quote, LineBreaks::EndString) {
         StringEnd::Closed(end) => end,
-        StringEnd::BrokenOff(_) if quote == "'" => return Token::without_kind(start + 1),
-        StringEnd::BrokenOff(end) => end,
+        StringEnd::BrokenOff(end) => {
+            let is_apostrophe = quote == "'";
+            if is_apostrophe {
+                return Token::without_kind(content_start);
+            }
+            end
+        }
     };
     let is_key = language.has_keys && text[end..].trim_ascii_start().starts_with(':');
     let kind = if is_key {

@@ -43,16 +43,19 @@ fn read_image(block: Raw) -> EntryImage {
     let encoded = data_text.to_string_lossy();
     // oh-my-pi keeps a large image in a file of its own, a blob, whose name is the hash of its
     // bytes.
-    let data = if let Some(hash) = encoded.strip_prefix("blob:sha256:")
-        && is_blob_hash(hash)
-    {
+    let blob_hash = encoded
+        .strip_prefix("blob:sha256:")
+        .filter(|hash| is_blob_hash(hash));
+    let data = if let Some(hash) = blob_hash {
         ImageData::Blob(hash.to_owned())
-    } else {
-        match decode_base64(&encoded) {
-            Some(bytes) if bytes.is_empty() => ImageData::Missing,
-            Some(bytes) => ImageData::Stored(bytes),
-            None => ImageData::Invalid,
+    } else if let Some(bytes) = decode_base64(&encoded) {
+        if bytes.is_empty() {
+            ImageData::Missing
+        } else {
+            ImageData::Stored(bytes)
         }
+    } else {
+        ImageData::Invalid
     };
     EntryImage {
         media_type: media_type.to_string_lossy().trim().to_ascii_lowercase(),

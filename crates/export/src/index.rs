@@ -221,21 +221,34 @@ pub(super) fn type_name(session: &Session, ix: EntryIx) -> Option<String> {
     let row = session.row_parts(ix);
     let name = match kind_letter(session.entry(ix)) {
         // An entry of an extension. Its row has the name, as the body or as the role.
-        'x' if !row.body.is_empty() => row.body.to_string_lossy().into_owned(),
-        'x' => row.role.to_string_lossy().into_owned(),
+        'x' => {
+            let name = if row.body.is_empty() {
+                row.role
+            } else {
+                row.body
+            };
+            name.to_string_lossy().into_owned()
+        }
         // A message of an extension.
         'm' => row.role.to_string_lossy().into_owned(),
         // A setting, a system message, a command that the user ran, or another entry: several types
         // or roles share each of these letters.
-        'n' | 's' | 'b' | 'o' => match session.role_name(ix) {
-            Some(role) => role.to_string(),
-            // Readers of a page do not know what a leaf is.
-            None if session.entry(ix).kind == Kind::Leaf => "switch".to_owned(),
-            None => session.kind_name(ix).to_string(),
-        },
+        'n' | 's' | 'b' | 'o' => role_or_type(session, ix),
         _ => return None,
     };
     Some(cut(&name, LONGEST_TYPE_NAME))
+}
+
+/// Returns the role of a message, or the type of any other entry.
+fn role_or_type(session: &Session, ix: EntryIx) -> String {
+    if let Some(role) = session.role_name(ix) {
+        return role.to_string();
+    }
+    // Readers of a page do not know what a leaf is.
+    if session.entry(ix).kind == Kind::Leaf {
+        return "switch".to_owned();
+    }
+    session.kind_name(ix).to_string()
 }
 
 /// The names that [`type_name`] returns for the exported entries, as JSON for the page. With the
@@ -323,17 +336,17 @@ fn unsorted_children(contents: &Contents, tree: &Tree) -> Vec<u8> {
         if children.is_sorted() {
             continue;
         }
-        // If a child is not exported, this is `None`. On the page, the descendants of that child
-        // have this parent instead, so the order of the tree says too little: file order is used.
-        let child_numbers: Option<Vec<u32>> = children
-            .iter()
-            .map(|&child| contents.entry_number(child))
-            .collect();
-        if let Some(child_numbers) = child_numbers
-            && let Some(parent_number) = contents.entry_number(ix)
-        {
-            let children = array(child_numbers.iter().map(u32::to_string));
-            families.push(array([parent_number.to_string().into_bytes(), children]));
+        let mut child_numbers = Vec::new();
+        for &child in children {
+            child_numbers.extend(contents.entry_number(child));
+        }
+        // On the page, the descendants of a child that is not exported have this parent instead, so
+        // the order of the tree says too little: file order is used.
+        let are_all_exported = child_numbers.len() == children.len();
+        if are_all_exported && let Some(parent_number) = contents.entry_number(ix) {
+            let children_json = array(child_numbers.iter().map(u32::to_string));
+            let parent_json = parent_number.to_string().into_bytes();
+            families.push(array([parent_json, children_json]));
         }
     }
     array(families)

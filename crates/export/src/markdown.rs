@@ -373,13 +373,13 @@ fn heading_line(request: &str) -> Option<&str> {
 
     // Text in the request is escaped, so a line that begins with one of these is a block, or begins
     // with an address in angle brackets.
-    let starts_block = ["#", "-", ">", "|", "<"]
-        .iter()
-        .any(|mark| line.starts_with(mark));
-    let is_item = line
-        .split_once(". ")
-        .is_some_and(|(number, _)| number.parse::<u64>().is_ok());
-    if starts_block || is_item {
+    if line.starts_with(['#', '-', '>', '|', '<']) {
+        return None;
+    }
+    // An item of a numbered list, such as `1. Fly it`.
+    if let Some((number, _)) = line.split_once(". ")
+        && number.parse::<u64>().is_ok()
+    {
         return None;
     }
     Some(line)

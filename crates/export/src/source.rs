@@ -384,15 +384,15 @@ impl<'a> Contents<'a> {
     /// In a document of one path, `other_branches` is the result of
     /// [`Contents::describe_other_branches`]. A page, which shows all branches, passes `None`.
     pub fn omission_note(&self, other_branches: Option<String>) -> Option<String> {
-        // The path is walked only if the export is cut to its last entries.
-        let omitted_count = match self.cuts.last_entries {
-            Some(_) => self
-                .path_from_first_request()
-                .iter()
-                .filter(|entry| !entry.is_kept)
-                .count(),
-            None => 0,
-        };
+        let mut omitted_count = 0;
+        // Without this cut, no entry is omitted, so the path need not be walked.
+        if self.cuts.last_entries.is_some() {
+            for entry in self.path_from_first_request() {
+                if !entry.is_kept {
+                    omitted_count += 1;
+                }
+            }
+        }
         self.cuts.omission_note(omitted_count, other_branches)
     }
 
@@ -538,21 +538,20 @@ impl<'a> Contents<'a> {
         }
 
         let header = &self.session.header;
+        let mut parts = Vec::new();
         let cwd = header.cwd.as_ref().map(Text::to_string_lossy);
         let cwd = cwd.unwrap_or_default();
+        // The last name in the path; a separator may follow it.
+        let project = cwd.rsplit(['/', '\\']).find(|part| !part.is_empty());
+        parts.extend(project);
+
         let header_time = header.timestamp.as_ref().map(Text::to_string_lossy);
         // A fork or an import has a header that is newer than its messages.
         let time = match self.first_message_time() {
             Some(time_ms) => iso_string(time_ms),
             None => header_time.unwrap_or_default().into_owned(),
         };
-        let mut parts = Vec::new();
-        if let Some(project) = cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()) {
-            parts.push(project);
-        }
-        if let Some(day) = day_of_iso_time(&time) {
-            parts.push(day);
-        }
+        parts.extend(day_of_iso_time(&time));
         parts.join(", ")
     }
 
@@ -591,11 +590,14 @@ impl<'a> Contents<'a> {
 
     /// Returns the time of the first exported message that has a time, in milliseconds since 1970.
     fn first_message_time(&self) -> Option<i64> {
-        self.entries
-            .iter()
-            .map(|&ix| self.session.entry(ix))
-            .find(|entry| entry.kind == Kind::Message && entry.time_ms != Entry::NO_TIME)
-            .map(|entry| entry.time_ms)
+        for &ix in &self.entries {
+            let entry = self.session.entry(ix);
+            let has_time = entry.time_ms != Entry::NO_TIME;
+            if entry.kind == Kind::Message && has_time {
+                return Some(entry.time_ms);
+            }
+        }
+        None
     }
 
     /// Returns the first exported request, on one line. Blank requests are skipped, and so are
@@ -674,11 +676,11 @@ impl<'a> Contents<'a> {
     /// has a result with this id. The result may answer a later call with the same id, too: see
     /// [`Contents::matching_result`].
     pub fn nearest_result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
-        // The results are sorted by the id, then by the entry. So the first one that is greater
-        // than the call has the same id, or there is no result after the call.
+        // The results are sorted by id, then by entry. So the nearest result directly follows the
+        // position at which the call would be inserted.
         let call = CallEntry { id, entry: call };
-        let not_greater_count = self.results.partition_point(|result| *result <= call);
-        let nearest = self.results.get(not_greater_count)?;
+        let results_before = self.results.partition_point(|result| *result <= call);
+        let nearest = self.results.get(results_before)?;
         if nearest.id == id {
             Some(nearest.entry)
         } else {

@@ -182,16 +182,21 @@ fn inflated_piece(line: &[u8]) -> io::Result<Vec<u8>> {
     }
 
     let mut inflated = Vec::new();
-    match STANDARD.decode(&line[content_start..content_end]) {
-        Ok(packed) if packed.starts_with(GZIP_MAGIC) => {
-            GzDecoder::new(&packed[..]).read_to_end(&mut inflated)?;
-        }
-        // The data of an image, which is not text of the session. Its id is `i` and two numbers.
-        // The id of the index begins with `i`, too, but the index is gzip.
-        _ if line[PIECE_START.len()..].starts_with(b"id=\"i") => {}
-        _ => return Err(invalid_piece()),
+    let content = STANDARD.decode(&line[content_start..content_end]);
+    if let Ok(packed) = content
+        && packed.starts_with(GZIP_MAGIC)
+    {
+        GzDecoder::new(&packed[..]).read_to_end(&mut inflated)?;
+        return Ok(inflated);
     }
-    Ok(inflated)
+    // The data of an image is not text of the session. Its id is `i` and two numbers. The id of the
+    // index begins with `i`, too, but the index is gzip.
+    let is_image = line[PIECE_START.len()..].starts_with(b"id=\"i");
+    if is_image {
+        Ok(inflated)
+    } else {
+        Err(invalid_piece())
+    }
 }
 
 fn invalid_piece() -> io::Error {
@@ -343,13 +348,13 @@ impl SpellingSearcher {
     /// `stripped_text` is what [`strip_markup`] returns for `text`, without elements and escapes.
     /// The caller makes it once for all spellings. `format` is how `text` is written.
     fn add_lines(&mut self, text: &[u8], stripped_text: &[u8], format: Rendition) {
-        let spelled = match self.spelling {
+        let spelled = if self.spelling != Spelling::Marked {
+            self.spelling.filter_bytes(stripped_text)
+        } else if format == Rendition::Trajectory {
             // With its elements, but without the escapes of the format.
-            Spelling::Marked if format == Rendition::Trajectory => unescape_json(text),
-            Spelling::Marked => decode_entities(text),
-            Spelling::Plain | Spelling::Squeezed | Spelling::Block => {
-                self.spelling.filter_bytes(stripped_text)
-            }
+            unescape_json(text)
+        } else {
+            decode_entities(text)
         };
         self.window.extend(spelled);
         // `text` is without its last line break, which is added here, unless the spelling omits

@@ -191,9 +191,13 @@ impl<'s> EntryView<'s> {
                 self.markup
                     .push_text_element(Tag::Note, "Thinking, encrypted by the provider");
             }
-            b"toolCall" if !is_reply => self.push_json(OTHER_CONTENT, block),
-            b"toolCall" if cuts.omits_tools => {}
-            b"toolCall" => self.push_call(block),
+            b"toolCall" => {
+                if !is_reply {
+                    self.push_json(OTHER_CONTENT, block);
+                } else if !cuts.omits_tools {
+                    self.push_call(block);
+                }
+            }
             b"image" => self.push_image(block),
             // Without a type.
             b"" => self.push_json("block", block),

@@ -197,16 +197,10 @@ impl<'a> StepMaker<'a> {
     /// Makes the step of a command or code that the user ran: the command is the message of the
     /// user, and its output the observation.
     fn execution_step(&self, entry: &PlannedEntry, message: Raw) -> TrajectoryStep {
+        let [command, code, output] = find_members(message, ["command", "code", "output"]);
         // A command of the shell, or code in Python.
-        let command = message
-            .get("command")
-            .or(message.get("code"))
-            .and_then(decode_string)
-            .unwrap_or_default();
-        let output = message
-            .get("output")
-            .and_then(decode_string)
-            .unwrap_or_default();
+        let command = command.or(code).and_then(decode_string).unwrap_or_default();
+        let output = output.and_then(decode_string).unwrap_or_default();
 
         let mut result_extra = Object::new();
         if let Some(code) = message.get("exitCode") {
@@ -321,12 +315,7 @@ impl<'a> StepMaker<'a> {
         let calls = self.read_calls(ix, blocks, copy_state)?;
         let mut usages = Vec::from_iter(counted_usage);
         usages.extend(calls.usages);
-
-        let mut thinking_texts = Vec::new();
-        for block in blocks_of_type(blocks, "thinking") {
-            thinking_texts.extend(block.get("thinking").and_then(decode_string));
-        }
-        let thinking = thinking_texts.join("\n");
+        let thinking = join_thinking(blocks);
 
         let mut extra = self.begin_extra(ix);
         for (key, value) in [("stop_reason", stop_reason), ("error", error), ("api", api)] {
@@ -474,6 +463,15 @@ impl<'a> StepMaker<'a> {
         let kind = self.contents.session.kind_name(ix);
         self.begin_extra(ix).str("type", &kind.to_string_lossy())
     }
+}
+
+/// Joins what the model thought in a reply, a line for each block; empty if it has no thinking.
+fn join_thinking(blocks: Raw) -> String {
+    let mut texts = Vec::new();
+    for block in blocks_of_type(blocks, "thinking") {
+        texts.extend(block.get("thinking").and_then(decode_string));
+    }
+    texts.join("\n")
 }
 
 /// What a step of a request contains besides its time and metrics.
@@ -624,16 +622,19 @@ fn metrics_object(names: MetricNames, sums: &UsageSums) -> Object {
     if sums.request_count > sums.unpriced_count {
         metrics = metrics.number(names.cost, sums.cost);
     }
+    let has_cache_write = sums.cache_write > 0.0;
+    let has_estimate = sums.has_estimate();
     let mut extra = Object::new();
-    if sums.cache_write > 0.0 {
+    if has_cache_write {
         extra = extra.number("cache_write_tokens", whole_number(sums.cache_write));
     }
-    if sums.has_estimate() {
+    if has_estimate {
         extra = extra
             .number("estimated_cost_usd", sums.estimated_cost)
             .str("prices_of", built_in_prices_date());
     }
-    if sums.cache_write > 0.0 || sums.has_estimate() {
+    // Left out if it would be empty.
+    if has_cache_write || has_estimate {
         metrics = metrics.json("extra", &extra.finish());
     }
     metrics
@@ -689,12 +690,9 @@ fn observation_json(results: &[Vec<u8>]) -> Vec<u8> {
 /// else one string. Blocks other than texts and images are left out.
 fn content_json(content: Option<Raw>) -> Vec<u8> {
     let blocks = content.unwrap_or(Raw::NULL);
-    let mut has_image = false;
-    for_each_item(blocks, ["type"], |[block_type]| {
-        has_image |= block_type.is_some_and(|block_type| block_type.is("image"));
-    });
-    if !has_image {
+    if !has_image(blocks) {
         let text = join_text(content, "\n");
+        // Unpaired surrogates become replacement characters, because the file is UTF-8.
         return string::encode_to_vec(&Text::from(&*text.to_string_lossy()));
     }
 
@@ -702,7 +700,8 @@ fn content_json(content: Option<Raw>) -> Vec<u8> {
     for block in blocks.items() {
         if is_block(block, "image") {
             // The format does not know every type of image.
-            parts.push(image_part(block).unwrap_or_else(|| text_part("[image]")));
+            let part = image_part(block).unwrap_or_else(|| text_part("[image]"));
+            parts.push(part);
         } else if is_block(block, "text")
             && let Some(text) = block.get("text").and_then(decode_string)
         {
@@ -710,6 +709,17 @@ fn content_json(content: Option<Raw>) -> Vec<u8> {
         }
     }
     array(parts)
+}
+
+/// Whether an image is among the blocks of content.
+fn has_image(blocks: Raw) -> bool {
+    let mut has_image = false;
+    for_each_item(blocks, ["type"], |[block_type]| {
+        if block_type.is_some_and(|block_type| block_type.is("image")) {
+            has_image = true;
+        }
+    });
+    has_image
 }
 
 /// Returns the part for a text.

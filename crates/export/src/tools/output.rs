@@ -40,13 +40,15 @@ impl<'t> ToolOutput<'t> {
             [text] => text.raw_string(),
             _ => None,
         };
+        let long_string = only_string.filter(|string| string.len() > LONGEST_TEXT);
         // If the export limits the lines, few of them are shown, so the text is decoded as a whole,
         // and its lines are counted.
-        let text = match only_string {
-            Some(string) if string.len() > LONGEST_TEXT && max_lines.is_none() => {
-                OutputText::Long(string)
-            }
-            _ => OutputText::Whole(join_text(content, "").into_string_lossy()),
+        let text = if let Some(string) = long_string
+            && max_lines.is_none()
+        {
+            OutputText::Long(string)
+        } else {
+            OutputText::Whole(join_text(content, "").into_string_lossy())
         };
         ToolOutput { text, other_blocks }
     }
@@ -71,10 +73,11 @@ impl OutputText<'_> {
             OutputText::Long(string) => string,
         };
         let parts: Vec<&[u8]> = code::string_parts(string).collect();
-        let first_of_end = parts.len().saturating_sub(2);
+        let last_two_start = parts.len().saturating_sub(2);
         let mut shortened = String::new();
         for (index, part) in parts.iter().enumerate() {
-            if index == 0 || index >= first_of_end {
+            let is_shown = index == 0 || index >= last_two_start;
+            if is_shown {
                 shortened.push_str(&decode(part).to_string_lossy());
             }
         }
