@@ -29,6 +29,11 @@ impl TerminalReader {
     /// Divides the next part of the output into pieces of one style, without the escape sequences.
     /// Calls `write_piece` with each piece, in order; some may be empty.
     ///
+    /// ```text
+    /// ESC [31m error ESC [0m : no file      "error" in red, ": no file" in no style
+    /// 10 % CR 50 % CR 100 %                 "100 %"
+    /// ```
+    ///
     /// A part should end with a line. Within a line that is divided, a carriage return overwrites
     /// only what precedes it in the same part.
     pub fn each_piece<'a>(&mut self, part: &'a str, write_piece: &mut dyn FnMut(&Style, &'a str)) {

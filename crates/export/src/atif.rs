@@ -19,7 +19,7 @@ use pisess_core::session::content::find_members;
 use pisess_core::session::entry::{Entry, EntryIx, Kind, Role};
 use pisess_core::session::read::batches::{BatchSize, split_batches};
 use pisess_core::session::read::entry_reader::EntryReader;
-use pisess_core::session::usage::{UsageSums, model_name};
+use pisess_core::session::usage::{Usage, UsageSums, model_name};
 use pisess_json::Raw;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::{Object, write_valid};
@@ -203,19 +203,16 @@ impl<'a, 'o, 'f> Trajectory<'a, 'o, 'f> {
         if self.copy_count > 0 {
             notes.push("without the steps that have is_copied_context");
         }
-        let mut sums = self.sums;
-        if let Some(requests) = &self.contents.requests {
-            notes.push("with the requests that were pruned from the session");
-            sums = UsageSums::default();
-            for (time_ms, usage) in requests {
-                // Requests before the fork count in the session that was forked.
-                if *time_ms >= self.fork_time_ms {
-                    sums.add(usage);
-                }
+        let sums = match &self.contents.requests {
+            Some(requests) => {
+                notes.push("with the requests that were pruned from the session");
+                self.sum_requests(requests)
             }
-        }
+            None => self.sums,
+        };
 
-        let metrics = step::final_metrics(&sums, self.step_count - self.copy_count);
+        let own_step_count = self.step_count - self.copy_count;
+        let metrics = step::final_metrics(&sums, own_step_count);
         self.file.out.write_all(b"\n],\n\"final_metrics\":")?;
         self.file.out.write_all(&metrics)?;
         if !notes.is_empty() {
@@ -226,6 +223,18 @@ impl<'a, 'o, 'f> Trajectory<'a, 'o, 'f> {
             )?;
         }
         Ok(())
+    }
+
+    /// Sums the usage of requests, each with its time. Requests before the fork count in the
+    /// session that was forked.
+    fn sum_requests(&self, requests: &[(i64, Usage)]) -> UsageSums {
+        let mut sums = UsageSums::default();
+        for (time_ms, usage) in requests {
+            if *time_ms >= self.fork_time_ms {
+                sums.add(usage);
+            }
+        }
+        sums
     }
 
     /// Writes the steps of the planned entries, in order. `workers` threads make them in batches,

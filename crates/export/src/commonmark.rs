@@ -61,8 +61,12 @@ pub fn push_markdown(text: &str, markup: &mut Markup) {
 const WORD_JOINER: char = '\u{2060}';
 
 /// Inserts [`WORD_JOINER`] where asterisks have punctuation on one side, and on the other side a
-/// letter of a script without spaces, as in `**注意：**この`. By the rules of CommonMark, such
-/// asterisks would neither open nor close emphasis.
+/// letter of a script without spaces. By the rules of CommonMark, such asterisks would neither open
+/// nor close emphasis. With `J` for the inserted character:
+///
+/// ```text
+/// **注意：**この      becomes      **注意：**Jこ
+/// ```
 ///
 /// A text that already contains [`WORD_JOINER`] is returned unchanged: removing the inserted ones
 /// would remove the text's own.
@@ -107,8 +111,8 @@ fn is_punctuation(c: Option<char>) -> bool {
 }
 
 /// Returns the byte range of the first web address in a text: `http://` or `https://`, and at least
-/// one more character. Punctuation of the sentence after the address is not included. `None` if the
-/// text has no address.
+/// one more character. Punctuation of the sentence after the address is not included: in `Read it
+/// (https://example.org/a).`, the address ends in `a`. `None` if the text has no address.
 pub(super) fn find_address(text: &str) -> Option<std::ops::Range<usize>> {
     // A colon is rare, so it is searched for, and what is around it is compared.
     let mut search_start = 0;

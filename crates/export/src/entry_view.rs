@@ -346,8 +346,8 @@ impl EntryView<'_> {
     }
 }
 
-/// Returns the title of a branch's summary: `Branch left: ` and the first line of the goal that the
-/// summary names.
+/// Returns the title of a branch's summary, which has the first line of the goal that the summary
+/// names: `Branch left: Write the parser`.
 fn branch_title(object: Raw) -> String {
     let summary = object.get("summary").and_then(decode_string);
     let goal = first_section(summary.as_deref().unwrap_or_default())

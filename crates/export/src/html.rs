@@ -4,6 +4,7 @@
 //! add to an [`Html`]. All attributes are written here; none runs a script or carries a style.
 
 use super::markup::{Event, Markup, REMAINDER, Tag, make_visible};
+use std::borrow::Cow;
 use std::fmt;
 
 /// An image that markup refers to.
@@ -249,19 +250,17 @@ fn html_of_events<'m>(
 
         match event {
             Event::Text(text) => html.push_escaped(text),
-            Event::Open(tag @ Tag::Link, address) if is_allowed_address(address) => {
-                open_elements.push(html.open_link(tag, address));
-            }
-            Event::Open(tag @ (Tag::Entry | Tag::Call), number) if is_in_document(number) => {
-                open_elements.push(html.open_link(tag, &format!("#e{number}")));
-            }
-            Event::Open(tag @ (Tag::Link | Tag::Entry | Tag::Call), _) => {
-                open_elements.push(html.open_span(tag));
-            }
             Event::Open(Tag::Image, value) => {
                 open_elements.push(html.open_figure(value, images));
             }
-            Event::Open(tag, value) => open_elements.push(html.open_tag(tag, value)),
+            Event::Open(tag, value) => {
+                let element = match link_target(tag, value, is_in_document) {
+                    LinkTarget::Address(address) => html.open_link(tag, &address),
+                    LinkTarget::Nowhere => html.open_span(tag),
+                    LinkTarget::NotALink => html.open_tag(tag, value),
+                };
+                open_elements.push(element);
+            }
             Event::Close => {
                 let element = open_elements.pop().unwrap_or_default();
                 if !element.is_empty() {
@@ -277,6 +276,41 @@ fn html_of_events<'m>(
         html.close_image_row();
     }
     html
+}
+
+/// Where the element of a tag links to.
+enum LinkTarget<'v> {
+    NotALink,
+    /// To nothing that the document may or can link to.
+    Nowhere,
+    Address(Cow<'v, str>),
+}
+
+/// Returns where an element links to. The value of a [`Tag::Link`] is an address. The value of a
+/// [`Tag::Entry`] or [`Tag::Call`] is the number of an entry, whose element in the document has the
+/// id `eNUMBER`.
+fn link_target<'v>(
+    tag: Tag,
+    value: &'v str,
+    is_in_document: &dyn Fn(&str) -> bool,
+) -> LinkTarget<'v> {
+    match tag {
+        Tag::Link => {
+            if is_allowed_address(value) {
+                LinkTarget::Address(Cow::Borrowed(value))
+            } else {
+                LinkTarget::Nowhere
+            }
+        }
+        Tag::Entry | Tag::Call => {
+            if is_in_document(value) {
+                LinkTarget::Address(Cow::Owned(format!("#e{value}")))
+            } else {
+                LinkTarget::Nowhere
+            }
+        }
+        _ => LinkTarget::NotALink,
+    }
 }
 
 /// The types of images that a page may show.

@@ -401,19 +401,22 @@ fn column_to_list(column: Vec<u8>) -> Vec<u8> {
 impl LateFacts {
     /// Adds the facts of the next exported entry, and the estimate of its number of lines. Must be
     /// called for each exported entry, in their order: this numbers the entries.
-    pub fn add_entry(&mut self, facts: EntryFacts, estimated_lines: u32) {
+    pub fn add_entry(&mut self, mut facts: EntryFacts, estimated_lines: u32) {
         let number = self.entry_count;
         self.entry_count += 1;
         // 0 is for an entry without a model.
-        let model_item = match facts.model {
+        let model_item = match facts.model.take() {
             Some(model) => self.models.find_or_add(model) + 1,
             None => 0,
         };
         push_list_item(model_item.to_string().as_bytes(), &mut self.model_column);
         let estimated_lines = estimated_lines.to_string();
         push_list_item(estimated_lines.as_bytes(), &mut self.lines_column);
+        self.add_rare_facts(number, facts);
+    }
 
-        // Few entries have the other facts, so only these entries are listed, by their numbers.
+    /// Adds the facts that few entries have. Only these entries are listed, by their numbers.
+    fn add_rare_facts(&mut self, number: usize, facts: EntryFacts) {
         if facts.is_hidden {
             self.hidden.push(number.to_string());
         }

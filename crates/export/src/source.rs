@@ -568,21 +568,7 @@ impl<'a> Contents<'a> {
             parts.push(day.to_owned());
         }
 
-        // Whole words only: the first one that does not fit ends the title. Each word counts with
-        // the character after it.
-        let title = self.title().to_lowercase();
-        let mut title_chars = 0;
-        for word in title.split(|c: char| !c.is_alphanumeric()) {
-            title_chars += word.chars().count() + "-".len();
-            if title_chars > LONGEST_FILE_TITLE {
-                break;
-            }
-            // Two separators in a row have an empty word between them.
-            if !word.is_empty() {
-                parts.push(word.to_owned());
-            }
-        }
-
+        parts.extend(words_for_file_name(&self.title()));
         let plain_id: String = id.chars().filter(|c| c.is_alphanumeric()).collect();
         parts.push(plain_id);
         parts.join("-")
@@ -732,6 +718,26 @@ impl<'a> ContentsReader<'a> {
             use_call(Raw::NULL)
         })
     }
+}
+
+/// Returns the first words of a title in lower case, as many whole words as fit into
+/// [`LONGEST_FILE_TITLE`] characters. Each word counts with the character after it, a hyphen in the
+/// name of the file.
+fn words_for_file_name(title: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut char_count = 0;
+    let title = title.to_lowercase();
+    for word in title.split(|c: char| !c.is_alphanumeric()) {
+        char_count += word.chars().count() + "-".len();
+        if char_count > LONGEST_FILE_TITLE {
+            break;
+        }
+        // Two separators in a row have an empty word between them.
+        if !word.is_empty() {
+            words.push(word.to_owned());
+        }
+    }
+    words
 }
 
 /// Returns the day of a time in ISO 8601: `2026-01-31` of `2026-01-31T12:00:00.000Z`. `None` if the

@@ -11,7 +11,7 @@ use super::code::{self, Language};
 use super::markup::{Markup, SectionLimits, Tag};
 use super::source::{cut, decode_string};
 use super::view_parts::EntryView;
-use output::ToolOutput;
+use output::{OutputText, ToolOutput};
 use pisess_core::agents::readable::execution_tool;
 use pisess_core::format::format_count;
 use pisess_core::session::content::{find_members, has_truthy, is_block};
@@ -161,16 +161,14 @@ impl EntryView<'_> {
 
             changed_lines = view.push_call_details(&call, details);
             let shows_change = changed_lines.is_some();
+            let confirms_change = shows_change && !failed && is_edit_tool(&call.name);
             if output.text.is_blank() {
                 // A drawn change or an image is enough.
                 if output.other_blocks.is_empty() && !shows_change {
                     view.markup.push_text_element(Tag::Note, "no output");
                 }
-            } else if shows_change && !failed && is_edit_tool(&call.name) {
-                // The output of a successful edit only confirms the change that was drawn.
-                let text = output.text.shortened();
-                let confirmation = cut(&first_line(text.trim()), LONGEST_REMARK);
-                view.markup.push_text_element(Tag::Note, &confirmation);
+            } else if confirms_change {
+                view.push_confirmation(&output.text);
             } else {
                 view.push_output(&call, &output.text, failed);
             }
@@ -192,6 +190,14 @@ impl EntryView<'_> {
         } else {
             self.facts.changed_lines = changed_lines.unwrap_or_default();
         }
+    }
+
+    /// Appends the first line of the output of a successful edit, as a remark: it only confirms the
+    /// change that was drawn.
+    fn push_confirmation(&mut self, output: &OutputText) {
+        let text = output.shortened();
+        let confirmation = cut(&first_line(text.trim()), LONGEST_REMARK);
+        self.markup.push_text_element(Tag::Note, &confirmation);
     }
 
     /// Appends the element of a tool, with the content that `inside` appends. The page colours the

@@ -98,7 +98,18 @@ enum PartKind<'t> {
     Code { language: &'t str },
 }
 
-/// Divides a text into its parts, without the blank lines and the fences between them.
+/// Divides a text into its parts, without the blank lines and the fences between them:
+///
+/// ~~~text
+/// Why does it fail?                         Words
+///
+/// error[E0425]: cannot find `x`             Columns, because the next line is indented
+///    --> src/main.rs:2
+///
+/// ```rust
+/// fn main() {}                              Code in Rust
+/// ```
+/// ~~~
 fn split_typed(text: &str) -> Vec<TypedPart<'_>> {
     let mut parts = Vec::new();
     let mut fences = FenceSearch::new(text);

@@ -175,14 +175,15 @@ impl<'s> EntryView<'s> {
         let is_reply = contents.session.is_message(self.ix, Role::Assistant);
         let [block_type, text, thinking] = find_members(block, ["type", "text", "thinking"]);
         let block_type = block_type.and_then(Raw::text).unwrap_or_default();
+        let is_thinking = block_type == *"thinking" || block_type == *"redactedThinking";
+        if is_thinking && cuts.omits_thinking {
+            return self.note_omitted_thinking();
+        }
         match block_type.as_bytes() {
             b"text" => match text {
                 Some(text) if text.is_string() => self.push_string(text, author),
                 _ => self.push_json(OTHER_CONTENT, block),
             },
-            b"thinking" | b"redactedThinking" if cuts.omits_thinking => {
-                self.note_omitted_thinking();
-            }
             b"thinking" => match thinking {
                 Some(thinking) if thinking.is_string() => self.push_thinking(thinking),
                 _ => self.push_json(OTHER_CONTENT, block),

@@ -138,10 +138,14 @@ impl<'t> ElementReader<'t> {
         let tag_index = TAGS.iter().position(begins_with_tag)?;
         let tag = TAGS[tag_index];
         let (attributes, body_on_line) = line[tag.len()..].split_once('>')?;
-        let name = match tag {
-            "file" | "skill" => name_attribute(attributes)?,
-            _ if attributes.is_empty() => "",
-            _ => return None,
+        let is_named = matches!(tag, "file" | "skill");
+        if !is_named && !attributes.is_empty() {
+            return None;
+        }
+        let name = if is_named {
+            name_attribute(attributes)?
+        } else {
+            ""
         };
 
         // The body begins on the line of the opening tag. The closing tag may be on this line, too,
@@ -193,6 +197,7 @@ impl<'t> ElementReader<'t> {
     }
 }
 
+/// Returns the name in the attributes of an element: `a.rs` of ` name="a.rs"`.
 fn name_attribute(attributes: &str) -> Option<&str> {
     let (_, rest) = attributes.split_once("name=\"")?;
     let (name, _) = rest.split_once('"')?;

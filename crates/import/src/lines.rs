@@ -105,19 +105,15 @@ pub fn find_in_first_line<T>(
     mut find: impl FnMut(Raw) -> Option<T>,
 ) -> io::Result<Option<T>> {
     let mut found = None;
+    let mut extent = ReadExtent::default();
     // A length of 1 selects the lines that begin in the first byte: the first line, as a whole.
     let first_byte = source.len().min(1);
-    for_each_object(
-        source,
-        first_byte,
-        &mut ReadExtent::default(),
-        |_, object| {
-            if found.is_none() {
-                found = object.and_then(|object| find(object.raw()));
-            }
-            Ok(())
-        },
-    )?;
+    for_each_object(source, first_byte, &mut extent, |_, object| {
+        if found.is_none() {
+            found = object.and_then(|object| find(object.raw()));
+        }
+        Ok(())
+    })?;
     Ok(found)
 }
 

@@ -366,8 +366,8 @@ impl<'a> Walk<'a> {
         self.writer.has_branches() && !self.branch.is_below_last
     }
 
-    /// Returns the last entry on the path to the leaf that the model sees; labels and other
-    /// bookkeeping may follow it. What the model sees is decided as in
+    /// Returns the last entry on the path to the leaf that the model sees. Labels and other
+    /// bookkeeping may follow it. Decides by the same rules as
     /// [`write_as_seen`](Self::write_as_seen).
     fn find_last_seen(&self) -> io::Result<Option<EntryIx>> {
         // The path is walked upwards. A result counts only if its call is above, so the results are
@@ -400,8 +400,9 @@ impl<'a> Walk<'a> {
         self.writer.write_unseen(&self.source_entry(entry))
     }
 
-    /// Writes an entry as what the model sees of it: by the role of the message that pi sends. If
-    /// the model sees nothing of it, the entry is written as unseen.
+    /// Writes an entry that the model may see, by the role of the message that pi sends for it. If
+    /// pi sends none, or the APIs would refuse it, the model does not see the entry, and it is
+    /// written as unseen.
     fn write_as_seen(&mut self, entry: &StoredEntry) -> io::Result<()> {
         if entry.kind == Kind::SessionInfo {
             return self.write_title(entry);

@@ -89,17 +89,18 @@ fn is_entry(value: Outlined) -> bool {
     entry_type.is_some_and(|name| name != *"session" && name != *"title")
 }
 
-/// Builds the member `pisess` of a line. `content` is what an import will make of the content of
-/// the line. If the entry has the same content, it is stored without it.
-pub fn returned_member(entry: Raw, content: Option<&[u8]>) -> Vec<u8> {
+/// Builds the member `pisess` of a line: `{"entry":{…}}`. `imported_content` is the content that an
+/// import would make of the line. If the entry has the same content, it is stored with `null` in
+/// its place, because [`restore_content`] finds the content in the line.
+pub fn returned_member(entry: Raw, imported_content: Option<&[u8]>) -> Vec<u8> {
     let own_content = entry_content(entry.into()).map(|own| own.raw().bytes());
-    let is_same = content.is_some() && own_content == content;
-    let kept = if is_same {
+    let can_be_restored = imported_content.is_some() && imported_content == own_content;
+    let stored_entry = if can_be_restored {
         with_content(entry, b"null")
     } else {
         entry.bytes().to_vec()
     };
-    Object::new().json("entry", &kept).finish()
+    Object::new().json("entry", &stored_entry).finish()
 }
 
 /// Builds the member `pisess` of a line, with the whole entry as a string.
@@ -111,8 +112,13 @@ pub fn returned_text_member(entry: Raw) -> Vec<u8> {
 /// The bytes of an entry, in the parts from which it was restored.
 pub type EntryParts<'a> = [&'a [u8]; 3];
 
-/// Returns an entry that was stored without its content, with `content` in it. `content` is what
-/// the import made of the content of the line.
+/// Returns an entry that was stored without its content, with `content` in it. `content` is the
+/// content that the import has made of the line. With the content `"Fly."`:
+///
+/// ```text
+/// {"type":"message","message":{"role":"user","content":null}}
+/// {"type":"message","message":{"role":"user","content":"Fly."}}
+/// ```
 ///
 /// `None` if the entry was stored with its content, or the line has none.
 pub fn restore_content<'a>(
@@ -120,10 +126,12 @@ pub fn restore_content<'a>(
     content: Option<&'a [u8]>,
 ) -> Option<EntryParts<'a>> {
     let content = content?;
-    let left_out = entry_content(entry).filter(|own| own.is_null())?;
+    let null = entry_content(entry).filter(|own| own.is_null())?;
     let entry = entry.raw().bytes();
-    let replaced = range_in(left_out.raw().bytes(), entry);
-    Some([&entry[..replaced.start], content, &entry[replaced.end..]])
+    let null_range = range_in(null.raw().bytes(), entry);
+    let before = &entry[..null_range.start];
+    let after = &entry[null_range.end..];
+    Some([before, content, after])
 }
 
 /// Returns the content of the message of an entry, or of the entry itself if it has no message.

@@ -210,8 +210,9 @@ impl<'o> EntryWriter<'o> {
 
     /// Adds a node for an entry that keeps its id, and records the node under that id.
     ///
-    /// Every node has a number. If the id is eight hexadecimal digits, it is the number itself, as
-    /// long as no other node has it. Any other id is stored beside a free number.
+    /// Every node has a number. The id `1a2b3c4d` is the number 0x1a2b3c4d itself, as long as no
+    /// other node has it. An id that is not eight hexadecimal digits, such as `msg_1`, is stored
+    /// beside a free number.
     fn push_returned_node(
         &mut self,
         offset: u64,

@@ -218,12 +218,13 @@ impl<'a> StepMaker<'a> {
         TrajectoryStep::new(step, entry.copy_state)
     }
 
-    /// Makes the step of a tool result. Usually the step of its call contains the result. Then
-    /// there is no step, unless the result has a usage, as that of a sub-agent has: the step has
-    /// only this usage, and the writer skips the step if the step of the call counted the usage
-    /// (see [`TrajectoryStep::repeated_result`]).
+    /// Makes the step of a tool result. There are three cases:
     ///
-    /// The step of a result without a call has the result, and its usage if there is one.
+    /// - Usually the step of the call contains the result. Then the result has no step.
+    /// - So it is if the result has a usage, as that of a sub-agent has. But this usage may count
+    ///   only here, so there is a step with the usage alone. The writer skips it if the step of the
+    ///   call counted the usage (see [`TrajectoryStep::repeated_result`]).
+    /// - No step has the call. Then this step has the result, and its usage if there is one.
     fn tool_result_step(&self, entry: &PlannedEntry, message: Raw) -> Option<TrajectoryStep> {
         let ix = entry.ix;
         let call_id = message.get_text("toolCallId").unwrap_or_default();
@@ -233,13 +234,12 @@ impl<'a> StepMaker<'a> {
             return None;
         }
 
-        let extra = self.begin_extra(ix).str("type", "toolResult");
+        let mut content = RequestContent {
+            model: None,
+            message: "",
+            extra: self.begin_extra(ix).str("type", "toolResult"),
+        };
         if is_in_step_of_call {
-            let content = RequestContent {
-                model: None,
-                message: "",
-                extra,
-            };
             return Some(TrajectoryStep {
                 repeated_result: Some(ix),
                 ..self.request_step(entry, content)
@@ -249,11 +249,7 @@ impl<'a> StepMaker<'a> {
         // The step has no calls, so the result names none.
         let call_id = None;
         let result = self.render_result(message, call_id);
-        let content = RequestContent {
-            model: None,
-            message: "",
-            extra: extra.json("result", &result.json),
-        };
+        content.extra = content.extra.json("result", &result.json);
         Some(TrajectoryStep {
             named_sub_agents: result.named_sub_agents,
             ..self.request_step(entry, content)

@@ -268,6 +268,11 @@ impl MarkdownWriter {
         if is_block(tag) {
             self.begin_block();
         }
+        self.write_opening(tag, value);
+    }
+
+    /// Writes the marker that begins an element, or begins to collect the text of the element.
+    fn write_opening(&mut self, tag: Tag, value: &str) {
         match tag {
             Tag::Heading1 => self.push("### "),
             Tag::Heading2 => self.push("#### "),
@@ -287,15 +292,7 @@ impl MarkdownWriter {
             Tag::Link if !value.is_empty() => self.push("["),
             Tag::Row => self.begin_row(),
             Tag::Cell | Tag::HeadCell => self.begin_cell(value),
-            Tag::Image => {
-                let image_type = value.split(' ').next().unwrap_or_default();
-                let context = EscapeContext {
-                    starts_line: false,
-                    display: self.display,
-                };
-                let image_type = escape_markdown(image_type, context);
-                self.push(&format!("*(image: {image_type})*"));
-            }
+            Tag::Image => self.write_image_note(value),
             tag if is_collected(tag) => self.collected = Some(String::new()),
             tag => {
                 if let Some(mark) = emphasis_mark(tag) {
@@ -303,6 +300,18 @@ impl MarkdownWriter {
                 }
             }
         }
+    }
+
+    /// Writes a note in place of an image, such as `*(image: image/png)*`. `value` is the value of
+    /// [`Tag::Image`]: the type of the image, then its name.
+    fn write_image_note(&mut self, value: &str) {
+        let image_type = value.split(' ').next().unwrap_or_default();
+        let context = EscapeContext {
+            starts_line: false,
+            display: self.display,
+        };
+        let image_type = escape_markdown(image_type, context);
+        self.push(&format!("*(image: {image_type})*"));
     }
 
     /// Begins a row of a table on a line of its own. Each cell of the row then adds its rule to
@@ -376,6 +385,17 @@ impl MarkdownWriter {
             return self.close_collected(tag);
         }
 
+        self.write_closing(tag, &value);
+        // Items follow each other without a blank line.
+        if tag == Tag::Item {
+            self.needs_blank_line = false;
+        } else if is_block(tag) || matches!(tag, Tag::Fold | Tag::Tool) {
+            self.needs_blank_line = true;
+        }
+    }
+
+    /// Writes the marker that ends an element, or ends its lines. `value` is the value of its tag.
+    fn write_closing(&mut self, tag: Tag, value: &str) {
         match tag {
             Tag::Link if !value.is_empty() => {
                 // Within `<…>`, these characters have a meaning.
@@ -404,12 +424,6 @@ impl MarkdownWriter {
                     self.push(mark);
                 }
             }
-        }
-        // Items follow each other without a blank line.
-        if tag == Tag::Item {
-            self.needs_blank_line = false;
-        } else if is_block(tag) || matches!(tag, Tag::Fold | Tag::Tool) {
-            self.needs_blank_line = true;
         }
     }
 

@@ -34,7 +34,9 @@ impl EntryView<'_> {
         match &*call.name {
             "bash" | "Bash" => {
                 let command = string_member(arguments, "command").unwrap_or_default();
-                if command.trim_end().contains('\n') || command.chars().count() > LONGEST_SUBJECT {
+                let has_several_lines = command.trim_end().contains('\n');
+                // The head line has the whole of a shorter command.
+                if has_several_lines || command.chars().count() > LONGEST_SUBJECT {
                     let language = Language::from_name("sh");
                     code::push_code_block(&command, "sh", language, &mut self.markup);
                 }

@@ -157,6 +157,7 @@ impl ClaudeReader<'_> {
         call_id: &Text,
         draft: EntryDraft,
     ) -> io::Result<NodeIx> {
+        // The line is attached to no response, so the result is on a branch of its own.
         let Some(response) = user_blocks.response else {
             return self.writer.add_child(user_blocks.last, draft);
         };

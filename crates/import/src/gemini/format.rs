@@ -75,8 +75,14 @@ impl SourceFormat for GeminiFormat {
         is_first_line || is_response || is_change
     }
 
-    /// Older versions wrote a session as one object, with its messages in a list. It becomes the
-    /// lines that newer versions write: the session, each message, and what may change later.
+    /// Older versions wrote a session as one object, with its messages in a list:
+    ///
+    /// ```text
+    /// {"sessionId":"…","projectHash":"…","messages":[{…}, …],"summary":"Parser", …}
+    /// ```
+    ///
+    /// It becomes the lines that newer versions write: the session, each message, and a `$set` with
+    /// the members that may change later.
     fn document_lines(&self, document: Raw) -> Option<Vec<u8>> {
         let messages = document.get("messages").filter(|list| list.is_array())?;
         // Without these two, it is no session.
@@ -94,10 +100,9 @@ impl SourceFormat for GeminiFormat {
             push_line(&mut lines, message.bytes());
         }
 
-        let mut late_members = LATE_MEMBERS.iter();
-        if late_members.any(|name| document.get(name).is_some()) {
-            let last_members = Object::new().copy_members(document, &LATE_MEMBERS);
-            let last_line = Object::new().json("$set", &last_members.finish());
+        let late_members = Object::new().copy_members(document, &LATE_MEMBERS).finish();
+        if late_members != b"{}" {
+            let last_line = Object::new().json("$set", &late_members);
             push_line(&mut lines, &last_line.finish());
         }
         Some(lines)

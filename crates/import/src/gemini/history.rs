@@ -108,23 +108,29 @@ impl NewMessage<'_> {
 }
 
 impl<'m, 'a> CompactedMessages<'m, 'a> {
-    /// Returns the messages of the list `new` after the common ones, as if they were those of a
-    /// compaction: a summary, the answer of the model to it, and the rest. Whether the first of
-    /// them is a summary is for the caller to check. `None` if there are none.
+    /// Divides the messages of the list `new` after the common ones as after a compaction: the
+    /// first one is the summary, an answer of the model may follow it, and the tail is the rest.
+    /// The caller checks whether the first one is a summary. `None` if no messages follow.
     fn after_common(lists: &ComparedLists, new: &'m [NewMessage<'a>]) -> Option<Self> {
-        let (&summary_index, mut tail_indexes) = lists.new_rest.split_first()?;
-        let mut acknowledgement = None;
-        if let Some((&index, after_acknowledgement)) = tail_indexes.split_first()
-            && member_is(new[index].raw, "type", "gemini")
-        {
-            acknowledgement = Some(&new[index]);
-            tail_indexes = after_acknowledgement;
+        let mut messages = Vec::new();
+        for &index in &lists.new_rest {
+            messages.push(&new[index]);
         }
-        Some(CompactedMessages {
-            summary: &new[summary_index],
-            acknowledgement,
-            tail: tail_indexes.iter().map(|&index| &new[index]).collect(),
-        })
+        let (&summary, after_summary) = messages.split_first()?;
+        match after_summary.split_first() {
+            Some((&answer, tail)) if member_is(answer.raw, "type", "gemini") => {
+                Some(CompactedMessages {
+                    summary,
+                    acknowledgement: Some(answer),
+                    tail: tail.to_vec(),
+                })
+            }
+            _ => Some(CompactedMessages {
+                summary,
+                acknowledgement: None,
+                tail: after_summary.to_vec(),
+            }),
+        }
     }
 }
 

@@ -62,8 +62,8 @@ impl SourceFormat for OpenCodeFormat {
         let Some(document) = ExportDocument::read(file)? else {
             return Ok(None);
         };
-        // If a message is not JSON, OpenCode did not write the document. That is not an error of
-        // reading, so it does not end the writing as an error.
+        // If a message is not JSON, OpenCode did not write the document. An error of the function
+        // below would be one of the import, so such a message is only noted there.
         let mut has_malformed_message = false;
         let spooled = spool_written(&mut |out| {
             let written = document.write_lines(file, out);

@@ -17,7 +17,8 @@ pub(super) struct ResponseUsage {
 /// the model, or the user has a subscription.
 ///
 /// ```text
-/// {"input":20,"output":5,"reasoning":3,"cache":{"read":100,"write":0},"total":128}
+/// OpenCode    {"input":20,"output":5,"reasoning":3,"cache":{"read":100,"write":0},"total":128}
+/// pi          {"input":20,"output":8,"cacheRead":100,"cacheWrite":0,"totalTokens":128, …}
 /// ```
 pub(super) fn convert_usage(tokens: Raw, cost: f64) -> ResponseUsage {
     let names = ["input", "output", "reasoning", "cache", "total"];
@@ -38,10 +39,9 @@ pub(super) fn convert_usage(tokens: Raw, cost: f64) -> ResponseUsage {
     // total is more than the sum of the other numbers. Older versions included it in the output:
     // they have no total, or a total that equals the sum.
     let sum_without_reasoning = usage.input + usage.output + usage.cache_read + usage.cache_write;
-    let is_reasoning_apart = total
-        .and_then(Raw::number)
-        .is_some_and(|total| total != sum_without_reasoning);
-    if is_reasoning_apart {
+    if let Some(total) = total.and_then(Raw::number)
+        && total != sum_without_reasoning
+    {
         usage.output += reasoning;
     }
     let context_tokens = usage.input + usage.output + usage.cache_read + usage.cache_write;
