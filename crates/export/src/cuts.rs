@@ -58,13 +58,7 @@ impl Cuts {
         other_branches: Option<String>,
     ) -> Option<String> {
         let mut parts = Vec::new();
-        match self.filter {
-            Some(Filter::UserOnly) => parts.push("everything but the requests".to_owned()),
-            Some(Filter::LabeledOnly) => parts.push("messages without a label".to_owned()),
-            Some(Filter::Failed) => parts.push("messages that did not fail".to_owned()),
-            Some(Filter::Images) => parts.push("messages without an image".to_owned()),
-            Some(Filter::Default | Filter::NoTools | Filter::All) | None => {}
-        }
+        parts.extend(self.describe_filtered().map(str::to_owned));
         if self.omits_tools {
             parts.push("tool calls".to_owned());
         }
@@ -73,11 +67,7 @@ impl Cuts {
         }
         // The note on tool calls covers their output.
         if !self.omits_tools {
-            match self.max_lines {
-                None => {}
-                Some(0) => parts.push("output of tools".to_owned()),
-                Some(lines) => parts.push(format!("output of tools beyond {lines} lines")),
-            }
+            parts.extend(self.describe_omitted_output());
         }
         if self.last_entries.is_some() {
             let messages = format_count(omitted_count, "message", "messages");
@@ -89,6 +79,25 @@ impl Cuts {
             return None;
         }
         Some(format!("Left out: {}.", parts.join(", ")))
+    }
+
+    /// Describes the entries that the filter leaves out. `None` if a reader would not miss them.
+    fn describe_filtered(&self) -> Option<&'static str> {
+        match self.filter? {
+            Filter::UserOnly => Some("everything but the requests"),
+            Filter::LabeledOnly => Some("messages without a label"),
+            Filter::Failed => Some("messages that did not fail"),
+            Filter::Images => Some("messages without an image"),
+            Filter::Default | Filter::NoTools | Filter::All => None,
+        }
+    }
+
+    /// Describes the output of tools that is left out; `None` if all of it is shown.
+    fn describe_omitted_output(&self) -> Option<String> {
+        match self.max_lines? {
+            0 => Some("output of tools".to_owned()),
+            lines => Some(format!("output of tools beyond {lines} lines")),
+        }
     }
 }
 

@@ -171,6 +171,27 @@ impl Html {
         self.close_element("div");
     }
 
+    /// Opens or closes a row of images before an event: images that follow one another are in one
+    /// row, and any other event ends the row. Returns whether a row is open then.
+    fn update_image_row(
+        &mut self,
+        event: Event,
+        is_inside_image: bool,
+        has_open_row: bool,
+    ) -> bool {
+        let is_image = matches!(event, Event::Open(Tag::Image, _));
+        if is_image && !has_open_row {
+            self.open_image_row();
+            return true;
+        }
+        // The event that closes an image does not end the row.
+        if has_open_row && !is_image && !is_inside_image {
+            self.close_image_row();
+            return false;
+        }
+        has_open_row
+    }
+
     /// Opens a figure, and writes its image if `images` has the image. `value` is the value of
     /// [`Tag::Image`]: the type and the name of the image. Returns the name of the HTML element to
     /// close.
@@ -234,20 +255,10 @@ fn html_of_events<'m>(
     let mut html = Html::default();
     // The HTML element of each open tag, outermost first; empty if the tag has none to close.
     let mut open_elements = Vec::new();
-    // Images that follow one another are in one row: any other event ends the row, except the one
-    // that closes an image.
     let mut has_open_row = false;
     for event in events {
-        let is_image = matches!(event, Event::Open(Tag::Image, _));
         let is_inside_image = open_elements.last() == Some(&FIGURE);
-        if is_image && !has_open_row {
-            html.open_image_row();
-            has_open_row = true;
-        } else if has_open_row && !is_image && !is_inside_image {
-            html.close_image_row();
-            has_open_row = false;
-        }
-
+        has_open_row = html.update_image_row(event, is_inside_image, has_open_row);
         match event {
             Event::Text(text) => html.push_escaped(text),
             Event::Open(Tag::Image, value) => {

@@ -453,44 +453,56 @@ impl LateFacts {
             models.push(quote_json(&cut(name, LONGEST_MODEL_NAME)));
         }
 
-        // Columns, which make the page shorter than an object for each entry would.
-        let mut cost_column = Vec::new();
-        let mut usage_column = Vec::new();
-        let mut duration_column = Vec::new();
-        let mut call_count_column = Vec::new();
-        // The numbers of the entries whose cost is estimated.
-        let mut estimated = Vec::new();
-        for (number, &ix) in contents.entries.iter().enumerate() {
-            let work = contents.work.entry_work(ix);
-            push_list_item(work.took_ms.to_string().as_bytes(), &mut duration_column);
-            push_list_item(
-                work.call_count.to_string().as_bytes(),
-                &mut call_count_column,
-            );
-            let usage = contents.session.usage_of(ix).copied().unwrap_or_default();
-            let cost = js::number_to_string(micro_rounded(usage.cost.unwrap_or(0.0)));
-            push_list_item(cost.as_bytes(), &mut cost_column);
-            push_list_item(&usage_json(&usage), &mut usage_column);
-            if usage.is_estimated {
-                estimated.push(number.to_string().into_bytes());
-            }
-        }
+        let costs = CostColumns::new(contents);
         Object::new()
             .json("models", &array(models))
             .json("model", &column_to_list(self.model_column))
-            .json("cost", &column_to_list(cost_column))
-            .json("estimated", &array(estimated))
-            .json("usage", &column_to_list(usage_column))
+            .json("cost", &column_to_list(costs.cost))
+            .json("estimated", &array(costs.estimated))
+            .json("usage", &column_to_list(costs.usage))
             .json("hidden", &array(self.hidden))
             .json("lines", &column_to_list(self.lines_column))
             .json("edits", &array(self.edits))
-            .json("took", &column_to_list(duration_column))
-            .json("calls", &column_to_list(call_count_column))
+            .json("took", &column_to_list(costs.duration))
+            .json("calls", &column_to_list(costs.call_count))
             .json("files", &array(changed_file_pairs(contents)))
             .json("changedLines", &array(self.changed_lines))
             .json("exitCodes", &array(self.exit_codes))
             .json("commits", &array(self.commits))
             .finish()
+    }
+}
+
+/// What each exported entry has cost in money, tokens and time. These are columns (see
+/// [`push_list_item`]), which make the page shorter than an object for each entry would.
+#[derive(Default)]
+struct CostColumns {
+    cost: Vec<u8>,
+    usage: Vec<u8>,
+    duration: Vec<u8>,
+    call_count: Vec<u8>,
+    /// The numbers of the entries whose cost is estimated; not a column.
+    estimated: Vec<String>,
+}
+
+impl CostColumns {
+    fn new(contents: &Contents) -> CostColumns {
+        let mut columns = CostColumns::default();
+        for (number, &ix) in contents.entries.iter().enumerate() {
+            let work = contents.work.entry_work(ix);
+            push_list_item(work.took_ms.to_string().as_bytes(), &mut columns.duration);
+            let call_count = work.call_count.to_string();
+            push_list_item(call_count.as_bytes(), &mut columns.call_count);
+
+            let usage = contents.session.usage_of(ix).copied().unwrap_or_default();
+            let cost = js::number_to_string(micro_rounded(usage.cost.unwrap_or(0.0)));
+            push_list_item(cost.as_bytes(), &mut columns.cost);
+            push_list_item(&usage_json(&usage), &mut columns.usage);
+            if usage.is_estimated {
+                columns.estimated.push(number.to_string());
+            }
+        }
+        columns
     }
 }
 

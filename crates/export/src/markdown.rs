@@ -217,18 +217,22 @@ impl PartMaker<'_> {
                 text,
                 ..DocumentPart::default()
             },
-            _ => {
-                let mut all_notes = vec![self.entry_name(ix)];
-                all_notes.extend(entry_time(self.contents, ix));
-                all_notes.extend(notes);
-                DocumentPart {
-                    notes: all_notes,
-                    text,
-                    ..DocumentPart::default()
-                }
-            }
+            _ => self.other_part(ix, notes, text),
         };
         Ok(Some(part))
+    }
+
+    /// Returns the part of an entry that is neither a request nor an answer, with its name and time
+    /// as the first notes.
+    fn other_part(&self, ix: EntryIx, notes: Vec<String>, text: String) -> DocumentPart {
+        let mut all_notes = vec![self.entry_name(ix)];
+        all_notes.extend(entry_time(self.contents, ix));
+        all_notes.extend(notes);
+        DocumentPart {
+            notes: all_notes,
+            text,
+            ..DocumentPart::default()
+        }
     }
 
     /// Returns the name of an entry that is neither a request nor an answer, which is its first

@@ -560,18 +560,24 @@ fn make_entries_piece(
     let mut bytes = Vec::new();
     let attributes = format!("class=\"entries\" data-n=\"{}\"", range.start);
     write_piece(&attributes, text.as_bytes(), &mut bytes)?;
-    for NamedImage { name, data } in images {
-        // Images are compressed already. The data was checked to be base64 and nothing else.
-        writeln!(
-            bytes,
-            "<script type=\"text/plain\" id=\"{name}\">{data}</script>"
-        )?;
+    for image in images {
+        write_image(&image, &mut bytes)?;
     }
     Ok(EntriesPiece {
         bytes,
         facts,
         prose,
     })
+}
+
+/// Writes the element with the data of an image. Images are compressed already, so this is not a
+/// piece. The data was checked to be base64 and nothing else.
+fn write_image(image: &NamedImage, out: &mut dyn Write) -> io::Result<()> {
+    let NamedImage { name, data } = image;
+    writeln!(
+        out,
+        "<script type=\"text/plain\" id=\"{name}\">{data}</script>"
+    )
 }
 
 #[cfg(test)]

@@ -62,25 +62,30 @@ impl ImportRecord {
         let id = id?.text()?.into_string_lossy();
 
         let source_path = source_path.and_then(Raw::text).unwrap_or_default();
-        let mut ends = Vec::new();
-        for bytes_read in read?.items() {
-            ends.push(bytes_read.as_index()? as u64);
-        }
-        let merged_from = match merged_from {
-            Some(offset) => offset.as_index()? as u64,
-            // A version that did not merge the lines of a response wrote the record. So merging
-            // begins only where that import ended.
-            None => ends.last().copied().unwrap_or(0),
-        };
-
         Some(ImportRecord {
             origin,
             id,
             source_path: source_path.into_string_lossy(),
-            imports: EarlierImports { ends, merged_from },
+            imports: parse_imports(read?, merged_from)?,
             sha256: sha256?.text()?.into_string_lossy(),
         })
     }
+}
+
+/// Reads the imports up to a record from its members `read` and `mergedFrom`. `None` if one has
+/// something else than numbers.
+fn parse_imports(read: Raw, merged_from: Option<Raw>) -> Option<EarlierImports> {
+    let mut ends = Vec::new();
+    for bytes_read in read.items() {
+        ends.push(bytes_read.as_index()? as u64);
+    }
+    let merged_from = match merged_from {
+        Some(offset) => offset.as_index()? as u64,
+        // A version that did not merge the lines of a response wrote the record. So merging begins
+        // only where that import ended.
+        None => ends.last().copied().unwrap_or(0),
+    };
+    Some(EarlierImports { ends, merged_from })
 }
 
 /// Builds the members of the record of an import, from which a later import learns where to go on.

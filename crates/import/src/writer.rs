@@ -191,14 +191,15 @@ impl<'o> EntryWriter<'o> {
             self.message_count += 1;
         }
 
-        if self.emits_entries() {
-            let stored = restored.unwrap_or([entry.raw().bytes(), b"", b""]);
-            if self.is_as_stored(node, id.as_ref(), parent_id.as_ref(), &stored) {
-                self.emit_line(offset, &stored)?;
-            } else {
-                let line = self.returned_line(node, id, parent_id, &stored.concat())?;
-                self.emit_line(offset, &[&line])?;
-            }
+        if !self.emits_entries() {
+            return Ok(node);
+        }
+        let stored = restored.unwrap_or([entry.raw().bytes(), b"", b""]);
+        if self.is_as_stored(node, id.as_ref(), parent_id.as_ref(), &stored) {
+            self.emit_line(offset, &stored)?;
+        } else {
+            let line = self.returned_line(node, id, parent_id, &stored.concat())?;
+            self.emit_line(offset, &[&line])?;
         }
         Ok(node)
     }

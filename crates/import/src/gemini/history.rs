@@ -365,30 +365,12 @@ impl GeminiReader<'_> {
         compacted: CompactedMessages,
         removed: &[usize],
     ) -> io::Result<()> {
-        let CompactedMessages {
-            summary,
-            acknowledgement,
-            tail,
-        } = compacted;
-        let kept = self.find_copied_messages(removed, &tail);
+        let kept = self.find_copied_messages(removed, &compacted.tail);
         let leaf_before = self.leaf;
         let first_kept = kept.and_then(|kept| kept.first().copied());
-        self.add_summary(offset, summary, first_kept)?;
+        self.add_summary(offset, compacted.summary, first_kept)?;
 
-        // The new path after the common messages. The summary and its answer have one entry
-        // together.
-        let summary_entry = self.leaf;
-        let mut new_path = vec![summary.on_path(leaf_before, summary_entry)];
-        if let Some(acknowledgement) = acknowledgement {
-            new_path.push(acknowledgement.on_path(leaf_before, summary_entry));
-        }
-        // A kept message has the entry of the message of which it is a copy.
-        for (&index, copy) in kept.unwrap_or_default().iter().zip(&tail) {
-            new_path.push(PathMessage {
-                id: copy.id.as_bytes().into(),
-                ..self.path[index]
-            });
-        }
+        let new_path = self.path_after_summary(&compacted, leaf_before, kept.unwrap_or_default());
         for message in &new_path {
             self.known_messages.insert(message.id.clone());
         }
@@ -396,11 +378,35 @@ impl GeminiReader<'_> {
         self.path.extend(new_path);
 
         if kept.is_none() {
-            for message in tail {
+            for message in compacted.tail {
                 self.add_message(offset, &message.id, message.raw)?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the messages that replace the removed ones on the path: the summary and its answer,
+    /// which have one entry together, and the kept messages. `kept` are the indexes in `path` of
+    /// the messages of which the tail has copies. Must be called after the summary was added.
+    fn path_after_summary(
+        &self,
+        compacted: &CompactedMessages,
+        leaf_before: Option<NodeIx>,
+        kept: &[usize],
+    ) -> Vec<PathMessage> {
+        let summary_entry = self.leaf;
+        let mut messages = vec![compacted.summary.on_path(leaf_before, summary_entry)];
+        if let Some(acknowledgement) = compacted.acknowledgement {
+            messages.push(acknowledgement.on_path(leaf_before, summary_entry));
+        }
+        for (&index, copy) in kept.iter().zip(&compacted.tail) {
+            // The entry is that of the original message. Later lines name the id of the copy.
+            messages.push(PathMessage {
+                id: copy.id.as_bytes().into(),
+                ..self.path[index]
+            });
+        }
+        messages
     }
 
     /// Returns the indexes of the messages of which `tail` has copies: the last of the indexes

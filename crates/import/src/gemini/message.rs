@@ -464,19 +464,11 @@ pub struct Response {
 impl Response {
     /// Converts a response. Its thoughts are among its parts, or else in the list `thoughts`.
     pub fn convert(message: Raw, parts: &[Part]) -> Response {
-        let mut blocks = Vec::new();
-        let has_thoughts = parts
-            .iter()
-            .any(|part| matches!(part, Part::Thought { .. }));
-        if !has_thoughts {
-            for thought in message.get("thoughts").unwrap_or(Raw::NULL).items() {
-                blocks.extend(convert_thought(thought));
-            }
-        }
-
+        let mut blocks = thoughts_beside_parts(message, parts);
         let calls = list_calls(message, parts);
+        // Begins with the calls among the parts, in the same order.
+        let mut unwritten_calls = calls.iter();
         let mut is_whole = true;
-        let mut call_count = 0;
         for part in parts {
             match part {
                 Part::Text { text, signature } => {
@@ -489,12 +481,12 @@ impl Response {
                         signature,
                     ));
                 }
-                // `calls` begins with the calls among the parts, in the same order.
                 Part::Call(part) => {
                     let call = part.get("functionCall").unwrap_or(Raw::NULL);
-                    if read_call(call, None).is_some() {
-                        blocks.push(calls[call_count].to_block());
-                        call_count += 1;
+                    // A call without an id or a name is not listed.
+                    let is_listed = read_call(call, None).is_some();
+                    if is_listed {
+                        blocks.extend(unwritten_calls.next().map(Call::to_block));
                     } else {
                         is_whole = false;
                     }
@@ -502,7 +494,8 @@ impl Response {
                 Part::Result(_) | Part::Image(_) | Part::Other => is_whole = false,
             }
         }
-        for call in &calls[call_count..] {
+        // The calls that only have a record.
+        for call in unwritten_calls {
             blocks.push(call.to_block());
         }
 
@@ -550,6 +543,21 @@ impl Response {
             .json("message", &message)
             .json("gemini", &self.unconverted.clone().finish())
     }
+}
+
+/// Returns the thoughts of a response that are in its list `thoughts`, as blocks; none if its parts
+/// have the thoughts, which the list then repeats.
+fn thoughts_beside_parts(message: Raw, parts: &[Part]) -> Vec<Vec<u8>> {
+    let mut blocks = Vec::new();
+    let parts_have_thoughts = parts
+        .iter()
+        .any(|part| matches!(part, Part::Thought { .. }));
+    if !parts_have_thoughts {
+        for thought in message.get("thoughts").unwrap_or(Raw::NULL).items() {
+            blocks.extend(convert_thought(thought));
+        }
+    }
+    blocks
 }
 
 /// Adds a signature to a block, as the member `key`. Without a signature, the block stays as it is.

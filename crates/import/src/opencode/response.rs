@@ -81,27 +81,8 @@ impl OpenCodeReader<'_> {
             .collect();
         let usage = response.find_usage();
         self.context_tokens = usage.context_tokens;
-
-        let provider = non_empty_text(message.info, "providerID").unwrap_or_default();
-        let model = non_empty_text(message.info, "modelID").unwrap_or_else(|| "unknown".into());
-        let stop_reason = response.stop_reason(!calls.is_empty());
-        let mut converted = Object::new()
-            .str("role", "assistant")
-            .json("content", &array(response.blocks()))
-            .str("api", api_of_provider(&provider))
-            .text("provider", &provider)
-            .text("model", &model)
-            .str("stopReason", stop_reason);
-        if let Some(error) = response.find_error() {
-            converted = converted.text("errorMessage", &error_message(error));
-        }
-        if let Some(id) = response.stable_id() {
-            converted = converted.str("responseId", &id);
-        }
-        let converted = converted
-            .json("usage", &usage.json)
-            .number("timestamp", self.time_ms as f64)
-            .finish();
+        let has_calls = !calls.is_empty();
+        let converted = response.to_message(has_calls, &usage, self.time_ms);
         let members = Object::new()
             .json("message", &converted)
             .json("opencode", &response.unconverted_members());
@@ -240,6 +221,30 @@ impl<'a> Response<'a> {
             start: None,
             finish: None,
         }
+    }
+
+    /// Returns the message of pi as JSON. `started_ms` is the time at which the response began.
+    fn to_message(&self, has_calls: bool, usage: &ResponseUsage, started_ms: i64) -> Vec<u8> {
+        let info = self.message.info;
+        let provider = non_empty_text(info, "providerID").unwrap_or_default();
+        let model = non_empty_text(info, "modelID").unwrap_or_else(|| "unknown".into());
+        let mut message = Object::new()
+            .str("role", "assistant")
+            .json("content", &array(self.blocks()))
+            .str("api", api_of_provider(&provider))
+            .text("provider", &provider)
+            .text("model", &model)
+            .str("stopReason", self.stop_reason(has_calls));
+        if let Some(error) = self.find_error() {
+            message = message.text("errorMessage", &error_message(error));
+        }
+        if let Some(id) = self.stable_id() {
+            message = message.str("responseId", &id);
+        }
+        message
+            .json("usage", &usage.json)
+            .number("timestamp", started_ms as f64)
+            .finish()
     }
 
     /// Whether the response has neither a block nor tokens.
