@@ -221,11 +221,14 @@ impl<'o> ClaudeReader<'o> {
             return Ok(());
         }
 
-        if self.hold_line(line)? {
+        let is_held = self.hold_line(line)?;
+        if is_held {
             return Ok(());
         }
+        // Lines of a response that this line ends come before it.
         self.release_lines_before(line)?;
         self.add_line(line, parts)?;
+        // Other lines may have waited for a result in this line.
         self.release_ready_lines()
     }
 

@@ -403,6 +403,7 @@ impl<'o> GeminiReader<'o> {
     fn add_to_path(&mut self, id: &Text, raw: Raw, draft: EntryDraft) -> io::Result<()> {
         let leaf_before = self.leaf;
         self.add_below_leaf(draft)?;
+        // The conversation has gone on, so messages that the last list lacked do not come back.
         self.removed = RemovedMessages::default();
         self.path.push(PathMessage {
             id: id.as_bytes().into(),

@@ -7,9 +7,9 @@ use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::ControlFlow;
 
-/// Whether the session that a source becomes may contain a word of the prefilter, which is one for
-/// converted text. `false` is certain; `true` is not. If the agent's conversion can build words
-/// that are not in the source, the answer is always `true`.
+/// Whether the session that a source becomes may contain a word of the prefilter. `false` is
+/// certain; `true` is not. If the conversion of the agent can build words that are not in the
+/// source, the result is always `true`. The prefilter must be one for converted text.
 pub fn may_contain(source: &dyn ReadAt, origin: Origin, words: &Prefilter) -> io::Result<bool> {
     let Some(added_texts) = origin.format().added_texts() else {
         return Ok(true);

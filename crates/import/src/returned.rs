@@ -17,6 +17,9 @@ use pisess_json::{Raw, range_in};
 /// The key of the member with the entry, and the type of a line that the agents skip.
 pub const RETURNED_KEY: &str = "pisess";
 
+/// The JSON of that member in a line that has no entry.
+pub const NO_ENTRY: &[u8] = b"{}";
+
 /// What pisess wrote into a line.
 pub struct ReturnedLine<'a> {
     /// The entry from which the line was made; `None` if it was not made from an entry.

@@ -20,7 +20,7 @@ use crate::native::{
     SourceEntry, Visibility, is_text,
 };
 use crate::parts::non_empty_text;
-use crate::returned::{RETURNED_KEY, returned_member};
+use crate::returned::{NO_ENTRY, RETURNED_KEY, returned_member};
 use pisess_core::agents::request::signed_thinking_block;
 use pisess_core::session::Session;
 use pisess_core::session::content::{finite_or_zero, is_block, member_is, text_block};
@@ -252,7 +252,7 @@ impl<'a> ClaudeWriter<'a> {
             .json("compactMetadata", &metadata);
         let line = self
             .end_tree_line(line, boundary, source.time_ms)
-            .json(RETURNED_KEY, b"{}");
+            .json(RETURNED_KEY, NO_ENTRY);
         self.write_line(line)?;
         Ok(boundary)
     }
@@ -403,7 +403,7 @@ impl NativeWriter for ClaudeWriter<'_> {
             .json("message", &user_message(&array([block])));
         let line = self
             .end_tree_line(line, ix, time_ms)
-            .json(RETURNED_KEY, b"{}");
+            .json(RETURNED_KEY, NO_ENTRY);
         self.write_line(line)?;
         Ok(ix)
     }
@@ -419,7 +419,7 @@ impl NativeWriter for ClaudeWriter<'_> {
             .text("lastPrompt", &prompt)
             .str("leafUuid", &self.uuid(leaf))
             .str("sessionId", self.session_id)
-            .json(RETURNED_KEY, b"{}");
+            .json(RETURNED_KEY, NO_ENTRY);
         self.write_line(line)
     }
 }

@@ -265,9 +265,14 @@ struct McpOutcome<'a> {
     is_error: bool,
 }
 
-/// Converts the outcome of a call of MCP, a `Result` of Rust: `{"Ok": …}` or `{"Err": "…"}`. The
-/// value of `Ok` is a result of MCP, with `content` and `isError`. An outcome with neither is the
-/// result itself.
+/// Converts the outcome of a call of MCP, which Codex writes as a `Result` of Rust:
+///
+/// ```text
+/// {"Ok":{"content":[{"type":"text","text":"…"}],"isError":false}}     a result of MCP
+/// {"Err":"timed out"}                                                 an error of Codex
+/// ```
+///
+/// An outcome with neither member is the result itself.
 fn convert_mcp_outcome(outcome: Option<Raw<'_>>) -> McpOutcome<'_> {
     if let Some(error) = outcome.and_then(|outcome| outcome.get_text("Err")) {
         return McpOutcome {

@@ -19,7 +19,7 @@ use crate::native::{
     LineIx, MISSING_RESULT, ModelMessage, NativeFormat, NativeTarget, NativeWriter, OpenCall,
     SourceEntry, TitleList, Visibility, is_text,
 };
-use crate::returned::{RETURNED_KEY, returned_member, returned_text_member};
+use crate::returned::{NO_ENTRY, RETURNED_KEY, returned_member, returned_text_member};
 use foldhash::HashSet;
 use pisess_core::session::Session;
 use pisess_core::session::content::{is_block, join_text};
@@ -120,13 +120,22 @@ impl<'a> CodexWriter<'a> {
             .str("originator", "pisess")
             .str("cli_version", VERSION)
             .str("source", "cli");
-        writer.write_line(target.created_ms, "session_meta", &payload.finish(), b"{}")?;
+        writer.write_line(
+            target.created_ms,
+            "session_meta",
+            &payload.finish(),
+            NO_ENTRY,
+        )?;
         Ok(writer)
     }
 
-    /// Writes a line of the type `kind`. `payload` and `pisess_member` are JSON. From
-    /// `pisess_member`, the member `pisess` of the line, a later import restores the entry of pi.
-    /// It is `{}` in the other lines of the same entry.
+    /// Writes a line of the type `kind`. `payload` and `pisess_member` are JSON. A later import
+    /// restores the entry of pi from `pisess_member`. Of several lines of an entry, only the first
+    /// one has the entry; the others have [`NO_ENTRY`].
+    ///
+    /// ```text
+    /// {"timestamp":"…","type":"response_item","payload":{…},"pisess":{"entry":{…}}}
+    /// ```
     fn write_line(
         &mut self,
         time_ms: i64,
@@ -153,14 +162,9 @@ impl<'a> CodexWriter<'a> {
             _ => None,
         };
         let entry_member = readable_member(source.entry, imported_content.as_deref());
-        let no_entry_member = b"{}".to_vec();
         for (index, item) in items.iter().enumerate() {
             let is_first = index == 0;
-            let pisess_member = if is_first {
-                &entry_member
-            } else {
-                &no_entry_member
-            };
+            let pisess_member: &[u8] = if is_first { &entry_member } else { NO_ENTRY };
             self.write_line(source.time_ms, "response_item", item, pisess_member)?;
         }
         Ok(self.remember_items(items))
@@ -182,7 +186,7 @@ impl<'a> CodexWriter<'a> {
             .str("type", kind)
             .text("message", text)
             .finish();
-        self.write_line(source.time_ms, "event_msg", &payload, b"{}")
+        self.write_line(source.time_ms, "event_msg", &payload, NO_ENTRY)
     }
 
     /// Writes a response: its texts and calls as items, and then an event for each text, with which
@@ -559,7 +563,7 @@ impl NativeWriter for CodexWriter<'_> {
     ) -> io::Result<LineIx> {
         let output = encode_to_vec(&Text::from(MISSING_RESULT));
         let item = self.result_item(call, &output);
-        self.write_line(time_ms, "response_item", &item, b"{}")?;
+        self.write_line(time_ms, "response_item", &item, NO_ENTRY)?;
         Ok(self.remember_items(&[item]))
     }
 
