@@ -138,18 +138,10 @@ fn apply_colour_codes(colour_codes: &str, kind_before: Option<WordKind>) -> Opti
         match code {
             // Everything reset, and the default text colour.
             0 | 39 => word_kind = None,
-            1 => {
-                // Bold. A word is not both bold and coloured, and a colour that is set stays.
-                if word_kind.is_none() {
-                    word_kind = Some(WordKind::BOLD);
-                }
-            }
-            22 => {
-                // No longer bold. A colour stays.
-                if word_kind == Some(WordKind::BOLD) {
-                    word_kind = None;
-                }
-            }
+            // Bold. A word is not both bold and coloured, and a colour that is set stays.
+            1 => word_kind = word_kind.or(Some(WordKind::BOLD)),
+            // No longer bold. A colour stays.
+            22 if word_kind == Some(WordKind::BOLD) => word_kind = None,
             // The eight colours, and the same ones bright.
             30..=37 => word_kind = Some(WordKind::from_colour(code - 30)),
             90..=97 => word_kind = Some(WordKind::from_colour(code - 90)),
