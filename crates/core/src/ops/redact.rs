@@ -396,6 +396,7 @@ fn lines_to_number(lines: &[SearchedLine]) -> impl Iterator<Item = LineToNumber<
 }
 
 /// What remains in a redacted copy of the texts that were removed from it.
+#[derive(Default)]
 pub struct RemainingTexts {
     /// The secrets that remain: none, if the copy is correct.
     pub secrets: Vec<FoundSecret>,

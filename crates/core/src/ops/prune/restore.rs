@@ -412,9 +412,12 @@ impl<'a> LineMerger<'a> {
     /// Adds the next line of the session, which is not an anchor: entries that were before it are
     /// inserted first.
     fn push_other_line(&mut self, line: RestoredLine<'a>) {
-        while let Some(entry) = self.pending.front()
-            && self.anchor_index + entry.distance <= self.lines.len()
-        {
+        while let Some(entry) = self.pending.front() {
+            // 1 for the line directly behind the anchor.
+            let distance_of_next_line = self.lines.len() - self.anchor_index;
+            if entry.distance > distance_of_next_line {
+                break;
+            }
             self.insert_next_pending();
         }
         self.lines.push(line);

@@ -16,7 +16,7 @@ use super::payload::find_at_path;
 use super::{PrunePlan, apply_replacements, side};
 use crate::agents::oh_my_pi::title::repad_title_line;
 use crate::load::{LoadOptions, load};
-use crate::ops::redact::{FoundSecret, RedactionPlan, find_remaining};
+use crate::ops::redact::{FoundSecret, RedactionPlan, RemainingTexts, find_remaining};
 use crate::redact::values::SecretValue;
 use crate::redact::{Finds, PlannedSecret, Redactor, SecretNumber};
 use crate::session::Session;
@@ -108,33 +108,58 @@ impl PrunePlan {
         workers: usize,
     ) -> io::Result<PrunePlan> {
         let redaction = RedactionPlan::new(source, &mut redactor, workers)?;
-        let mut secrets = PrunableSecrets {
-            strings: find_strings(session, source, &redaction)?,
-            count: redaction.report.secret_count(),
-            values: redactor.found_values(),
-            ..PrunableSecrets::default()
-        };
-        if redaction.report.has_secrets() {
-            let replacements = secrets.strings.iter().map(SecretString::replacement);
+        let strings = find_strings(session, source, &redaction)?;
+        let values = redactor.found_values();
+        let checked = if redaction.report.has_secrets() {
+            let replacements = strings.iter().map(SecretString::replacement);
             let pruned = apply_replacements(source, replacements);
-            let pruned_file = pruned.with_source(source);
-            secrets.damages_tree = !has_tree_of(&pruned_file, session, workers)?;
-            let remaining = find_remaining(&pruned_file, &mut redactor, workers)?;
-            secrets.remaining = remaining.secrets;
-            secrets.kept_ordinary = remaining.ordinary;
-        }
+            // The redactor is not used again: this narrows its search.
+            check_pruned(&pruned.with_source(source), session, redactor, workers)?
+        } else {
+            CheckedPrune::default()
+        };
 
         Ok(PrunePlan {
             name: side::SECRETS_OPERATION,
             entries: Vec::new(),
             branch_count: 0,
             values: Vec::new(),
-            secrets,
+            secrets: PrunableSecrets {
+                strings,
+                count: redaction.report.secret_count(),
+                values,
+                remaining: checked.remaining.secrets,
+                damages_tree: checked.damages_tree,
+                kept_ordinary: checked.remaining.ordinary,
+            },
             pruned_message_tokens: Vec::new(),
             // No entry is removed, so the leaf stays where it is.
             mark: None,
         })
     }
+}
+
+/// What is found in the session as it would be after the prune.
+#[derive(Default)]
+struct CheckedPrune {
+    /// See [`PrunableSecrets::damages_tree`].
+    damages_tree: bool,
+    /// The texts of secrets that would remain.
+    remaining: RemainingTexts,
+}
+
+/// Checks `pruned`, the session as it would be after the prune: whether it has the tree of
+/// `session`, and which of the secrets remain that `redactor` has found.
+fn check_pruned(
+    pruned: &dyn ReadAt,
+    session: &Session,
+    mut redactor: Redactor,
+    workers: usize,
+) -> io::Result<CheckedPrune> {
+    Ok(CheckedPrune {
+        damages_tree: !has_tree_of(pruned, session, workers)?,
+        remaining: find_remaining(pruned, &mut redactor, workers)?,
+    })
 }
 
 /// Returns the parts of the session that contain the secrets of `redaction`, in file order.
