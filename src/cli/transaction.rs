@@ -165,7 +165,10 @@ impl OpenSession {
             let decision = ids.with_id_source(ui, |id_source| decide(current, id_source))?;
             let report = ChangeReport::in_place(&decision, path, &current.session);
             let commit = commit_change(&decision.change, current, locked)?;
-            Ok((commit, report))
+            Ok(ChangeAttempt {
+                commit,
+                value: report,
+            })
         };
         let (committed, report) = self.attempt_under_lock(&options, &mut attempt)?;
 
@@ -362,11 +365,34 @@ pub fn commit_change(
     Ok(Some(attempt?))
 }
 
-/// The result of one attempt to change a session:
-/// - the outcome of the commit. `None` if the attempt found nothing to do, and has released the
-///   lock;
-/// - a value of the command, such as its report.
-pub type AttemptResult<T> = Result<(Option<Attempt>, T), Failure>;
+/// What one attempt to change a session did.
+pub struct ChangeAttempt<T> {
+    /// The outcome of the commit. `None` if the attempt found nothing to do, and has released the
+    /// lock.
+    pub commit: Option<Attempt>,
+    /// A value of the command, such as its report.
+    pub value: T,
+}
+
+impl<T> ChangeAttempt<T> {
+    /// An attempt that found nothing to do.
+    pub fn nothing_to_do(value: T) -> ChangeAttempt<T> {
+        ChangeAttempt {
+            commit: None,
+            value,
+        }
+    }
+
+    /// An attempt that committed a change, unless the session had grown.
+    pub fn with_commit(commit: Attempt, value: T) -> ChangeAttempt<T> {
+        ChangeAttempt {
+            commit: Some(commit),
+            value,
+        }
+    }
+}
+
+pub type AttemptResult<T> = Result<ChangeAttempt<T>, Failure>;
 
 /// Locks the session, and calls `attempt`, which commits a change while the session is locked.
 ///
@@ -390,8 +416,8 @@ pub fn attempt_under_lock<T>(
         } else {
             None
         };
-        let (attempted, value) = attempt(grown_input, locked)?;
-        match attempted {
+        let ChangeAttempt { commit, value } = attempt(grown_input, locked)?;
+        match commit {
             // There is nothing to do.
             None => return Ok((None, value)),
             Some(Attempt::Done(committed)) => return Ok((Some(committed), value)),

@@ -10,7 +10,9 @@ use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, to_visible};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::status::Status;
-use crate::cli::transaction::{AttemptResult, attempt_under_lock, refuse_in_dry_run};
+use crate::cli::transaction::{
+    AttemptResult, ChangeAttempt, attempt_under_lock, refuse_in_dry_run,
+};
 use crate::format::format_age;
 use crate::ops::archive::{
     ArchiveFacts, PRUNED, SESSION, find_blob_hashes, find_companions, find_existing_blobs, is_blob,
@@ -256,7 +258,7 @@ impl Packer<'_> {
             Ok(Attempt::Done(committed)) => committed,
             Ok(stale) => {
                 archive.remove_if_new(to)?;
-                return Ok((Some(stale), sizes));
+                return Ok(ChangeAttempt::with_commit(stale, sizes));
             }
             Err(unremoved) => {
                 if unremoved.is_undone {
@@ -273,7 +275,7 @@ impl Packer<'_> {
             let removed = store::remove_empty_folders(&folder);
             committed.warnings.extend(removed.err());
         }
-        Ok((Some(Attempt::Done(committed)), sizes))
+        Ok(ChangeAttempt::with_commit(Attempt::Done(committed), sizes))
     }
 
     /// Returns the files to archive: first the session, then its companion files, then the blobs

@@ -13,7 +13,7 @@ use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::transaction::{
-    attempt_under_lock, copy_failure, refuse_in_dry_run, refuse_output_in_dry_run,
+    ChangeAttempt, attempt_under_lock, copy_failure, refuse_in_dry_run, refuse_output_in_dry_run,
 };
 use crate::format::format_bytes;
 use crate::ops::check::{Checkup, Finding};
@@ -280,7 +280,7 @@ impl Repairer<'_> {
             };
             // Another process may have repaired the session before this one had the lock.
             if !current.is_repairable() {
-                return Ok((None, result));
+                return Ok(ChangeAttempt::nothing_to_do(result));
             }
 
             // Agents do not use the lock, so an agent may append during the repair: the appended
@@ -289,7 +289,7 @@ impl Repairer<'_> {
                 |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
             let (attempt, rejected) = write_with_rejected(input, current, path, rewrite)?;
             result.rejected = rejected;
-            Ok((Some(attempt), result))
+            Ok(ChangeAttempt::with_commit(attempt, result))
         };
         let (committed, result) = attempt_under_lock(input, &options, &mut attempt)?;
         let commits = committed.map(|session| Commits {

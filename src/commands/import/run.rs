@@ -5,7 +5,9 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, to_visible};
 use crate::cli::rollouts::Rollouts;
-use crate::cli::transaction::{AttemptResult, commit_change, copy_failure, refuse_in_dry_run};
+use crate::cli::transaction::{
+    AttemptResult, ChangeAttempt, commit_change, copy_failure, refuse_in_dry_run,
+};
 use crate::import::{
     EarlierImports, ImportRecord, ImportTarget, JoinedSource, Survey, emit_new_entries, sha256_hex,
     write_converted_session,
@@ -369,11 +371,14 @@ impl<'a> Importer<'a> {
         let mut attempt =
             |locked_open: &OpenSession, locked: Locked| -> AttemptResult<Option<ImportResult>> {
                 let Some(plan) = self.plan_append(destination, source_file, locked_open)? else {
-                    // No commit, and no result.
-                    return Ok((None, None));
+                    let no_result = None;
+                    return Ok(ChangeAttempt::nothing_to_do(no_result));
                 };
-                let attempt = commit_change(&plan.change, locked_open, locked)?;
-                Ok((attempt, Some(plan.result)))
+                let commit = commit_change(&plan.change, locked_open, locked)?;
+                Ok(ChangeAttempt {
+                    commit,
+                    value: Some(plan.result),
+                })
             };
         let (committed, result) = open.attempt_under_lock(&options, &mut attempt)?;
         Ok(result.map(|result| ImportResult {

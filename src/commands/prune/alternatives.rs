@@ -25,54 +25,102 @@ struct Alternative {
     bytes: usize,
 }
 
+impl Alternative {
+    /// Whether the option is `--over SIZE`.
+    fn is_size(&self) -> bool {
+        self.option.starts_with("--over")
+    }
+}
+
 impl Alternatives {
     /// Adds the alternatives for another session, summing up the bytes of each option.
     pub fn add(&mut self, other: &Alternatives) {
         for added in &other.options {
-            let own = self
+            let same_option = self
                 .options
                 .iter_mut()
                 .find(|own| own.option == added.option);
-            match own {
+            match same_option {
                 Some(own) => own.bytes += added.bytes,
                 None => self.options.push(*added),
             }
         }
     }
 
-    /// If a plan removes little of `size_before`, prints the options that would remove more.
-    ///
-    /// An option is printed if it removes at least twice as much as the plan. Of the options
-    /// `--over SIZE`, one must also remove at least twice as much as the one that was printed
-    /// before it. For example, if the plan removes 1 MB, `--over 64k` 5 MB, and `--over 1k` 6 MB,
-    /// only `--over 64k` is printed.
+    /// If a plan removes little of `size_before`, prints the options that would remove much more
+    /// than the plan: see [`Self::choose_suggested`]. `removed` is what the plan removes, in bytes.
     pub fn report(&self, size_before: usize, removed: usize, ui: &mut Ui) {
         if !is_little(removed, size_before) {
             return;
         }
         let mut hints = Vec::new();
-        // The sizes of `--over` descend in `options`, so each removes at least as much as the one
-        // before it.
-        let mut removed_by_printed_size = removed;
-        for &Alternative { option, bytes } in &self.options {
-            let is_size = option.starts_with("--over");
-            let compared = if is_size {
-                removed_by_printed_size
-            } else {
-                removed
-            };
-            let removes_much_more = bytes > 0 && bytes >= 2 * compared;
-            if !removes_much_more {
-                continue;
-            }
-            if is_size {
-                removed_by_printed_size = bytes;
-            }
+        for Alternative { option, bytes } in self.choose_suggested(removed) {
             hints.push(format!("`{option}` would remove {}", format_bytes(bytes)));
         }
         if !hints.is_empty() {
             ui.print_status(&format!("more with other options: {}", hints.join(", ")));
         }
+    }
+
+    /// Chooses the options that remove at least twice as much as a plan that removes `removed`
+    /// bytes. Of the options `--over SIZE`, one must also remove at least twice as much as the one
+    /// that was chosen before it.
+    ///
+    /// For example, if the plan removes 1 MB, `--over 64k` 5 MB, and `--over 1k` 6 MB, only
+    /// `--over 64k` is chosen.
+    fn choose_suggested(&self, removed: usize) -> Vec<Alternative> {
+        let mut suggested = Vec::new();
+        // The sizes of `--over` descend in `options`, so each removes at least as much as the one
+        // before it.
+        let mut removed_by_last_size = removed;
+        for alternative in &self.options {
+            if !alternative.is_size() {
+                if removes_much_more(alternative.bytes, removed) {
+                    suggested.push(*alternative);
+                }
+                continue;
+            }
+            if removes_much_more(alternative.bytes, removed_by_last_size) {
+                removed_by_last_size = alternative.bytes;
+                suggested.push(*alternative);
+            }
+        }
+        suggested
+    }
+
+    /// Adds `--compacted`, unless no entries can be removed from the session of the job.
+    fn add_compacted(&mut self, job: &PruneJob, ui: &Ui) -> Result<(), Failure> {
+        if PruneBlocker::require_removable_entries(&job.open.session).is_err() {
+            return Ok(());
+        }
+        self.options.push(Alternative {
+            option: "--compacted",
+            bytes: planned_bytes(job, Task::Compacted, ui)?,
+        });
+        Ok(())
+    }
+
+    /// Adds `--over` with the sizes of [`OVERS`] that are smaller than `over`. They prune payloads
+    /// of `kinds`.
+    fn add_smaller_sizes(
+        &mut self,
+        job: &PruneJob,
+        over: u64,
+        kinds: &[ValueKind],
+        ui: &Ui,
+    ) -> Result<(), Failure> {
+        for (size, option) in OVERS {
+            if size >= over {
+                continue;
+            }
+            let task = Task::Payloads {
+                over: size,
+                kinds: kinds.to_vec(),
+            };
+            let bytes = planned_bytes(job, task, ui)?;
+            self.options.push(Alternative { option, bytes });
+        }
+        Ok(())
     }
 }
 
@@ -80,44 +128,35 @@ fn is_little(removed: usize, size: usize) -> bool {
     removed < size / LITTLE
 }
 
+/// Whether an option removes at least twice as much as another one, and not nothing.
+fn removes_much_more(bytes: usize, other_bytes: usize) -> bool {
+    bytes > 0 && bytes >= 2 * other_bytes
+}
+
 /// Finds how much other options would remove from a session, if its plan removes little: only
 /// `removed` bytes. Otherwise returns no options, because each of them has to be planned.
 ///
-/// The options are `--compacted`, and `--over` with the sizes of [`OVERS`] that are smaller than
-/// that of the plan. `--compacted` is left out if the plan has it, or if no entries can be removed
-/// from the session.
+/// The options are `--compacted`, unless the plan has it, and `--over` with smaller sizes than that
+/// of the plan. The user chose the branch, the entries, the secrets or the restoration, so these
+/// tasks have no alternatives.
 pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alternatives, Failure> {
     let mut found = Alternatives::default();
-    if !is_little(removed, job.open.input.source().len() as usize) {
+    let session_size = job.open.input.source().len() as usize;
+    if !is_little(removed, session_size) {
         return Ok(found);
     }
 
-    // Only sizes smaller than `over` are tried, and with the same kinds of payloads.
-    let (kinds, over) = match &job.task {
-        Task::Payloads { over, kinds } => (kinds.clone(), *over),
-        // This prunes no payloads, so all sizes are tried.
-        Task::Compacted => (ValueKind::PAYLOADS.to_vec(), u64::MAX),
-        Task::Branch(_) | Task::Entries(_) | Task::Secrets { .. } | Task::Restore => {
-            return Ok(found);
+    match &job.task {
+        Task::Payloads { over, kinds } => {
+            found.add_compacted(job, ui)?;
+            found.add_smaller_sizes(job, *over, kinds, ui)?;
         }
-    };
-    let is_compacted_already = matches!(job.task, Task::Compacted);
-    if !is_compacted_already && PruneBlocker::require_removable_entries(&job.open.session).is_ok() {
-        let bytes = planned_bytes(job, Task::Compacted, ui)?;
-        found.options.push(Alternative {
-            option: "--compacted",
-            bytes,
-        });
-    }
-    for (smaller_over, option) in OVERS {
-        if smaller_over < over {
-            let task = Task::Payloads {
-                over: smaller_over,
-                kinds: kinds.clone(),
-            };
-            let bytes = planned_bytes(job, task, ui)?;
-            found.options.push(Alternative { option, bytes });
+        Task::Compacted => {
+            // The plan prunes no payloads, so all sizes are tried.
+            let every_size = u64::MAX;
+            found.add_smaller_sizes(job, every_size, &ValueKind::PAYLOADS, ui)?;
         }
+        Task::Branch(_) | Task::Entries(_) | Task::Secrets { .. } | Task::Restore => {}
     }
     Ok(found)
 }

@@ -86,53 +86,52 @@ impl PruneJob<'_> {
     ) -> Result<(), Failure> {
         let session = &open.session;
         let tip_count = choice.tips.len();
-        if !choice.is_active && tip_count < 2 {
+        let has_several_tips = tip_count > 1;
+        if !choice.is_active && !has_several_tips {
             return Ok(());
         }
 
         let tips = list_tip_ids(session, choice);
-        let why = if tip_count < 2 {
-            format!("{reference} is on the active branch")
-        } else if choice.is_active {
-            format!("{tip_count} branches end there, the active one too: {tips}")
-        } else {
-            format!("{tip_count} branches end there: {tips}")
+        let why = match (has_several_tips, choice.is_active) {
+            (false, _) => format!("{reference} is on the active branch"),
+            (true, false) => format!("{tip_count} branches end there: {tips}"),
+            (true, true) => format!("{tip_count} branches end there, the active one too: {tips}"),
         };
+        let failure = open.input.failure(why);
+        if !choice.is_active {
+            return Err(failure
+                .with_hint("--force prunes them all; give an entry nearer to a tip to prune one"));
+        }
 
-        let hint = if choice.is_active {
-            let new_leaf = match choice.branch_point {
-                Position::Entry(ix) => session.id(ix).to_string(),
-                Position::Root => "root".to_owned(),
-            };
-            format!(
-                "--force prunes it, and moves the leaf to {}",
-                to_visible(&new_leaf)
-            )
-        } else {
-            "--force prunes them all; give an entry nearer to a tip to prune one".to_owned()
+        let new_leaf = match choice.branch_point {
+            Position::Entry(ix) => session.id(ix).to_string(),
+            Position::Root => "root".to_owned(),
         };
-        Err(open.input.failure(why).with_hint(hint))
+        let new_leaf = to_visible(&new_leaf);
+        Err(failure.with_hint(format!(
+            "--force prunes it, and moves the leaf to {new_leaf}"
+        )))
     }
 
     /// Reports the sub-agents that the branch started, and the forks of the session. Neither are
     /// removed with the branch.
     pub(super) fn report_dependents(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let (Task::Branch(reference), Some(file)) = (&self.task, self.open.input.file()) else {
+        let Task::Branch(reference) = &self.task else {
+            return Ok(());
+        };
+        // A session from a stream has neither: they are found by its path.
+        let Some(file) = self.open.input.file() else {
             return Ok(());
         };
         let choice = self.choose_branch(self.open, reference)?;
         let session = file.resolved().to_owned();
         for path in self.find_sub_agents(&session, &choice) {
-            ui.print_status(&format!(
-                "a sub-agent of the branch stays: {}",
-                to_visible(&path.to_string_lossy())
-            ));
+            let path = to_visible(&path.to_string_lossy());
+            ui.print_status(&format!("a sub-agent of the branch stays: {path}"));
         }
         for path in self.find_forks(&session, ui) {
-            ui.print_status(&format!(
-                "a fork of the session stays: {}",
-                to_visible(&path.to_string_lossy())
-            ));
+            let path = to_visible(&path.to_string_lossy());
+            ui.print_status(&format!("a fork of the session stays: {path}"));
         }
         Ok(())
     }
@@ -143,12 +142,12 @@ impl PruneJob<'_> {
     fn find_sub_agents(&self, session: &Path, choice: &PrunableBranch) -> Vec<PathBuf> {
         let mut reported_ends = Vec::new();
         for request in &self.open.session.collected.billed {
-            if choice.is_removed[request.entry.index()]
-                && let Some(agents) = request.reported_ends.as_deref()
-            {
+            let is_of_branch = choice.is_removed[request.entry.index()];
+            if is_of_branch && let Some(agents) = request.reported_ends.as_deref() {
                 reported_ends.extend(possible_session_ends(session, agents));
             }
         }
+        // The branch started no sub-agent, so the directory need not be read.
         if reported_ends.is_empty() {
             return Vec::new();
         }

@@ -10,7 +10,9 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::session_own_path;
-use crate::cli::transaction::{AttemptResult, refuse_in_dry_run, refuse_output_in_dry_run};
+use crate::cli::transaction::{
+    AttemptResult, ChangeAttempt, refuse_in_dry_run, refuse_output_in_dry_run,
+};
 use crate::format::format_bytes;
 use crate::ops::archive::PRUNED;
 use crate::ops::pick::complete_selection;
@@ -51,6 +53,7 @@ impl OpenSession {
         let name = to_visible(&archive_path.to_string_lossy());
         let archive = Archive::read(&Glance::open(&archive_path)?)
             .map_err(|error| Failure::from_read_error(&name, error))?;
+        // Without SESSION.pruned in the archive, nothing was pruned from the session.
         let has_pruned_file = archive
             .is_some_and(|archive| archive.members.iter().any(|member| member.name == PRUNED));
         if !has_pruned_file {
@@ -81,20 +84,6 @@ pub enum Task {
     Secrets { values: Vec<SecretValue> },
     /// Restore everything that was pruned.
     Restore,
-}
-
-/// Plans the removal of entries. `name` is that of the operation in SESSION.pruned.
-fn plan_removal(
-    name: &'static str,
-    is_removed: Vec<bool>,
-    open: &OpenSession,
-    ui: &Ui,
-) -> Result<PrunePlan, Failure> {
-    let source = open.input.source();
-    Ids::new(ui)?.with_id_source(ui, |id_source| {
-        let plan = PrunePlan::from_entries(name, &open.session, source, is_removed, id_source);
-        open.input.map_read_error(plan)
-    })
 }
 
 /// A session to prune or to restore, with the options for that.
@@ -244,7 +233,7 @@ impl PruneJob<'_> {
         let plan = self.plan_prune(locked_open, ui)?;
         let outcome = PruneOutcome::from_prune(&plan, locked_open);
         if plan.is_empty() {
-            return Ok((None, outcome));
+            return Ok(ChangeAttempt::nothing_to_do(outcome));
         }
 
         // Until it is kept, dropping the new file restores the old one.
@@ -252,18 +241,20 @@ impl PruneJob<'_> {
 
         let source = locked_open.input.source();
         let pruned = plan.build_pruned_session(&locked_open.session, source);
+        let mut write = |out: &mut dyn io::Write| copy_all(&pruned.with_source(source), out);
         // Without the growth, the rewrite fails if the session has grown, and is attempted again.
         let locked = if self.removes_entries() {
             locked
         } else {
             locked.carrying_growth()
         };
-        let mut attempt =
-            locked.rewrite(None, &mut |out| copy_all(&pruned.with_source(source), out))?;
-        if let Attempt::Done(committed) = &mut attempt {
+        // `new_side_file` has what is removed.
+        let backup = None;
+        let mut commit = locked.rewrite(backup, &mut write)?;
+        if let Attempt::Done(committed) = &mut commit {
             committed.warnings.extend(new_side_file.keep().warnings);
         }
-        Ok((Some(attempt), outcome))
+        Ok(ChangeAttempt::with_commit(commit, outcome))
     }
 
     /// Plans what to prune from `open`, the session as it is now: it may have been read again under
@@ -276,25 +267,8 @@ impl PruneJob<'_> {
                 let plan = PrunePlan::from_payloads(&open.session, source, *over, kinds, workers);
                 open.input.map_read_error(plan)
             }
-            Task::Compacted => {
-                PruneBlocker::require_removable_entries(&open.session)
-                    .map_err(|error| damaged_failure(open, error))?;
-                let is_removed = open
-                    .input
-                    .map_read_error(find_compacted_entries(&open.session, source))?;
-                plan_removal("compacted", is_removed, open, ui)
-            }
-            Task::Entries(references) => {
-                PruneBlocker::require_removable_entries(&open.session)
-                    .map_err(|error| damaged_failure(open, error))?;
-                let chosen = open.find_chosen_entries(references)?;
-                let completed = complete_selection(&open.entry_reader(), &chosen)
-                    .map_err(|refusal| open.refusal_failure(refusal))?;
-                let is_removed = open
-                    .input
-                    .map_read_error(mask_with_edits(&open.entry_reader(), &completed))?;
-                plan_removal("entries", is_removed, open, ui)
-            }
+            Task::Compacted => plan_compacted(open, ui),
+            Task::Entries(references) => plan_entries(open, references, ui),
             Task::Branch(reference) => Ids::new(ui)?
                 .with_id_source(ui, |id_source| self.plan_branch(open, reference, id_source)),
             Task::Secrets { values } => plan_secrets(open, values),
@@ -365,28 +339,72 @@ impl PruneJob<'_> {
     fn write_side_file_of_copy(&self, plan: &PrunePlan) -> Result<Option<CompanionFile>, Failure> {
         let source_side_file = match self.open.input.file() {
             Some(file) => open_if_exists(&pruned_file(&session_own_path(file)))?,
+            // A stream has no file beside it.
             None => None,
         };
         if source_side_file.is_none() && plan.is_empty() {
             return Ok(None);
         }
 
-        let force = self.write.change.force;
-        if force && let Some(replaced) = open_if_exists(&self.side_file)? {
-            // Fails for a file that is damaged, or belongs to another session.
-            read_side_file(self.open, replaced)?;
+        let mut if_exists = IfExists::Refuse;
+        if self.write.change.force {
+            if_exists = IfExists::Replace;
+            if let Some(replaced) = open_if_exists(&self.side_file)? {
+                // Fails for a file that is damaged, or belongs to another session.
+                read_side_file(self.open, replaced)?;
+            }
         }
+
         let old_records = match source_side_file {
             Some(side_file) => Some(read_side_file(self.open, side_file)?),
             None => None,
-        };
-        let if_exists = if force {
-            IfExists::Replace
-        } else {
-            IfExists::Refuse
         };
         let new_side_file =
             self.write_side_file(self.open, plan, old_records.as_ref(), if_exists)?;
         Ok(Some(new_side_file))
     }
+}
+
+/// Plans the removal of the entries above compactions that no branch needs any more. Fails if the
+/// session is damaged.
+fn plan_compacted(open: &OpenSession, ui: &Ui) -> Result<PrunePlan, Failure> {
+    PruneBlocker::require_removable_entries(&open.session)
+        .map_err(|error| damaged_failure(open, error))?;
+    let is_removed = find_compacted_entries(&open.session, open.input.source());
+    plan_removal(
+        "compacted",
+        open.input.map_read_error(is_removed)?,
+        open,
+        ui,
+    )
+}
+
+/// Plans the removal of the entries that `references` name. Fails if the session is damaged, or if
+/// a reference names no entry.
+fn plan_entries(open: &OpenSession, references: &[String], ui: &Ui) -> Result<PrunePlan, Failure> {
+    PruneBlocker::require_removable_entries(&open.session)
+        .map_err(|error| damaged_failure(open, error))?;
+    let reader = open.entry_reader();
+    let chosen = open.find_chosen_entries(references)?;
+    // A call is removed with its results.
+    let completed =
+        complete_selection(&reader, &chosen).map_err(|refusal| open.refusal_failure(refusal))?;
+    let is_removed = open
+        .input
+        .map_read_error(mask_with_edits(&reader, &completed))?;
+    plan_removal("entries", is_removed, open, ui)
+}
+
+/// Plans the removal of entries. `operation` is its name in SESSION.pruned.
+fn plan_removal(
+    operation: &'static str,
+    is_removed: Vec<bool>,
+    open: &OpenSession,
+    ui: &Ui,
+) -> Result<PrunePlan, Failure> {
+    let source = open.input.source();
+    Ids::new(ui)?.with_id_source(ui, |id_source| {
+        let plan = PrunePlan::from_entries(operation, &open.session, source, is_removed, id_source);
+        open.input.map_read_error(plan)
+    })
 }

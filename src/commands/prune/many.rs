@@ -17,7 +17,7 @@ use crate::cli::period;
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::status::warn_of_skipped;
 use crate::format::{format_bytes, format_count};
-use crate::ops::list::{SelectionFacts, SessionFilter};
+use crate::ops::list::SessionFilter;
 use crate::ops::prune::pruned_file;
 use crate::redact::values::SecretValue;
 use pisess_store::{Committed, FoundFile, Reach};
@@ -227,10 +227,10 @@ struct JobResult {
 }
 
 impl JobResult {
-    fn new(outcome: PruneOutcome, committed: Option<Committed>) -> JobResult {
+    fn new(outcome: PruneOutcome) -> JobResult {
         JobResult {
             outcome,
-            committed,
+            committed: None,
             exit: Exit::Done,
             planned_size: None,
             alternatives: Alternatives::default(),
@@ -244,50 +244,60 @@ fn plan_job(job: &PruneJob, ui: &mut Ui) -> Result<JobResult, Failure> {
     if job.task.is_restore() {
         let planned = job.plan_restore_outcome()?;
         return Ok(JobResult {
-            // The outcome of a prune has the size already.
             planned_size: Some(planned.size_after as usize),
-            ..JobResult::new(planned.outcome, None)
+            ..JobResult::new(planned.outcome)
         });
     }
+
     job.refuse_in_dry_run()?;
     let plan = job.plan_prune(job.open, ui)?;
     let outcome = job.plan_outcome(&plan, job.open)?;
+    let alternatives = find_alternatives(job, outcome.bytes, ui)?;
     Ok(JobResult {
-        alternatives: find_alternatives(job, outcome.bytes, ui)?,
-        ..JobResult::new(outcome, None)
+        alternatives,
+        ..JobResult::new(outcome)
     })
 }
 
-/// Prunes or restores a session. Reports a file that was to be removed after a restoration, but
-/// could not be.
+/// Prunes or restores a session. Reports if SESSION.pruned cannot be removed after a restoration.
 fn run_job(job: &PruneJob, ui: &mut Ui) -> Result<JobResult, Failure> {
     if !job.task.is_restore() {
         let (committed, outcome) = job.prune_session(ui)?;
-        return Ok(JobResult::new(outcome, committed));
+        return Ok(JobResult {
+            committed,
+            ..JobResult::new(outcome)
+        });
     }
+
     let restored = job.restore_session()?;
-    let mut exit = Exit::Done;
-    if let Some(error) = restored.removal_error {
-        exit = job.report_unremoved(error, restored.committed.is_some(), ui);
-    }
+    let is_written = restored.committed.is_some();
+    let exit = match restored.removal_error {
+        Some(error) => job.report_unremoved(error, is_written, ui),
+        None => Exit::Done,
+    };
     Ok(JobResult {
+        committed: restored.committed,
         exit,
-        ..JobResult::new(restored.outcome, restored.committed)
+        ..JobResult::new(restored.outcome)
     })
 }
 
 /// Whether the filter chooses a session. The session is read only if `--older-than` is given.
 fn is_chosen(path: &Path, input: &Input, filter: SessionFilter) -> bool {
     let bytes = input.unredacted_source().len();
-    if filter.larger_than.is_some_and(|limit| bytes <= limit) {
+    if let Some(larger_than) = filter.larger_than
+        && bytes <= larger_than
+    {
         return false;
     }
     if filter.before_ms.is_none() {
         return true;
     }
-    let facts = read_for_list(path).map(|listed| listed.selection_facts());
-    // A session that cannot be read is chosen, so that opening it reports the failure.
-    facts.is_none_or(|facts: SelectionFacts| filter.accepts(facts))
+    match read_for_list(path) {
+        Some(listed) => filter.accepts(listed.selection_facts()),
+        // It is chosen, so that opening it reports why it cannot be read.
+        None => true,
+    }
 }
 
 /// Prints a line for each session that was pruned or restored, and a total. With `-n`, prints a
@@ -333,15 +343,18 @@ fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result
     let part = part_of_all(changed_count, sessions.len());
     if args.restore {
         ui.print_status(&format!("{part} restored"));
-    } else {
-        ui.print_status(&format!("{part} pruned, {}", format_bytes(bytes)));
-        if changed_count > 0 && !args.write.change.json && !args.purge {
-            ui.print_status(if args.secrets {
-                KEPT_SECRETS_NOTE
-            } else {
-                KEPT_NOTE
-            });
-        }
+        return Ok(());
+    }
+    ui.print_status(&format!("{part} pruned, {}", format_bytes(bytes)));
+    // A purge leaves no SESSION.pruned.
+    let has_kept_parts = changed_count > 0 && !args.purge;
+    if has_kept_parts && !args.write.change.json {
+        let note = if args.secrets {
+            KEPT_SECRETS_NOTE
+        } else {
+            KEPT_NOTE
+        };
+        ui.print_status(note);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use super::job::{PruneJob, open_if_exists};
 use super::restore::read_side_file;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::transaction::ChangeAttempt;
 use crate::format::format_bytes;
 use pisess_store::{self as store, Cause, Locked, ReadAt, StoreError};
 
@@ -47,11 +48,10 @@ impl PruneJob<'_> {
     fn lock_and_purge(&self) -> Result<Option<PurgedFile>, Failure> {
         let mut attempt = |locked_open: &OpenSession, _session_lock: Locked| {
             let purged = self.remove_side_file(locked_open)?;
-            // The session itself is not changed, so there is nothing to commit.
-            let commit = None;
-            Ok((commit, purged))
+            // The session itself is not changed.
+            Ok(ChangeAttempt::nothing_to_do(purged))
         };
-        let (_, purged) = self
+        let (_no_commit, purged) = self
             .open
             .attempt_under_lock(&self.write_options(), &mut attempt)?;
         Ok(purged)

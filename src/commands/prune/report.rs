@@ -86,12 +86,14 @@ impl PruneOutcome {
             return self.secrets.describe(self.payloads);
         }
         let payloads = format_count(self.payloads, "payload", "payloads");
-        let entries = describe_pruned(self.entries, self.notes, self.branches);
-        match (self.payloads, self.entries) {
-            (_, 0) => payloads,
-            (0, _) => entries,
-            _ => format!("{entries} and {payloads}"),
+        if self.entries == 0 {
+            return payloads;
         }
+        let entries = describe_pruned(self.entries, self.notes, self.branches);
+        if self.payloads == 0 {
+            return entries;
+        }
+        format!("{entries} and {payloads}")
     }
 }
 
@@ -126,30 +128,17 @@ impl PruneJob<'_> {
 
         let plan = self.plan_prune(self.open, ui)?;
         let outcome = self.plan_outcome(&plan, self.open)?;
-        let mut summary = if outcome.is_empty() {
-            let size = format_bytes(outcome.session_bytes);
-            format!("{}; session {size}", self.nothing_message())
-        } else {
-            format!(
-                "{}; {}",
-                outcome.describe(),
-                outcome.describe_session_sizes()
-            )
-        };
-        if let Task::Payloads { .. } = self.task {
-            self.print_payloads(&plan, ui)?;
-            summary.push_str("; ");
-            summary.push_str(&self.describe_context_sizes(&plan, &outcome)?);
-        } else if let Task::Secrets { .. } = self.task {
-            self.print_secrets(&plan, ui)?;
-        } else {
-            self.print_entries(&plan, ui)?;
+        match self.task {
+            Task::Payloads { .. } => self.print_payloads(&plan, ui)?,
+            Task::Secrets { .. } => self.print_secrets(&plan, ui)?,
+            Task::Compacted | Task::Branch(_) | Task::Restore => self.print_entries(&plan, ui)?,
         }
 
+        let summary = self.summarize_plan(&plan, &outcome)?;
         if self.write.change.json {
-            ui.print_status(&summary)
+            ui.print_status(&summary);
         } else {
-            ui.print(&(summary + "\n"))?
+            ui.print(&(summary + "\n"))?;
         }
         let purge = self.purge_in_dry_run();
         outcome
@@ -158,6 +147,22 @@ impl PruneJob<'_> {
         let alternatives = find_alternatives(self, outcome.bytes, ui)?;
         alternatives.report(outcome.session_bytes, outcome.bytes, ui);
         Ok(Exit::Done)
+    }
+
+    /// Returns the numbers of a plan for people, as in `3 payloads; session 4.2 MB to 1.1 MB`.
+    fn summarize_plan(&self, plan: &PrunePlan, outcome: &PruneOutcome) -> Result<String, Failure> {
+        let mut summary = if outcome.is_empty() {
+            let size = format_bytes(outcome.session_bytes);
+            format!("{}; session {size}", self.nothing_message())
+        } else {
+            let sizes = outcome.describe_session_sizes();
+            format!("{}; {sizes}", outcome.describe())
+        };
+        if let Task::Payloads { .. } = self.task {
+            let context = self.describe_context_sizes(plan, outcome)?;
+            summary += &format!("; {context}");
+        }
+        Ok(summary)
     }
 
     /// Returns the sizes of the context before and after payloads are pruned, for people: `context
@@ -386,21 +391,23 @@ impl PruneReport {
         if self.outcome.is_empty() {
             return Ok(());
         }
-        let what = self.outcome.describe();
+        let parts = self.outcome.describe();
         if self.is_restored {
-            ui.print_status(&format!("{name}: {what} restored"));
+            ui.print_status(&format!("{name}: {parts} restored"));
             return Ok(());
         }
-        let bytes = format_bytes(self.outcome.bytes);
+
         let sizes = self.outcome.describe_session_sizes();
-        let is_of_secrets = self.outcome.secrets.count > 0;
-        // The size of secrets says nothing.
-        let done = match (is_of_secrets, self.is_purged) {
-            (false, _) => format!("pruned, {bytes}"),
-            (true, false) => "pruned".to_owned(),
-            (true, true) => "removed for good".to_owned(),
+        let are_secrets = self.outcome.secrets.count > 0;
+        let done = if !are_secrets {
+            format!("pruned, {}", format_bytes(self.outcome.bytes))
+        } else if self.is_purged {
+            "removed for good".to_owned()
+        } else {
+            // Their size is left out: a secret is about as long as its placeholder.
+            "pruned".to_owned()
         };
-        ui.print_status(&format!("{name}: {what} {done}; {sizes}"));
+        ui.print_status(&format!("{name}: {parts} {done}; {sizes}"));
         if self.is_purged {
             return Ok(());
         }
@@ -416,10 +423,12 @@ impl PruneReport {
         } else {
             self.is_written
         };
-        let action = match (has_action, self.is_elsewhere) {
-            (false, _) => "nothing",
-            (true, false) => "rewrite",
-            (true, true) => "create",
+        let action = if !has_action {
+            "nothing"
+        } else if self.is_elsewhere {
+            "create"
+        } else {
+            "rewrite"
         };
         let side_file = if self.is_purged {
             None

@@ -5,7 +5,7 @@ use super::report::PruneOutcome;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::pruned_failure;
-use crate::cli::transaction::AttemptResult;
+use crate::cli::transaction::{AttemptResult, ChangeAttempt};
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{
     OriginalSession, Restoration, SessionDigest, UnplacedRecord, read_pruned_file,
@@ -94,11 +94,9 @@ impl PruneJob<'_> {
         let mut write = |out: &mut dyn Write| copy_all(&whole, out);
         let force = self.write.change.force;
         let committed = store::create(&self.target, input.protected_file(), force, &mut write)?;
-        let exit = self.report_outcome(
-            Some(committed),
-            &PruneOutcome::from_restored(&restoration.restored_records),
-            ui,
-        )?;
+
+        let outcome = PruneOutcome::from_restored(&restoration.restored_records);
+        let exit = self.report_outcome(Some(committed), &outcome, ui)?;
         self.report_original(original.as_ref(), ui);
         Ok(exit)
     }
@@ -136,7 +134,7 @@ impl PruneJob<'_> {
             // The file is looked up under the lock, because another pisess may have pruned or
             // restored meanwhile.
             let Some(pruned) = open_if_exists(&self.side_file)? else {
-                return Ok((None, PruneOutcome::default()));
+                return Ok(ChangeAttempt::nothing_to_do(PruneOutcome::default()));
             };
             let restoration = self.plan_restore(locked_open, pruned)?;
             let outcome = PruneOutcome::from_restored(&restoration.restored_records);
@@ -151,7 +149,7 @@ impl PruneJob<'_> {
             // whole.
             if outcome.is_empty() {
                 remove_side_file();
-                return Ok((None, outcome));
+                return Ok(ChangeAttempt::nothing_to_do(outcome));
             }
 
             let source = locked_open.input.source();
@@ -160,12 +158,13 @@ impl PruneJob<'_> {
                 .map_read_error(restoration.verify_original(source))?;
             let whole = restoration.restored_file(source);
             let mut write = |out: &mut dyn Write| copy_all(&whole, out);
+            let backup = None;
             // Calls `remove_side_file` after the rewrite, with the lock still held.
-            let rewritten =
+            let commit =
                 locked
                     .carrying_growth()
-                    .rewrite_then(None, &mut write, &mut remove_side_file)?;
-            Ok((Some(rewritten), outcome))
+                    .rewrite_then(backup, &mut write, &mut remove_side_file)?;
+            Ok(ChangeAttempt::with_commit(commit, outcome))
         };
         let (committed, outcome) = self
             .open
@@ -192,8 +191,8 @@ impl PruneJob<'_> {
             return;
         }
         let SessionDigest { bytes, sha256 } = digest;
-        // An agent may have appended lines while the session was rewritten. This is true all the
-        // same.
+        // `appended_bytes` lacks what an agent appended while the session was rewritten. The report
+        // is true all the same: the session still begins with the same bytes.
         let report = if *appended_bytes == 0 {
             format!("the file from before the prune is back: {bytes} bytes, sha256 {sha256}")
         } else {
@@ -235,24 +234,33 @@ impl PruneJob<'_> {
         let side_file_name = to_visible(&pruned.path().to_string_lossy());
         let restoration = read_side_file(open, pruned)?;
         let is_forced = self.write.change.force;
-        let Some(first_unplaced) = restoration.unplaced.first() else {
-            return Ok(restoration);
-        };
-        if is_forced {
-            return Ok(restoration);
+        match restoration.unplaced.first() {
+            Some(first) if !is_forced => {
+                let count = restoration.unplaced.len();
+                Err(unplaced_failure(open, &side_file_name, first, count))
+            }
+            _ => Ok(restoration),
         }
-
-        let UnplacedRecord { entry_id, field } = first_unplaced;
-        // The subject and the verb of the message.
-        let placeholders_are_not = match restoration.unplaced.len() {
-            1 => format!("a placeholder for {side_file_name} is not"),
-            count => format!("{count} placeholders for {side_file_name} are not"),
-        };
-        let failure = open.input.failure(format_args!(
-            "{placeholders_are_not} in the session, such as {field} of {entry_id}"
-        ));
-        Err(failure.with_hint("--force puts the others back and keeps SESSION.pruned"))
     }
+}
+
+/// Returns the failure for `count` pruned values that have no place in the session. The failure
+/// names the `first` of them.
+fn unplaced_failure(
+    open: &OpenSession,
+    side_file_name: &str,
+    first: &UnplacedRecord,
+    count: usize,
+) -> Failure {
+    let UnplacedRecord { entry_id, field } = first;
+    let placeholders_are = match count {
+        1 => format!("a placeholder for {side_file_name} is"),
+        _ => format!("{count} placeholders for {side_file_name} are"),
+    };
+    let failure = open.input.failure(format_args!(
+        "{placeholders_are} not in the session, such as {field} of {entry_id}"
+    ));
+    failure.with_hint("--force puts the others back and keeps SESSION.pruned")
 }
 
 /// Reads SESSION.pruned, and finds the place of each of its values in the session.

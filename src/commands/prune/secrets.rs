@@ -7,7 +7,7 @@ use super::restore::read_side_file;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::redaction::{refuse_left_over, warn_kept};
-use crate::cli::transaction::AttemptResult;
+use crate::cli::transaction::{AttemptResult, ChangeAttempt};
 use crate::format::{format_bytes, format_count};
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{PrunePlan, SECRETS_OPERATION, read_operations};
@@ -180,37 +180,55 @@ impl PruneJob<'_> {
             if purges_old {
                 store::remove(&self.side_file)?;
             }
-            return Ok((None, pruned));
+            return Ok(ChangeAttempt::nothing_to_do(pruned));
         }
 
-        // Until it is kept, dropping the new file restores the old one.
+        // Dropping the new file restores the old one, so it is taken from here to keep or purge it.
         let mut new_side_file = Some(self.extend_side_file(locked_open, &plan)?);
+        let mut finished = FinishedSideFile::default();
+        // Called once, after the rewrite. The lock is still held then: once it is released, another
+        // pisess may use SESSION.pruned.
+        let mut finish_side_file = || {
+            if let Some(side_file) = new_side_file.take() {
+                finished = self.finish_side_file(side_file, purges_old, locked_open);
+            }
+        };
 
         let source = locked_open.input.source();
         let pruned_session = plan.build_pruned_session(&locked_open.session, source);
         let mut write =
             |out: &mut dyn io::Write| copy_all(&pruned_session.with_source(source), out);
-        // Called after the rewrite, with the lock still held: another pisess may then use the file.
-        let mut keep_warnings = Vec::new();
-        let mut finish_side_file = || {
-            let Some(side_file) = new_side_file.take() else {
-                return;
-            };
-            if self.is_purged {
-                let purged = self.purge_secrets(side_file, purges_old, locked_open);
-                pruned.purge_failure = purged.err();
-            } else {
-                keep_warnings = side_file.keep().warnings;
-            }
-        };
-        let mut attempt = locked.rewrite_then(None, &mut write, &mut finish_side_file)?;
-        if let Attempt::Done(committed) = &mut attempt {
-            committed.warnings.extend(keep_warnings);
+        // A backup would keep the secrets.
+        let backup = None;
+        let mut commit = locked.rewrite_then(backup, &mut write, &mut finish_side_file)?;
+        if let Attempt::Done(committed) = &mut commit {
+            committed.warnings.extend(finished.warnings);
+            pruned.purge_failure = finished.purge_failure;
             if self.is_purged && pruned.purge_failure.is_none() {
                 pruned.purge_failure = take_unremoved(committed).map(Failure::from);
             }
         }
-        Ok((Some(attempt), pruned))
+        Ok(ChangeAttempt::with_commit(commit, pruned))
+    }
+
+    /// Keeps the new SESSION.pruned, or with `--purge` removes the secrets from it.
+    fn finish_side_file(
+        &self,
+        new_side_file: CompanionFile,
+        purges_old: bool,
+        open: &OpenSession,
+    ) -> FinishedSideFile {
+        if !self.is_purged {
+            return FinishedSideFile {
+                warnings: new_side_file.keep().warnings,
+                purge_failure: None,
+            };
+        }
+        let purged = self.purge_secrets(new_side_file, purges_old, open);
+        FinishedSideFile {
+            warnings: Vec::new(),
+            purge_failure: purged.err(),
+        }
     }
 
     /// Refuses to remove SESSION.pruned if it is damaged, belongs to another session, or has another
@@ -245,6 +263,15 @@ impl PruneJob<'_> {
         }
         Ok(())
     }
+}
+
+/// What became of the new SESSION.pruned, once the session was rewritten.
+#[derive(Default)]
+struct FinishedSideFile {
+    /// The warnings of keeping it.
+    warnings: Vec<StoreError>,
+    /// The failure to remove the secrets from it.
+    purge_failure: Option<Failure>,
 }
 
 /// The result of taking the secrets out of a session.

@@ -2,7 +2,7 @@
 
 use crate::cli::open::Input;
 use crate::cli::output::Failure;
-use crate::cli::transaction::{AttemptResult, attempt_under_lock};
+use crate::cli::transaction::{AttemptResult, ChangeAttempt, attempt_under_lock};
 use crate::ops::relocate::{HeaderChange, apply_header_changes, write_with_header};
 use crate::session::entry::Span;
 use pisess_store::{Attempt, Committed, Locked, WriteOptions};
@@ -50,10 +50,10 @@ impl ChangedHeaders {
             let header = locked_input.read_header()?;
             let new_bytes = locked_input.map_read_error(apply_header_changes(&header, changes))?;
             if new_bytes == header.bytes {
-                return Ok((None, header.bytes));
+                return Ok(ChangeAttempt::nothing_to_do(header.bytes));
             }
             let commit = replace_header(&header.span, &new_bytes, locked_input, locked)?;
-            Ok((Some(commit), header.bytes))
+            Ok(ChangeAttempt::with_commit(commit, header.bytes))
         };
         let (committed, old_bytes) = attempt_under_lock(input, &self.options, &mut change)?;
         if let (Some(committed), Some(path)) = (committed, &input.path) {
@@ -99,7 +99,8 @@ impl ChangedHeaders {
             let locked_input = grown_input.as_ref().unwrap_or(&input);
             let header = locked_input.read_header()?;
             let commit = replace_header(&header.span, &changed.old_bytes, locked_input, locked)?;
-            Ok((Some(commit), ()))
+            let no_value = ();
+            Ok(ChangeAttempt::with_commit(commit, no_value))
         };
         attempt_under_lock(&input, &options, &mut restore)?;
         Ok(())
