@@ -5,15 +5,16 @@ mod hunks;
 use crate::cli::copies::{CopyAccess, find_both_copies, resolve_copy_in_folder};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Ui, apply_style, to_visible};
+use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Styles, Ui, apply_style, to_visible};
 use crate::cli::rows::entry::{EntryPainter, row_options};
 use crate::cli::rows::ids::IdPainter;
 use crate::cli::rows::path_links::PathLinks;
 use crate::format::format_count;
 use crate::load::LoadOptions;
-use crate::ops::diff::context::compare_contexts;
+use crate::ops::diff::context::{Hunk, compare_contexts};
 use crate::ops::diff::{ComparedPath, Difference, compare_paths, compare_sessions};
 use crate::ops::tree::view_without_layout;
+use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::active_mask;
@@ -94,29 +95,43 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(failure.with_hint("give one of them as a path"));
     }
 
-    let options = load_options(args, ui);
-    let Some(other) = &args.other else {
-        let [first, second] = find_both_copies(&args.session, CopyAccess::Read, no_copy, ui)?;
-        let first = OpenSession::open_to_read(&first, options.clone(), ui)?;
-        let second = OpenSession::open_to_read(&second, options, ui)?;
-        let ends = [PathEnd::at_leaf(&first), PathEnd::at_leaf(&second)];
-        return print_diff(args, &ends, ui);
-    };
-
-    if let Some(to) = &args.to {
+    match (&args.other, &args.to) {
         // With a third argument, the second one is a reference, and not a session.
-        let open = OpenSession::open_to_read(&args.session, options, ui)?;
-        let from = other.to_string_lossy();
-        let ends = [
-            PathEnd::at_reference(&open, &from)?,
-            PathEnd::at_reference(&open, to)?,
-        ];
-        return print_diff(args, &ends, ui);
+        (Some(from), Some(to)) => diff_entries(args, &from.to_string_lossy(), to, ui),
+        (Some(other), None) => diff_sessions(args, other, ui),
+        // clap takes no third argument without a second one.
+        (None, _) => diff_copies(args, ui),
     }
+}
+
+/// Compares the paths to two entries of the session.
+fn diff_entries(args: &Args, from: &str, to: &str, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open_to_read(&args.session, load_options(args, ui), ui)?;
+    let ends = [
+        PathEnd::at_reference(&open, from)?,
+        PathEnd::at_reference(&open, to)?,
+    ];
+    print_diff(args, &ends, ui)
+}
+
+/// Compares the session with another one. If `other` is a directory, that is the session's copy in
+/// it.
+fn diff_sessions(args: &Args, other: &Path, ui: &mut Ui) -> Result<Exit, Failure> {
+    let options = load_options(args, ui);
     let [left, right] = resolve_copy_in_folder([&args.session, other], CopyAccess::Read, ui)?;
-    let open = OpenSession::open_to_read(&left, options.clone(), ui)?;
-    let other = open_other(&right, options, ui)?;
-    let ends = [PathEnd::at_leaf(&open), PathEnd::at_leaf(&other)];
+    let left = OpenSession::open_to_read(&left, options.clone(), ui)?;
+    let right = open_other(&right, options, ui)?;
+    let ends = [PathEnd::at_leaf(&left), PathEnd::at_leaf(&right)];
+    print_diff(args, &ends, ui)
+}
+
+/// Compares the two copies of the session, which have the same id.
+fn diff_copies(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let options = load_options(args, ui);
+    let [left, right] = find_both_copies(&args.session, CopyAccess::Read, no_copy, ui)?;
+    let left = OpenSession::open_to_read(&left, options.clone(), ui)?;
+    let right = OpenSession::open_to_read(&right, options, ui)?;
+    let ends = [PathEnd::at_leaf(&left), PathEnd::at_leaf(&right)];
     print_diff(args, &ends, ui)
 }
 
@@ -145,18 +160,17 @@ fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
 /// Opens the second session. If the argument seems to be a reference to an entry, the failure
 /// explains how to compare two entries.
 fn open_other(other: &Path, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
-    let open_result = OpenSession::open_to_read(other, options, ui);
-    open_result.map_err(|failure| {
-        // Almost every path of a session has a dot or a slash, and no id of an entry has one.
-        let is_no_path = !other.to_string_lossy().contains(['.', '/']);
-        if failure.is_missing_file || is_no_path {
-            failure.with_hint(
-                "two arguments name two sessions; to compare two entries, give SESSION REF REF",
-            )
-        } else {
-            failure
-        }
-    })
+    let failure = match OpenSession::open_to_read(other, options, ui) {
+        Ok(open) => return Ok(open),
+        Err(failure) => failure,
+    };
+    // Almost every path of a session has a dot or a slash, and no id of an entry has one.
+    let may_be_path = other.to_string_lossy().contains(['.', '/']);
+    if may_be_path && !failure.is_missing_file {
+        return Err(failure);
+    }
+    Err(failure
+        .with_hint("two arguments name two sessions; to compare two entries, give SESSION REF REF"))
 }
 
 /// One of the two compared paths, named by its end.
@@ -210,11 +224,7 @@ fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Fai
 
     let is_equal = if args.context {
         let hunks = input.map_read_error(compare_contexts(&left, &right))?;
-        if args.stat {
-            ui.print(&line_stat(&hunks))?;
-        } else {
-            print_hunks(&hunks, [&left_end.name, &right_end.name], ui)?;
-        }
+        print_context_difference(args, ends, &hunks, ui)?;
         hunks.is_empty()
     } else {
         let is_one_session = args.to.is_some();
@@ -231,6 +241,19 @@ fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Fai
     } else {
         Ok(Exit::Found)
     }
+}
+
+/// Prints the lines in which two contexts differ: as their numbers with `--stat`, or as hunks.
+fn print_context_difference(
+    args: &Args,
+    [left, right]: &[PathEnd; 2],
+    hunks: &[Hunk],
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    if args.stat {
+        return ui.print(&line_stat(hunks));
+    }
+    print_hunks(hunks, [&left.name, &right.name], ui)
 }
 
 /// Prints the entries that differ: as JSON, as their numbers with `--stat`, or as rows.
@@ -259,21 +282,16 @@ fn print_difference(
 /// Returns a difference as JSON: the ids of entries that only one path has, and of entries that
 /// differ. The latter are named by their ids on the left.
 fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec<u8> {
-    let ids = |end: &PathEnd, entries: &[EntryIx]| {
-        let session = &end.open.session;
-        text_array(&entries.iter().map(|&ix| session.id(ix)).collect::<Vec<_>>())
-    };
-    let changed: Vec<_> = difference
-        .changed
-        .iter()
-        .map(|changed| changed.left)
-        .collect();
+    let mut changed_on_left = Vec::new();
+    for changed in &difference.changed {
+        changed_on_left.push(changed.left);
+    }
     let ancestor = difference.ancestor.map(|ix| left.open.session.id(ix));
     Object::new()
         .text_or_null("commonAncestorId", ancestor.as_ref())
-        .json("onlyLeft", &ids(left, &difference.only_left))
-        .json("onlyRight", &ids(right, &difference.only_right))
-        .json("changed", &ids(left, &changed))
+        .json("onlyLeft", &left.ids_json(&difference.only_left))
+        .json("onlyRight", &right.ids_json(&difference.only_right))
+        .json("changed", &left.ids_json(&changed_on_left))
         .finish()
 }
 
@@ -294,17 +312,17 @@ fn print_entries(
     ui.print(&format!("{}\n", apply_style(&left_line, styles.removed)))?;
     ui.print(&format!("{}\n", apply_style(&right_line, styles.added)))?;
     match difference.ancestor {
-        Some(ancestor) => left.print_rows(COMMON_SIGN, styles.dim, &[ancestor], ui)?,
+        Some(ancestor) => left.print_rows(RowSign::Common, &[ancestor], ui)?,
         None => ui.print("  root\n")?,
     }
-    let changed: Vec<_> = difference
-        .changed
-        .iter()
-        .map(|changed| changed.right)
-        .collect();
-    right.print_rows("~ ", styles.label, &changed, ui)?;
-    left.print_rows("- ", styles.removed, &difference.only_left, ui)?;
-    right.print_rows("+ ", styles.added, &difference.only_right, ui)
+
+    let mut changed_on_right = Vec::new();
+    for changed in &difference.changed {
+        changed_on_right.push(changed.right);
+    }
+    right.print_rows(RowSign::Changed, &changed_on_right, ui)?;
+    left.print_rows(RowSign::Removed, &difference.only_left, ui)?;
+    right.print_rows(RowSign::Added, &difference.only_right, ui)
 }
 
 /// Warns that entries which only the path to `end` has, `only_here`, are also in the other session,
@@ -318,22 +336,22 @@ fn warn_of_entries_on_other_branches(
     let session = &end.open.session;
     let other_session = &other_end.open.session;
     let is_on_other_path = active_mask(other_session, other_end.end);
-    let mut count = 0;
-    let mut last_id = None;
+    let mut ids_on_other_branches = Vec::new();
     for &ix in only_here {
         let id = session.id(ix);
+        // Without an id, a copy of the entry cannot be recognized.
         if id.is_empty() {
             continue;
         }
         if let Some(copy) = other_session.find_entry(&id)
             && !is_on_other_path[copy.index()]
         {
-            count += 1;
-            last_id = Some(id);
+            ids_on_other_branches.push(id);
         }
     }
-    if let Some(last_id) = last_id {
-        let entries = format_count(count, "entry", "entries");
+
+    if let Some(last_id) = ids_on_other_branches.last() {
+        let entries = format_count(ids_on_other_branches.len(), "entry", "entries");
         ui.warn(&format!(
             "{}: {entries} of these also on another branch of the other session, up to {}",
             end.name,
@@ -342,10 +360,46 @@ fn warn_of_entries_on_other_branches(
     }
 }
 
-/// The sign of an entry that both paths have.
-const COMMON_SIGN: &str = "  ";
+/// What the row of an entry shows by the sign at its start, and by the colour of the sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RowSign {
+    /// Both paths have the entry. The whole row is dimmed.
+    Common,
+    Changed,
+    Removed,
+    Added,
+}
+
+impl RowSign {
+    fn as_str(self) -> &'static str {
+        match self {
+            RowSign::Common => "  ",
+            RowSign::Changed => "~ ",
+            RowSign::Removed => "- ",
+            RowSign::Added => "+ ",
+        }
+    }
+
+    fn style(self, styles: &Styles) -> Style {
+        match self {
+            RowSign::Common => styles.dim,
+            RowSign::Changed => styles.label,
+            RowSign::Removed => styles.removed,
+            RowSign::Added => styles.added,
+        }
+    }
+}
 
 impl PathEnd<'_> {
+    /// Returns the ids of entries of this session as a JSON array.
+    fn ids_json(&self, entries: &[EntryIx]) -> Vec<u8> {
+        let mut ids = Vec::new();
+        for &ix in entries {
+            ids.push(self.open.session.id(ix));
+        }
+        text_array(&ids)
+    }
+
     /// Returns the heading of a side: its name, the length of its path, and the number of entries
     /// that the other side lacks (`own_count`).
     fn side_line(&self, sign: &str, own_count: usize) -> String {
@@ -358,16 +412,9 @@ impl PathEnd<'_> {
         format!("{sign} {} · {entries}, {own}", self.name)
     }
 
-    /// Prints a row for each entry, after `sign` in `style`. With [`COMMON_SIGN`], the whole row is
-    /// dimmed. A reply that only calls tools has no row if a result follows: as in the tree, the
-    /// row of the result shows the call.
-    fn print_rows(
-        &self,
-        sign: &str,
-        style: Style,
-        entries: &[EntryIx],
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
+    /// Prints a row for each entry, after `sign`. A reply that only calls tools has no row if a
+    /// result follows: as in the tree, the row of the result shows the call.
+    fn print_rows(&self, sign: RowSign, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
         if entries.is_empty() {
             return Ok(());
         }
@@ -383,20 +430,19 @@ impl PathEnd<'_> {
             glyphs: Glyphs::UNICODE,
         };
         let ids = IdPainter::new(session, ui.styles);
-        let mut rows = RowBuffer::new(ui.row_width(), Glyphs::UNICODE.ellipsis, None);
-        let is_common = sign == COMMON_SIGN;
+        let clock = None;
+        let mut rows = RowBuffer::new(ui.row_width(), Glyphs::UNICODE.ellipsis, clock);
+        let is_dim = sign == RowSign::Common;
         for (index, &ix) in entries.iter().enumerate() {
-            let is_silent = session.entry(ix).flags.contains(Flags::SILENT);
-            let following = entries.get(index + 1);
-            let precedes_result =
-                following.is_some_and(|&next| session.is_message(next, Role::ToolResult));
-            if is_silent && precedes_result {
+            let following = entries.get(index + 1).copied();
+            if is_shown_by_result(ix, following, session) {
                 continue;
             }
             rows.begin_row();
-            rows.push_part(sign, style);
-            ids.draw_id(&mut rows, ix, 0);
-            painter.draw_entry(&mut rows, ix, is_common);
+            rows.push_part(sign.as_str(), sign.style(&ui.styles));
+            let min_id_width = 0;
+            ids.draw_id(&mut rows, ix, min_id_width);
+            painter.draw_entry(&mut rows, ix, is_dim);
             rows.end_row();
             ui.stdout()
                 .write_all(&rows.text)
@@ -405,6 +451,13 @@ impl PathEnd<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether an entry is a reply that only calls tools, and the entry after it is a result.
+fn is_shown_by_result(ix: EntryIx, following: Option<EntryIx>, session: &Session) -> bool {
+    let only_calls_tools = session.entry(ix).flags.contains(Flags::SILENT);
+    let precedes_result = following.is_some_and(|next| session.is_message(next, Role::ToolResult));
+    only_calls_tools && precedes_result
 }
 
 /// Returns the numbers of common, removed, added and changed entries, as one line.

@@ -15,22 +15,27 @@ pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), 
         return Ok(());
     }
     let styles = ui.styles;
-    for heading in [format!("--- {}", names[0]), format!("+++ {}", names[1])] {
+    let [left_name, right_name] = names;
+    for heading in [format!("--- {left_name}"), format!("+++ {right_name}")] {
         ui.print(&(apply_style(&heading, styles.bold) + "\n"))?;
     }
     for hunk in hunks {
         let heading = hunk_heading(&hunk.left, &hunk.right);
         let mut out = apply_style(&heading, styles.active) + "\n";
-        // A block is a run of common lines, or a change: removed and added lines.
-        let blocks = hunk.lines.chunk_by(|(sign, _), (next_sign, _)| {
-            (*sign == DiffSign::Common) == (*next_sign == DiffSign::Common)
-        });
-        for block in blocks {
+        for block in hunk.lines.chunk_by(are_in_one_block) {
             push_block(block, &styles, &mut out);
         }
         ui.print(&out)?;
     }
     Ok(())
+}
+
+/// Whether two adjacent lines of a hunk are in the same block: a run of common lines, or a change,
+/// which has removed and added lines.
+fn are_in_one_block((sign, _): &(DiffSign, String), (next_sign, _): &(DiffSign, String)) -> bool {
+    let is_common = *sign == DiffSign::Common;
+    let is_next_common = *next_sign == DiffSign::Common;
+    is_common == is_next_common
 }
 
 /// Returns the numbers of removed and of added lines, as one line.
@@ -77,17 +82,24 @@ fn push_block(block: &[(DiffSign, String)], styles: &Styles, out: &mut String) {
 /// `None` if nothing is to be highlighted: there is no colour, lines were only removed or only
 /// added, the change is larger than [`MAX_COMPARED_BYTES`], or its lines have too little in common.
 fn compare_words<'b>(block: &'b [(DiffSign, String)], styles: &Styles) -> Option<MarkedLines<'b>> {
-    let lines_with = |wanted: DiffSign| -> Vec<&str> {
-        let lines = block.iter().filter(|(sign, _)| *sign == wanted);
-        lines.map(|(_, text)| &**text).collect()
-    };
-    let removed = lines_with(DiffSign::Removed);
-    let added = lines_with(DiffSign::Added);
-    if removed.is_empty() || added.is_empty() || styles.added.is_plain() {
+    let has_colour = !styles.added.is_plain();
+    if !has_colour {
         return None;
     }
-    let bytes: usize = block.iter().map(|(_, text)| text.len()).sum();
-    if bytes > MAX_COMPARED_BYTES {
+
+    let mut removed: Vec<&str> = Vec::new();
+    let mut added: Vec<&str> = Vec::new();
+    let mut bytes = 0;
+    for (sign, text) in block {
+        match sign {
+            // A block with a common line has only such lines.
+            DiffSign::Common => return None,
+            DiffSign::Removed => removed.push(text),
+            DiffSign::Added => added.push(text),
+        }
+        bytes += text.len();
+    }
+    if removed.is_empty() || added.is_empty() || bytes > MAX_COMPARED_BYTES {
         return None;
     }
     mark_changed_words(&removed, &added)
