@@ -36,8 +36,8 @@ pub fn print_code_blocks(
     let language = args.code.as_deref().unwrap_or_default();
     let mut found = Vec::new();
     for &ix in entries {
-        let blocks = read_code_blocks(open, ix)?;
-        for block in blocks {
+        for block in read_code_blocks(open, ix)? {
+            // Without a language, `--code` prints all blocks.
             if language.is_empty() || block.is_in_language(language) {
                 found.push(EntryCode { entry: ix, block });
             }
@@ -47,20 +47,26 @@ pub fn print_code_blocks(
         return Err(no_code_failure(args, open, entries, language));
     }
 
-    let first = if args.last_block { found.len() - 1 } else { 0 };
-    for (position, code) in found[first..].iter().enumerate() {
+    let printed = if args.last_block {
+        &found[found.len() - 1..]
+    } else {
+        &found[..]
+    };
+    for (index, code) in printed.iter().enumerate() {
         if args.json {
             ui.print_json(&code.to_json(open))?;
             continue;
         }
-        let mut out = ui.verbatim_stdout();
-        let separator = if position > 0 { "\n" } else { "" };
-        let end = if code.block.text.ends_with('\n') {
-            ""
-        } else {
-            "\n"
-        };
-        write!(out, "{separator}{}{end}", code.block.text).map_err(Failure::from_stdout_error)?;
+        let mut text = String::new();
+        if index > 0 {
+            text.push('\n');
+        }
+        text += &code.block.text;
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let written = ui.verbatim_stdout().write_all(text.as_bytes());
+        written.map_err(Failure::from_stdout_error)?;
     }
     Ok(())
 }

@@ -204,49 +204,57 @@ impl ShownFiles<'_> {
     /// session's directory, or to the current directory, or it is a suffix of the path that only
     /// one file has.
     fn find_file(&self, named: &str, ui: &Ui) -> Result<String, Failure> {
-        let session = &self.open.session;
-        let paths = self.recorded_paths();
-        let mut known: BTreeSet<String> = BTreeSet::new();
-        for &ix in &self.path {
-            for call in session.file_calls(ix).unwrap_or_default() {
-                let path = session.text(call.path);
-                known.insert(paths.resolve_call(session.agent(), call.tool, path));
-            }
-        }
-
-        let in_session = paths.resolve(&Text::from(named));
-        let here = Text::from(ui.current_folder().to_string_lossy().into_owned());
-        let in_current_folder = RecordedPaths {
+        let known_paths = self.known_paths();
+        let below_session_folder = self.recorded_paths().resolve(&Text::from(named));
+        let current_folder = Text::from(ui.current_folder().to_string_lossy().into_owned());
+        let paths_here = RecordedPaths {
             folders: Folders {
-                cwd: Some(&here),
+                cwd: Some(&current_folder),
                 home: self.folders.home,
             },
-        }
-        .resolve(&Text::from(named));
-        for path in [in_session, in_current_folder] {
-            if known.contains(&path) {
+        };
+        let below_current_folder = paths_here.resolve(&Text::from(named));
+        for path in [below_session_folder, below_current_folder] {
+            if known_paths.contains(&path) {
                 return Ok(path);
             }
         }
 
-        let end = format!("/{named}");
-        let matching: Vec<&String> = known.iter().filter(|path| path.ends_with(&end)).collect();
-        match matching[..] {
+        let suffix = format!("/{named}");
+        let mut matching_paths = Vec::new();
+        for path in known_paths {
+            if path.ends_with(&suffix) {
+                matching_paths.push(path);
+            }
+        }
+        let input = &self.open.input;
+        match &matching_paths[..] {
             [path] => Ok(path.clone()),
             [first, second, ..] => {
-                let what = format!("{named} could be {first} or {second}");
-                Err(self
-                    .open
-                    .input
-                    .failure(what)
-                    .with_hint("give more of the path"))
+                let failure = input.failure(format!("{named} could be {first} or {second}"));
+                Err(failure.with_hint("give more of the path"))
             }
             [] => {
                 let what = format!("no call up to REF names the file {named}");
-                let failure = self.open.input.negative_answer(what);
-                Err(failure.with_hint("--files lists the files"))
+                Err(input
+                    .negative_answer(what)
+                    .with_hint("--files lists the files"))
             }
         }
+    }
+
+    /// Returns the absolute paths of all files that calls on the path name.
+    fn known_paths(&self) -> BTreeSet<String> {
+        let session = &self.open.session;
+        let paths = self.recorded_paths();
+        let mut known_paths = BTreeSet::new();
+        for &ix in &self.path {
+            for call in session.file_calls(ix).unwrap_or_default() {
+                let path = session.text(call.path);
+                known_paths.insert(paths.resolve_call(session.agent(), call.tool, path));
+            }
+        }
+        known_paths
     }
 }
 
@@ -287,29 +295,31 @@ fn describe_parts(content: &FileContent) -> String {
     let Known::Parts(parts) = content.known() else {
         return String::new();
     };
-    let mut described = Vec::new();
-    let mut moved_count = 0;
+    let mut descriptions = Vec::new();
+    let mut moved_line_count = 0;
     let mut edit_count = 0;
     for part in parts {
-        match (part.first_line, part.last_line()) {
-            (Some(first), Some(last)) => described.push(format!("lines {first}-{last}")),
-            _ if part.is_of_edit => edit_count += 1,
+        if let (Some(first), Some(last)) = (part.first_line, part.last_line()) {
+            descriptions.push(format!("lines {first}-{last}"));
+        } else if part.is_of_edit {
+            edit_count += 1;
+        } else {
             // Lines that were read, and whose numbers an edit may have changed since.
-            _ => moved_count += part.count(),
+            moved_line_count += part.count();
         }
     }
-    match moved_count {
-        0 => {}
-        1 => described.push("1 line that was read".to_owned()),
-        count => described.push(format!("{count} lines that were read")),
-    }
-    if edit_count > 0 {
-        described.push(format!(
-            "the new text of {}",
-            format_count(edit_count, "edit", "edits")
+    if moved_line_count > 0 {
+        descriptions.push(format_count(
+            moved_line_count,
+            "line that was read",
+            "lines that were read",
         ));
     }
-    described.join(", ")
+    if edit_count > 0 {
+        let edits = format_count(edit_count, "edit", "edits");
+        descriptions.push(format!("the new text of {edits}"));
+    }
+    descriptions.join(", ")
 }
 
 /// Returns what is known of a file as JSON (docs/json.md, `show --file --json`): the whole `text`,

@@ -116,21 +116,23 @@ fn read_blob(path: &Path) -> io::Result<Vec<u8>> {
 fn create_file(open: &OpenSession, path: &Path, bytes: &[u8], ui: &mut Ui) -> Result<(), Failure> {
     let path: PathBuf = ui.resolve_path(path);
     let mut write = |out: &mut dyn Write| out.write_all(bytes);
-    match store::create(&path, open.input.protected_file(), false, &mut write) {
+    let force = false;
+    let error = match store::create(&path, open.input.protected_file(), force, &mut write) {
         Ok(committed) => {
             ui.report_commit_warnings(&committed);
-            Ok(())
+            return Ok(());
         }
-        Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
-            if store::has_content(&path, &mut write)? {
-                return Ok(());
-            }
-            let path = to_visible(&path.to_string_lossy());
-            let failure = Failure::invalid(format_args!("{path} exists with another content"));
-            Err(failure.with_path(&path).with_hint("give another directory"))
-        }
-        Err(error) => Err(error.into()),
+        Err(error) => error,
+    };
+    if error.kind() != Some(io::ErrorKind::AlreadyExists) {
+        return Err(error.into());
     }
+    if store::has_content(&path, &mut write)? {
+        return Ok(());
+    }
+    let path = to_visible(&path.to_string_lossy());
+    let failure = Failure::invalid(format_args!("{path} exists with another content"));
+    Err(failure.with_path(&path).with_hint("give another directory"))
 }
 
 /// An image that was written to a file.

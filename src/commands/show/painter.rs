@@ -175,23 +175,24 @@ impl ShownPainter<'_> {
     fn push_facts(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
         let mut facts: Vec<String> = shown.facts.iter().map(|fact| to_visible(fact)).collect();
         facts.push(format!("line {}", self.session.shown_line(ix).0));
-        let mut line = facts.join(DOT);
+        let own_facts = facts.join(DOT);
         let (parent_fact, parent_id) = match &self.session.parent_id(ix) {
             Some(id) => ("parent ", self.ids.text_cell(id)),
             None => ("no parent", Cell::new()),
         };
 
         let parent_width = display_width(DOT) + display_width(parent_fact) + cell_width(&parent_id);
-        let whole_width = FACT_INDENT + display_width(&line) + parent_width;
-        if self.width.is_some_and(|width| whole_width > width) {
-            push_wrapped_line(out, &line, FACT_INDENT, self.width, self.styles.dim);
-            line = DOT.trim_start().to_owned();
+        let whole_width = FACT_INDENT + display_width(&own_facts) + parent_width;
+        let fits_on_line = self.width.is_none_or(|width| whole_width <= width);
+        // What is dimmed on the line of the parent: everything but the id of the parent.
+        let dim_text = if fits_on_line {
+            format!("{own_facts}{DOT}{parent_fact}")
         } else {
-            line += DOT;
-        }
-        line += parent_fact;
+            push_wrapped_line(out, &own_facts, FACT_INDENT, self.width, self.styles.dim);
+            format!("{}{parent_fact}", DOT.trim_start())
+        };
         *out += &" ".repeat(FACT_INDENT);
-        *out += &apply_style(&line, self.styles.dim);
+        *out += &apply_style(&dim_text, self.styles.dim);
         *out += &format_cell(&parent_id);
         out.push('\n');
     }

@@ -95,7 +95,8 @@ fn compare_files(
     // begins.
     let path_to_end = session.path(range.end.entry());
     let is_in_range = range.mask(session);
-    let listed = list_operations(&reader, &path_to_end, paths, &|_| true);
+    let any_file = |_path: &str| true;
+    let listed = list_operations(&reader, &path_to_end, paths, &any_file);
     let operations = open.input.map_read_error(listed)?;
 
     let mut comparisons: BTreeMap<String, FileComparison> = BTreeMap::new();
