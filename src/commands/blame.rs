@@ -355,39 +355,47 @@ impl History {
     /// call, the session that began first counts as the writer. The text of the call remains: it is
     /// the same.
     fn add_session(&mut self, calls: Vec<WritingCall>) {
-        let mut call_counts = HashMap::default();
-        for WritingCall { writer, change } in calls {
-            let new_index = self.writers.len();
-            if let Some(key) = count_call(&writer, &mut call_counts) {
-                if let Some(&known) = self.indexes.get(&key) {
-                    if writer.session_started_ms < self.writers[known].session_started_ms {
-                        self.writers[known] = writer;
-                    }
-                    continue;
-                }
-                self.indexes.insert(key, new_index);
+        // By entry: the number of its calls so far.
+        let mut call_counts: HashMap<String, usize> = HashMap::default();
+        for call in calls {
+            let entry_id = &call.writer.entry_id;
+            // Without an id, a copy of the call cannot be recognized.
+            if entry_id.is_empty() {
+                self.add_call(call);
+                continue;
             }
-            let written = WrittenText::new(new_index, writer.time_ms, change);
-            self.written.extend(written);
-            self.writers.push(writer);
+            let call_count = call_counts.entry(entry_id.clone()).or_default();
+            let key = CallKey {
+                entry_id: entry_id.clone(),
+                time_ms: call.writer.time_ms,
+                calls_before: *call_count,
+            };
+            *call_count += 1;
+
+            match self.indexes.get(&key) {
+                Some(&known) => self.add_copy(known, call.writer),
+                None => {
+                    self.indexes.insert(key, self.writers.len());
+                    self.add_call(call);
+                }
+            }
         }
     }
-}
 
-/// Counts a call in `call_counts`, the number of calls of each entry so far, and returns the key of
-/// the call. `None` if the entry has no id: then a copy of the call cannot be recognized.
-fn count_call(writer: &Writer, call_counts: &mut HashMap<String, usize>) -> Option<CallKey> {
-    if writer.entry_id.is_empty() {
-        return None;
+    /// Adds a call that no other session has, and its text.
+    fn add_call(&mut self, WritingCall { writer, change }: WritingCall) {
+        let index = self.writers.len();
+        let written = WrittenText::new(index, writer.time_ms, change);
+        self.written.extend(written);
+        self.writers.push(writer);
     }
-    let call_count = call_counts.entry(writer.entry_id.clone()).or_default();
-    let key = CallKey {
-        entry_id: writer.entry_id.clone(),
-        time_ms: writer.time_ms,
-        calls_before: *call_count,
-    };
-    *call_count += 1;
-    Some(key)
+
+    /// Adds a copy of the call at the index `known`.
+    fn add_copy(&mut self, known: usize, writer: Writer) {
+        if writer.session_started_ms < self.writers[known].session_started_ms {
+            self.writers[known] = writer;
+        }
+    }
 }
 
 /// Returns the calls of a session that wrote to the file `target`, on all branches. `session_path`
