@@ -164,15 +164,18 @@ fn print_entries(
         |ui, path, read| {
             read.warn_of_damage(ui);
             let stats = &read.stats;
-            let mut billed = stats
+            let billed = stats
                 .entries
                 .iter()
                 .filter(|entry| entry.is_billed && period.contains(entry.time_ms));
             if args.json {
-                return billed.try_for_each(|entry| {
-                    ui.print_json(&entries::entry_json(path, stats, entry, args.prices_date()))
-                });
+                for entry in billed {
+                    let row = entries::entry_json(path, stats, entry, args.prices_date());
+                    ui.print_json(&row)?;
+                }
+                return Ok(());
             }
+            // The path of a single session would be the same in all rows.
             let shown_path = if is_single { None } else { Some(path) };
             entries::add_rows(&mut table, shown_path, stats, billed, ui)
         },
@@ -521,12 +524,10 @@ fn load_options(
 /// Refuses invalid keys of `--by`: more than two, two equal ones, and `entry` or `time` together
 /// with another key.
 fn require_valid_keys(by: &[GroupKey]) -> Result<(), Failure> {
+    let stands_alone = |key: &GroupKey| matches!(key, GroupKey::Entry | GroupKey::Time);
     let is_valid = match by {
         [] | [_] => true,
-        [first, second] => {
-            let stands_alone = |key: &GroupKey| matches!(key, GroupKey::Entry | GroupKey::Time);
-            first != second && !by.iter().any(stands_alone)
-        }
+        [first, second] => first != second && !stands_alone(first) && !stands_alone(second),
         _ => false,
     };
     if is_valid {

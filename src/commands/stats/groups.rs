@@ -245,16 +245,16 @@ impl StatsGroups {
         add: impl Fn(&mut Totals),
     ) {
         add(&mut self.total);
+        // Without a key, there are no groups.
         if self.by.is_empty() {
             return;
         }
 
         let groups_only_files = self.by == [GroupKey::File];
-        let keys = self
-            .by
-            .iter()
-            .map(|&by| self.key_of_entry(by, stats, entry, call))
-            .collect();
+        let mut keys = Vec::with_capacity(self.by.len());
+        for &by in &self.by {
+            keys.push(self.key_of_entry(by, stats, entry, call));
+        }
         let group = self.find_or_add_group(keys, path, &stats.session);
         add(&mut group.totals);
         if groups_only_files {
@@ -306,11 +306,9 @@ impl StatsGroups {
         // On one line, without several spaces in a row.
         let words: Vec<&str> = title.split_whitespace().collect();
         let short_title = truncate_end(&words.join(" "), MAX_TITLE_WIDTH, "…");
-        [short_id, &day, &short_title]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join("  ")
+        let mut parts = vec![short_id, &day, &short_title];
+        parts.retain(|part| !part.is_empty());
+        parts.join("  ")
     }
 
     /// Returns the value of a key for an entry, or for one of its calls. `None` if there is no
@@ -328,12 +326,18 @@ impl StatsGroups {
             GroupKey::Project => header.cwd.as_ref().map(Text::to_string),
             GroupKey::Model => stats.model(entry),
             GroupKey::Day | GroupKey::Week | GroupKey::Month => self.date_key(by, entry.time_ms),
-            GroupKey::Tool => stats
-                .attribution_name(call.map_or(entry.attribution.tool, |call| call.tool))
-                .map(Cow::into_owned),
-            GroupKey::File => stats
-                .attribution_name(call?.file.as_ref()?.path)
-                .map(Cow::into_owned),
+            GroupKey::Tool => {
+                let tool = match call {
+                    Some(call) => call.tool,
+                    None => entry.attribution.tool,
+                };
+                stats.attribution_name(tool).map(Cow::into_owned)
+            }
+            GroupKey::File => {
+                let file = call.and_then(|call| call.file.as_ref());
+                let path = file.and_then(|file| stats.attribution_name(file.path));
+                path.map(Cow::into_owned)
+            }
             GroupKey::Entry | GroupKey::Time => None,
         };
         key.filter(|key| !key.is_empty())

@@ -322,36 +322,38 @@ impl StatsGroups {
         let room = ui.row_width().unwrap_or(usize::MAX);
         // A single bar has nothing to be compared with.
         let may_have_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
-        let layout_beside_bars = if may_have_bars {
-            self.layout_beside_bars(room)
+        let table = if may_have_bars && let Some(layout) = self.layout_beside_bars(room) {
+            let bar = self.bar_beside(&layout, room, ui.styles.active);
+            self.build_table(&layout, bar)
         } else {
-            None
+            let has_bars = false;
+            let layout = self.choose_layout(room, has_bars);
+            let bar = None;
+            self.build_table(&layout, bar)
         };
-        let has_bars = layout_beside_bars.is_some();
-        let layout = layout_beside_bars.unwrap_or_else(|| self.choose_layout(room, false));
-
-        // The bars get what the table leaves, which may be more than their minimum.
-        let table_width = self.table_width(&layout);
-        let bar_width = room
-            .saturating_sub(table_width + COLUMN_GAP)
-            .min(MAX_BAR_WIDTH);
-        let bar = if has_bars && bar_width >= MIN_BAR_WIDTH {
-            Some(Bar {
-                width: bar_width,
-                style: ui.styles.active,
-            })
-        } else {
-            None
-        };
-        self.build_table(&layout, bar).print(ui)?;
+        table.print(ui)?;
         ui.print(&self.cost_notes())
+    }
+
+    /// Returns the bar that gets what the table leaves of `room`, which may be more than the
+    /// minimum. `None` if the table leaves less than that.
+    fn bar_beside(&self, layout: &TableLayout, room: usize, style: Style) -> Option<Bar> {
+        let left_width = room.saturating_sub(self.table_width(layout) + COLUMN_GAP);
+        if left_width < MIN_BAR_WIDTH {
+            return None;
+        }
+        Some(Bar {
+            width: left_width.min(MAX_BAR_WIDTH),
+            style,
+        })
     }
 
     /// Returns the layout of a table beside bars of the minimum width, together at most `room`
     /// columns. `None` if keys would have to be shortened for the bars.
     fn layout_beside_bars(&self, room: usize) -> Option<TableLayout> {
         let room_beside_bars = room.saturating_sub(MIN_BAR_WIDTH + COLUMN_GAP);
-        let layout = self.choose_layout(room_beside_bars, true);
+        let has_bars = true;
+        let layout = self.choose_layout(room_beside_bars, has_bars);
         if layout.shows_whole_keys {
             Some(layout)
         } else {
@@ -360,11 +362,8 @@ impl StatsGroups {
     }
 
     /// Returns the layout for a table of at most `room` columns: all figures with whole numbers if
-    /// they fit, else with abbreviated numbers, else fewer figures.
-    ///
-    /// Keys get at least two fifths of the room, and more if the figures, with abbreviated numbers,
-    /// leave more. In a table with bars, the keys leave space for all figures. In a table without
-    /// bars, they leave space only for the main figures, so that the others are left out first.
+    /// they fit, else with abbreviated numbers, else fewer figures. `has_bars` is whether the table
+    /// has bars.
     ///
     /// `room` is [`usize::MAX`] if the output is not a terminal: then nothing is truncated,
     /// abbreviated or left out.
@@ -381,23 +380,19 @@ impl StatsGroups {
             return layout;
         }
 
-        // First, the keys get the width that figures with abbreviated numbers leave.
-        let spare_width = room.saturating_sub(self.width_without_keys(has_bars));
-        let two_fifths = room / 5 * 2;
-        let width_for_keys = spare_width.max(two_fifths).max(MIN_KEY_WIDTH);
         let mut wanted_widths = Vec::new();
         for key_index in 0..self.by.len() {
             wanted_widths.push(self.widest_key(key_index));
         }
-        layout.key_widths = share_width(&wanted_widths, width_for_keys);
+        layout.key_widths = share_width(&wanted_widths, self.width_for_keys(room, has_bars));
         layout.shows_whole_keys = layout
             .key_widths
             .iter()
             .zip(&wanted_widths)
             .all(|(width, wanted)| width >= wanted);
 
-        // Then the figures get the rest: with whole numbers if there is enough space for all of
-        // them, and otherwise with abbreviated numbers, and as many as possible.
+        // The figures get the rest: with whole numbers if there is enough space for all of them,
+        // and otherwise with abbreviated numbers, and as many as possible.
         if self.table_width(&layout) > room {
             layout.shortens_tokens = true;
         }
@@ -407,8 +402,17 @@ impl StatsGroups {
         layout
     }
 
-    /// Returns the width that a table has without its keys, if numbers are abbreviated: beside
-    /// bars, with all figures, and without bars, with the main figures.
+    /// Returns the width of all keys together, in a table of at most `room` columns: at least two
+    /// fifths of the room, and more if the figures, with abbreviated numbers, leave more.
+    fn width_for_keys(&self, room: usize, has_bars: bool) -> usize {
+        let spare_width = room.saturating_sub(self.width_without_keys(has_bars));
+        let two_fifths = room / 5 * 2;
+        spare_width.max(two_fifths).max(MIN_KEY_WIDTH)
+    }
+
+    /// Returns the width that a table has without its keys, if numbers are abbreviated. In a table
+    /// with bars, the keys leave space for all figures. In a table without bars, the keys leave
+    /// space only for the main figures, so that the others are left out first.
     fn width_without_keys(&self, has_bars: bool) -> usize {
         let mut figures = self.relevant_figures();
         if !has_bars {
@@ -483,6 +487,7 @@ impl StatsGroups {
         }
         if self.groups.len() > 1 {
             let mut row = vec![plain_cell("total".to_owned())];
+            // The cells of the other keys are empty.
             row.resize(self.by.len(), plain_cell(String::new()));
             push_figures(&mut row, layout, &self.total);
             table.add_row(row);
