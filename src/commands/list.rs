@@ -358,20 +358,26 @@ fn repeated_cost_note(
 /// import. An import has another id, but begins at the same time with the same message.
 fn has_copies_among(list: &[ListedSession], rows: &[ListRow]) -> bool {
     let mut ids = HashSet::default();
-    let mut beginnings: HashMap<_, bool> = HashMap::default();
+    // By the time and the first message of a session: whether it is of another agent.
+    let mut origin_by_beginning: HashMap<_, bool> = HashMap::default();
     for row in rows {
         let session = &list[row.index];
-        let is_copy = !ids.insert(&session.id);
-        if is_copy {
+        let is_new_id = ids.insert(&session.id);
+        if !is_new_id {
             return true;
         }
+
         let Some(question) = &session.first_question else {
             continue;
         };
         let is_of_other_agent = session.other_agent.is_some();
-        let earlier = beginnings.insert((session.created_ms, &question.text), is_of_other_agent);
-        let is_import = earlier.is_some_and(|earlier| earlier != is_of_other_agent);
-        if is_import {
+        let beginning = (session.created_ms, &question.text);
+        let earlier_is_of_other_agent = *origin_by_beginning
+            .entry(beginning)
+            .or_insert(is_of_other_agent);
+        // Of two sessions that begin alike, one is the import of the other, unless both are of pi
+        // and oh-my-pi, or both are not.
+        if earlier_is_of_other_agent != is_of_other_agent {
             return true;
         }
     }
@@ -574,9 +580,11 @@ fn limit_rows(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     let Some(limit) = limit else { return rows };
     let mut top_level_count = 0;
     for (index, row) in rows.iter().enumerate() {
-        if row.depth > 0 {
+        let is_nested = row.depth > 0;
+        if is_nested {
             continue;
         }
+        // The rows below the last one of the limit end at the next row of the top level.
         if top_level_count == limit {
             rows.truncate(index);
             break;

@@ -8,7 +8,7 @@ use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::pruned::{load_pruned, load_pruned_beside, split_result, warn_uncounted};
 use crate::cli::rollouts::{Rollouts, detect_file, is_pipe};
 use crate::cli::sources::Sources;
-use crate::import::Origin;
+use crate::import::{Origin, SourceHead};
 use crate::load::{LoadError, LoadOptions, WrongFile};
 use crate::ops::list::{
     CountedKeys, FamilyFile, ListedSession, ReadSession, count_new_entries, read_first_question,
@@ -252,24 +252,51 @@ fn read_session_file(
         options,
     );
 
-    let error = match read_result {
+    match read_result {
         Ok(mut session) => {
             session.listed.owner.clone_from(&file.owner);
-            return Ok(Some(SessionOfFile {
+            Ok(Some(SessionOfFile {
                 session,
                 pruned_failure,
-            }));
+            }))
         }
-        Err(error) => error,
-    };
-    if let LoadError::NotASession { what, .. } = &error
-        && !file.is_given
-        && !matches!(what, WrongFile::EventStream | WrongFile::EntryFirst)
-    {
-        return Ok(None);
+        Err(error) if !file.is_given && is_other_file(&error) => Ok(None),
+        Err(error) => {
+            let name = to_visible(&path.to_string_lossy());
+            Err(foreign::load_failure(&name, open.source(), error))
+        }
     }
-    let name = to_visible(&path.to_string_lossy());
-    Err(foreign::load_failure(&name, open.source(), error))
+}
+
+/// Whether a file is neither a session nor anything that the user may take for one.
+fn is_other_file(error: &LoadError) -> bool {
+    match error {
+        LoadError::NotASession { what, .. } => {
+            !matches!(what, WrongFile::EventStream | WrongFile::EntryFirst)
+        }
+        _ => false,
+    }
+}
+
+/// Returns the session that started a sub-agent of another agent. `None` if the session is not one
+/// of a sub-agent, or if its owner is not found.
+///
+/// The search finds the owner of a sub-agent of Claude Code, whose file is in a directory below that
+/// of the owner. The other agents name the owner in the first line of the sub-agent's file, or in
+/// the name of its directory.
+fn find_foreign_owner(
+    file: &FoundFile,
+    head: &SourceHead,
+    rollouts: &Rollouts,
+) -> Option<Arc<Path>> {
+    if file.owner.is_some() {
+        return file.owner.clone();
+    }
+    let agent = head.sub_agent.as_ref()?;
+    let owner = rollouts
+        .find_owner(&file.path, &agent.session)
+        .or_else(|| foreign::find_owner_beside(&file.path, agent))?;
+    Some(Arc::from(owner))
 }
 
 /// Reads a session of another agent, converted as by `import`. Returns `None` if the file is not a
@@ -298,19 +325,7 @@ fn read_foreign_file(
     session.listed.id = Text::from(head.id.clone());
     session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
     session.listed.other_agent = Some(origin.name());
-    // The search finds the owner of a sub-agent of Claude Code, whose file is in a directory below
-    // that of the owner. The other agents name the owner in the first line of the sub-agent's file,
-    // or in the name of its directory.
-    let mut owner = file.owner.clone();
-    if owner.is_none()
-        && let Some(agent) = &head.sub_agent
-    {
-        owner = rollouts
-            .find_owner(&file.path, &agent.session)
-            .or_else(|| foreign::find_owner_beside(&file.path, agent))
-            .map(Arc::from);
-    }
-    session.listed.owner = owner;
+    session.listed.owner = find_foreign_owner(file, &head, rollouts);
     Ok(Some(SessionOfFile {
         session,
         // `prune` does not change sessions of other agents.

@@ -170,14 +170,19 @@ pub fn print_total(
 /// Removes columns, the lowest rank first, until the others fit into `room` terminal columns.
 /// Columns without a rank stay, and so does the column by which the list is sorted.
 fn drop_columns(columns: &mut Vec<ListColumn>, room: usize, order: Order) {
-    let total_width = |columns: &[ListColumn]| columns.iter().map(ListColumn::width).sum::<usize>();
-    while total_width(columns) > room {
-        let lowest_ranked = columns
-            .iter()
-            .enumerate()
-            .filter(|(_, column)| column.drop_rank.is_some() && column.sort_order != Some(order))
-            .min_by_key(|(_, column)| column.drop_rank);
-        let Some((index, _)) = lowest_ranked else {
+    loop {
+        let width: usize = columns.iter().map(ListColumn::width).sum();
+        if width <= room {
+            return;
+        }
+        let is_droppable = |column: &ListColumn| {
+            let is_sorted_by = column.sort_order == Some(order);
+            column.drop_rank.is_some() && !is_sorted_by
+        };
+        let lowest_ranked = (0..columns.len())
+            .filter(|&index| is_droppable(&columns[index]))
+            .min_by_key(|&index| columns[index].drop_rank);
+        let Some(index) = lowest_ranked else {
             return;
         };
         columns.remove(index);
@@ -199,17 +204,7 @@ fn list_columns(
         dim: ui.styles.dim,
     };
 
-    let marks = source.cells(ui.styles.active, |session| {
-        let is_last = last == Some(session.path.as_path());
-        let mut marks = String::new();
-        if is_last {
-            marks.push('*');
-        }
-        if session.is_running {
-            marks.push('●');
-        }
-        marks
-    });
+    let marks = source.cells(ui.styles.active, |session| session_marks(session, last));
     let mut columns = vec![ListColumn::new(Column::text(""), marks)];
     columns.extend(source.age_columns(ui)?);
     columns.extend(source.name_columns(ui));
@@ -227,6 +222,19 @@ fn list_columns(
     let title_column = Column::text("name or first user message").allow_shrink();
     columns.push(ListColumn::new(title_column, titles).sorted_by(Order::Name));
     Ok(columns)
+}
+
+/// Returns the marks at the start of a row: `*` for the session to which the name `last` refers,
+/// `●` for one that an agent is working on.
+fn session_marks(session: &ListedSession, last: Option<&Path>) -> String {
+    let mut marks = String::new();
+    if last == Some(session.path.as_path()) {
+        marks.push('*');
+    }
+    if session.is_running {
+        marks.push('●');
+    }
+    marks
 }
 
 /// The sessions that fill the columns of a list.
@@ -484,16 +492,17 @@ fn short_folder_names<'s>(
 /// first to leave all paths distinct. If none does, returns the paths uncut. `None` if the uncut
 /// paths are not distinct either.
 fn cut_to_distinct(paths: &[&str], width: usize) -> Option<Vec<String>> {
-    let cuts: [&dyn Fn(&str) -> String; 4] = [
-        &|path| truncate_end(path, width, "…"),
-        &|path| truncate_start(path, width, "…"),
-        &|path| truncate_path(path, 0..path.len(), width, "…"),
-        &|path| path.to_owned(),
+    let cuts: [fn(&str, usize) -> String; 4] = [
+        |path, width| truncate_end(path, width, "…"),
+        |path, width| truncate_start(path, width, "…"),
+        |path, width| truncate_path(path, 0..path.len(), width, "…"),
+        |path, _width| path.to_owned(),
     ];
-    for cut_path in cuts {
-        let cut_paths: Vec<String> = paths.iter().map(|path| cut_path(path)).collect();
-        let distinct: HashSet<_> = cut_paths.iter().collect();
-        if distinct.len() == cut_paths.len() {
+    for cut in cuts {
+        let cut_paths: Vec<String> = paths.iter().map(|path| cut(path, width)).collect();
+        let distinct: HashSet<&String> = cut_paths.iter().collect();
+        let are_all_distinct = distinct.len() == cut_paths.len();
+        if are_all_distinct {
             return Some(cut_paths);
         }
     }
@@ -533,21 +542,7 @@ fn name_suffixes(path: &str) -> impl Iterator<Item = &str> {
 /// that session, it has an arrow instead. The name of a sub-agent, and a mark for an archive,
 /// precede the title, as in `└─ reviewer: Review the parser`.
 fn title_cell(session: &ListedSession, distinct_title: Option<&String>, row: &ListRow) -> String {
-    /// From this level on, rows are not indented further.
-    const DEEPEST: usize = 24;
-    /// The indentation of a level, as wide as a connector.
-    const LEVEL_INDENT: &str = "   ";
-
-    let mut title = String::new();
-    let level = row.level.min(DEEPEST);
-    if row.continues_source {
-        title += &LEVEL_INDENT.repeat(level);
-        title += "↳ ";
-    } else if level > 0 {
-        // The connector takes the last level.
-        title += &LEVEL_INDENT.repeat(level - 1);
-        title += if row.is_last { "└─ " } else { "├─ " };
-    }
+    let mut title = indent_with_connector(row);
     // Most agents name the file of a sub-agent after it. Codex does not: its files are rollouts.
     let is_sub_agent = session.owner.is_some();
     let is_named_after_agent = RolloutName::parse(&session.path).is_none();
@@ -567,6 +562,27 @@ fn title_cell(session: &ListedSession, distinct_title: Option<&String>, row: &Li
         None => title += &display_title(&session.title(), session.message_count),
     }
     to_visible(&title)
+}
+
+/// Returns what precedes the title of a row: its indentation, and then the line to the session
+/// below which it is nested, or the arrow.
+fn indent_with_connector(row: &ListRow) -> String {
+    /// From this level on, rows are not indented further.
+    const DEEPEST: usize = 24;
+    /// The indentation of a level, as wide as a connector.
+    const LEVEL_INDENT: &str = "   ";
+
+    let level = row.level.min(DEEPEST);
+    if row.continues_source {
+        return LEVEL_INDENT.repeat(level) + "↳ ";
+    }
+    if level == 0 {
+        return String::new();
+    }
+    // The connector takes the last level.
+    let indentation = LEVEL_INDENT.repeat(level - 1);
+    let connector = if row.is_last { "└─ " } else { "├─ " };
+    indentation + connector
 }
 
 /// Returns the number of characters that short ids in the list have. That is [`ID_SUFFIX_LEN`], or
