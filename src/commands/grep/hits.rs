@@ -107,17 +107,15 @@ impl MatchPainter {
         };
         let styled_name = apply_style(&name, self.styles.summary);
         let linked_name = self.links.link_path(&styled_name, path);
-        let time = header
-            .started_ms()
-            .map(|time| Clock::new(ui).format_time(time));
-        let cwd = header
-            .cwd
-            .as_ref()
-            .map(|cwd| to_visible(&abbreviate_home(&cwd.to_string_lossy(), home.as_deref())));
         let mut details = String::new();
-        for part in time.into_iter().chain(cwd) {
+        if let Some(time) = header.started_ms() {
             details += "  ";
-            details += &part;
+            details += &Clock::new(ui).format_time(time);
+        }
+        if let Some(cwd) = &header.cwd {
+            let cwd = abbreviate_home(&cwd.to_string_lossy(), home.as_deref());
+            details += "  ";
+            details += &to_visible(&cwd);
         }
         let details = apply_style(&details, self.styles.dim);
         let empty_line = if is_first { "" } else { "\n" };
@@ -243,14 +241,15 @@ impl MatchPainter {
         };
         let subject = tool.subject.to_string_lossy();
         let arguments = tool.arguments.to_string_lossy();
-        let is_one_line = arguments.trim_end().lines().count() == 1;
-        let is_in_row = is_one_line
-            && !subject.is_empty()
-            && arguments.trim_end().ends_with(&*subject)
-            && self
-                .format_role(entry_match)
-                .ends_with(&*to_visible(&subject));
-        if !is_in_row {
+        // A single argument is one line, `command: make test`, unless its value has several.
+        let is_only_argument =
+            arguments.trim_end().lines().count() == 1 && arguments.trim_end().ends_with(&*subject);
+        // The row may have truncated the subject.
+        let is_whole_in_row = self
+            .format_role(entry_match)
+            .ends_with(&*to_visible(&subject));
+        let is_shown = !subject.is_empty() && is_only_argument && is_whole_in_row;
+        if !is_shown {
             self.push_indented(&arguments, out);
         }
     }
@@ -327,8 +326,10 @@ impl MatchPainter {
         let certainly_fits = before.len() + matched.len() + after.len() <= width;
         if !certainly_fits {
             matched = truncate_end(&matched, width, "…").into();
+            // The columns that the match leaves for the text on both sides.
             let room = width.saturating_sub(display_width(&matched));
-            let room_before = room.saturating_sub(display_width(&after)).max(room / 3);
+            let spare_room = room.saturating_sub(display_width(&after));
+            let room_before = spare_room.max(room / 3);
             before = truncate_start(&before, room_before, "…").into();
             let room_after = room.saturating_sub(display_width(&before));
             after = truncate_end(&after, room_after, "…").into();

@@ -17,7 +17,7 @@ use crate::session::read::whole_lines::WholeLines;
 use crate::session::reference::ReferenceError;
 use crate::session::{Header, Session};
 use foldhash::{HashMap, HashSet};
-use pisess_store::{PageBuffer, ReadAt, SessionFile, Snapshot};
+use pisess_store::{PageBuffer, ReadAt, SessionFile, Snapshot, StoreError};
 use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io;
@@ -81,6 +81,29 @@ impl SessionState {
             name,
             ..SessionState::default()
         }
+    }
+
+    /// Opens the file if it has changed since it was searched; otherwise returns `None`. The search
+    /// then continues where the previous one ended, or begins anew if the file was replaced.
+    fn open_if_changed(&mut self) -> Result<Option<SessionFile>, StoreError> {
+        let Some(snapshot) = &self.snapshot else {
+            // A new session.
+            let file = SessionFile::open(&self.path)?;
+            self.resume = None;
+            self.snapshot = Some(file.snapshot().clone());
+            return Ok(Some(file));
+        };
+        let Some(file) = snapshot.look(&self.path)? else {
+            return Ok(None);
+        };
+        let has_grown = snapshot.is_start_of(&file)?;
+        if !has_grown {
+            self.resume = None;
+        }
+        // This is stored even if the file is not searched afterwards: as long as it does not
+        // change, it need not be opened again.
+        self.snapshot = Some(file.snapshot().clone());
+        Ok(Some(file))
     }
 }
 
@@ -408,24 +431,8 @@ impl Searcher {
         buffer: &mut PageBuffer,
         ui: &Ui,
     ) -> Option<Matches> {
-        // `look` returns `None` if the file has not changed.
-        let changed_file = match &state.snapshot {
-            Some(snapshot) => snapshot.look(&state.path).ok()?,
-            None => Some(SessionFile::open(&state.path).ok()?),
-        };
-        let session_file = changed_file?;
-        let has_grown = match &state.snapshot {
-            Some(snapshot) => snapshot.is_start_of(&session_file).ok()?,
-            None => false,
-        };
-        // The search continues where the previous one ended, unless the file was replaced.
-        if !has_grown {
-            state.resume = None;
-        }
-        // This is stored even if the file is not searched below: as long as it does not change, it
-        // need not be opened again.
-        state.snapshot = Some(session_file.snapshot().clone());
-
+        // A file that cannot be read is left for the next change.
+        let session_file = state.open_if_changed().ok()??;
         if self.has_enough_matches(state) {
             return None;
         }
