@@ -3,7 +3,7 @@
 use crate::agents::prepare::{FirstKept, Preparation};
 use crate::agents::prompt;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{HookEvent, entries_json, messages_json};
+use crate::cli::hook::{HookAnswer, HookEvent, entries_json, messages_json};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
@@ -338,21 +338,19 @@ impl Compactor<'_> {
     fn cut_above(&self, position: Position) -> Result<FirstKept, CutRefusal> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
-        match position {
-            Position::Entry(first_kept) if path.contains(&first_kept) => {
-                if session.is_message(first_kept, Role::ToolResult) {
-                    return Err(CutRefusal {
-                        reason: "is a tool result, and its call would not be kept",
-                        hint: "give the entry with the call, which is above it",
-                    });
-                }
-                Ok(FirstKept::Entry(first_kept))
-            }
-            _ => Err(CutRefusal {
+        let Some(first_kept) = position.entry().filter(|ix| path.contains(ix)) else {
+            return Err(CutRefusal {
                 reason: "is not on the path to the leaf",
                 hint: "list the path with `pisess path`",
-            }),
+            });
+        };
+        if session.is_message(first_kept, Role::ToolResult) {
+            return Err(CutRefusal {
+                reason: "is a tool result, and its call would not be kept",
+                hint: "give the entry with the call, which is above it",
+            });
         }
+        Ok(FirstKept::Entry(first_kept))
     }
 
     /// Returns what a compaction with the cut `from` would summarize; `None` if that is nothing.
@@ -505,11 +503,14 @@ impl Compactor<'_> {
     ) -> Result<Compaction, Failure> {
         let given_summary = self.args.summary.read_given_summary(&self.open.input, ui)?;
         let mut preparation = self.require_preparation()?;
-        // The hook comes first: it may change `preparation`, of which the summary is made.
-        let hook_summary = match hook {
-            Some(hook) => self.ask_hook(hook, &mut preparation, ui)?,
-            None => None,
-        };
+        let mut hook_summary = None;
+        // The hook comes first: its answer may change what the summary is made of.
+        if let Some(hook) = hook {
+            let answer = self.ask_hook(hook, &preparation, ui)?;
+            self.args.summary.apply_answer(&answer);
+            preparation = self.apply_answer(preparation, &answer, hook)?;
+            hook_summary = answer.summary;
+        }
 
         let session = &self.open.session;
         let file_details = details(&preparation.file_ops.file_lists(session));
@@ -538,12 +539,16 @@ impl Compactor<'_> {
             let text = self.run_summarizer_on(preparation, &summarizer, ui)?;
             return Ok(summary_from_text(file_ops.append_to_summary(text, session)));
         }
+
         let summary = self.summarize_without_model(preparation)?;
         let removals = &summary.removals;
+        // A file that an earlier compaction listed as deleted may exist again.
         file_ops.forget_removals(|path| removals.have_restored(path));
         let text = file_ops.append_short_file_list(Text::from(summary.text), session, |path| {
             removals.contain(path)
         });
+
+        // Only the details list deleted files, so these are added after the list in the text.
         let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
         let cwd = cwd.unwrap_or_default();
         file_ops.add_removals(session, |path| removals.certainly_contain(path, &cwd));
@@ -567,45 +572,46 @@ impl Compactor<'_> {
         Ok(prompt::merge_summaries(preparation, answers))
     }
 
-    /// Runs the hook, applies its answer, and returns the summary in the answer; `None` if the
-    /// answer has none.
-    ///
-    /// The answer may replace the instructions in `self.args`; it may also replace, in
-    /// `preparation`, the cut and the size of the context. If it moves the cut, `preparation` is
-    /// computed again.
+    /// Runs the hook before the compaction, and returns its answer.
     fn ask_hook(
-        &mut self,
+        &self,
         hook: &ShellCommand,
-        preparation: &mut Preparation,
+        preparation: &Preparation,
         ui: &Ui,
-    ) -> Result<Option<Summary>, Failure> {
-        let event = self
-            .open
-            .input
-            .map_read_error(self.hook_event_before(preparation))?;
-        let answer = hook.ask_hook(event, self.open, ui)?;
-        self.args.summary.apply_answer(&answer);
+    ) -> Result<HookAnswer, Failure> {
+        let event = self.hook_event_before(preparation);
+        let event = self.open.input.map_read_error(event)?;
+        hook.ask_hook(event, self.open, ui)
+    }
+
+    /// Returns the preparation with the cut and the size of the context that the hook answered.
+    fn apply_answer(
+        &self,
+        mut preparation: Preparation,
+        answer: &HookAnswer,
+        hook: &ShellCommand,
+    ) -> Result<Preparation, Failure> {
         if let Some(id) = &answer.first_kept {
             let has_summary = answer.summary.is_some();
-            self.move_cut(preparation, id, has_summary, hook)?;
+            preparation = self.move_cut(preparation, id, has_summary, hook)?;
         }
         // After the cut: moving it computes the size again, which the answer overrides.
         if let Some(tokens_before) = answer.tokens_before {
             preparation.tokens_before = tokens_before;
         }
-        Ok(answer.summary)
+        Ok(preparation)
     }
 
-    /// Moves the cut to the entry that a hook named. Any entry on the path is accepted, because pi
-    /// stores the id unchecked. If no message precedes the cut, there is nothing to summarize: then
-    /// the hook must give the summary itself (`has_summary`).
+    /// Returns the preparation for a cut at the entry that a hook named. Any entry on the path is
+    /// accepted, because pi stores the id unchecked. If no message precedes the cut, there is
+    /// nothing to summarize: then the hook must give the summary itself (`has_summary`).
     fn move_cut(
         &self,
-        preparation: &mut Preparation,
+        preparation: Preparation,
         id: &Text,
         has_summary: bool,
         hook: &ShellCommand,
-    ) -> Result<(), Failure> {
+    ) -> Result<Preparation, Failure> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
         let Some(first_kept) = session.find_entry(id).filter(|kept| path.contains(kept)) else {
@@ -614,17 +620,18 @@ impl Compactor<'_> {
         };
 
         if let Some(moved) = self.prepare_from(FirstKept::Entry(first_kept))? {
-            *preparation = moved;
-            return Ok(());
+            return Ok(moved);
         }
-        // No message precedes the cut. The rest of `preparation` is needed only to make a summary,
-        // which the hook has given.
         if !has_summary {
             let why = format!("no message precedes its `firstKeptEntryId`: {id}");
             return Err(hook.failure(&why));
         }
-        preparation.first_kept = Some(first_kept);
-        Ok(())
+        // The other fields stay those of the old cut. They are needed only to make a summary, which
+        // the hook has given.
+        Ok(Preparation {
+            first_kept: Some(first_kept),
+            ..preparation
+        })
     }
 
     /// Returns the event for a hook before a compaction: `session_before_compact`. It has
@@ -634,7 +641,10 @@ impl Compactor<'_> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
         let settings = session.agent().build_context(&path, &self.reader)?.settings;
-        let model = settings.iter().find(|(name, _)| *name == "model");
+        let model = match settings.iter().find(|(name, _)| *name == "model") {
+            Some((_name, model)) => &model[..],
+            None => b"null",
+        };
         let event = Object::new()
             .str("type", "session_before_compact")
             .json("preparation", &self.preparation_json(preparation)?)
@@ -647,7 +657,7 @@ impl Compactor<'_> {
                 "customInstructions",
                 self.args.summary.instructions.as_deref(),
             )
-            .json("model", model.map_or(b"null", |(_, model)| model));
+            .json("model", model);
         Ok(add_reason(&self.args, event))
     }
 
