@@ -222,7 +222,7 @@ fn import_all(
 
     let mut outcomes = Vec::new();
     let import = |destination| ImportOutcome::import_source(importer, destination);
-    ui.map_in_parallel(first_sources, import, |_, outcome| outcomes.push(outcome));
+    ui.map_in_parallel(first_sources, import, |_ui, outcome| outcomes.push(outcome));
     for destination in later_sources {
         outcomes.push(ImportOutcome::import_source(importer, destination));
     }
@@ -288,14 +288,16 @@ impl SurveyedFiles {
                 self.sources.push(source);
                 return;
             }
-            Some(_) => "it has no messages",
-            None => &format!("not a session of {}", Origin::names_of_all("or")),
+            Some(_) => "it has no messages".to_owned(),
+            None => format!("not a session of {}", Origin::names_of_all("or")),
         };
-        if file.is_given {
-            let name = to_visible(&file.path.to_string_lossy());
-            let failure = Failure::invalid(format_args!("{name}: {why_refused}"));
-            self.add_failure(file, failure.with_path(&name));
+        // Directories also contain other files, which are skipped.
+        if !file.is_given {
+            return;
         }
+        let name = to_visible(&file.path.to_string_lossy());
+        let failure = Failure::invalid(format_args!("{name}: {why_refused}"));
+        self.add_failure(file, failure.with_path(&name));
     }
 
     fn add_failure(&mut self, file: FoundFile, failure: Failure) {
@@ -362,8 +364,9 @@ fn report_outcomes(
         args,
         worst_exit: Exit::Done,
     };
+    let is_dry_run = args.write.change.dry_run;
     let written_count = report.counts.created + report.counts.appended;
-    let printed = if written_count == 0 || args.write.change.dry_run {
+    let print_result = if written_count == 0 || is_dry_run {
         report.print(ui)
     } else {
         let written = format_count(written_count, "session", "sessions");
@@ -371,11 +374,13 @@ fn report_outcomes(
     };
     let worst_exit = report.worst_exit;
 
-    let has_new_names = args.write.output.is_none() && !args.write.change.dry_run;
-    if has_new_names && !args.write.change.json && printed.is_ok() {
+    // With `-o`, the user named the sessions, and knows how to find them.
+    let has_new_names = args.write.output.is_none() && !is_dry_run;
+    let prints_for_people = !args.write.change.json && print_result.is_ok();
+    if has_new_names && prints_for_people {
         report_imported_sessions(&outcomes, ui);
     }
-    worst_exit.or_print_failure(printed)
+    worst_exit.or_print_failure(print_result)
 }
 
 /// Prints the outcomes of an import, and collects the exit code.

@@ -238,30 +238,32 @@ fn find_known_sessions(
     output: Option<&Path>,
     ui: &mut Ui,
 ) -> Result<HashMap<String, PathBuf>, Failure> {
-    let files = match output {
-        None => {
-            let found_files = SessionStores::locate(ui).find_sessions(&Scope::All);
-            // If a directory cannot be read, its sessions are unknown, and may be imported a second
-            // time.
-            for problem in &found_files.problems {
-                ui.warn(&problem.text);
-            }
-            found_files
-                .files
-                .into_iter()
-                .map(|file| file.path)
-                .collect()
-        }
+    let paths = match output {
+        None => find_stored_sessions(ui),
         Some(folder) if folder.is_dir() => store::paths_in(folder)?,
         Some(_) => Vec::new(),
     };
     let mut known_sessions = HashMap::default();
-    for path in files {
+    for path in paths {
         if let Some(id) = session_id_of_path(&path) {
             known_sessions.insert(id.to_owned(), path);
         }
     }
     Ok(known_sessions)
+}
+
+/// Returns the paths of all sessions in the stores. If a directory cannot be read, its sessions are
+/// unknown, and may be imported a second time: then warns.
+fn find_stored_sessions(ui: &mut Ui) -> Vec<PathBuf> {
+    let found_files = SessionStores::locate(ui).find_sessions(&Scope::All);
+    for problem in &found_files.problems {
+        ui.warn(&problem.text);
+    }
+    found_files
+        .files
+        .into_iter()
+        .map(|file| file.path)
+        .collect()
 }
 
 /// Returns the path for the session of a sub-agent. The directory of the path is named after the
@@ -273,13 +275,14 @@ fn sub_agent_path(
     known_sessions: &HashMap<String, PathBuf>,
 ) -> Option<PathBuf> {
     let sub_agent = source.head.sub_agent.as_ref()?;
+    // The imports of the owner are numbered without a gap, so the last known one is the newest.
     let mut newest_owner = None;
-    for copy_number in 0.. {
-        let owner_id = source.head.derive_owner_id(agent, copy_number)?;
-        let Some(owner_path) = known_sessions.get(&owner_id) else {
-            break;
-        };
+    let mut copy_number = 0;
+    while let Some(owner_path) =
+        known_sessions.get(&source.head.derive_owner_id(agent, copy_number)?)
+    {
         newest_owner = Some(owner_path);
+        copy_number += 1;
     }
     let folder = newest_owner?.with_extension("");
     Some(folder.join(format!("{}.jsonl", sanitize_file_name(&sub_agent.id))))

@@ -28,7 +28,7 @@ use pisess_store::{
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 
 /// The result of importing one source.
@@ -129,21 +129,17 @@ impl<'a> Importer<'a> {
             Err(_) if self.change.force => ImportState::Continued,
             Err(failure) => return Err(failure),
         };
-        match state {
-            ImportState::UpToDate => Ok(ImportResult {
-                kept_cwd: kept_cwd(destination, &open),
-                ..ImportResult::new(&destination.path, Action::Nothing, 0)
-            }),
+        let mut result = match state {
+            ImportState::Continued => return self.create_anew(destination, &open.input),
+            ImportState::UpToDate => ImportResult::new(&destination.path, Action::Nothing, 0),
             ImportState::Grown(_) => match self.append_growth(destination, &file, &open)? {
-                Some(result) => Ok(ImportResult {
-                    kept_cwd: kept_cwd(destination, &open),
-                    ..result
-                }),
+                Some(result) => result,
                 // The session was continued after its state was determined, so that is done again.
-                None => self.import_source(destination),
+                None => return self.import_source(destination),
             },
-            ImportState::Continued => self.create_anew(destination, &open.input),
-        }
+        };
+        result.kept_cwd = kept_cwd(destination, &open);
+        Ok(result)
     }
 
     /// Imports the whole source into a new session beside `continued`, or with `--force` in its
@@ -272,13 +268,11 @@ impl<'a> Importer<'a> {
         let entries = self
             .write_session(destination, id, &mut counter)
             .map_err(|error| unreadable_source(&destination.source, error))?;
-        let planned = self.planned.lock();
-        let mut planned = planned.unwrap_or_else(PoisonError::into_inner);
-        let destination = Destination {
+        let planned_session = Destination {
             id: id.to_owned(),
             ..destination.clone()
         };
-        planned.insert(path.to_owned(), destination);
+        self.lock_planned().insert(path.to_owned(), planned_session);
         Ok(ImportResult {
             planned_bytes,
             ..ImportResult::new(path, Action::Create, entries)
@@ -288,8 +282,7 @@ impl<'a> Importer<'a> {
     /// Returns the content of a new session that was planned with `-n`; `None` if no such session
     /// was planned at this path.
     fn spool_planned(&self, path: &Path) -> Result<Option<Spooled>, Failure> {
-        let planned = self.planned.lock();
-        let planned = planned.unwrap_or_else(PoisonError::into_inner);
+        let planned = self.lock_planned();
         let Some(destination) = planned.get(path) else {
             return Ok(None);
         };
@@ -303,14 +296,18 @@ impl<'a> Importer<'a> {
     /// Lets a session that was planned with `-n` end where this source does, which continues it:
     /// the next source that continues it only adds to that.
     fn grow_planned(&self, destination: &Destination) {
-        let planned = self.planned.lock();
-        let mut planned = planned.unwrap_or_else(PoisonError::into_inner);
-        if let Some(earlier) = planned.get_mut(&destination.path) {
+        if let Some(earlier) = self.lock_planned().get_mut(&destination.path) {
             *earlier = Destination {
                 id: earlier.id.clone(),
                 ..destination.clone()
             };
         }
+    }
+
+    /// Locks the sessions that were planned with `-n`. If another worker has panicked, they are
+    /// whole all the same: they are changed in one step.
+    fn lock_planned(&self) -> MutexGuard<'_, HashMap<PathBuf, Destination>> {
+        self.planned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a new directory until all sources are done: another source may be about to use it.
@@ -328,20 +325,21 @@ impl<'a> Importer<'a> {
         path: &Path,
         fill: &mut Fill,
     ) -> Result<Committed, Failure> {
-        if self.change.force {
+        let force = self.change.force;
+        if force {
             let source_file = SessionFile::open(source)?;
-            return Ok(store::create(
-                path,
-                InputFile::Open(&source_file),
-                true,
-                fill,
-            )?);
+            let committed = store::create(path, InputFile::Open(&source_file), force, fill)?;
+            return Ok(committed);
         }
+
         // The store can set the time of a new file only as that of a file in an archive. It does
-        // not use the name and the size. A session may contain secrets, so only its owner may read
-        // it.
+        // not use the name and the size.
+        let unused_name = String::new();
+        let unused_size = 0;
         let modified = store::modified(source).unwrap_or(UNIX_EPOCH);
-        let member = Member::new(String::new(), 0, modified, 0o600);
+        // A session may contain secrets, so only its owner may read it.
+        let mode = 0o600;
+        let member = Member::new(unused_name, unused_size, modified, mode);
         Ok(store::restore(path, &member, fill)?)
     }
 
@@ -354,20 +352,12 @@ impl<'a> Importer<'a> {
         source_file: &JoinedSource,
         open: &OpenSession,
     ) -> Result<Option<ImportResult>, Failure> {
-        let options = self.change.write_options(self.agent);
         if self.change.dry_run {
-            let Some(plan) = self.plan_append(destination, source_file, open)? else {
-                return Ok(None);
-            };
-            // A session that is only planned has no file yet.
-            if open.input.file().is_some() {
-                refuse_in_dry_run(&open.input, plan.result.action, &options)?;
-            }
-            self.grow_planned(destination);
-            return Ok(Some(plan.result));
+            return self.plan_growth(destination, source_file, open);
         }
 
         // The session may change until it is locked, so the growth is planned under the lock.
+        let options = self.change.write_options(self.agent);
         let mut attempt =
             |locked_open: &OpenSession, locked: Locked| -> AttemptResult<Option<ImportResult>> {
                 let Some(plan) = self.plan_append(destination, source_file, locked_open)? else {
@@ -385,6 +375,26 @@ impl<'a> Importer<'a> {
             committed,
             ..result
         }))
+    }
+
+    /// For `-n`: returns the result that [`append_growth`](Self::append_growth) would have. Fails if
+    /// it would be refused.
+    fn plan_growth(
+        &self,
+        destination: &Destination,
+        source_file: &JoinedSource,
+        open: &OpenSession,
+    ) -> Result<Option<ImportResult>, Failure> {
+        let Some(plan) = self.plan_append(destination, source_file, open)? else {
+            return Ok(None);
+        };
+        // A session that is only planned has no file yet.
+        if open.input.file().is_some() {
+            let options = self.change.write_options(self.agent);
+            refuse_in_dry_run(&open.input, plan.result.action, &options)?;
+        }
+        self.grow_planned(destination);
+        Ok(Some(plan.result))
     }
 
     /// Plans what to append to a session. Returns `None` if the source has not grown, or if the
@@ -434,17 +444,13 @@ impl<'a> Importer<'a> {
             .and_then(|()| require_unchanged(source_file, source))
             .map_err(|error| unreadable_source(source, error))?;
 
+        let is_renamed = lines
+            .iter()
+            .any(|line| member_is(Raw::from_checked(line), "type", "title_change"));
         let mut change = Change::default();
-        let mut is_renamed = false;
         for line in lines {
-            let entry = Raw::from_checked(&line);
-            if member_is(entry, "type", "title_change") {
-                is_renamed = true;
-            }
-            let id = entry
-                .get_text("id")
-                .map(Text::into_owned)
-                .unwrap_or_default();
+            let id = Raw::from_checked(&line).get_text("id").unwrap_or_default();
+            let id = id.into_owned();
             change.entries.push(NewEntry { id, line });
         }
         // oh-my-pi stores a name twice: as an entry, and in the title line of the file.
