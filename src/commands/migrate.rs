@@ -190,43 +190,46 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Migrates one session to another file, or without `-o` to standard output. With `--check` or
 /// `-n`, only reports whether the session needs it.
 fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if path.is_dir() {
-        let name = to_visible(&path.to_string_lossy());
-        return Err(Failure::invalid(format_args!(
-            "-o takes only one session, and {name} is a directory"
-        ))
-        .with_hint(
-            "without -o, the files in it are migrated in place; --backup keeps the old ones",
-        ));
-    }
-    if args.backup.is_some() {
-        return Err(
-            Failure::invalid("--backup has no effect: the session itself is not changed")
-                .with_hint("--backup applies to a migration in place"),
-        );
-    }
+    refuse_folder_and_backup(path, args)?;
     let open = OpenSession::open(path, LoadOptions::default(), ui)?;
     let loaded = &open.session;
     let source = open.input.source();
+    let force = args.write.change.force;
     if !args.writes_files() {
         if args.write.change.dry_run
             && let Some(output) = &args.write.output
         {
-            refuse_output_in_dry_run(output, &open.input, args.write.change.force)?;
+            refuse_output_in_dry_run(output, &open.input, force)?;
         }
         let outcome = MigrationOutcome::from_session(path, loaded, status_of_unchanged(loaded));
         return report_outcomes(&[outcome], args, ui);
     }
 
-    // A version 3 file is copied byte for byte. Any other is written in version 3, even though the
-    // change is empty.
     let mut fill = |out: &mut dyn std::io::Write| match loaded.format {
+        // Version 3 is copied byte for byte.
         Format::V3 => copy_all(source, out),
+        // A change is always written in version 3, even if it is empty.
         _ => Change::default().write(loaded, source, out),
     };
     let output = args.write.output.as_deref().unwrap_or(Path::new("-"));
-    open.write_output(output, args.write.change.force, &mut fill, ui)?;
+    open.write_output(output, force, &mut fill, ui)?;
     Ok(Exit::Done)
+}
+
+/// Refuses a directory, and `--backup`: both apply to a migration in place.
+fn refuse_folder_and_backup(path: &Path, args: &Args) -> Result<(), Failure> {
+    if path.is_dir() {
+        let name = to_visible(&path.to_string_lossy());
+        let what = format_args!("-o takes only one session, and {name} is a directory");
+        return Err(Failure::invalid(what).with_hint(
+            "without -o, the files in it are migrated in place; --backup keeps the old ones",
+        ));
+    }
+    if args.backup.is_some() {
+        let what = "--backup has no effect: the session itself is not changed";
+        return Err(Failure::invalid(what).with_hint("--backup applies to a migration in place"));
+    }
+    Ok(())
 }
 
 /// Migrates files on all processors, and returns the outcomes in the order of the files. A
@@ -238,9 +241,10 @@ fn migrate_all(
     ui: &mut Ui,
 ) -> Vec<MigrationOutcome> {
     // If there are fewer files than processors, several processors read each file.
-    let workers_per_file = ui.processor_count() / ui.processor_count().min(files.len()).max(1);
+    let file_count = files.len().max(1);
+    let files_at_once = file_count.min(ui.processor_count());
     let options = LoadOptions {
-        workers: workers_per_file,
+        workers: ui.processor_count() / files_at_once,
         ..LoadOptions::default()
     };
     let work = |file: FoundFile| match migrate_with_retries(&file.path, args, batch, &options) {
@@ -249,7 +253,7 @@ fn migrate_all(
         Err(failure) => Some(MigrationOutcome::from_failure(&file.path, failure)),
     };
     let mut outcomes = Vec::new();
-    ui.map_in_parallel(files, work, |_, outcome| outcomes.extend(outcome));
+    ui.map_in_parallel(files, work, |_ui, outcome| outcomes.extend(outcome));
     outcomes
 }
 
@@ -447,15 +451,17 @@ fn print_outcomes(outcomes: &[MigrationOutcome], args: &Args, ui: &mut Ui) -> Re
         return print_plan(outcomes, ui);
     }
     if let [outcome] = outcomes {
-        if outcome.old_file.is_err() {
-            return Ok(());
-        }
-        return ui.print(&outcome_line(outcome, args));
+        return match &outcome.old_file {
+            Ok(old_file) => ui.print(&outcome_line(outcome, old_file, args)),
+            Err(_) => Ok(()),
+        };
     }
 
     for outcome in outcomes {
-        if matches!(outcome.status, Status::Migrated | Status::Outdated) {
-            ui.print(&outcome_line(outcome, args))?;
+        if let Ok(old_file) = &outcome.old_file
+            && matches!(outcome.status, Status::Migrated | Status::Outdated)
+        {
+            ui.print(&outcome_line(outcome, old_file, args))?;
         }
     }
     outcome_table(outcomes, args).print(ui)
@@ -496,30 +502,24 @@ fn print_plan(outcomes: &[MigrationOutcome], ui: &mut Ui) -> Result<(), Failure>
 }
 
 /// Returns an outcome as a line, with the version and the number of entries before the migration.
-/// With `--backup`, it ends with the path of the old file. This is not called for a failure, which
-/// has neither.
-fn outcome_line(outcome: &MigrationOutcome, args: &Args) -> String {
+/// With `--backup`, it ends with the path of the old file.
+fn outcome_line(outcome: &MigrationOutcome, old_file: &OldFile, args: &Args) -> String {
     let path = to_visible(&outcome.path.to_string_lossy());
-    let (from, entries) = match &outcome.old_file {
-        Ok(old_file) => (old_file.version, old_file.entries),
-        Err(_) => ("?", 0),
-    };
+    let from = old_file.version;
+    let entries = old_file.entries;
     match outcome.status {
-        Status::Current => format!("{path}: already version 3, {entries} entries\n"),
-        Status::Outdated => format!("{path}: {from}, {entries} entries, to be migrated\n"),
-        // Of the other statuses, `migrate` uses only `Migrated` and `Failed`.
-        _ => {
-            let backup = match &args.backup {
-                Some(suffix) => {
-                    let old_file = store::with_suffix(&outcome.path, suffix);
-                    let old_file = to_visible(&old_file.to_string_lossy());
-                    format!("; the old file is {old_file}")
-                }
-                None => String::new(),
-            };
-            format!("{path}: migrated from {from}, {entries} entries{backup}\n")
-        }
+        Status::Current => return format!("{path}: already version 3, {entries} entries\n"),
+        Status::Outdated => return format!("{path}: {from}, {entries} entries, to be migrated\n"),
+        // Of the other statuses, a file that was read has only `Migrated`.
+        _ => {}
     }
+    let mut line = format!("{path}: migrated from {from}, {entries} entries");
+    if let Some(suffix) = &args.backup {
+        let backup = store::with_suffix(&outcome.path, suffix);
+        let backup = to_visible(&backup.to_string_lossy());
+        line += &format!("; the old file is {backup}");
+    }
+    line + "\n"
 }
 
 /// Returns a table of counts, with a row for each version that was found. Files that could not be
@@ -530,8 +530,15 @@ fn outcome_table(outcomes: &[MigrationOutcome], args: &Args) -> Table {
     } else {
         "to migrate"
     };
-    let numbers = ["files", "entries", migrated_title, "current", "failed"].map(Column::number);
-    let mut table = Table::new([&[Column::text("from")], &numbers[..]].concat());
+    let mut table = Table::new([
+        Column::text("from"),
+        Column::number("files"),
+        Column::number("entries"),
+        Column::number(migrated_title),
+        Column::number("current"),
+        Column::number("failed"),
+    ]);
+    // `None` is the version of a file that could not be read.
     for version in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
         let mut counts = VersionCounts::default();
         for outcome in outcomes {
