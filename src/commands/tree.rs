@@ -241,9 +241,12 @@ fn report_failed_calls(session: &Session, ui: &mut Ui) -> Result<(), Failure> {
     let mut result_count = 0;
     let mut failed_count = 0;
     for entry in &session.entries {
-        if entry.role == Role::ToolResult {
-            result_count += 1;
-            failed_count += usize::from(entry.flags.contains(Flags::FAILED));
+        if entry.role != Role::ToolResult {
+            continue;
+        }
+        result_count += 1;
+        if entry.flags.contains(Flags::FAILED) {
+            failed_count += 1;
         }
     }
     if result_count == 0 {

@@ -51,14 +51,36 @@ fn print_heading(
     glyphs: Glyphs,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
+    let width = ui.row_width().unwrap_or(usize::MAX);
+    let details = heading_details(session, usage, ui).join(glyphs.dot);
+    let details_width = display_width(&details) + display_width(glyphs.dot);
+    let name_width = width.saturating_sub(details_width).max(width / 3);
+    let name = match session.name() {
+        Some(name) => truncate_end(&to_visible(&name.to_string()), name_width, glyphs.ellipsis),
+        None => String::new(),
+    };
+
+    let rest = if name.is_empty() {
+        details
+    } else {
+        format!("{}{details}", glyphs.dot)
+    };
+    let rest_width = width.saturating_sub(display_width(&name));
+    let rest = truncate_end(&rest, rest_width, glyphs.ellipsis);
+    let styled_name = apply_style(&name, ui.styles.bold);
+    let styled_rest = apply_style(&rest, ui.styles.dim);
+    ui.print(&format!("{styled_name}{styled_rest}\n"))
+}
+
+/// Returns what follows the name in the heading: the project, the number of entries, the tokens and
+/// the cost, each if there is one.
+fn heading_details(session: &Session, usage: UsageSums, ui: &Ui) -> Vec<String> {
     let mut details = Vec::new();
     if let Some(cwd) = &session.header.cwd {
         // If the home directory is `/`, every path would begin with `~`.
         let home = ui.home().filter(|home| home.len() > 1);
-        details.push(to_visible(&abbreviate_home(
-            &cwd.to_string(),
-            home.as_deref(),
-        )));
+        let project = abbreviate_home(&cwd.to_string(), home.as_deref());
+        details.push(to_visible(&project));
     }
     details.push(format_count(session.entries.len(), "entry", "entries"));
     if usage.total_tokens() > 0.0 {
@@ -67,48 +89,45 @@ fn print_heading(
     if usage.cost > 0.0 {
         details.push(format_dated_cost(usage.cost, usage.has_estimate()));
     }
-    let details = details.join(glyphs.dot);
-
-    let width = ui.row_width().unwrap_or(usize::MAX);
-    let details_width = display_width(&details) + display_width(glyphs.dot);
-    let name_width = width.saturating_sub(details_width).max(width / 3);
-    let name = match session.name() {
-        Some(name) => truncate_end(&to_visible(&name.to_string()), name_width, glyphs.ellipsis),
-        None => String::new(),
-    };
-    let separator = if name.is_empty() { "" } else { glyphs.dot };
-    let rest_width = width.saturating_sub(display_width(&name));
-    let rest = truncate_end(
-        &format!("{separator}{details}"),
-        rest_width,
-        glyphs.ellipsis,
-    );
-    ui.print(&format!(
-        "{}{}\n",
-        apply_style(&name, ui.styles.bold),
-        apply_style(&rest, ui.styles.dim)
-    ))
+    details
 }
 
-/// Returns the bars beside a row, as a bit mask: bit N is set if level N has a bar. `bars` are
-/// those that reach the row from above. Bars of deeper levels than the row end above it. Levels
-/// beyond the mask have no bars, which is no loss: at most [`MAX_LEVELS`] levels are drawn.
-fn bars_beside_row(bars: u32, tree_row: &TreeRow) -> u32 {
-    let levels = tree_row.level - u32::from(tree_row.has_connector);
-    let deeper_levels = u32::MAX.checked_shl(levels).unwrap_or(0);
-    bars & !deeper_levels
+/// The bars of a row: the vertical lines beside it, which lead to later rows.
+#[derive(Clone, Copy, Default)]
+struct Bars {
+    /// Bit N is set if level N has a bar. Levels beyond the mask have no bars, which is no loss: at
+    /// most [`MAX_LEVELS`] levels are drawn.
+    mask: u32,
 }
 
-/// Returns the bars that reach the next row, given the bars beside this row. If this row has a next
-/// sibling, a bar at the level of its connector leads there.
-fn bars_below_row(bars: u32, tree_row: &TreeRow) -> u32 {
-    let has_next_sibling = tree_row.has_connector && !tree_row.is_last;
-    if !has_next_sibling {
-        return bars;
+impl Bars {
+    /// Returns the bars beside a row, given those that reach it from above. Bars of deeper levels
+    /// than the row end above it.
+    fn beside_row(self, tree_row: &TreeRow) -> Bars {
+        let levels = tree_row.level - u32::from(tree_row.has_connector);
+        let deeper_levels = u32::MAX.checked_shl(levels).unwrap_or(0);
+        Bars {
+            mask: self.mask & !deeper_levels,
+        }
     }
-    let connector_level = tree_row.level - 1;
-    let bar_to_sibling = 1_u32.checked_shl(connector_level).unwrap_or(0);
-    bars | bar_to_sibling
+
+    /// Returns the bars that reach the next row, given the bars beside this row. If this row has a
+    /// next sibling, a bar at the level of its connector leads there.
+    fn below_row(self, tree_row: &TreeRow) -> Bars {
+        let has_next_sibling = tree_row.has_connector && !tree_row.is_last;
+        if !has_next_sibling {
+            return self;
+        }
+        let connector_level = tree_row.level - 1;
+        let bar_to_sibling = 1_u32.checked_shl(connector_level).unwrap_or(0);
+        Bars {
+            mask: self.mask | bar_to_sibling,
+        }
+    }
+
+    fn has_bar(self, level: usize) -> bool {
+        self.mask & (1 << level) != 0
+    }
 }
 
 /// The options for drawing rows.
@@ -328,28 +347,14 @@ impl<'a> TreePainter<'a> {
         ui.print(&(apply_style(line, self.entry_painter.styles.dim) + "\n"))
     }
 
-    /// Prints rows in batches, which are drawn in parallel. The bars at the start of a batch, the
-    /// vertical lines between the rows of a branch, depend on all rows above it, even on rows that
-    /// are not shown. So they are computed first.
+    /// Prints rows in batches, which are drawn in parallel.
     fn print_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
-        let mut bars = 0;
-        let mut bars_at_starts = Vec::new();
-        for (index, group) in self.groups[..shown.end].iter().enumerate() {
-            let starts_batch =
-                index >= shown.start && (index - shown.start).is_multiple_of(BATCH_ROWS);
-            if starts_batch {
-                bars_at_starts.push(bars);
-            }
-            let tree_row = self.first_tree_row(group);
-            bars = bars_beside_row(bars, tree_row);
-            bars = bars_below_row(bars, tree_row);
-        }
-
+        let bars_at_starts = self.find_bars_at_starts(shown.clone());
         let groups = &self.groups[shown];
         let draw = |rows: &mut RowBuffer, batch: Range<usize>| {
             // `draw_batches` begins a batch at each multiple of `BATCH_ROWS`.
-            let bars = bars_at_starts[batch.start / BATCH_ROWS];
-            self.draw_batch(groups, batch, bars, rows);
+            let bars_at_start = bars_at_starts[batch.start / BATCH_ROWS];
+            self.draw_batch(groups, batch, bars_at_start, rows);
         };
         let empty_rows = RowBuffer::new(
             ui.row_width(),
@@ -359,13 +364,30 @@ impl<'a> TreePainter<'a> {
         draw_batches(&empty_rows, groups.len(), draw, ui)
     }
 
+    /// Returns, for each batch of the `shown` rows, the bars that reach its first row from above.
+    /// They depend on all rows above, even on rows that are not shown, so they are found before the
+    /// batches are drawn.
+    fn find_bars_at_starts(&self, shown: Range<usize>) -> Vec<Bars> {
+        let mut bars = Bars::default();
+        let mut bars_at_starts = Vec::new();
+        for (index, group) in self.groups[..shown.end].iter().enumerate() {
+            let is_shown = index >= shown.start;
+            let starts_batch = is_shown && (index - shown.start).is_multiple_of(BATCH_ROWS);
+            if starts_batch {
+                bars_at_starts.push(bars);
+            }
+            let tree_row = self.first_tree_row(group);
+            bars = bars.beside_row(tree_row).below_row(tree_row);
+        }
+        bars_at_starts
+    }
+
     /// Draws one batch of rows. `bars_at_start` are the bars that reach its first row from above.
-    /// Bit N of such a number is set if level N has a bar.
     fn draw_batch(
         &self,
         groups: &[RowGroup],
         batch: Range<usize>,
-        bars_at_start: u32,
+        bars_at_start: Bars,
         rows: &mut RowBuffer,
     ) {
         let drawing = self.entry_painter.drawing;
@@ -388,9 +410,9 @@ impl<'a> TreePainter<'a> {
             }
             // A branch may begin or end at this row, so the bars beside and below it may differ.
             let tree_row = self.first_tree_row(group);
-            bars = bars_beside_row(bars, tree_row);
+            bars = bars.beside_row(tree_row);
             self.draw_row(group, bars, rows);
-            bars = bars_below_row(bars, tree_row);
+            bars = bars.below_row(tree_row);
         }
     }
 
@@ -399,7 +421,7 @@ impl<'a> TreePainter<'a> {
     ///
     /// If the text has to be truncated, the marks and the end of the rule stay visible, as long as
     /// there is space for any text.
-    fn draw_row(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
+    fn draw_row(&self, group: &RowGroup, bars: Bars, rows: &mut RowBuffer) {
         let ix = self.shown_entry(group);
         let EntryPainter {
             drawing,
@@ -457,7 +479,7 @@ impl<'a> TreePainter<'a> {
 
     /// Draws the part of a row before its text: its id and its time if they are shown, its bars,
     /// and the dot of the active path.
-    fn draw_row_start(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
+    fn draw_row_start(&self, group: &RowGroup, bars: Bars, rows: &mut RowBuffer) {
         let ix = self.shown_entry(group);
         let EntryPainter {
             drawing,
@@ -583,12 +605,18 @@ impl<'a> TreePainter<'a> {
         }
         let parent = session.entry(first_drawn).parent;
         for above in session.ancestors(parent) {
-            let extent_above = self.subtree_extents[above.index()];
-            let own_count = u32::from(!session.entry(above).kind.is_bookkeeping());
-            let is_branch_point = extent_above.entry_count > extent.entry_count + own_count;
             // What is on the path to the leaf belongs to no branch that was left.
             let is_on_path = drawing.is_active(above);
-            if is_branch_point || is_on_path || self.is_drawn[above.index()] {
+            if is_on_path || self.is_drawn[above.index()] {
+                break;
+            }
+            // Without other branches, the subtree has one message more than the subtree below it,
+            // or none more if the entry is itself a note.
+            let extent_above = self.subtree_extents[above.index()];
+            let is_message = !session.entry(above).kind.is_bookkeeping();
+            let count_on_this_branch = extent.entry_count + u32::from(is_message);
+            let has_other_branches = extent_above.entry_count > count_on_this_branch;
+            if has_other_branches {
                 break;
             }
             extent = extent_above;
@@ -693,22 +721,12 @@ impl<'a> TreePainter<'a> {
         }
     }
 
-    /// Appends the bars of a row, the vertical lines beside it that lead to later rows, then its
-    /// connector if it has one. Each takes a level. Bit N of `bars` is set if level N has a bar;
-    /// without one, the level is blank. If there are more levels than `max_levels`, an ellipsis
-    /// replaces the deeper bars.
-    fn push_bars(&self, group: &RowGroup, bars: u32, rows: &mut RowBuffer) {
+    /// Appends the bars of a row, then its connector if it has one. Each takes a level. A level
+    /// without a bar is blank. If there are more levels than `max_levels`, an ellipsis replaces the
+    /// deeper bars.
+    fn push_bars(&self, group: &RowGroup, bars: Bars, rows: &mut RowBuffer) {
         let glyphs = &self.entry_painter.glyphs;
         let tree_row = self.first_tree_row(group);
-        let is_folded = group.kind == GroupKind::Branch;
-        let connector = match (tree_row.has_connector, tree_row.is_last, is_folded) {
-            (false, _, _) => "",
-            (true, true, true) => glyphs.folded_corner,
-            (true, true, false) => glyphs.corner,
-            (true, false, true) => glyphs.folded_tee,
-            (true, false, false) => glyphs.tee,
-        };
-
         // The connector takes the last level of its row, so the bars have the others. A row with a
         // connector is at least on level 1.
         let mut bar_levels = tree_row.level as usize;
@@ -718,14 +736,26 @@ impl<'a> TreePainter<'a> {
             max_bar_levels -= 1;
         }
         for level in 0..bar_levels.min(max_bar_levels) {
-            let has_bar = bars & (1 << level) != 0;
-            // As wide as a bar.
-            rows.push_str(if has_bar { glyphs.bar } else { "   " });
+            if bars.has_bar(level) {
+                rows.push_str(glyphs.bar);
+            } else {
+                // As wide as a bar.
+                rows.push_str("   ");
+            }
         }
         if bar_levels > max_bar_levels {
             rows.push_str(glyphs.ellipsis);
             rows.push_str(" ");
         }
-        rows.push_str(connector);
+
+        if tree_row.has_connector {
+            let is_folded = group.kind == GroupKind::Branch;
+            rows.push_str(match (tree_row.is_last, is_folded) {
+                (true, true) => glyphs.folded_corner,
+                (true, false) => glyphs.corner,
+                (false, true) => glyphs.folded_tee,
+                (false, false) => glyphs.tee,
+            });
+        }
     }
 }
