@@ -16,7 +16,7 @@ use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::id_argument;
 use crate::cli::redaction::join_first_few;
 use crate::cli::rollouts::Rollouts;
-use crate::cli::sources::SourceArgs;
+use crate::cli::sources::{SourceArgs, Sources};
 use crate::ops::check::Finding;
 use checkup::check_input;
 use cwd::CwdSources;
@@ -145,21 +145,26 @@ struct CheckedSession {
 fn warn_of_copies(paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: bool, ui: &mut Ui) {
     for (id, paths) in paths_by_id {
         let paths = store::distinct_files(paths, PathBuf::as_path);
-        if paths.len() < 2 || id.is_empty() {
+        let copy_count = paths.len();
+        // Sessions without an id are not copies of each other.
+        if copy_count < 2 || id.is_empty() {
             continue;
         }
+
         let id = String::from_utf8_lossy(&id);
-        let names: Vec<String> = paths
-            .iter()
-            .map(|path| to_visible(&path.to_string_lossy()))
-            .collect();
-        let join_command = match id_argument(&id) {
-            Some(id) if are_of_stores && paths.len() == 2 => format!("pisess join {id}"),
-            _ => "pisess join".to_owned(),
-        };
+        let mut join_command = "pisess join".to_owned();
+        if are_of_stores
+            && copy_count == 2
+            && let Some(id) = id_argument(&id)
+        {
+            join_command += &format!(" {id}");
+        }
+        let mut names = Vec::new();
+        for path in paths {
+            names.push(to_visible(&path.to_string_lossy()));
+        }
         ui.warn(&format!(
-            "{} copies of the session {}: {} (hint: `{join_command}` makes one session of two)",
-            paths.len(),
+            "{copy_count} copies of the session {}: {} (hint: `{join_command}` makes one session of two)",
             to_visible(&id),
             join_first_few(names)
         ));
@@ -198,18 +203,30 @@ fn find_sessions(
             failures: found.failures,
         });
     }
+    find_own_and_others(args, arguments, &sources, ui)
+}
 
+/// Finds the sessions of pi or oh-my-pi at and below `arguments`, and those of the other agents
+/// that `--source` names, which are in the stores of these agents.
+fn find_own_and_others(
+    args: &Args,
+    arguments: &[PathBuf],
+    sources: &Sources,
+    ui: &mut Ui,
+) -> Result<SessionsToCheck, Failure> {
     let mut found = search_arguments_to_read(arguments, Reach::Whole, ui);
     let found_any = !found.files.is_empty();
     found.files = sources.retain_files(found.files, ui)?;
-    let of_others = if args.all {
+    let sessions_of_others = if args.all {
         find_sessions_of(&sources.origins, ui)
     } else {
         find_sources_of_projects(&sources.origins, arguments, &found.files, ui)
     };
-    found.files.extend(of_others);
-    let is_none_reported = found_any && sources.origins.is_empty();
-    if found.files.is_empty() && !is_none_reported {
+    found.files.extend(sessions_of_others);
+
+    // If there were files, but none of pi or oh-my-pi, `retain_files` has warned of that.
+    let is_reported = found_any && sources.origins.is_empty();
+    if found.files.is_empty() && !is_reported {
         found.warn_of_none(ui);
     }
     Ok(SessionsToCheck {

@@ -34,16 +34,12 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
         report: CheckReport::for_repair(&args.write, ui),
         plan: repair_plan_table(),
     };
-    let has_stream = args
-        .sessions
-        .iter()
-        .any(|session| session == Path::new("-"));
+    let stdin = Path::new("-");
+    let has_stream = args.sessions.iter().any(|session| session == stdin);
     if has_stream || args.write.output.is_some() {
         let [session] = &args.sessions[..] else {
-            return Err(
-                Failure::invalid("--repair with -o or - takes only one session")
-                    .with_hint("--backup repairs any number of sessions in place"),
-            );
+            let failure = Failure::invalid("--repair with -o or - takes only one session");
+            return Err(failure.with_hint("--backup repairs any number of sessions in place"));
         };
         let input = Input::open(session, ui)?;
         repairer.repair_session(&input, ui)?;
@@ -51,8 +47,10 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
     }
     if args.backup.is_none() && !args.write.change.dry_run {
         let command = in_place_command(args);
-        return Err(Failure::invalid("--repair requires -o or --backup")
-            .with_hint(format!("`{command}` keeps the old file beside the session; -o FILE writes a new file instead")));
+        let failure = Failure::invalid("--repair requires -o or --backup");
+        return Err(failure.with_hint(format!(
+            "`{command}` keeps the old file beside the session; -o FILE writes a new file instead"
+        )));
     }
 
     let FolderRepairs {
@@ -339,40 +337,33 @@ impl Repairer<'_> {
         commits: Option<Commits>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
+        let path = session_path(input);
         let Some(commits) = commits else {
-            return self
-                .report
-                .report_session(session_path(input), findings, ui);
+            return self.report.report_session(path, findings, ui);
         };
         ui.report_commit_warnings(&commits.session);
         // The user knows the path after `-o`, but maybe not the path of a session given by name.
-        if self.report.write.output.is_none() {
+        let is_in_place = self.report.write.output.is_none();
+        if is_in_place {
             input.report_path(ui);
         }
-        let file = to_visible(&commits.session.path.to_string_lossy());
-        ui.print_after_write(&file, |ui| {
-            self.report
-                .report_session(session_path(input), findings, ui)
+        let written = to_visible(&commits.session.path.to_string_lossy());
+        ui.print_after_write(&written, |ui| {
+            self.report.report_session(path, findings, ui)
         })?;
-        let kept_or_removed = match commits.rejected {
-            Some(rejected) => {
-                ui.report_commit_warnings(&rejected.committed);
-                format!(
-                    "{} that are no longer in the session are kept in {}; everything else is still there",
-                    format_bytes(rejected.removed_bytes),
-                    rejected.committed.path.display()
-                )
-            }
+
+        let mut summary = match &commits.rejected {
+            Some(rejected) => rejected.describe(),
             None => "nothing was removed from the session".to_owned(),
         };
-        let backup = match self.backup_suffix {
-            Some(suffix) if self.report.write.output.is_none() => {
-                let path = with_suffix(session_path(input), suffix);
-                format!("; the old file is {}", path.display())
-            }
-            _ => String::new(),
-        };
-        ui.print_status(&format!("{kept_or_removed}{backup}"));
+        if let Some(rejected) = &commits.rejected {
+            ui.report_commit_warnings(&rejected.committed);
+        }
+        if is_in_place && let Some(suffix) = self.backup_suffix {
+            let backup = with_suffix(path, suffix);
+            summary += &format!("; the old file is {}", backup.display());
+        }
+        ui.print_status(&summary);
         Ok(())
     }
 }
@@ -399,6 +390,17 @@ struct RejectedFile {
     removed_bytes: usize,
 }
 
+impl RejectedFile {
+    /// Says where the removed bytes are.
+    fn describe(&self) -> String {
+        format!(
+            "{} that are no longer in the session are kept in {}; everything else is still there",
+            format_bytes(self.removed_bytes),
+            self.committed.path.display()
+        )
+    }
+}
+
 /// Returns the number of bytes that a repair removes from the session.
 fn count_removed_bytes(checkup: &Checkup) -> usize {
     let mut removed_bytes = 0;
@@ -415,36 +417,39 @@ fn session_path(input: &Input) -> &Path {
 }
 
 /// Writes the repaired session with `write_session`, and the bytes that the repair removes to a
-/// file beside `output`, so that nothing is lost. `write_session` is given what fills the new
-/// session. It must put the session in place only afterwards: then the removed bytes are on disk
-/// before. If the session is not put in place, their file is deleted (rules 6 and 7 of the store).
+/// file beside `output`, so that nothing is lost.
+///
+/// `write_session` is called with the function that fills the new session. It must put the session
+/// in place only after that: then the removed bytes are already on disk. If the session is not put
+/// in place, the file of removed bytes is deleted (rules 6 and 7 of the store).
 fn write_with_rejected(
     input: &Input,
     checkup: &Checkup,
     output: &Path,
     write_session: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
 ) -> Result<(Attempt, Option<RejectedFile>), StoreError> {
-    let mut rejected_file: Option<CompanionFile> = None;
-    let attempt = write_session(&mut |out| {
+    // Until it is kept, dropping the file deletes it.
+    let mut new_file: Option<CompanionFile> = None;
+    let mut fill = |out: &mut dyn io::Write| {
         checkup.write_repaired(out)?;
         if !checkup.rejected_spans().is_empty() {
             let created = write_rejected(input, checkup, output).map_err(io::Error::other)?;
-            rejected_file = Some(created);
+            new_file = Some(created);
         }
         Ok(())
-    });
-    match attempt? {
-        Attempt::Done(committed) => {
-            let rejected = rejected_file.map(|file| RejectedFile {
-                committed: file.keep(),
-                removed_bytes: count_removed_bytes(checkup),
-            });
-            Ok((Attempt::Done(committed), rejected))
-        }
-        // The session has grown, and will be checked again. Dropping `rejected_file` deletes that
-        // file.
-        stale => Ok((stale, None)),
-    }
+    };
+    let attempt = write_session(&mut fill)?;
+
+    let is_in_place = matches!(attempt, Attempt::Done(_));
+    let rejected = match new_file {
+        Some(file) if is_in_place => Some(RejectedFile {
+            committed: file.keep(),
+            removed_bytes: count_removed_bytes(checkup),
+        }),
+        // Nothing was removed, or the session has grown and will be checked again.
+        _ => None,
+    };
+    Ok((attempt, rejected))
 }
 
 /// The highest number that is tried in the name of a file of removed bytes.
@@ -457,21 +462,23 @@ fn write_rejected(
     checkup: &Checkup,
     output: &Path,
 ) -> Result<CompanionFile, StoreError> {
-    let is_taken = |error: &StoreError| error.kind() == Some(io::ErrorKind::AlreadyExists);
     let mut number = 0;
     loop {
-        let suffix = if number == 0 {
-            ".rejected".to_owned()
-        } else {
-            format!(".rejected.{number}")
+        let suffix = match number {
+            0 => ".rejected".to_owned(),
+            _ => format!(".rejected.{number}"),
         };
         let rejected_path = with_suffix(output, &suffix);
         let mut write = |out: &mut dyn io::Write| checkup.write_rejected(out);
         let protected = input.protected_file();
         let created = store::create_beside(&rejected_path, protected, IfExists::Refuse, &mut write);
-        match created {
-            Err(error) if is_taken(&error) && number < MAX_REJECTED_NUMBER => number += 1,
-            _ => return created,
+        let is_taken = match &created {
+            Ok(_) => false,
+            Err(error) => error.kind() == Some(io::ErrorKind::AlreadyExists),
+        };
+        if !is_taken || number == MAX_REJECTED_NUMBER {
+            return created;
         }
+        number += 1;
     }
 }

@@ -363,23 +363,13 @@ impl<'a> CheckReport<'a> {
     /// checked and only one has repairable findings, the hint repairs that one in place.
     fn repair_arguments(&self, given_sessions: &[PathBuf]) -> String {
         let is_only_session = self.session_count == 1;
-        let (option, sessions) = if is_only_session {
-            ("-o FILE", given_sessions)
-        } else {
-            ("--backup", &self.repairable_paths[..])
-        };
-        let [path] = sessions else {
-            return "--backup SESSION...".to_owned();
-        };
-
-        let path = path.to_string_lossy();
-        // A path that a shell might not take literally is replaced by a placeholder.
-        let argument = if path.chars().all(is_plain_in_shell) {
-            &*path
-        } else {
-            "SESSION"
-        };
-        format!("{option} {argument}")
+        if is_only_session && let [session] = given_sessions {
+            return format!("-o FILE {}", session_argument(session));
+        }
+        if !is_only_session && let [session] = &self.repairable_paths[..] {
+            return format!("--backup {}", session_argument(session));
+        }
+        "--backup SESSION...".to_owned()
     }
 
     /// Prints how many sessions were checked, how many findings they have, and the command that
@@ -388,38 +378,50 @@ impl<'a> CheckReport<'a> {
         if self.session_count == 0 {
             return Ok(());
         }
+        let session_count = format_count(self.session_count, "session", "sessions");
+        let mut summary = format!("{session_count} checked: {}", self.describe_counts());
+        if self.repairable_count > 0 {
+            summary += &format!("; {} repairable", self.repairable_count);
+            if self.style.has_headings {
+                summary += &format!(", marked {REPAIRABLE_MARK}");
+            }
+            let arguments = self.repair_arguments(sessions);
+            summary += &format!(" (hint: pisess check --repair {arguments})");
+        }
+        // Flushed first, so that the findings precede the counts where both streams are one.
+        ui.flush()?;
+        ui.print_status(&summary);
+        Ok(())
+    }
+
+    /// Returns the numbers of findings for people: `1 error, 0 warnings, 2 notes`. Points to the
+    /// option that lists notes if they are not printed.
+    fn describe_counts(&self) -> String {
         let [notes, warnings, errors] = self.counts_by_severity;
-        let mut counts = match notes + warnings + errors {
-            0 => "no problems".to_owned(),
-            _ => [
-                format_count(errors, "error", "errors"),
-                format_count(warnings, "warning", "warnings"),
-                format_count(notes, "note", "notes"),
-            ]
-            .join(", "),
-        };
+        if notes + warnings + errors == 0 {
+            return "no problems".to_owned();
+        }
+        let mut counts = format!(
+            "{}, {}, {}",
+            format_count(errors, "error", "errors"),
+            format_count(warnings, "warning", "warnings"),
+            format_count(notes, "note", "notes"),
+        );
         if notes > 0 && !self.style.prints_notes && !self.write.change.json {
             counts += " (-v lists notes)";
         }
-        let mark = if self.style.has_headings {
-            format!(", marked {REPAIRABLE_MARK}")
-        } else {
-            String::new()
-        };
-        let hint = match self.repairable_count {
-            0 => String::new(),
-            count => format!(
-                "; {count} repairable{mark} (hint: pisess check --repair {})",
-                self.repair_arguments(sessions)
-            ),
-        };
-        // Flushed first, so that the findings precede the counts where both streams are one.
-        ui.flush()?;
-        ui.print_status(&format!(
-            "{} checked: {counts}{hint}",
-            format_count(self.session_count, "session", "sessions")
-        ));
-        Ok(())
+        counts
+    }
+}
+
+/// Returns the path of a session as an argument in a hint. A path that a shell might not take
+/// literally is replaced by a placeholder.
+fn session_argument(session: &Path) -> String {
+    let path = session.to_string_lossy();
+    if path.chars().all(is_plain_in_shell) {
+        path.into_owned()
+    } else {
+        "SESSION".to_owned()
     }
 }
 
