@@ -194,7 +194,8 @@ fn plan_moves_of_named_folder(
     ui: &mut Ui,
 ) -> Result<Vec<SessionMove>, Failure> {
     let is_path = old.components().count() > 1 || old.is_dir();
-    if old.is_file() || (!is_path && !is_unknown_name(old, ui)) {
+    let is_session = old.is_file() || (!is_path && !is_unknown_name(old, ui));
+    if is_session {
         return Ok(Vec::new());
     }
     let moves = plan_moves_of_folder(&resolve_user_folder(old, ui), new, mover, ui);
@@ -255,17 +256,10 @@ fn plan_moves_of_folder(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> V
             continue;
         }
 
-        let Some(former_cwd) = moved_cwd(&cwd, new, old, base_dirs) else {
-            continue;
-        };
-        let stores = stores_for_recorded_project(&former_cwd, ui);
-        let is_in_former_folder = |store: &Store| {
-            store
-                .folders
-                .iter()
-                .any(|folder| Some(&**folder) == path.parent())
-        };
-        if stores.iter().any(is_in_former_folder) {
+        // The header may be changed already: then the session was in the old directory before.
+        if let Some(former_cwd) = moved_cwd(&cwd, new, old, base_dirs)
+            && is_among_sessions_of(&former_cwd, path, ui)
+        {
             moves.push(SessionMove {
                 session: path.clone(),
                 new_cwd: PathBuf::from(&*cwd),
@@ -273,6 +267,19 @@ fn plan_moves_of_folder(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> V
         }
     }
     moves
+}
+
+/// Whether a file is in a store's directory for the sessions of a project.
+fn is_among_sessions_of(project: &Path, path: &Path, ui: &Ui) -> bool {
+    for Store { folders, .. } in stores_for_recorded_project(project, ui) {
+        if folders
+            .iter()
+            .any(|folder| Some(&**folder) == path.parent())
+        {
+            return true;
+        }
+    }
+    false
 }
 
 /// Prints the results of a run, and collects its exit code.

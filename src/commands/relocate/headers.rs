@@ -43,9 +43,9 @@ impl ChangedHeaders {
         input: &Input,
         changes: &[HeaderChange],
     ) -> Result<(), Failure> {
-        // Returns the old bytes of the header. It is called again if the header must be read again
-        // from a file that has grown.
+        // The value of the attempt is the old header.
         let mut change = |grown_input: Option<Input>, locked: Locked| -> AttemptResult<Vec<u8>> {
+            // If the file has grown since it was opened, the header is read from the grown file.
             let locked_input = grown_input.as_ref().unwrap_or(input);
             let header = locked_input.read_header()?;
             let new_bytes = locked_input.map_read_error(apply_header_changes(&header, changes))?;
@@ -124,5 +124,6 @@ fn replace_header(
 ) -> Result<Attempt, Failure> {
     let mut write =
         |out: &mut dyn io::Write| write_with_header(header_span, new_header, input.source(), out);
-    Ok(locked.carrying_growth().rewrite(None, &mut write)?)
+    let backup = None;
+    Ok(locked.carrying_growth().rewrite(backup, &mut write)?)
 }

@@ -164,18 +164,16 @@ impl<'a> Mover<'a> {
                 .with_hint("give the path of a file"));
         };
         let plan = plan_relocation(&open, file, cwd, ui);
-        let is_current = plan.is_current();
-        if !is_current {
+        let mut status = Status::Current;
+        if !plan.is_current() {
             refuse_occupied(&plan_file_moves(&plan.old, &plan.to)?, &open.input)?;
             self.refuse_busy(&plan)?;
+            status = if self.change.dry_run {
+                Status::Planned
+            } else {
+                Status::Moved
+            };
         }
-        let status = if is_current {
-            Status::Current
-        } else if self.change.dry_run {
-            Status::Planned
-        } else {
-            Status::Moved
-        };
         // Also for a session that is where it belongs: its forks may still name an old path.
         if !self.change.dry_run {
             self.apply_plan(&plan, ui)?;
@@ -275,18 +273,13 @@ impl<'a> Mover<'a> {
     ) -> Result<Vec<Failure>, Failure> {
         let mut failures = Vec::new();
         for fork in forks {
-            let input = Input::open_path(fork, ui.stdout_predicate());
-            let change_result = input.and_then(|input| {
-                headers.change_header(&input, &[parent_session_change(&plan.to)])
-            });
-            let Err(failure) = change_result else {
-                continue;
+            let failure = match change_fork(fork, &plan.to, headers, ui) {
+                Ok(()) => continue,
+                // Another process has moved or deleted the fork meanwhile, so there is nothing to
+                // change.
+                Err(failure) if failure.is_missing_file => continue,
+                Err(failure) => failure,
             };
-            // Another process has moved or deleted the fork meanwhile, so there is nothing to
-            // change.
-            if failure.is_missing_file {
-                continue;
-            }
             if !self.change.force {
                 let name = &plan.open.input.name;
                 return Err(failure
@@ -355,6 +348,17 @@ impl<'a> Mover<'a> {
             ..self.change.write_options(Dialect::OhMyPi)
         }
     }
+}
+
+/// Writes `new_source`, the new path of the session it was forked from, into the header of a fork.
+fn change_fork(
+    fork: &Path,
+    new_source: &Path,
+    headers: &mut ChangedHeaders,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let input = Input::open_path(fork, ui.stdout_predicate())?;
+    headers.change_header(&input, &[parent_session_change(new_source)])
 }
 
 /// Changes headers back after a failure, and returns that failure. If a header cannot be changed
