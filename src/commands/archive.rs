@@ -282,26 +282,43 @@ impl Args {
                 Err(failure) => given.failed.push(ArchiveOutcome::failed(session, failure)),
             }
         }
+        self.add_sessions_in(&folders, &mut given, ui)?;
+
+        // A session may be named twice, or be in a directory that is given, too.
+        let mut seen_paths = HashSet::default();
+        let mut distinct_files = Vec::new();
+        for file in given.files {
+            if seen_paths.insert(ui.resolve_path(&file.path)) {
+                distinct_files.push(file);
+            }
+        }
+        given.files = distinct_files;
+        Ok(given)
+    }
+
+    /// Adds the sessions in these directories, without those of sub-agents.
+    fn add_sessions_in(
+        &self,
+        folders: &[PathBuf],
+        given: &mut GivenSessions,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let reach = if self.change.dry_run {
             Reach::Visible
         } else {
-            reach_of_change(&folders, self.recursive, self.change.force, ui)?
+            reach_of_change(folders, self.recursive, self.change.force, ui)?
         };
         // An empty search would report that there are no sessions, though some are named.
-        if !folders.is_empty() {
-            let found = expand_arguments(&folders, reach, ui);
-            for failure in found.failures {
-                let path = PathBuf::from(failure.path.clone().unwrap_or_default());
-                given.failed.push(ArchiveOutcome::failed(&path, failure));
-            }
-            given.files.extend(without_sub_agents(found.files));
+        if folders.is_empty() {
+            return Ok(());
         }
-
-        // A session may be named twice, or be in a directory that is given, too.
-        let mut seen = HashSet::default();
-        let files = &mut given.files;
-        files.retain(|file| seen.insert(ui.resolve_path(&file.path)));
-        Ok(given)
+        let found = expand_arguments(folders, reach, ui);
+        for failure in found.failures {
+            let path = PathBuf::from(failure.path.clone().unwrap_or_default());
+            given.failed.push(ArchiveOutcome::failed(&path, failure));
+        }
+        given.files.extend(without_sub_agents(found.files));
+        Ok(())
     }
 
     /// Restores sessions that are still hidden because an earlier run was killed. Looks at the
@@ -415,33 +432,41 @@ fn archive_all(packer: &Packer, sessions: Vec<FoundFile>, ui: &mut Ui) -> Archiv
         (file, result)
     };
     let mut results = Vec::new();
-    ui.map_in_parallel(sessions, archive, |_, file_and_result| {
+    ui.map_in_parallel(sessions, archive, |_ui, file_and_result| {
         results.push(file_and_result);
     });
 
-    let mut outcomes = Vec::new();
-    let mut skipped = Vec::new();
+    let mut archived = ArchivedSessions {
+        outcomes: Vec::new(),
+        skipped: Vec::new(),
+    };
     for (file, result) in results {
-        let failure = match result {
-            // The filter does not choose it.
-            Ok(None) => continue,
-            Ok(Some(archived)) => {
-                outcomes.push(ArchiveOutcome {
-                    path: file.path,
-                    result: Ok(archived),
-                });
-                continue;
-            }
-            Err(failure) => failure,
-        };
-
-        let is_no_session = failure.is_not_session() || failure.is_missing_file;
-        let is_busy = failure.exit() == Exit::Busy;
-        if file.is_given || !(is_no_session || is_busy) {
-            outcomes.push(ArchiveOutcome::failed(&file.path, failure));
-        } else if !is_no_session {
-            skipped.push(failure);
+        match result {
+            // The filter does not choose the session.
+            Ok(None) => {}
+            Ok(Some(result)) => archived.outcomes.push(ArchiveOutcome {
+                path: file.path,
+                result: Ok(result),
+            }),
+            Err(failure) => archived.add_failure(file, failure),
         }
     }
-    ArchivedSessions { outcomes, skipped }
+    archived
+}
+
+impl ArchivedSessions {
+    /// Adds a session that could not be archived, unless it is to be skipped.
+    fn add_failure(&mut self, file: FoundFile, failure: Failure) {
+        let is_no_session = failure.is_not_session() || failure.is_missing_file;
+        if !file.is_given && is_no_session {
+            return;
+        }
+        let is_busy = failure.exit() == Exit::Busy;
+        if !file.is_given && is_busy {
+            self.skipped.push(failure);
+            return;
+        }
+        self.outcomes
+            .push(ArchiveOutcome::failed(&file.path, failure));
+    }
 }

@@ -351,15 +351,13 @@ impl PlacedArchive {
         if !self.is_new {
             return Ok(());
         }
-        let Err(error) = store::remove(to) else {
-            return Ok(());
-        };
-        // The archive is removed. Should it reappear after a power failure, it has the same
-        // content as the session.
-        if matches!(error.cause, Cause::Unsynced(_)) {
-            return Ok(());
+        match store::remove(to) {
+            Ok(()) => Ok(()),
+            // The archive is removed. Should it reappear after a power failure, it has the same
+            // content as the session.
+            Err(error) if matches!(error.cause, Cause::Unsynced(_)) => Ok(()),
+            Err(error) => Err(hidden_failure(error, to)),
         }
-        Err(hidden_failure(error, to))
     }
 }
 
@@ -380,30 +378,32 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
         }
     };
     let mut write = |out: &mut dyn io::Write| write_archive(facts, sources, out);
-    let mut created =
-        match store::create_checked(to, InputFile::Stream, false, &mut write, &mut check) {
-            Ok(created) => created,
-            Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
-                if check(&Glance::open(to)?).is_err() {
-                    return Err(exists_failure(to));
-                }
-                return Ok(PlacedArchive {
-                    bytes,
-                    is_new: false,
-                });
+    let force = false;
+    match store::create_checked(to, InputFile::Stream, force, &mut write, &mut check) {
+        Ok(mut created) => {
+            let archive = PlacedArchive {
+                bytes,
+                is_new: true,
+            };
+            // The only warning of a new file is that it may not be on disk yet.
+            if let Some(unsynced) = created.warnings.pop() {
+                archive.remove_if_new(to)?;
+                return Err(unsynced.into());
             }
-            Err(error) => return Err(error.into()),
-        };
-
-    let archive = PlacedArchive {
-        bytes,
-        is_new: true,
-    };
-    if let Some(unsynced) = created.warnings.pop() {
-        archive.remove_if_new(to)?;
-        return Err(unsynced.into());
+            Ok(archive)
+        }
+        Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
+            let has_same_files = check(&Glance::open(to)?).is_ok();
+            if !has_same_files {
+                return Err(exists_failure(to));
+            }
+            Ok(PlacedArchive {
+                bytes,
+                is_new: false,
+            })
+        }
+        Err(error) => Err(error.into()),
     }
-    Ok(archive)
 }
 
 /// Returns the failure for an existing archive at `to` that holds other files than the session's.

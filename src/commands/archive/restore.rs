@@ -168,19 +168,16 @@ fn find_targets<'a>(
 fn find_state(path: &Path) -> Result<FileState, Failure> {
     let hidden_path = hidden_path_of(path);
     let is_hidden = !store::is_free(&hidden_path)?;
-    if store::is_free(path)? {
-        return Ok(if is_hidden {
-            FileState::Hidden
-        } else {
-            FileState::Nowhere
-        });
+    let is_in_place = !store::is_free(path)?;
+    match (is_in_place, is_hidden) {
+        (false, false) => Ok(FileState::Nowhere),
+        (false, true) => Ok(FileState::Hidden),
+        (true, false) => Ok(FileState::InPlace),
+        // Where the system has no rename that never replaces, a killed run leaves both names of one
+        // file.
+        (true, true) if store::is_same(&hidden_path, path) => Ok(FileState::InPlace),
+        (true, true) => Err(occupied_failure(path)),
     }
-    // Where the system has no rename that never replaces, a killed run leaves both names of one
-    // file.
-    if is_hidden && !store::is_same(&hidden_path, path) {
-        return Err(occupied_failure(path));
-    }
-    Ok(FileState::InPlace)
 }
 
 /// Reads the archive to its end, and compares its files with the files at their paths.
@@ -233,8 +230,7 @@ impl Comparison<'_, '_> {
 
 /// Checks whether a file of an archive can be restored, and returns the failure if not. A file that
 /// exists, at its path or hidden, must begin with the archived `content`. It may be longer, because
-/// an agent may have appended to it since. A blob that does not exist must have the hash in its
-/// name.
+/// an agent may have appended to it since.
 fn check_target(
     open: &OpenArchive,
     target: &RestoreTarget,
@@ -242,19 +238,11 @@ fn check_target(
 ) -> io::Result<Option<Failure>> {
     let name = &target.member.name;
     let existing_path = match target.state {
+        FileState::Nowhere => return check_new_file(open, name, content),
         // The name of a blob is the hash of its content, so the existing file is the same.
         FileState::InPlace if is_blob(name) => return Ok(None),
         FileState::InPlace => target.path.clone(),
         FileState::Hidden => target.hidden_path(),
-        FileState::Nowhere if is_blob(name) && !is_blob_content(name, content)? => {
-            let failure = Failure::invalid(format_args!(
-                "{}: the content of {name} has another hash",
-                open.name
-            ));
-            let hint = "to read the session as it is, give this path to any command";
-            return Ok(Some(failure.with_path(&open.name).with_hint(hint)));
-        }
-        FileState::Nowhere => return Ok(None),
     };
     // A file that cannot be opened counts as a different one.
     let is_same = match Glance::open(&existing_path) {
@@ -266,6 +254,23 @@ fn check_target(
     } else {
         Ok(Some(occupied_failure(&existing_path)))
     }
+}
+
+/// Checks whether a file that does not exist yet can be written, and returns the failure if not: a
+/// blob must have the hash in its name.
+fn check_new_file(
+    open: &OpenArchive,
+    name: &str,
+    content: &mut dyn Read,
+) -> io::Result<Option<Failure>> {
+    if !is_blob(name) || is_blob_content(name, content)? {
+        return Ok(None);
+    }
+    let archive = &open.name;
+    let what = format_args!("{archive}: the content of {name} has another hash");
+    let failure = Failure::invalid(what).with_path(archive);
+    let hint = "to read the session as it is, give this path to any command";
+    Ok(Some(failure.with_hint(hint)))
 }
 
 fn occupied_failure(path: &Path) -> Failure {

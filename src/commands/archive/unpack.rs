@@ -139,19 +139,21 @@ fn choose_by_title(
 /// the stores has that name, the failure says that it is not archived. Otherwise it suggests
 /// archived sessions with similar names.
 fn unknown_archive_failure(argument: &str, error: NameError, stores: &SessionStores) -> Failure {
+    // Several sessions have the name.
     let NameError::Unknown { similar, name } = &error else {
         return Failure::invalid(&error).with_hint(error.hint());
     };
-    let failure = if let Ok(path) = stores.find_by_name(argument) {
-        Failure::invalid(format_args!("{name} is not archived: {}", path.display()))
-    } else if similar.is_empty() {
-        Failure::invalid(format_args!(
-            "{name}: no archived session has that id or name"
-        ))
-    } else {
-        return Failure::invalid(&error).with_hint(error.hint());
-    };
-    failure.with_hint("`pisess archive --list --all` lists the archived sessions")
+    let list_hint = "`pisess archive --list --all` lists the archived sessions";
+    if let Ok(path) = stores.find_by_name(argument) {
+        let what = format_args!("{name} is not archived: {}", path.display());
+        return Failure::invalid(what).with_hint(list_hint);
+    }
+    if similar.is_empty() {
+        let what = format_args!("{name}: no archived session has that id or name");
+        return Failure::invalid(what).with_hint(list_hint);
+    }
+    // The hint has the similar names.
+    Failure::invalid(&error).with_hint(error.hint())
 }
 
 /// An archive that this process has locked.
@@ -228,34 +230,36 @@ pub fn delete_archive(
     ui: &mut Ui,
 ) -> Result<ArchiveResult, Failure> {
     let open = OpenArchive::open(path, change)?;
-    let facts = open.facts();
-    let sizes = Some(open.sizes());
-    let result = |status| ArchiveResult {
+    let mut result = ArchiveResult {
         path: path.to_owned(),
         to: None,
-        status,
+        status: Status::Planned,
         needs_recursion: false,
-        facts: facts.clone(),
-        sizes,
+        facts: open.facts(),
+        sizes: Some(open.sizes()),
         errors: Vec::new(),
     };
     if change.dry_run {
-        return Ok(result(Status::Planned));
+        return Ok(result);
     }
-    if !change.force {
-        let mut question = format!("delete {}", open.name);
-        if let Ok(facts) = ArchiveFacts::decode(&open.archive.head)
-            && !facts.title.is_empty()
-        {
-            question += &format!(" ({})", facts.title);
-        }
-        if !ui.confirm(&question)? {
-            return Err(Failure::negative(format_args!(
-                "{} is not deleted",
-                open.name
-            )));
-        }
+
+    if !change.force && !ui.confirm(&deletion_question(&open))? {
+        let what = format_args!("{} is not deleted", open.name);
+        return Err(Failure::negative(what));
     }
     open.remove()?;
-    Ok(result(Status::Deleted))
+    result.status = Status::Deleted;
+    Ok(result)
+}
+
+/// Returns the question whether to delete an archive. It contains the title of the session if that
+/// is known.
+fn deletion_question(open: &OpenArchive) -> String {
+    let mut question = format!("delete {}", open.name);
+    if let Ok(facts) = ArchiveFacts::decode(&open.archive.head)
+        && !facts.title.is_empty()
+    {
+        question += &format!(" ({})", facts.title);
+    }
+    question
 }
