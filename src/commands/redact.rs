@@ -205,7 +205,9 @@ impl SelectedPart {
             &mut report.kept_ordinary,
         ];
         for found in lists.into_iter().flatten() {
-            if let Some(&original) = self.original_lines.get(found.line.0 as usize - 1) {
+            // Lines are counted from 1.
+            let index = found.line.0 as usize - 1;
+            if let Some(&original) = self.original_lines.get(index) {
                 found.line = original;
             }
         }

@@ -185,17 +185,19 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
     let mut sessions = find_own_sessions(args, ui)?;
     let found_any = !sessions.files.is_empty();
     sessions.files = sources.retain_files(sessions.files, ui)?;
-    let of_others = if args.all {
+    let sessions_of_others = if args.all {
         find_sessions_of(&sources.origins, ui)
     } else if args.sessions.is_empty() {
-        let here = ui.current_folder().to_owned();
-        find_project_sessions_of(&sources.origins, &[here], ui)
+        let current_folder = ui.current_folder().to_owned();
+        find_project_sessions_of(&sources.origins, &[current_folder], ui)
     } else {
         find_sources_of_projects(&sources.origins, &args.sessions, &sessions.files, ui)
     };
-    sessions.files.extend(of_others);
-    let is_none_reported = found_any && sources.origins.is_empty();
-    if !is_none_reported {
+    sessions.files.extend(sessions_of_others);
+
+    // If there were files, but none of pi or oh-my-pi, `retain_files` has warned of that.
+    let is_reported = found_any && sources.origins.is_empty();
+    if !is_reported {
         sessions.warn_of_none(ui);
     }
     Ok(sessions)
@@ -207,12 +209,12 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
 fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failure> {
     let stores = SessionStores::locate(ui);
     if args.sessions.is_empty() && !args.all {
-        let found = find_sessions(&stores, &[], false, ui);
+        let no_paths = [];
+        let found = find_sessions(&stores, &no_paths, args.all, ui);
         let mut files = found.files;
         if args.archived {
             files.extend(stores.find_archive_files(ArchiveScope::CurrentProject)?);
-        }
-        if !args.archived {
+        } else {
             stores.warn_archives_skipped(ArchiveScope::CurrentProject, Period::default(), ui);
         }
         return Ok(SessionsToSearch {
@@ -222,12 +224,12 @@ fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failu
         });
     }
 
-    let sessions = if args.all {
+    let arguments = if args.all {
         &existing_store_roots(ui)
     } else {
         &args.sessions
     };
-    let found = search_arguments_to_read(sessions, Reach::Whole, ui);
+    let found = search_arguments_to_read(arguments, Reach::Whole, ui);
     let mut files = found.files;
     if args.archived {
         files.extend(stores.find_archive_files(ArchiveScope::AllProjects)?);
@@ -295,12 +297,7 @@ fn search_input(
     ui: &Ui,
 ) -> Result<SearchedSession, Failure> {
     // This comes first, because a search takes long.
-    if let Some(output) = &args.write.output
-        && output != Path::new("-")
-    {
-        let force = args.write.change.force;
-        store::check_create(output, input.protected_file(), force).map_err(copy_error)?;
-    }
+    refuse_existing_copy(args, &input)?;
 
     let part = args.select_part(input, values, ui)?;
     let mut redactor = args
@@ -311,6 +308,7 @@ fn search_input(
     let mut heading = None;
     let mut report;
     if wants_title {
+        // The title is read from a copy without the secrets, for which a plan is needed.
         let plan = RedactionPlan::new(source, &mut redactor, workers);
         let plan = part.input.map_read_error(plan)?;
         if !plan.report.found.is_empty() {
@@ -318,8 +316,9 @@ fn search_input(
         }
         report = plan.report;
     } else {
-        let redacted = redact_session(source, &mut redactor, workers, None);
-        report = part.input.map_read_error(redacted)?;
+        let no_copy = None;
+        let searched = redact_session(source, &mut redactor, workers, no_copy);
+        report = part.input.map_read_error(searched)?;
     }
     part.restore_lines(&mut report);
     Ok(SearchedSession {
@@ -327,6 +326,19 @@ fn search_input(
         report,
         heading,
     })
+}
+
+/// Fails if `-o` names a file that the copy could not be written to. Standard output is never
+/// refused.
+fn refuse_existing_copy(args: &Args, input: &Input) -> Result<(), Failure> {
+    let Some(output) = &args.write.output else {
+        return Ok(());
+    };
+    if output == Path::new("-") {
+        return Ok(());
+    }
+    let force = args.write.change.force;
+    store::check_create(output, input.protected_file(), force).map_err(copy_error)
 }
 
 /// Reads the id and the title of a session from its copy without `secrets`. `None` if it cannot be
@@ -351,10 +363,10 @@ fn read_heading(
         Some(head) => Text::from(head.id.clone()),
         None => listed.id,
     };
-    // The id of another agent's session is not from the copy.
+    // The id of another agent's session is not from the copy, so it may have a secret, too.
     let has_secret = secrets.has_value_in(&id.to_string_lossy());
     Some(SessionHeading {
-        id: (!has_secret).then_some(id),
+        id: if has_secret { None } else { Some(id) },
         title,
     })
 }

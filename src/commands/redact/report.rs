@@ -19,9 +19,7 @@ use std::sync::Arc;
 /// row. With `-n`, a table has a row for each kind and name in all sessions. JSON always has an
 /// object per secret.
 pub(super) struct SecretPrinter {
-    json: bool,
-    /// Whether the rows are a table with sizes.
-    prints_plan: bool,
+    form: SecretForm,
     /// Whether only one session is searched.
     is_one: bool,
     /// The number of sessions searched so far.
@@ -32,12 +30,41 @@ pub(super) struct SecretPrinter {
     groups: SecretGroups,
 }
 
+/// The form in which secrets are printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SecretForm {
+    /// An object for each secret.
+    Json,
+    /// A line for each secret of the only session.
+    Lines,
+    /// With `-n`, a table with a row for each secret of the only session.
+    Plan,
+    /// A heading for each session, with a row for each kind and name of its secrets.
+    BelowHeadings,
+    /// With `-n`, a table with a row for each kind and name, because the same kind of secret may be
+    /// in all sessions.
+    GroupedPlan,
+}
+
+impl SecretForm {
+    fn from_options(change: &ChangeArgs, is_one: bool) -> SecretForm {
+        if change.json {
+            return SecretForm::Json;
+        }
+        match (is_one, change.dry_run) {
+            (true, false) => SecretForm::Lines,
+            (true, true) => SecretForm::Plan,
+            (false, false) => SecretForm::BelowHeadings,
+            (false, true) => SecretForm::GroupedPlan,
+        }
+    }
+}
+
 impl SecretPrinter {
     /// Returns a printer for a single session (`is_one`) or for several.
     pub(super) fn new(change: &ChangeArgs, is_one: bool) -> SecretPrinter {
         SecretPrinter {
-            json: change.json,
-            prints_plan: change.dry_run,
+            form: SecretForm::from_options(change, is_one),
             is_one,
             session_count: 0,
             secret_count: 0,
@@ -48,16 +75,15 @@ impl SecretPrinter {
 
     /// Whether each session with secrets gets a heading with its title.
     pub(super) fn has_headings(&self) -> bool {
-        !self.is_one && !self.json && !self.prints_plan
+        self.form == SecretForm::BelowHeadings
     }
 
     pub(super) fn has_secrets(&self) -> bool {
         self.secret_count > 0
     }
 
-    /// Prints the secrets of a session, and counts them. For the table of several sessions, only
-    /// adds them to the groups that [`Self::print_summary`] prints: the same kind of secret may be
-    /// in all sessions.
+    /// Prints the secrets of a session, and counts them. The rows of [`SecretForm::GroupedPlan`]
+    /// are printed by [`Self::print_summary`], when all sessions are known.
     pub(super) fn print_session(
         &mut self,
         path: &Path,
@@ -67,27 +93,31 @@ impl SecretPrinter {
         let SearchedSession { input, report, .. } = searched;
         // Each secret is the list of its places.
         let secrets = report.group_by_secret();
-        if self.json {
-            for places in &secrets {
-                ui.print_json(&secret_json(path, places))?;
+        match self.form {
+            SecretForm::Json => {
+                for places in &secrets {
+                    ui.print_json(&secret_json(path, places))?;
+                }
             }
-        } else if !self.is_one && self.prints_plan {
-            for places in &secrets {
-                self.groups.add_secret(input, places);
+            SecretForm::Lines => {
+                for places in &secrets {
+                    ui.print(&secret_line(input, places))?;
+                }
             }
-        } else if !self.is_one {
-            print_below_heading(searched, &secrets, ui)?;
-        } else if self.prints_plan {
-            print_plan(&secrets, ui)?;
-        } else {
-            for places in &secrets {
-                ui.print(&secret_line(input, places))?;
+            SecretForm::Plan => print_plan(&secrets, ui)?,
+            SecretForm::BelowHeadings => print_below_heading(searched, &secrets, ui)?,
+            SecretForm::GroupedPlan => {
+                for places in &secrets {
+                    self.groups.add_secret(input, places);
+                }
             }
         }
 
         self.session_count += 1;
         self.secret_count += secrets.len();
-        self.found_session_count += usize::from(!secrets.is_empty());
+        if !secrets.is_empty() {
+            self.found_session_count += 1;
+        }
 
         if self.is_one {
             // Flushed first, so that the secrets precede the summary where both streams are one.
@@ -100,10 +130,10 @@ impl SecretPrinter {
         Ok(())
     }
 
-    /// Prints the groups; there are none for JSON or a single session. If several sessions were
-    /// searched, also prints the number of secrets.
+    /// Prints the table of groups, if there is one. If several sessions were searched, also prints
+    /// the number of secrets.
     pub(super) fn print_summary(&self, ui: &mut Ui) -> Result<(), Failure> {
-        if self.prints_plan {
+        if self.form == SecretForm::GroupedPlan {
             self.groups.print_plan(ui)?;
         }
         self.groups.print_kept_counts(ui)?;
@@ -227,18 +257,32 @@ fn print_below_heading(
     if secrets.is_empty() {
         return Ok(());
     }
-    let mut heading = searched.input.name.clone();
-    if let Some(SessionHeading { id, title }) = &searched.heading {
-        heading = format!("{title}  {heading}");
-        if let Some(id) = id {
-            let id = id.to_string_lossy();
-            let id = to_visible(id_suffix(&id, ID_SUFFIX_LEN));
-            heading = format!("{id}  {heading}");
-        }
-    }
+    let heading = heading_text(searched);
     ui.print(&format!("{}\n", apply_style(&heading, ui.styles.bold)))?;
+    for group in group_by_kind_and_name(secrets) {
+        ui.print(&group_line(&group))?;
+    }
+    Ok(())
+}
 
-    // The secrets of each kind and name, in the order of the first.
+/// Returns the heading of a session: `3f9a77c1  Fix the parser  a.jsonl`. The id or the title is
+/// missing if it is not known or may have a secret.
+fn heading_text(searched: &SearchedSession) -> String {
+    let path = &searched.input.name;
+    let Some(SessionHeading { id, title }) = &searched.heading else {
+        return path.clone();
+    };
+    let Some(id) = id else {
+        return format!("{title}  {path}");
+    };
+    let id = id.to_string_lossy();
+    let short_id = to_visible(id_suffix(&id, ID_SUFFIX_LEN));
+    format!("{short_id}  {title}  {path}")
+}
+
+/// Groups secrets by their kind and name, in the order of the first of each group. Each secret is
+/// represented by its first place.
+fn group_by_kind_and_name<'s>(secrets: &[Vec<&'s FoundSecret>]) -> Vec<Vec<&'s FoundSecret>> {
     let mut groups: Vec<Vec<&FoundSecret>> = Vec::new();
     let mut index_by_kind_and_name: HashMap<(&str, &str), usize> = HashMap::default();
     for places in secrets {
@@ -252,10 +296,7 @@ fn print_below_heading(
             }
         }
     }
-    for group in groups {
-        ui.print(&group_line(&group))?;
-    }
-    Ok(())
+    groups
 }
 
 /// Returns the row of secrets of the same kind and name, of which `group` has the first places:
