@@ -320,22 +320,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.session.is_dir() && !is_to_stdout {
         return export_all(args, format, ui);
     }
-    // A word may be in the title of a session, too. Only sessions go to a directory.
+    // The name of a project may be in the title of a session, too. An output in a directory shows
+    // that the sessions of the project are meant; a REF, that one session is.
     if goes_to_folder(args, ui) && args.at.is_none() && names_project(&args.session, ui) {
         return export_all(args, format, ui);
     }
 
-    let exported = export_session(args, &args.session, format, None, ui);
-    if let Err(failure) = &exported
-        && failure.is_missing_file
-    {
-        // If several projects have the name, that is the reason.
-        let project = find_project_cwd(&args.session, ui)?;
-        if project.is_some() && !is_to_stdout {
-            return export_all(args, format, ui);
-        }
+    let folder = None;
+    let failure = match export_session(args, &args.session, format, folder, ui) {
+        Err(failure) if failure.is_missing_file => failure,
+        exported => return exported,
+    };
+    // No session has the name. If several projects have it, this fails, and names them.
+    let project = find_project_cwd(&args.session, ui)?;
+    if project.is_some() && !is_to_stdout {
+        return export_all(args, format, ui);
     }
-    exported
+    Err(failure)
 }
 
 /// Whether `-o` is a directory, or is written as one.

@@ -333,13 +333,14 @@ fn write_result(
     let check = None;
     let committed = store::create_private(&path, InputFile::Stream, args.force, &mut write, check)?;
     ui.report_commit_warnings(&committed);
-    let shown = output.to_string_lossy().into_owned();
-    ui.print_after_write(&shown, |ui| {
+
+    let shown_path = output.to_string_lossy();
+    ui.print_after_write(&shown_path, |ui| {
         if !args.json {
-            return ui.print_path(&shown);
+            return ui.print_path(&shown_path);
         }
         let row = Object::new()
-            .str("path", &shown)
+            .str("path", &shown_path)
             .number("conversations", writer.count as f64);
         ui.print_json(&row.finish())
     })

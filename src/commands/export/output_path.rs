@@ -34,21 +34,21 @@ pub fn output_path(
     // A session that was converted or decompressed in memory has no file, but a path.
     let path = input.path.as_deref().filter(|path| !is_pipe(path));
     let stem = path.and_then(session_stem);
-    let name = match stem {
-        Some(stem) if is_from_directory && format != Rendition::Trajectory => {
-            let stem = contents.file_name_of_title(&short_id(contents, stem));
-            PathBuf::from(stem + extension)
+    let is_named_after_title = is_from_directory && format != Rendition::Trajectory;
+    let mut name = match stem {
+        Some(stem) if is_named_after_title => {
+            let title = contents.file_name_of_title(&short_id(contents, stem));
+            PathBuf::from(title + extension)
         }
         Some(stem) => store::with_suffix(Path::new(stem), extension),
         None => PathBuf::from("-"),
     };
-    // A session of OpenCode, for example, is a `.json` file, too.
+    // A session of OpenCode, for example, is a `.json` file, too: then `a.json` is exported to
+    // `a.export.json`.
     let is_name_of_session = path.and_then(Path::file_name) == Some(name.as_os_str());
-    let name = if is_name_of_session {
-        store::with_suffix(&name.with_extension(""), &format!(".export{extension}"))
-    } else {
-        name
-    };
+    if is_name_of_session {
+        name = store::with_suffix(&name.with_extension(""), &format!(".export{extension}"));
+    }
     place_output(args, name, ui)
 }
 

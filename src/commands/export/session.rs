@@ -16,7 +16,7 @@ use crate::export::verify::Rendition;
 use crate::export::work::Work;
 use crate::load::LoadOptions;
 use crate::ops::navigate::last_request;
-use crate::ops::stats::{collect_stats, count_loaded};
+use crate::ops::stats::{SessionStats, collect_stats, count_loaded};
 use crate::session::entry::Role;
 use crate::session::range::EntryRange;
 use std::path::Path;
@@ -162,19 +162,26 @@ fn load_contents<'a>(
 /// Returns the usage that a page shows for its entries, computed as in `stats`. Pruned entries are
 /// included if they can be read.
 fn count_work(open: &OpenSession, contents: &Contents) -> Work {
-    if let Ok(Some(pruned)) = load_pruned(&open.input) {
-        let options = LoadOptions {
-            usage: true,
-            stats: true,
-            workers: open.worker_count(),
-            ..LoadOptions::default()
-        };
-        let source = open.input.unredacted_source();
-        if let Ok(stats) = collect_stats(source, &options, None, Some(&pruned)) {
-            return Work::add_up(contents, &stats.session, &stats.entries);
-        }
+    match count_with_pruned(open) {
+        Some(stats) => Work::add_up(contents, &stats.session, &stats.entries),
+        None => Work::add_up(contents, &open.session, &count_loaded(&open.session)),
     }
-    Work::add_up(contents, &open.session, &count_loaded(&open.session))
+}
+
+/// Returns the usage of a session with its pruned entries. `None` if nothing was pruned, or if it
+/// cannot be read.
+fn count_with_pruned(open: &OpenSession) -> Option<SessionStats> {
+    let pruned = load_pruned(&open.input).ok()??;
+    let options = LoadOptions {
+        usage: true,
+        stats: true,
+        workers: open.worker_count(),
+        ..LoadOptions::default()
+    };
+    let source = open.input.unredacted_source();
+    // A page shows the sub-agents' usage that the session itself records.
+    let agents = None;
+    collect_stats(source, &options, agents, Some(&pruned)).ok()
 }
 
 /// Returns the name of a session's file; `None` for a stream.

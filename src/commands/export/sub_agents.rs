@@ -30,6 +30,7 @@ pub fn open_sub_agents(
     for file in store::find(&[folder], Reach::Whole).files {
         let mut input = match open_session(&file.path, ui) {
             Ok(input) => input,
+            // The directory also has other files.
             Err(failure) if failure.is_transcript() => continue,
             Err(failure) => {
                 ui.warn(&failure.to_line());
@@ -37,20 +38,25 @@ pub fn open_sub_agents(
             }
         };
         if let Some(removed_secrets) = removed_secrets.as_deref_mut() {
-            let (redacted_input, removed) =
-                RemovedSecrets::remove_from(input, &args.redaction, ui)?;
-            report_redaction(
-                &removed.report,
-                &redacted_input,
-                SecretsOutcome::LeftOut,
-                ui,
-            );
-            removed_secrets.merge(removed);
-            input = redacted_input;
+            input = remove_secrets(input, args, removed_secrets, ui)?;
         }
         agents.push(OpenSession::from_input(input, load_options(ui), ui)?);
     }
     Ok(agents)
+}
+
+/// Returns a session without its secrets. Reports them, and adds them to `removed_secrets`.
+fn remove_secrets(
+    input: Input,
+    args: &Args,
+    removed_secrets: &mut RemovedSecrets,
+    ui: &mut Ui,
+) -> Result<Input, Failure> {
+    let (redacted_input, removed) = RemovedSecrets::remove_from(input, &args.redaction, ui)?;
+    let outcome = SecretsOutcome::LeftOut;
+    report_redaction(&removed.report, &redacted_input, outcome, ui);
+    removed_secrets.merge(removed);
+    Ok(redacted_input)
 }
 
 /// Opens the file of a sub-agent. Fails if its first line is not the header of a session.
