@@ -137,7 +137,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(read_lines(&args, &open.input, ui)?)
     };
 
-    // Those of the last call of the closure, which is the one that is committed.
+    // The function below is called again if the session grows before the commit. These are the
+    // types of the last call, whose change is committed.
     let mut unknown_types = BTreeSet::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         let parent = locked_open.resolve_parent(&args.at)?;
@@ -194,28 +195,36 @@ fn add_lines(
     batch: &mut Batch,
     id_source: &mut IdSource,
 ) -> Result<(), Failure> {
-    for (line, number) in text.split(|&byte| byte == b'\n').zip(1_u32..) {
+    let first_number: u32 = 1;
+    for (line, number) in text.split(|&byte| byte == b'\n').zip(first_number..) {
         let entry = line.trim_ascii();
         if entry.is_empty() {
             continue;
         }
-        let is_plain_text = batch.change.is_empty() && !entry.starts_with(b"{");
-        let Err(refusal) = batch.add_line(entry, id_source) else {
-            continue;
-        };
-        let failure = Failure::invalid(format_args!(
-            "{name}:{number}: {refusal}; nothing was written"
-        ));
-        let hint = match &refusal {
-            _ if is_plain_text => "--user - appends plain text as a user message",
-            Refusal::Impossible {
-                hint: Some(hint), ..
-            } => hint,
-            _ => "`pisess path --json` prints entries of the session as examples",
-        };
-        return Err(failure.with_path(name).with_line(number).with_hint(hint));
+        let is_first_entry = batch.change.is_empty();
+        let is_plain_text = is_first_entry && !entry.starts_with(b"{");
+        if let Err(refusal) = batch.add_line(entry, id_source) {
+            let hint = if is_plain_text {
+                "--user - appends plain text as a user message"
+            } else {
+                hint_for_refused_line(&refusal)
+            };
+            let what = format_args!("{name}:{number}: {refusal}; nothing was written");
+            let failure = Failure::invalid(what).with_path(name).with_line(number);
+            return Err(failure.with_hint(hint));
+        }
     }
     Ok(())
+}
+
+/// Returns the hint for a line that is refused as an entry.
+fn hint_for_refused_line(refusal: &Refusal) -> &str {
+    match refusal {
+        Refusal::Impossible {
+            hint: Some(hint), ..
+        } => hint,
+        _ => "`pisess path --json` prints entries of the session as examples",
+    }
 }
 
 impl Args {

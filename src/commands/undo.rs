@@ -128,7 +128,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return list_operations(&open, args, ui);
     }
 
-    // Those of the last call, which is the one that is committed.
+    // The function below is called again if the session grows before the commit. These are the
+    // results of the last call, whose change is committed.
     let mut descriptions = Vec::new();
     let mut new_leaf = None;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
@@ -329,22 +330,20 @@ fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit,
 /// both files are newer than the last entry, the failure is about `prune`, whichever ran last.
 fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
     let path = open.input.file().map(SessionFile::path)?;
-    let last_entry_ms = open
-        .session
-        .entries
-        .iter()
-        .map(|entry| entry.time_ms)
-        .max()
-        .unwrap_or(Entry::NO_TIME);
-    // An equal time counts, too: `prune` may have appended a mark in the same millisecond. If no
-    // entry has a time, every file is newer, because `NO_TIME` is before all times.
-    let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last_entry_ms);
-    let name = &open.input.name;
+    // If no entry has a time, every file is newer, because `NO_TIME` is before all times.
+    let mut newest_entry_ms = Entry::NO_TIME;
+    for entry in &open.session.entries {
+        newest_entry_ms = newest_entry_ms.max(entry.time_ms);
+    }
+    // An equal time counts, too: `prune` may have appended a mark in the same millisecond.
+    let is_newer = |file: &Path| modified_ms(file).is_some_and(|time| time >= newest_entry_ms);
+
     if is_newer(&pruned_file(path)) {
         let way_back = format!("`pisess prune --restore {}`", open.input.as_argument());
         return Some(rewritten_failure(open, "prune", &way_back));
     }
     if is_newer(&with_suffix(path, ".rejected")) {
+        let name = &open.input.name;
         let way_back = format!(
             "move the backup back, if there is one; what was removed is in {name}.rejected"
         );
@@ -375,18 +374,18 @@ fn describe_operation(
     let session = &open.session;
     let mut description = match *entries {
         [first, .., last] if entries.len() > MAX_DESCRIBED => {
-            format!(
-                "{} entries, {} to {}",
-                entries.len(),
-                session.id(first),
-                session.id(last)
-            )
+            let count = entries.len();
+            let first_id = session.id(first);
+            let last_id = session.id(last);
+            format!("{count} entries, {first_id} to {last_id}")
         }
-        _ => entries
-            .iter()
-            .map(|&ix| describe_entry(open, ix))
-            .collect::<io::Result<Vec<_>>>()?
-            .join(", "),
+        _ => {
+            let mut descriptions = Vec::new();
+            for &ix in entries {
+                descriptions.push(describe_entry(open, ix)?);
+            }
+            descriptions.join(", ")
+        }
     };
     match leaf_before {
         Some(Position::Entry(leaf)) => description += &format!("; back to {}", session.id(leaf)),
