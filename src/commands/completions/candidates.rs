@@ -220,9 +220,9 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
         Some(word) => word.to_string_lossy(),
         None => "".into(),
     };
-    let is_path =
+    let is_path_or_option =
         word.starts_with(['/', '\\', '.', '~', '-']) || is_windows_absolute(word.as_bytes());
-    if is_path {
+    if is_path_or_option {
         return Vec::new();
     }
 
@@ -242,9 +242,10 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
         };
         sessions.insert(0, last);
     }
-    // Without a word, the sessions of other projects would be too many. The first two words are
-    // `pisess` and the command: the third is the first that can be an argument.
-    if needs_session && words.len() > 2 && !word.is_empty() {
+    // The first two words are `pisess` and the command.
+    let is_argument = words.len() > 2;
+    // Without a word, the sessions of other projects would be too many.
+    if needs_session && is_argument && !word.is_empty() {
         let other_paths = list_other_projects(&stores, &paths);
         sessions.extend(read_known_sessions(&other_paths, ui));
     }
@@ -282,16 +283,13 @@ fn list_other_projects(stores: &SessionStores, known_paths: &[PathBuf]) -> Vec<P
 /// read are left out.
 fn read_known_sessions(paths: &[PathBuf], ui: &Ui) -> Vec<KnownSession> {
     let mut sessions = Vec::new();
-    // The last closure cannot fail, so the result is `Ok` by its type.
-    let Ok(()) = in_order(
-        paths,
-        ui.processor_count(),
-        |path| read_known_session(path),
-        |session| {
-            sessions.extend(session);
-            Ok::<(), Infallible>(())
-        },
-    );
+    let read = |path: &PathBuf| read_known_session(path);
+    let add = |session: Option<KnownSession>| {
+        sessions.extend(session);
+        Ok::<(), Infallible>(())
+    };
+    // `add` cannot fail, so the result is `Ok` by its type.
+    let Ok(()) = in_order(paths, ui.processor_count(), read, add);
     sessions
 }
 
@@ -333,26 +331,42 @@ fn complete_sessions(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCan
 
     let mut candidates = Vec::new();
     for session in sessions {
-        let id = &*session.id;
-        let short_id = id_suffix(id, ID_SUFFIX_LEN);
-        let mut described_name = None;
-        let value = match session.name.as_deref() {
-            Some(name) if name_counts[name] > 1 => {
-                described_name = Some(name);
-                if name.starts_with(word) {
-                    Some(short_id)
-                } else {
-                    first_with_prefix(word, &[short_id, id])
-                }
-            }
-            Some(name) => first_with_prefix(word, &[name, short_id, id]),
-            None => first_with_prefix(word, &[short_id, id]),
+        let name = session.name.as_deref();
+        let has_shared_name = name.is_some_and(|name| name_counts[name] > 1);
+        let value = if has_shared_name {
+            find_distinct_value(word, session)
+        } else {
+            find_value(word, session)
         };
+        let described_name = if has_shared_name { name } else { None };
         if let Some(value) = value {
             candidates.push(session.to_candidate(value, described_name));
         }
     }
     candidates
+}
+
+/// Returns the first of these that begins with `word`: the name of a session, the suffix of its id,
+/// its whole id.
+fn find_value<'s>(word: &str, session: &'s KnownSession) -> Option<&'s str> {
+    let id = &*session.id;
+    let short_id = id_suffix(id, ID_SUFFIX_LEN);
+    match session.name.as_deref() {
+        Some(name) => first_with_prefix(word, &[name, short_id, id]),
+        None => first_with_prefix(word, &[short_id, id]),
+    }
+}
+
+/// Returns the value for a session whose name other sessions have, too: the suffix of its id if
+/// `word` begins the name; otherwise the first that begins with `word` of that suffix and the whole
+/// id.
+fn find_distinct_value<'s>(word: &str, session: &'s KnownSession) -> Option<&'s str> {
+    let id = &*session.id;
+    let short_id = id_suffix(id, ID_SUFFIX_LEN);
+    match session.name.as_deref() {
+        Some(name) if name.starts_with(word) => Some(short_id),
+        _ => first_with_prefix(word, &[short_id, id]),
+    }
 }
 
 /// Returns the first of the values that begins with the word.
@@ -381,16 +395,20 @@ fn complete_files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<Complet
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name_bytes = name.as_encoded_bytes();
-        let is_hidden = name_bytes.starts_with(b".") && name_prefix.is_empty();
-        if is_hidden || !name_bytes.starts_with(name_prefix.as_encoded_bytes()) {
+        let is_unwanted_hidden = name_bytes.starts_with(b".") && name_prefix.is_empty();
+        let begins_with_prefix = name_bytes.starts_with(name_prefix.as_encoded_bytes());
+        if is_unwanted_hidden || !begins_with_prefix {
             continue;
         }
 
-        let mut value = folder_part.join(&name).into_os_string();
-        if entry.path().is_dir() {
-            value.push(MAIN_SEPARATOR_STR);
-        } else if Path::new(&name).extension() != Some(OsStr::new("jsonl")) {
+        let is_folder = entry.path().is_dir();
+        let is_session = Path::new(&name).extension() == Some(OsStr::new("jsonl"));
+        if !is_folder && !is_session {
             continue;
+        }
+        let mut value = folder_part.join(&name).into_os_string();
+        if is_folder {
+            value.push(MAIN_SEPARATOR_STR);
         }
         paths.push(value.to_string_lossy().into_owned());
     }
@@ -473,13 +491,14 @@ fn find_session_argument<'m>(
     let has_from_session = subcommand
         .get_arguments()
         .any(|arg| arg.get_id() == FROM_SESSION);
-    // `pick` copies entries of OTHER. Only `--at` is an entry of SESSION, to which they are copied.
-    let is_at = words_before.last().is_some_and(|word| word == "--at");
-    if has_from_session
-        && !is_at
-        && let Some(other) = first_raw_value(matches, FROM_SESSION)
-    {
-        return Some(other);
+    // `pick` copies entries of OTHER to SESSION. The value of `--at` is the entry of SESSION below
+    // which they are copied; the other references are entries of OTHER.
+    let is_value_of_at = words_before.last().is_some_and(|word| word == "--at");
+    if has_from_session && !is_value_of_at {
+        let other = first_raw_value(matches, FROM_SESSION);
+        if other.is_some() {
+            return other;
+        }
     }
     first_raw_value(matches, session.get_id().as_str())
 }

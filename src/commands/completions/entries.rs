@@ -55,13 +55,16 @@ impl EntryCandidates {
         for (ix, change) in Labels::new(&session).iter() {
             labels.push(candidate(&session.text(change.name).to_string_lossy(), ix));
         }
-        let ids = session
-            .entry_indexes()
-            .rev()
-            .filter(|&ix| !session.entry(ix).id.is_empty())
-            .take(MAX_IDS)
-            .map(|ix| candidate(&session.id(ix).to_string_lossy(), ix))
-            .collect();
+        let mut ids = Vec::new();
+        for ix in session.entry_indexes().rev() {
+            if ids.len() == MAX_IDS {
+                break;
+            }
+            let id = session.id(ix);
+            if !id.is_empty() {
+                ids.push(candidate(&id.to_string_lossy(), ix));
+            }
+        }
 
         Ok(EntryCandidates {
             current: session
