@@ -458,55 +458,55 @@ impl BranchList<'_> {
             cell.push((bracket_label(&label) + " ", styles.label));
             cell.push((to_visible(&format!("on {labelled_id}  ")), styles.dim));
         }
-        if let Some(ix) = representative
-            && ix != last_entry
-            && let Some(label) = self.drawing.label(ix)
+
+        let Some(message) = representative else {
+            return cell;
+        };
+        if message != last_entry
+            && let Some(label) = self.drawing.label(message)
         {
             cell.push((bracket_label(&label) + " ", styles.label));
         }
-
-        if let Some(ix) = representative {
-            let row = self.drawing.row(ix);
-            // The heading of the column is the role of a user message.
-            if branch.request.is_none() {
-                cell.push(role_part(&row, styles));
-            }
-            cell.push((
-                to_visible(&self.request_text(ix).to_string_lossy()),
-                Style::new(),
-            ));
+        // The heading of the column is the role of a user message.
+        if branch.request.is_none() {
+            cell.push(role_part(&self.drawing.row(message), styles));
         }
+        let text = self.request_text(message);
+        cell.push((to_visible(&text.to_string_lossy()), Style::new()));
         cell
     }
 }
 
 /// Returns the entry that is shown for each branch point: the last one of the conversation that the
-/// branches share. The branch point itself may be a label. `None` if only such entries are above.
+/// branches share. That is the branch point itself or, if it is a label or the like, the nearest
+/// entry above it that is of the conversation; `None` if there is none.
+///
+/// The result also has the entries between a branch point and its shown entry, so that the search
+/// from another branch point ends there.
 fn find_shown_branch_points(
     branches: &[Branch],
     session: &Session,
 ) -> HashMap<EntryIx, Option<EntryIx>> {
-    let mut shown = HashMap::default();
+    let mut shown_entries = HashMap::default();
     for branch in branches {
         let mut passed = Vec::new();
-        let mut end = None;
+        let mut shown = None;
         for ix in session.ancestors(branch.branch_point) {
-            if let Some(&known) = shown.get(&ix) {
-                end = known;
+            if let Some(&known) = shown_entries.get(&ix) {
+                shown = known;
                 break;
             }
             passed.push(ix);
             if session.is_conversation(ix) {
-                end = Some(ix);
+                shown = Some(ix);
                 break;
             }
         }
-        // All entries up to the one that is shown are added, so that none is passed twice.
         for ix in passed {
-            shown.insert(ix, end);
+            shown_entries.insert(ix, shown);
         }
     }
-    shown
+    shown_entries
 }
 
 /// Returns the role of an entry as a part of a cell. If the row has a body, which is to follow, it

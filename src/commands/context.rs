@@ -431,8 +431,10 @@ fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Res
             if index > 0 {
                 out.write_all(b",")?;
             }
+            let write_result =
+                message.with_json(&reader, |json| write_valid(&mut out, json.bytes(), is_utf8));
             // The first error is of reading the message, the second of writing it.
-            message.with_json(&reader, |json| write_valid(&mut out, json.bytes(), is_utf8))??;
+            write_result??;
         }
     }
     let mut out = ui.verbatim_stdout();

@@ -486,16 +486,10 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     } else {
         stores_for_named_project(ui.current_folder(), ui)
     };
-    let folder = agent_folder(
-        &stores,
-        args.target_dialect().unwrap_or(open.session.dialect),
-    )?;
-    let is_beside_session = open
-        .input
-        .file()
-        .is_some_and(|file| OnDisk.resolve_links(parent_folder(file.path())) == folder);
-    if is_beside_session {
-        return None;
+    let agent = args.target_dialect().unwrap_or(open.session.dialect);
+    let folder = agent_folder(&stores, agent)?;
+    match open.input.file() {
+        Some(file) if OnDisk.resolve_links(parent_folder(file.path())) == folder => None,
+        _ => Some(folder),
     }
-    Some(folder)
 }

@@ -81,30 +81,45 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let first = open_copy(&first_path, ui)?;
     let mut second = open_copy(&second_path, ui)?;
     if let Some(output) = &args.write.output {
-        if is_file_of(&second, output, ui) {
-            let failure = second
-                .input
-                .failure("the entries are added to the first copy, and this is the second");
-            return Err(failure.with_hint("give the copies in the other order"));
-        }
-        if is_file_of(&first, output, ui) {
-            return add_in_place(args, first, &mut second, ui);
-        }
-        return write_joined(args, &first, &second, output, ui);
+        return join_to_output(args, first, second, output, ui);
     }
     // Nothing can be appended to a stream, so its joined session goes to standard output.
     if first.input.file().is_none() {
         return write_joined(args, &first, &second, Path::new("-"), ui);
     }
     let exit = add_in_place(args, first, &mut second, ui)?;
-    if args.other.is_none() && !args.write.change.dry_run && !args.write.change.json {
-        // Until then, the name or the id identifies neither of the two.
+
+    // If the user gave only the name or the id of the copies, neither can be given by it until the
+    // second one is gone.
+    let is_name_ambiguous = args.other.is_none();
+    if is_name_ambiguous && !args.write.change.dry_run && !args.write.change.json {
         let argument = quote_word(second_path.as_os_str());
         ui.print_status(&format!(
             "the first copy has everything now; `pisess archive {argument}` moves the second away"
         ));
     }
     Ok(exit)
+}
+
+/// Writes the joined session to the file of `-o`. If that is the first copy, the entries are
+/// appended to it; the second copy is refused.
+fn join_to_output(
+    args: &Args,
+    first: OpenSession,
+    mut second: OpenSession,
+    output: &Path,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    if is_file_of(&second, output, ui) {
+        let failure = second
+            .input
+            .failure("the entries are added to the first copy, and this is the second");
+        return Err(failure.with_hint("give the copies in the other order"));
+    }
+    if is_file_of(&first, output, ui) {
+        return add_in_place(args, first, &mut second, ui);
+    }
+    write_joined(args, &first, &second, output, ui)
 }
 
 /// Returns the failure for a session without a copy.

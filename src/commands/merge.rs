@@ -54,31 +54,32 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let leaf = Position::from(open.session.leaf);
     let navigation = navigate_back(&open.session, branch_tip, leaf);
     let step = PlannedMove::with_summary(&open, navigation, &args.options);
-    let needs_no_content = args.options.summary.prepare || args.options.summary.has_given_text();
-    if !needs_no_content && !step.abandons_content() {
-        let failure = open
-            .input
-            .negative_answer(format_args!("{} has no entries to summarize", args.from));
-        return Err(
-            failure.with_hint("give an entry of another branch, or a summary with --summary TEXT")
-        );
+    let has_given_summary = args.options.summary.has_given_text();
+    let needs_content = !has_given_summary && !args.options.summary.prepare;
+    if needs_content && !step.abandons_content() {
+        let what = format_args!("{} has no entries to summarize", args.from);
+        let hint = "give an entry of another branch, or a summary with --summary TEXT";
+        return Err(open.input.negative_answer(what).with_hint(hint));
     }
+    // With `--prepare` or `--prompt`, this prints what the summary would be made of.
     if let Some(exit) = step.print_preview(ui)? {
         return Ok(exit);
     }
-    if !args.options.summary.has_given_text()
-        && let Some(summary) = open.input.map_read_error(find_previous_merge(&step))?
-    {
-        let exit = step.label_existing_summary(summary, ui)?;
-        ui.warn(&format!(
-            "{}: {} was already merged, in {}",
-            open.input.name,
-            args.from,
-            open.session.id(summary)
-        ));
-        return Ok(exit);
+    if has_given_summary {
+        return append_summary(step, ui);
     }
-    append_summary(step, ui)
+    let Some(summary) = open.input.map_read_error(find_previous_merge(&step))? else {
+        return append_summary(step, ui);
+    };
+
+    let exit = step.label_existing_summary(summary, ui)?;
+    let name = &open.input.name;
+    let branch = &args.from;
+    let summary_id = open.session.id(summary);
+    ui.warn(&format!(
+        "{name}: {branch} was already merged, in {summary_id}"
+    ));
+    Ok(exit)
 }
 
 /// Makes the summary, and appends it below the leaf. If another process has appended to the same

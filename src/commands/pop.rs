@@ -62,15 +62,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
     let leaf = Position::from(open.session.leaf);
     let navigation = match &args.to {
-        Some(reference) => {
-            let navigation = navigate_to(&open, leaf, reference)?;
-            let is_text = reference.starts_with(":/");
-            // Going back to a user message undoes it, even if nothing follows.
-            if is_text && navigation.abandoned.is_empty() && !navigation.edits_target {
-                warn_of_end(&open, reference, ui);
-            }
-            navigation
-        }
+        Some(reference) => navigate_to(&open, leaf, reference)?,
         None => {
             let times = args.back.unwrap_or(1);
             let request = find_request(&open, times)?;
@@ -78,6 +70,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             navigate(&open.session, leaf, Position::Entry(request))
         }
     };
+    if let Some(reference) = &args.to {
+        let is_text = reference.starts_with(":/");
+        // Going back to a user message undoes it, even if nothing follows.
+        let changes_nothing = navigation.abandoned.is_empty() && !navigation.edits_target;
+        if is_text && changes_nothing {
+            warn_of_end(&open, reference, ui);
+        }
+    }
     let new_leaf = navigation.new_leaf;
     let is_reported = is_move_reported(&args.options, &open);
     let exit = PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)?;
@@ -106,16 +106,20 @@ fn warn_of_end(open: &OpenSession, reference: &str, ui: &mut Ui) {
 /// Fails if there are fewer, or if `times` is 0.
 fn find_request(open: &OpenSession, times: u32) -> Result<EntryIx, Failure> {
     let session = &open.session;
-    let mut position = session.leaf;
-    let mut found = None;
-    for found_count in 0..times {
-        found = last_request(session, position);
-        let Some(request) = found else {
-            return Err(too_few_failure(open, found_count));
+    let mut found_count = 0;
+    // The last entry of the path that is still to be searched.
+    let mut end = session.leaf;
+    while found_count < times {
+        let Some(request) = last_request(session, end) else {
+            break;
         };
-        position = session.entry(request).parent;
+        found_count += 1;
+        if found_count == times {
+            return Ok(request);
+        }
+        end = session.entry(request).parent;
     }
-    found.ok_or_else(|| too_few_failure(open, 0))
+    Err(too_few_failure(open, found_count))
 }
 
 /// Returns the failure if fewer user messages than requested are on the path. `found_count` is

@@ -97,14 +97,13 @@ fn resume_session(
     let input = Input::open_one_to_read(session, rollouts, ui)?;
     let open = OpenSession::from_input(input, LoadOptions::default(), ui)?;
     let command = AgentCommand::of_session(&open, ui)?;
-    if let Some(source) = &open.input.foreign
-        && source.sub_agent.is_some()
-    {
-        ui.warn("this is a sub-agent: the command continues the session that started it");
-    }
+    let is_named = name_argument(session).is_some();
     if let Some(source) = &open.input.foreign {
+        if source.sub_agent.is_some() {
+            ui.warn("this is a sub-agent: the command continues the session that started it");
+        }
         note_imports(source, ui);
-    } else if name_argument(session).is_some() && ui.stderr_is_terminal() && !args.json {
+    } else if is_named && ui.stderr_is_terminal() && !args.json {
         report_named_session(&open.input, ui)?;
     }
     if args.exec {

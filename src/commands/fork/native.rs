@@ -157,17 +157,17 @@ impl NativeFork<'_> {
 /// If the file cannot be written, or if the agent creates it at the same time: it is not replaced.
 fn append_line(path: &Path, line: &[u8]) -> Result<(), StoreError> {
     if !path.exists() {
-        store::create(path, InputFile::Stream, false, &mut |out| {
-            out.write_all(line)
-        })?;
+        let force = false;
+        let mut write = |out: &mut dyn std::io::Write| out.write_all(line);
+        store::create(path, InputFile::Stream, force, &mut write)?;
         return Ok(());
     }
     let file = SessionFile::open(path)?;
     let mut locked = store::lock(&file, &WriteOptions::default())?;
     loop {
         if locked.is_stale() {
-            // Only the new end of the file counts: the line does not depend on the contents, so the
-            // file that is returned here is not read.
+            // This moves the place of the append to the new end of the file. The line does not
+            // depend on the contents, so the file that is returned is not read.
             let _grown_file = locked.reopen()?;
         }
         locked = match locked.append(line)? {
