@@ -122,59 +122,64 @@ impl PruneJob<'_> {
     /// new file of this name. A failure to remove it is returned as `removal_error`, because the
     /// session is restored all the same.
     fn restore_under_lock(&self) -> Result<RestoredInPlace, Failure> {
-        let options = self.write_options();
-        let mut original = None;
-        let mut removal_error = None;
-        let mut restore_locked = |locked_open: &OpenSession,
-                                  locked: Locked|
-         -> AttemptResult<PruneOutcome> {
-            // What an earlier attempt found is out of date.
-            original = None;
-            removal_error = None;
-            // The file is looked up under the lock, because another pisess may have pruned or
-            // restored meanwhile.
-            let Some(pruned) = open_if_exists(&self.side_file)? else {
-                return Ok(ChangeAttempt::nothing_to_do(PruneOutcome::default()));
-            };
-            let restoration = self.plan_restore(locked_open, pruned)?;
-            let outcome = PruneOutcome::from_restored(&restoration.restored_records);
-            let mut remove_side_file = || {
-                // A value without a place in the session is in no file but this one.
-                let is_needed = !restoration.unplaced.is_empty();
-                if !is_needed {
-                    removal_error = store::remove(&self.side_file).err();
-                }
-            };
-            // A killed restore may have left SESSION.pruned behind, although the session is
-            // whole.
-            if outcome.is_empty() {
-                remove_side_file();
-                return Ok(ChangeAttempt::nothing_to_do(outcome));
-            }
-
-            let source = locked_open.input.source();
-            original = locked_open
-                .input
-                .map_read_error(restoration.verify_original(source))?;
-            let whole = restoration.restored_file(source);
-            let mut write = |out: &mut dyn Write| copy_all(&whole, out);
-            let backup = None;
-            // Calls `remove_side_file` after the rewrite, with the lock still held.
-            let commit =
-                locked
-                    .carrying_growth()
-                    .rewrite_then(backup, &mut write, &mut remove_side_file)?;
-            Ok(ChangeAttempt::with_commit(commit, outcome))
-        };
-        let (committed, outcome) = self
+        let mut attempt =
+            |locked_open: &OpenSession, locked| self.restore_locked(locked_open, locked);
+        let (committed, restored) = self
             .open
-            .attempt_under_lock(&options, &mut restore_locked)?;
+            .attempt_under_lock(&self.write_options(), &mut attempt)?;
         Ok(RestoredInPlace {
             committed,
-            outcome,
-            original,
-            removal_error,
+            ..restored
         })
+    }
+
+    /// Restores the locked session, and then removes SESSION.pruned.
+    fn restore_locked(
+        &self,
+        locked_open: &OpenSession,
+        locked: Locked,
+    ) -> AttemptResult<RestoredInPlace> {
+        // The file is looked up under the lock, because another pisess may have pruned or restored
+        // meanwhile.
+        let Some(pruned) = open_if_exists(&self.side_file)? else {
+            return Ok(ChangeAttempt::nothing_to_do(RestoredInPlace::default()));
+        };
+        let restoration = self.plan_restore(locked_open, pruned)?;
+        let mut restored = RestoredInPlace {
+            outcome: PruneOutcome::from_restored(&restoration.restored_records),
+            ..RestoredInPlace::default()
+        };
+        // A killed restore may have left SESSION.pruned behind, although the session is whole.
+        if restored.outcome.is_empty() {
+            restored.removal_error = self.remove_restored_file(&restoration);
+            return Ok(ChangeAttempt::nothing_to_do(restored));
+        }
+
+        let source = locked_open.input.source();
+        let original = restoration.verify_original(source);
+        restored.original = locked_open.input.map_read_error(original)?;
+        let whole = restoration.restored_file(source);
+        let mut write = |out: &mut dyn Write| copy_all(&whole, out);
+        let backup = None;
+        // Called after the rewrite, with the lock still held.
+        let mut remove_side_file = || {
+            restored.removal_error = self.remove_restored_file(&restoration);
+        };
+        let commit =
+            locked
+                .carrying_growth()
+                .rewrite_then(backup, &mut write, &mut remove_side_file)?;
+        Ok(ChangeAttempt::with_commit(commit, restored))
+    }
+
+    /// Removes SESSION.pruned, unless one of its values has no place in the session: such a value
+    /// is in no file but this one. Returns the error if the file cannot be removed.
+    fn remove_restored_file(&self, restoration: &Restoration) -> Option<StoreError> {
+        let is_needed = !restoration.unplaced.is_empty();
+        if is_needed {
+            return None;
+        }
+        store::remove(&self.side_file).err()
     }
 
     /// Reports that the restored session is the one that was pruned. Reports nothing if that is not

@@ -183,32 +183,53 @@ impl PruneJob<'_> {
             return Ok(ChangeAttempt::nothing_to_do(pruned));
         }
 
-        // Dropping the new file restores the old one, so it is taken from here to keep or purge it.
-        let mut new_side_file = Some(self.extend_side_file(locked_open, &plan)?);
-        let mut finished = FinishedSideFile::default();
-        // Called once, after the rewrite. The lock is still held then: once it is released, another
-        // pisess may use SESSION.pruned.
-        let mut finish_side_file = || {
-            if let Some(side_file) = new_side_file.take() {
-                finished = self.finish_side_file(side_file, purges_old, locked_open);
+        let new_side_file = self.extend_side_file(locked_open, &plan)?;
+        let RewrittenSession {
+            mut commit,
+            side_file,
+        } = self.rewrite_session(&plan, new_side_file, purges_old, locked_open, locked)?;
+        if let Attempt::Done(committed) = &mut commit {
+            committed.warnings.extend(side_file.warnings);
+            pruned.purge_failure = side_file.purge_failure;
+            if self.is_purged && pruned.purge_failure.is_none() {
+                pruned.purge_failure = take_unremoved(committed).map(Failure::from);
             }
-        };
+        }
+        Ok(ChangeAttempt::with_commit(commit, pruned))
+    }
 
+    /// Rewrites the session without its secrets, and then keeps or purges the new SESSION.pruned.
+    /// If the session is not rewritten, SESSION.pruned gets its old content back.
+    fn rewrite_session(
+        &self,
+        plan: &PrunePlan,
+        new_side_file: CompanionFile,
+        purges_old: bool,
+        locked_open: &OpenSession,
+        locked: Locked,
+    ) -> Result<RewrittenSession, Failure> {
         let source = locked_open.input.source();
         let pruned_session = plan.build_pruned_session(&locked_open.session, source);
         let mut write =
             |out: &mut dyn io::Write| copy_all(&pruned_session.with_source(source), out);
         // A backup would keep the secrets.
         let backup = None;
-        let mut commit = locked.rewrite_then(backup, &mut write, &mut finish_side_file)?;
-        if let Attempt::Done(committed) = &mut commit {
-            committed.warnings.extend(finished.warnings);
-            pruned.purge_failure = finished.purge_failure;
-            if self.is_purged && pruned.purge_failure.is_none() {
-                pruned.purge_failure = take_unremoved(committed).map(Failure::from);
+
+        // Called once, after the rewrite. The lock is still held then: once it is released, another
+        // pisess may use SESSION.pruned. Without the call, dropping the new file restores the old
+        // one.
+        let mut new_side_file = Some(new_side_file);
+        let mut finished = FinishedSideFile::default();
+        let mut finish_side_file = || {
+            if let Some(side_file) = new_side_file.take() {
+                finished = self.finish_side_file(side_file, purges_old, locked_open);
             }
-        }
-        Ok(ChangeAttempt::with_commit(commit, pruned))
+        };
+        let commit = locked.rewrite_then(backup, &mut write, &mut finish_side_file)?;
+        Ok(RewrittenSession {
+            commit,
+            side_file: finished,
+        })
     }
 
     /// Keeps the new SESSION.pruned, or with `--purge` removes the secrets from it.
@@ -263,6 +284,12 @@ impl PruneJob<'_> {
         }
         Ok(())
     }
+}
+
+/// The result of rewriting a session without its secrets.
+struct RewrittenSession {
+    commit: Attempt,
+    side_file: FinishedSideFile,
 }
 
 /// What became of the new SESSION.pruned, once the session was rewritten.
