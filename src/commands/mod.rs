@@ -277,19 +277,30 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     // These options apply already while the command line is completed: notes and questions are
     // printed.
     ui.configure(cli.color, cli.hyperlink, cli.quiet);
+    if cli.choose {
+        return choose_and_run(args, ui);
+    }
     let is_incomplete = parsed.is_err();
-    let must_ask = is_incomplete && choose::must_ask_for_session(args, &LINE_PARSER, ui)?;
-    if cli.choose || must_ask {
-        return match choose::choose_missing(args, &LINE_PARSER, ui) {
-            Ok(completed) => run_parsed(parse(&completed), &completed, ui),
-            Err(Stop::Cancelled(code)) => Ok(code),
-            Err(Stop::Failed(failure)) => Err(failure),
-        };
+    if !is_incomplete {
+        return run_parsed(parsed, args, ui);
     }
-    if is_incomplete && let Some(completed) = choose::take_last(args, &LINE_PARSER, ui)? {
-        return run_parsed(parse(&completed), &completed, ui);
+    if choose::must_ask_for_session(args, &LINE_PARSER, ui)? {
+        return choose_and_run(args, ui);
     }
-    run_parsed(parsed, args, ui)
+    match choose::take_last(args, &LINE_PARSER, ui)? {
+        Some(completed) => run_parsed(parse(&completed), &completed, ui),
+        // Running the line reports what is missing.
+        None => run_parsed(parsed, args, ui),
+    }
+}
+
+/// Lets the user choose the missing arguments, and runs the completed command line.
+fn choose_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
+    match choose::choose_missing(args, &LINE_PARSER, ui) {
+        Ok(completed) => run_parsed(parse(&completed), &completed, ui),
+        Err(Stop::Cancelled(code)) => Ok(code),
+        Err(Stop::Failed(failure)) => Err(failure),
+    }
 }
 
 /// Whether two arguments of a command line exclude each other.
