@@ -321,7 +321,7 @@ impl Args {
     /// model from an earlier reply ([`build_reply`]).
     fn entry_lines(&self, open: &OpenSession, parent: Position) -> Result<Vec<Vec<u8>>, Failure> {
         let agent = open.session.agent();
-        let text = |text: &String| Text::from(text.clone());
+        let text = |option: &String| Text::from(option.clone());
         let model = self.model.as_ref().map(|(provider, id)| ModelName {
             provider: text(provider),
             id: text(id),
@@ -339,18 +339,20 @@ impl Args {
             entries.push(agent.new_thinking_entry(&text(level)));
         }
         if let Some(custom_type) = &self.custom {
+            // `require_valid_texts` has checked that it is JSON.
             let data = self.data.as_ref();
             let data = data.map(|data| Raw::from_checked(data.trim().as_bytes()));
             entries.push(shorthand::custom_entry(&text(custom_type), data));
         }
-        if let Some(custom_type) = &self.custom_message
-            && let Some(content) = &self.text
-        {
-            let custom_type = text(custom_type);
+        // clap requires both or neither.
+        if let (Some(custom_type), Some(content)) = (&self.custom_message, &self.text) {
             let is_shown = !self.hidden;
-            let entry =
-                shorthand::custom_message_entry(agent, &custom_type, &text(content), is_shown);
-            entries.push(entry);
+            entries.push(shorthand::custom_message_entry(
+                agent,
+                &text(custom_type),
+                &text(content),
+                is_shown,
+            ));
         }
         if let Some(content) = &self.user {
             entries.push(shorthand::user_message(&text(content)));

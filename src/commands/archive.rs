@@ -329,19 +329,24 @@ impl Args {
         stores: &SessionStores,
         ui: &mut Ui,
     ) -> Result<Vec<ArchiveOutcome>, Failure> {
-        let mut archives = Vec::new();
         if self.sessions.is_empty() {
-            archives = stores.find_archives(ArchiveScope::from_all_option(self.all))?;
+            let archives = stores.find_archives(ArchiveScope::from_all_option(self.all))?;
+            return Ok(restore_interrupted(archives, &self.change, stores, ui));
         }
+
+        let mut archives = Vec::new();
         for session in &self.sessions {
-            // A named session may be hidden only if its path is free or its name is unknown.
-            let is_missing = match resolve_argument(session, ui) {
-                Ok(path) => path != Path::new("-") && store::is_free(&path)?,
+            // A session that is there, under its path or its name, is not hidden.
+            let may_be_hidden = match resolve_argument(session, ui) {
+                Ok(path) if path == Path::new("-") => false,
+                Ok(path) => store::is_free(&path)?,
                 Err(_) => true,
             };
-            if is_missing
-                && let Ok(archive) = find_archive(session, TitleMatch::Suggests, stores, ui)
-            {
+            if !may_be_hidden {
+                continue;
+            }
+            // An argument that names no archive either is reported when it is archived.
+            if let Ok(archive) = find_archive(session, TitleMatch::Suggests, stores, ui) {
                 archives.push(archive);
             }
         }

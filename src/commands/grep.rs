@@ -459,21 +459,26 @@ impl Args {
             return Ok(None);
         };
         let stores = SessionStores::locate(ui);
-        let session = match stores.find_by_whole_name(words, SearchRange::AllProjects) {
-            Ok(Some(session)) => {
-                report_named(words, &session, ui)?;
-                session
-            }
-            Ok(None) if self.accepts_title(ui) => match find_only_title(words, ui)? {
-                Some(session) => session,
-                None => return Ok(None),
-            },
-            Ok(None) => return Ok(None),
+        let named_session = match stores.find_by_whole_name(words, SearchRange::AllProjects) {
+            Ok(named_session) => named_session,
+            // Several sessions have the name.
             Err(error) => {
                 ui.warn(&name_failure(error, ui).to_note());
                 return Ok(None);
             }
         };
+        let session = if let Some(session) = named_session {
+            report_named(words, &session, ui)?;
+            Some(session)
+        } else if self.accepts_title(ui) {
+            find_only_title(words, ui)?
+        } else {
+            None
+        };
+        let Some(session) = session else {
+            return Ok(None);
+        };
+
         let mut args = self.clone();
         args.pattern = Some(String::new());
         args.sessions.paths.push(session);

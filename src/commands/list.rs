@@ -489,16 +489,16 @@ impl Args {
             return;
         }
         // If there are no files, the search has already warned.
-        if first_paths.is_empty() {
-            return;
+        let found_files = !first_paths.is_empty();
+        // Files in the stores of a project are sessions. One that is not listed could not be read,
+        // which was reported.
+        let is_reported = self.lists_cwd();
+        // With a period, an empty list is an ordinary answer.
+        let is_ordinary = self.period.is_given();
+        if found_files && !is_reported && !is_ordinary {
+            let note = foreign::only_foreign_note(first_paths);
+            ui.warn(note.as_deref().unwrap_or(NO_SESSIONS));
         }
-        // Files in the stores of a project are sessions, unless reading them was reported as a
-        // failure. With a period, an empty list is an ordinary answer.
-        if self.lists_cwd() || self.period.is_given() {
-            return;
-        }
-        let note = foreign::only_foreign_note(first_paths);
-        ui.warn(note.as_deref().unwrap_or(NO_SESSIONS));
     }
 
     /// Returns the filter of `--larger-than` and `--empty`.

@@ -302,14 +302,14 @@ impl RelocationReport<'_> {
     /// hold such a session is a failure. Any other part is a warning: only forks in it may still
     /// name an old path.
     fn report_unread(&mut self, mover: &mut Mover, ui: &mut Ui) {
-        let mut searched_stores = Vec::new();
-        if let Some(old) = &self.args.moved_from {
-            searched_stores = stores_for_recorded_project(&resolve_user_folder(old, ui), ui);
-        }
+        // Without `--moved-from`, no store was searched for the sessions to move.
+        let searched_stores = match &self.args.moved_from {
+            Some(old) => stores_for_recorded_project(&resolve_user_folder(old, ui), ui),
+            None => Vec::new(),
+        };
         for unread in mover.take_unread() {
-            // Without `--moved-from`, no store was searched, so this is false.
-            let may_hold_moved =
-                may_hold_sessions(&OnDisk.resolve_links(&unread.path), &searched_stores);
+            let path = OnDisk.resolve_links(&unread.path);
+            let may_hold_moved = may_hold_sessions(&path, &searched_stores);
             if may_hold_moved {
                 self.report_failure(&unread.failure, ui);
             } else {

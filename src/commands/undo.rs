@@ -14,6 +14,7 @@ use crate::ops::prune::pruned_file;
 use crate::ops::switch::read_move;
 use crate::ops::undo::{find_undoable, last_operation, leaf_before_operation, undo};
 use crate::ops::{IdSource, Refusal};
+use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::reference::Position;
 use pisess_json::Raw;
@@ -403,11 +404,12 @@ fn describe_entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
     let line = reader.read_line(ix)?;
     let entry = Raw::from_checked(line.trim_ascii());
     let text = |key: &str| entry.get_text(key).unwrap_or_default();
-    Ok(match session.entry(ix).kind {
+    let description = match session.entry(ix).kind {
         Kind::Label => {
             let label = describe_name("label", &text("label"));
             format!("{label} on {}", text("targetId"))
         }
+        // pi stores a name as `name`, oh-my-pi as `title`.
         Kind::SessionInfo | Kind::TitleChange => {
             let name = entry.get_text("name").or_else(|| entry.get_text("title"));
             describe_name("name", &name.unwrap_or_default())
@@ -417,18 +419,25 @@ fn describe_entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
             let to = entry.get("data").and_then(|data| data.get_text("to"));
             format!("the switch to {}", to.unwrap_or_else(|| Text::from("root")))
         }
-        _ => {
-            let kind = session.kind_name(ix).to_string().replace('_', " ");
-            let id = session.id(ix);
-            match (session.entry(ix).role, session.role_name(ix)) {
-                (Role::ToolResult, _) => format!("the tool result {id}"),
-                (Role::BashExecution, _) => format!("the bash command {id}"),
-                (Role::PythonExecution, _) => format!("the Python command {id}"),
-                (_, Some(role)) => format!("the {role} {kind} {id}"),
-                (_, None) => format!("the {kind} {id}"),
-            }
-        }
-    })
+        _ => describe_content(session, ix),
+    };
+    Ok(description)
+}
+
+/// Describes an entry of the conversation: `the user message 3f9a`, `the bash command 77c1`.
+fn describe_content(session: &Session, ix: EntryIx) -> String {
+    let id = session.id(ix);
+    match session.entry(ix).role {
+        Role::ToolResult => return format!("the tool result {id}"),
+        Role::BashExecution => return format!("the bash command {id}"),
+        Role::PythonExecution => return format!("the Python command {id}"),
+        _ => {}
+    }
+    let kind = session.kind_name(ix).to_string().replace('_', " ");
+    match session.role_name(ix) {
+        Some(role) => format!("the {role} {kind} {id}"),
+        None => format!("the {kind} {id}"),
+    }
 }
 
 /// Describes a change of a label or a name. An empty `name` means that it was cleared.

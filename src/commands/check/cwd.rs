@@ -109,7 +109,8 @@ fn find_existing_projects(name: &str, home: Option<&Path>) -> Vec<PathBuf> {
     let mut pending = vec![(project.root, project.path.to_owned())];
     let mut listed_count = 0;
     while let Some((folder, encoded_rest)) = pending.pop() {
-        if encoded_rest.is_empty() {
+        let matches_whole_name = encoded_rest.is_empty();
+        if matches_whole_name {
             matching_folders.push(folder);
             continue;
         }

@@ -321,24 +321,24 @@ impl<'a> CheckReport<'a> {
         let finding = group[0];
         let is_resolved = self.is_resolved(finding);
         let is_dry_run = self.write.change.dry_run;
-        let label = if is_resolved && is_dry_run {
-            "to repair"
-        } else if is_resolved {
-            "repaired"
+        let (label, style) = if is_resolved {
+            let label = if is_dry_run { "to repair" } else { "repaired" };
+            // The finding is no longer bad, so it has the same colour whatever its severity.
+            (label, self.styles.assistant)
         } else {
-            finding.severity.name()
+            let style = match finding.severity {
+                Severity::Error => self.styles.error,
+                Severity::Warning => self.styles.label,
+                Severity::Note => self.styles.dim,
+            };
+            (finding.severity.name(), style)
         };
-        let style = match finding.severity {
-            // A resolved finding is no longer bad, so it has the same colour whatever its severity.
-            _ if is_resolved => self.styles.assistant,
-            Severity::Error => self.styles.error,
-            Severity::Warning => self.styles.label,
-            Severity::Note => self.styles.dim,
-        };
-        let location = match (describe_lines(group), &finding.entry_id) {
-            (Some(lines), _) => format!(" ({lines})"),
-            (None, Some(id)) => format!(" (entry {})", to_visible(&shorten(id))),
-            (None, None) => String::new(),
+        let location = if let Some(lines) = describe_lines(group) {
+            format!(" ({lines})")
+        } else if let Some(id) = &finding.entry_id {
+            format!(" (entry {})", to_visible(&shorten(id)))
+        } else {
+            String::new()
         };
         let is_repairable = finding.fix.is_some() && !is_resolved;
         let consequence_or_fix = match &finding.fix {

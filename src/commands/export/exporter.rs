@@ -151,7 +151,11 @@ impl Exporter<'_> {
         may_replace: MayReplace,
         ui: &mut Ui,
     ) -> Result<Option<Committed>, Failure> {
+        for agent in self.agents {
+            store::refuse_further_input(path, agent.input.protected_file())?;
+        }
         let session = self.session;
+        let protected = session.protected_file();
         let replaces_page = may_replace == MayReplace::OwnPage;
         // To replace a page, the store must permit to replace any file. `check` then refuses to
         // replace anything but the page.
@@ -169,10 +173,6 @@ impl Exporter<'_> {
             }
             Ok(())
         };
-        for agent in self.agents {
-            store::refuse_further_input(path, agent.input.protected_file())?;
-        }
-        let protected = session.protected_file();
         let create_result =
             store::create_private(path, protected, force, &mut write, Some(&mut check));
 
@@ -275,12 +275,14 @@ impl Exporter<'_> {
                 continue;
             }
             let mut id = session.header.id.to_string_lossy().into_owned();
-            let same_id_count = agents
-                .iter()
-                .filter(|agent| agent.contents.session.header.id == session.header.id)
-                .count();
-            if same_id_count > 0 {
-                id += &format!("-{}", same_id_count + 1);
+            let mut number = 1;
+            for earlier in &agents {
+                if earlier.contents.session.header.id == session.header.id {
+                    number += 1;
+                }
+            }
+            if number > 1 {
+                id += &format!("-{number}");
             }
             agents.push(SubAgent {
                 id,

@@ -384,24 +384,26 @@ impl StatsGroups {
             return;
         }
 
-        let mut sums: HashMap<_, GroupSum> = HashMap::default();
+        let counts_calls = matches!(by, GroupKey::Tool | GroupKey::File);
+        let mut sum_by_value: HashMap<_, GroupSum> = HashMap::default();
         for (position, group) in self.groups.iter().enumerate() {
             let value = group.key_value(by, key_index);
-            let sum = sums.entry(value).or_insert(GroupSum {
+            let sum = sum_by_value.entry(value).or_insert(GroupSum {
                 primary: 0.0,
                 secondary: 0.0,
                 first_position: position,
             });
-            if matches!(by, GroupKey::Tool | GroupKey::File) {
+            if counts_calls {
                 sum.primary += group.totals.tool_calls as f64;
             } else {
+                // Of groups with the same cost, the one with more tokens comes first.
                 sum.primary += group.totals.usage.cost;
                 sum.secondary += group.totals.usage.total_tokens();
             }
         }
         self.groups.sort_by(|left, right| {
-            let left_sum = &sums[&left.key_value(by, key_index)];
-            let right_sum = &sums[&right.key_value(by, key_index)];
+            let left_sum = &sum_by_value[&left.key_value(by, key_index)];
+            let right_sum = &sum_by_value[&right.key_value(by, key_index)];
             left_sum.compare_descending(right_sum)
         });
     }
