@@ -242,7 +242,8 @@ impl Args {
         self.model.is_some() || texts.into_iter().any(Option::is_some)
     }
 
-    /// Refuses `--input`, whose entries would have no defined place among those of other options.
+    /// Refuses `--input`: its entries would have no defined place among the entries of other
+    /// options.
     fn refuse_input_file(&self) -> Result<(), Failure> {
         if self.input.is_none() {
             return Ok(());

@@ -296,7 +296,7 @@ impl Args {
         Ok(given)
     }
 
-    /// Adds the sessions in these directories, without those of sub-agents.
+    /// Adds the sessions in these directories, without sessions of sub-agents.
     fn add_sessions_in(
         &self,
         folders: &[PathBuf],
@@ -427,7 +427,7 @@ struct ArchivedSessions {
     skipped: Vec<Failure>,
 }
 
-/// Archives those of the sessions that the filter chooses, on all processors.
+/// Archives the sessions that the filter chooses, on all processors.
 ///
 /// Three kinds of files are skipped if they were found by a search, and not named: files that are
 /// not sessions, files that are gone, and sessions that are busy.

@@ -247,10 +247,10 @@ impl BranchList<'_> {
         }
     }
 
-    /// Returns a branch as JSON. `id` and `line` are those of its last entry, marks of pisess
-    /// apart. `question` is its last user message, `outcome` what came out at its end, and
-    /// `firstQuestion` its first user message after the branch point. What the branch does not have
-    /// is `null`.
+    /// Returns a branch as JSON. `id` and `line` are the id and the line of its last entry, marks
+    /// of pisess apart. `question` is its last user message, `outcome` what came out at its end,
+    /// and `firstQuestion` its first user message after the branch point. A member that does not
+    /// apply to the branch is `null`.
     fn branch_json(&self, branch: &Branch) -> Vec<u8> {
         let session = self.drawing.session;
         let last_entry = branch.last_shown_entry(session);

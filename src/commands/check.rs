@@ -177,8 +177,8 @@ struct SessionsToCheck {
     failures: Vec<Failure>,
 }
 
-/// Finds the sessions to check: those at and below `arguments`, which are the stores with `--all`.
-/// `--source` chooses those of the agents that it names.
+/// Finds the sessions to check: the sessions at and below `arguments`, which are the stores with
+/// `--all`. `--source` chooses the agents whose sessions are checked.
 fn find_sessions(
     args: &Args,
     arguments: &[PathBuf],
@@ -206,8 +206,8 @@ fn find_sessions(
     find_own_and_others(args, arguments, &sources, ui)
 }
 
-/// Finds the sessions of pi or oh-my-pi at and below `arguments`, and those of the other agents
-/// that `--source` names, which are in the stores of these agents.
+/// Finds the sessions of pi or oh-my-pi at and below `arguments`. Also finds the sessions of the
+/// other agents that `--source` names, in the stores of these agents.
 fn find_own_and_others(
     args: &Args,
     arguments: &[PathBuf],

@@ -530,8 +530,9 @@ impl Compactor<'_> {
     /// Makes a new summary, with the summarizer if there is one. Its text ends with the lists of
     /// files that the summarized part read and changed.
     ///
-    /// The built-in summary gets a shorter list than those of the agents. Deleted files are left
-    /// out of it, because the model would look for them in vain. Its details list them apart.
+    /// The list in the built-in summary is shorter than the lists of the agents. Deleted files are
+    /// left out of it, because the model would look for them in vain. The details of the summary
+    /// list them apart.
     fn make_new_summary(&self, preparation: &Preparation, ui: &Ui) -> Result<Summary, Failure> {
         let session = &self.open.session;
         let mut file_ops = preparation.file_ops.clone();
@@ -626,8 +627,8 @@ impl Compactor<'_> {
             let why = format!("no message precedes its `firstKeptEntryId`: {id}");
             return Err(hook.failure(&why));
         }
-        // The other fields stay those of the old cut. They are needed only to make a summary, which
-        // the hook has given.
+        // The other fields belong to the old cut. They are needed only to make a summary, which the
+        // hook has given.
         Ok(Preparation {
             first_kept: Some(first_kept),
             ..preparation

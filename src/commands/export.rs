@@ -347,7 +347,7 @@ fn goes_to_folder(args: &Args, ui: &Ui) -> bool {
     }
 }
 
-/// Whether a path is written as that of a directory: it ends with a separator, as in `pages/`.
+/// Whether a path is written as a directory: it ends with a separator, as in `pages/`.
 fn is_folder_name(path: &Path) -> bool {
     path.to_string_lossy().ends_with(is_separator)
 }

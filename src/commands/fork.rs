@@ -413,8 +413,8 @@ fn hook_event(args: &Args, open: &OpenSession, chosen_position: Position) -> io:
         .json("entry", &entry))
 }
 
-/// Returns the notification for the hook after the new session is written: `session_branch`. Its
-/// session id, working directory and leaf are those of the new session.
+/// Returns the notification for the hook after the new session is written: `session_branch`. It
+/// has the id, the working directory and the leaf of the new session.
 fn fork_notification(
     hook: ShellCommand,
     open: &OpenSession,
@@ -438,8 +438,8 @@ fn fork_notification(
     }
 }
 
-/// Returns the path of the new file: `-o`, or a new name in a directory. The directory is that of
-/// `--dir`, else `folder`, else that of the session. A session from standard input is forked to
+/// Returns the path of the new file: `-o`, or a new name in a directory. The directory is `--dir`,
+/// else `folder`, else the directory of the session. A session from standard input is forked to
 /// standard output.
 fn new_file_path(args: &Args, open: &OpenSession, folder: Option<&Path>, name: &str) -> PathBuf {
     if let Some(output) = &args.write.output {

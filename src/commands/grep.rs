@@ -387,8 +387,8 @@ impl Args {
     /// Other options that select entries make the pattern optional: then a single argument is a
     /// session if it is a file, or the id or the whole name of a session.
     ///
-    /// A name is searched for only among the sessions that the search reads in any case: those of
-    /// the current directory. The files of all others would have to be read for it.
+    /// A name is searched for only among the sessions of the current directory, which the search
+    /// reads in any case. Otherwise the files of all other sessions would have to be read.
     fn find_first_session(&self, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
         if !self.regexp.is_empty() {
             return Ok(self.pattern.as_ref().map(PathBuf::from));

@@ -383,6 +383,20 @@ fn report_outcomes(
     worst_exit.or_print_failure(print_result)
 }
 
+/// Reports the warnings about a source that was imported. The failure of another source itself
+/// names the parts that are missing.
+fn report_warnings(imported: &ImportResult, source: Option<&Survey>, ui: &mut Ui) {
+    if let Some(source) = source {
+        warn_if_incomplete(source, ui);
+    }
+    if let Some(kept_cwd) = &imported.kept_cwd {
+        warn_of_kept_cwd(imported, kept_cwd, ui);
+    }
+    if let Some(committed) = &imported.committed {
+        ui.report_commit_warnings(committed);
+    }
+}
+
 /// Prints the outcomes of an import, and collects the exit code.
 struct ImportReport<'a> {
     outcomes: &'a [ImportOutcome],
@@ -399,21 +413,8 @@ impl ImportReport<'_> {
     fn print(&mut self, ui: &mut Ui) -> Result<(), Failure> {
         let mut plan = import_plan_table();
         for outcome in self.outcomes {
-            // A failure names itself the parts that are missing.
-            if let Some(source) = &outcome.source
-                && outcome.result.is_ok()
-            {
-                warn_if_incomplete(source, ui);
-            }
             match &outcome.result {
-                Ok(imported) => {
-                    if let Some(kept) = &imported.kept_cwd {
-                        warn_of_kept_cwd(imported, kept, ui);
-                    }
-                    if let Some(committed) = &imported.committed {
-                        ui.report_commit_warnings(committed);
-                    }
-                }
+                Ok(imported) => report_warnings(imported, outcome.source.as_ref(), ui),
                 Err(failure) => {
                     let exit = ui.report_failure(failure);
                     self.worst_exit = self.worst_exit.max(exit);
@@ -501,7 +502,7 @@ fn import_plan_table() -> PlanTable {
 }
 
 /// On a terminal, reports how to continue the sessions that were written. If there is only one, its
-/// new id and title are printed, because its id differs from that of the source.
+/// new id and title are printed, because its id differs from the id of the source.
 fn report_imported_sessions(outcomes: &[ImportOutcome], ui: &mut Ui) {
     let mut written = Vec::new();
     for outcome in outcomes {

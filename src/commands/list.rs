@@ -437,7 +437,7 @@ fn print_json_rows(
 
 /// Returns new titles for the sessions whose rows could not be told apart by their titles, by the
 /// index of the session in `list`. First come long titles that differ only after a common start.
-/// Titles that are still the same, as those of forks, get the first words that differ.
+/// Titles that are still the same, such as titles of forks, get the first words that differ.
 fn find_new_titles(list: &[ListedSession], rows: &[ListRow]) -> HashMap<usize, String> {
     let mut new_titles = distinct_titles(list, rows, read_first_message);
     // Only files of pi and oh-my-pi can be read again without a conversion.
@@ -448,8 +448,8 @@ fn find_new_titles(list: &[ListedSession], rows: &[ListRow]) -> HashMap<usize, S
 }
 
 impl Args {
-    /// Whether the sessions of the current directory are listed, and not those of paths or of all
-    /// projects.
+    /// Whether the sessions of the current directory are listed, and not sessions that paths name
+    /// or of all projects.
     fn lists_cwd(&self) -> bool {
         self.sessions.paths.is_empty() && !self.sessions.all
     }
@@ -536,7 +536,7 @@ impl Args {
 }
 
 /// Warns if `--limit` leaves out the session to which `last` refers. Its file changed last, but its
-/// newest message is older than those of the listed sessions.
+/// newest message is older than the newest messages of the listed sessions.
 fn warn_of_unlisted_last(
     list: &[ListedSession],
     rows: &[ListRow],

@@ -220,7 +220,7 @@ impl Args {
     }
 
     /// Returns the task that the options request. clap ensures that there is only one. `values` are
-    /// those of `--env-file` and `--secret-file`.
+    /// the values in `--env-file` and `--secret-file`.
     fn task(&self, values: &[SecretValue]) -> Task {
         if self.restore {
             Task::Restore

@@ -291,7 +291,7 @@ struct RelocationReport<'a> {
 }
 
 impl RelocationReport<'_> {
-    /// Reports a failure, and raises the exit code to that of the failure.
+    /// Reports a failure, and raises the exit code to the exit code of the failure.
     fn report_failure(&mut self, failure: &Failure, ui: &mut Ui) {
         self.worst_exit = self.worst_exit.max(ui.report_failure(failure));
     }

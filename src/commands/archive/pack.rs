@@ -149,6 +149,7 @@ impl Packer<'_> {
             return Err(failure
                 .with_hint("only sessions in the stores are archived; see `pisess list --all`"));
         };
+        // The search of a single file finds out which session it belongs to.
         let found = store::find(&[session.to_owned()], Reach::Whole).files.pop();
         if let Some(owner) = found.and_then(|file| file.owner) {
             let owner = to_visible(&owner.to_string_lossy());
@@ -191,6 +192,7 @@ impl Packer<'_> {
         listed: &ListedSession,
         session: &Path,
     ) -> Result<(), Failure> {
+        // `None` is less than every time.
         let mut newest_ms = None;
         for companion in find_companions(session).map_err(cannot_archive)? {
             if companion.name != PRUNED {

@@ -134,8 +134,8 @@ impl RestoreTarget<'_> {
 }
 
 /// Finds for each file of an archive the path to which it is restored, and whether it is there
-/// already. The order is that of the archive. An archive is refused if it contains a file whose
-/// name pisess does not write, because that file has no path.
+/// already. The files are in the order of the archive. An archive is refused if it contains a file
+/// whose name pisess does not write, because that file has no path.
 fn find_targets<'a>(
     open: &'a OpenArchive,
     session: &Path,

@@ -104,7 +104,8 @@ impl<'a> CheckReport<'a> {
         }
     }
 
-    /// Reports why a session cannot be checked, and raises the exit code to that of the failure.
+    /// Reports why a session cannot be checked, and raises the exit code to the exit code of the
+    /// failure.
     pub fn report_failure(&mut self, failure: &Failure, ui: &mut Ui) {
         self.exit = self.exit.max(ui.report_failure(failure));
     }
@@ -297,9 +298,9 @@ impl<'a> CheckReport<'a> {
     /// Returns the lines about a group of equal findings, which is not empty. The first line is
     /// `line: severity: message (entry id) [repairable]`; the consequence is indented below it.
     ///
-    /// The line and the message are those of the first finding. If the group has several lines,
-    /// they replace the entry. If the repair resolves the finding, `repaired` (with `-n`, `to
-    /// repair`) replaces the severity, and the fix replaces the consequence.
+    /// The line and the message belong to the first finding. If the group has several lines, the
+    /// list of lines replaces the entry. If the repair resolves the finding, `repaired` (with `-n`,
+    /// `to repair`) replaces the severity, and the fix replaces the consequence.
     pub fn format_group(&self, group: &[&Finding]) -> String {
         let parts = self.group_parts(group);
         let mut text = format!(

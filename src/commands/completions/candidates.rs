@@ -265,7 +265,7 @@ fn list_archived_sessions(stores: &SessionStores) -> Vec<KnownSession> {
 }
 
 /// Returns the sessions in all stores that are not in `known_paths`, the newest first, without
-/// those of sub-agents.
+/// sessions of sub-agents.
 fn list_other_projects(stores: &SessionStores, known_paths: &[PathBuf]) -> Vec<PathBuf> {
     let known: HashSet<&PathBuf> = known_paths.iter().collect();
     let mut others = Vec::new();
@@ -427,9 +427,11 @@ fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
 /// Returns the models of the named session and of the newest sessions, if the last word is the
 /// value of `--model`. Otherwise returns none, because reading the sessions takes time.
 fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
-    // The last word is the value, or the option with its value: `--model=VALUE`.
+    // The last word is the value of `--model` if the word before it is `--model`, or if it is
+    // itself `--model=VALUE`.
     let is_model = |word: &OsString| word.to_string_lossy().split('=').next() == Some("--model");
-    if !words.iter().rev().take(2).any(is_model) {
+    let mut last_two_words = words.iter().rev().take(2);
+    if !last_two_words.any(is_model) {
         return Vec::new();
     }
 

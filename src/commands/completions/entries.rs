@@ -96,14 +96,22 @@ impl EntryCandidates {
             candidates.push(new_candidate(TEXT_PREFIX, meaning));
         }
         candidates.retain(|candidate| begins_with(candidate, word));
+        candidates.extend(self.complete_kind(word));
+        candidates
+    }
 
-        if let Some((reference, braced_start)) = word.rsplit_once('^') {
-            let kind_start = braced_start.strip_prefix('{').unwrap_or(braced_start);
-            for kind in &self.kinds {
-                if kind.starts_with(kind_start) {
-                    let value = format!("{reference}^{{{kind}}}");
-                    candidates.push(CompletionCandidate::new(value));
-                }
+    /// Returns the references `REF^{kind}` that complete `word`: for `@^u` and `@^{u`, this is
+    /// `@^{user}`. Empty if `word` has no `^`.
+    fn complete_kind(&self, word: &str) -> Vec<CompletionCandidate> {
+        let Some((reference, after_sign)) = word.rsplit_once('^') else {
+            return Vec::new();
+        };
+        let kind_start = after_sign.strip_prefix('{').unwrap_or(after_sign);
+        let mut candidates = Vec::new();
+        for kind in &self.kinds {
+            if kind.starts_with(kind_start) {
+                let value = format!("{reference}^{{{kind}}}");
+                candidates.push(CompletionCandidate::new(value));
             }
         }
         candidates

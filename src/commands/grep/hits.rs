@@ -415,7 +415,7 @@ impl MatchPainter {
     }
 
     /// Appends a row for a session: its short id, or its path if headings name sessions by path,
-    /// and its title. A session without a title, as that of a sub-agent may be, has only its path.
+    /// and its title. A session without a title, such as a sub-agent's, has only its path.
     fn push_title(&self, path: &Path, out: &mut Vec<u8>) {
         let mut name = visible_path(path);
         let mut title = String::new();

@@ -516,20 +516,24 @@ impl MatchCollector<'_, '_> {
                 self.push_row(header, &hit);
             }
         }
-
-        // If only the path is printed, one match suffices.
-        let prints_only_path = !painter.has_rows() && !painter.prints_counts;
-        if self.collected.count >= self.max_matches || prints_only_path {
+        if self.has_enough_matches() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
     }
+
+    /// Whether no further match is needed. If only the path is printed, one match suffices.
+    fn has_enough_matches(&self) -> bool {
+        let painter = &self.searcher.painter;
+        let prints_only_path = !painter.has_rows() && !painter.prints_counts;
+        prints_only_path || self.collected.count >= self.max_matches
+    }
 }
 
 impl<'a, 'i> MatchCollector<'a, 'i> {
     /// Appends the row of a match to the rows, or to the rows of tools if these are printed last.
-    /// `header` is that of the session.
+    /// `header` is the header of the session.
     fn push_row(&mut self, header: &Header, hit: &Match) {
         let painter = &self.searcher.painter;
         let session_facts = FoundIn {

@@ -44,7 +44,8 @@ pub struct IdAndPath {
 pub struct Place<'a> {
     /// A file, a directory, or `-`; without it, sessions are written to the stores.
     pub output: Option<&'a Path>,
-    /// The working directory of the sessions; without it, each session has that of its source.
+    /// The working directory of the sessions; without it, each session has the directory of its
+    /// source.
     pub cwd: Option<&'a Path>,
 }
 

@@ -223,26 +223,34 @@ impl<'a> Importer<'a> {
             return self.plan_session(destination, id, path);
         }
 
-        let new_folder = match folder_to_make {
-            Some(folder) => Some(NewFolder::make(folder)?),
-            None => None,
+        let Some(folder) = folder_to_make else {
+            return self.create_session_file(destination, id, path);
         };
+        let new_folder = NewFolder::make(folder)?;
+        let create_result = self.create_session_file(destination, id, path);
+        if create_result.is_ok() {
+            new_folder.keep();
+        } else {
+            self.remove_later(new_folder);
+        }
+        create_result
+    }
+
+    /// Imports the whole source into a new file, whose directory exists.
+    fn create_session_file(
+        &self,
+        destination: &Destination,
+        id: &str,
+        path: &Path,
+    ) -> Result<ImportResult, Failure> {
         let mut entries = 0;
         let mut fill = |out: &mut dyn Write| {
             entries = self.write_session(destination, id, out)?;
             Ok(())
         };
-        let create_result = self.create_file(&destination.source.head.path, path, &mut fill);
-        // The directory stays or goes before the failure is returned.
-        if let Some(new_folder) = new_folder {
-            if create_result.is_ok() {
-                new_folder.keep();
-            } else {
-                self.remove_later(new_folder);
-            }
-        }
+        let committed = self.create_file(&destination.source.head.path, path, &mut fill)?;
         Ok(ImportResult {
-            committed: Some(create_result?),
+            committed: Some(committed),
             ..ImportResult::new(path, Action::Create, entries)
         })
     }
@@ -332,8 +340,8 @@ impl<'a> Importer<'a> {
             return Ok(committed);
         }
 
-        // The store can set the time of a new file only as that of a file in an archive. It does
-        // not use the name and the size.
+        // The store can set the time of a new file only for a file of an archive. It does not use
+        // the name and the size.
         let unused_name = String::new();
         let unused_size = 0;
         let modified = store::modified(source).unwrap_or(UNIX_EPOCH);

@@ -321,7 +321,7 @@ fn read_foreign_file(
     }
     let head = converted.head;
 
-    // Id and size are those of the agent's own file, and not of the converted session.
+    // The list shows the id and the size of the agent's own file, and not of the converted session.
     session.listed.id = Text::from(head.id.clone());
     session.listed.bytes = std::fs::metadata(&file.path).map_or(0, |found| found.len());
     session.listed.other_agent = Some(origin.name());

@@ -356,11 +356,11 @@ impl ColumnSource<'_> {
             .with_rank(6)
     }
 
-    /// Returns, for each row, the number of characters that distinguish its session: those of the
-    /// shortest prefix of its short id that no other short id in the list has. `id_length` is the
-    /// number of characters of a short id.
+    /// Returns, for each row, the number of characters that distinguish its session: the length of
+    /// the shortest prefix of its short id that no other short id in the list has. `id_length` is
+    /// the number of characters of a short id.
     fn unique_start_lengths(&self, id_length: usize) -> Vec<usize> {
-        // Those of the whole list, also of sessions without a row.
+        // The short ids of the whole list, also of sessions without a row.
         let mut short_ids = Vec::new();
         for session in self.list {
             short_ids.push(short_id(session, id_length));
@@ -472,8 +472,8 @@ fn short_folder_names<'s>(
 ) -> HashMap<String, String> {
     let distinct_folders: HashSet<String> = folders.map(Cow::into_owned).collect();
     let folders: Vec<String> = distinct_folders.into_iter().collect();
-    // As they are printed, so that widths and suffixes are those of the printed text. This list,
-    // and the short names, have the order of `folders`.
+    // The paths as they are printed, so that widths and suffixes apply to the printed text. This
+    // list, and the short names, have the order of `folders`.
     let whole_paths: Vec<String> = folders
         .iter()
         .map(|folder| to_visible(&abbreviate_home(folder, home)))

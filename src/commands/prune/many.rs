@@ -125,9 +125,9 @@ fn refuse_single_options(args: &Args) -> Result<(), Failure> {
     Err(failure.with_hint(hint))
 }
 
-/// Finds the sessions of `--project`, those of all stores (`--all`), or the given ones. Given
-/// directories are searched as by other commands that change many sessions. With `-n`, their
-/// subdirectories are always included.
+/// Finds the sessions of `--project`, of all stores (`--all`), or of the arguments. Directories
+/// among the arguments are searched as by other commands that change many sessions. With `-n`,
+/// their subdirectories are always included.
 fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     if let Some(project) = &args.project {
         let project = resolve_user_folder(project, ui);

@@ -474,7 +474,7 @@ impl ReplacedValue<'_> {
             .number("bytes", self.bytes as f64)
     }
 
-    /// Returns the cells for [`columns_of_values`]. `content` is that of the second column.
+    /// Returns the cells for [`columns_of_values`]. `content` is the cell of the second column.
     fn to_cells(&self, content: String) -> [Cell; 3] {
         [
             plain_cell(visible_text(&self.id)),
@@ -502,7 +502,7 @@ fn row_json(id: &Text, line: LineNo, field: Option<&str>) -> Object {
         .str_or_null("field", field)
 }
 
-/// Returns the path of a value for people. An empty path is that of the whole line.
+/// Returns the path of a value for people. An empty path means the whole line.
 fn describe_field(field: &str) -> String {
     if field.is_empty() {
         "the whole line".to_owned()

@@ -59,7 +59,7 @@ impl SecretsOutcome {
     }
 
     /// Reports on standard error where secrets remain: in SESSION.pruned, unless `--purge` removes
-    /// it, and where their text may be ordinary. `name` is that of the session.
+    /// it, and where their text may be ordinary. `name` is the name of the session.
     pub fn report_remaining(&self, name: &str, purge: Purge, ui: &mut Ui) {
         warn_kept(&self.kept_ordinary, name, ui);
         let Some(bytes) = self.old_side_file_bytes else {

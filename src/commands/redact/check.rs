@@ -164,8 +164,9 @@ impl SessionsToSearch {
     }
 }
 
-/// Finds the sessions to search: those of pi and oh-my-pi, and among the arguments those of any
-/// agent; or those of the agents that `--source` names.
+/// Finds the sessions to search. Without `--source`, these are sessions of pi and oh-my-pi, and
+/// among the arguments also sessions of other agents. With `--source`, these are the sessions of
+/// the agents that it names.
 fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failure> {
     let Some(sources) = args.sources(ui)? else {
         let sessions = find_own_sessions(args, ui)?;
@@ -203,9 +204,10 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
     Ok(sessions)
 }
 
-/// Finds the sessions that the arguments name; without arguments, those of the current directory,
-/// or of all projects. Archives are included only with `--archived`. Without it and without
-/// arguments, a warning says that archives are not searched. The caller warns if there are none.
+/// Finds the sessions that the arguments name; without arguments, all sessions of the current
+/// directory, or of all projects. Archives are included only with `--archived`. Without it and
+/// without arguments, a warning says that archives are not searched. The caller warns if there are
+/// no sessions.
 fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failure> {
     let stores = SessionStores::locate(ui);
     if args.sessions.is_empty() && !args.all {

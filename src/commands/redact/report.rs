@@ -174,8 +174,8 @@ struct SecretGroup {
 
 impl SecretGroups {
     /// Adds a secret to its group. `places` are all places of the secret in one session; an empty
-    /// list adds nothing. The secrets of one session have to be added together, before those of
-    /// the next: only then is each session counted once.
+    /// list adds nothing. All secrets of a session have to be added before the secrets of the next
+    /// session: only then is each session counted once.
     fn add_secret(&mut self, input: &Input, places: &[&FoundSecret]) {
         let Some(&first_place) = places.first() else {
             return;

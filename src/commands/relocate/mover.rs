@@ -44,7 +44,7 @@ struct AppliedPlan {
     updated_forks: usize,
     /// With `--force`, the failures of forks that could not be changed.
     fork_failures: Vec<Failure>,
-    /// The commits of the moves of files; those of the headers are in [`ChangedHeaders`].
+    /// The commits of the moves of files; the commits of the headers are in [`ChangedHeaders`].
     file_commits: Vec<Committed>,
 }
 

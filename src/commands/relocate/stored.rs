@@ -31,8 +31,8 @@ pub struct Unread {
 impl StoredSessions {
     /// Reads the headers of all sessions in the stores.
     ///
-    /// Sessions of sub-agents are left out: their files move with those of the session that owns
-    /// them. What cannot be read is kept for the report, and does not stop the search.
+    /// Sessions of sub-agents are left out: they move with the session that owns them. What cannot
+    /// be read is kept for the report, and does not stop the search.
     pub fn read(ui: &Ui) -> StoredSessions {
         let found_files = SessionStores::locate(ui).find_sessions(&Scope::All);
         let mut stored = StoredSessions {

@@ -170,8 +170,8 @@ impl ShownPainter<'_> {
             .address_of(text.get(subject.path.clone())?)
     }
 
-    /// Appends a line of facts: those of the entry, its line, and its parent. If they are too long
-    /// for one line, the parent has a line of its own.
+    /// Appends a line of facts: the facts of the entry, its line, and its parent. If all of them
+    /// are too long for one line, the parent has a line of its own.
     fn push_facts(&self, ix: EntryIx, shown: &ShownEntry, out: &mut String) {
         let mut facts: Vec<String> = shown.facts.iter().map(|fact| to_visible(fact)).collect();
         facts.push(format!("line {}", self.session.shown_line(ix).0));

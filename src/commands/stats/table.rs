@@ -298,8 +298,8 @@ impl StatsGroups {
         notes
     }
 
-    /// With several keys, drops the groups without a model and without usage, such as those of user
-    /// messages: a row of these for each day would be useless.
+    /// With several keys, drops the groups without a model and without usage, such as a group of
+    /// user messages: a row of user messages for each day would be useless.
     fn drop_groups_without_model(&mut self) {
         if self.by.len() < 2 {
             return;

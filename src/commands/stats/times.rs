@@ -21,9 +21,9 @@ struct Times {
 
 impl Times {
     /// Divides the time of a session into the agent's work, its tools, and waiting for the user.
-    /// `totals` must be those of one session: between two sessions, nobody waits.
+    /// `totals` must be the sums of one session: between two sessions, nobody waits.
     fn from_session_totals(totals: &Totals) -> Times {
-        // The time of all turns, which includes that of the tools.
+        // The time of all turns, including the time of the tools.
         let worked_ms = totals.took_ms;
         let tools_ms = totals.tools_took_ms;
 
