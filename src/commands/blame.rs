@@ -585,26 +585,28 @@ const MAX_TITLE_WIDTH: usize = 30;
 /// Returns a run of lines as JSON. The members about the call are `null` if no agent wrote the
 /// lines.
 fn run_json(run: &BlamedLines, writer: Option<&Writer>, with_patch: bool) -> Vec<u8> {
-    let path = writer.map(|writer| writer.path.to_string_lossy().into_owned());
-    let prompt = writer
-        .filter(|writer| writer.prompt_id.is_some())
-        .map(|writer| Text::from(&*writer.prompt));
+    let path = writer.map(|writer| writer.path.to_string_lossy());
+    let session_id = writer.map(|writer| &*writer.session_id);
+    let title = writer.map(|writer| &*writer.title);
+    let entry_id = writer.map(|writer| &*writer.entry_id);
+    let line = writer.map(|writer| f64::from(writer.line));
+    let timestamp = writer.and_then(|writer| writer.timestamp.as_deref());
+    let prompt_id = writer.and_then(|writer| writer.prompt_id.as_deref());
+    // Without a user message above the call, its text is empty.
+    let prompt = match writer {
+        Some(writer) if prompt_id.is_some() => Some(Text::from(&*writer.prompt)),
+        _ => None,
+    };
     let object = Object::new()
         .number("first", run.first as f64)
         .number("last", run.last as f64)
         .str_or_null("path", path.as_deref())
-        .str_or_null("sessionId", writer.map(|writer| &*writer.session_id))
-        .str_or_null("title", writer.map(|writer| &*writer.title))
-        .str_or_null("id", writer.map(|writer| &*writer.entry_id))
-        .number_or_null("line", writer.map(|writer| f64::from(writer.line)))
-        .str_or_null(
-            "timestamp",
-            writer.and_then(|writer| writer.timestamp.as_deref()),
-        )
-        .str_or_null(
-            "promptId",
-            writer.and_then(|writer| writer.prompt_id.as_deref()),
-        )
+        .str_or_null("sessionId", session_id)
+        .str_or_null("title", title)
+        .str_or_null("id", entry_id)
+        .number_or_null("line", line)
+        .str_or_null("timestamp", timestamp)
+        .str_or_null("promptId", prompt_id)
         .text_or_null("prompt", prompt.as_ref());
     if !with_patch {
         return object.finish();

@@ -562,23 +562,26 @@ impl ImportOutcome {
     /// path of the session, is `null`.
     fn outcome_json(&self, is_dry_run: bool) -> Vec<u8> {
         let source = self.source.as_ref();
-        let imported = self.result.as_ref().ok();
-        let to = imported.map(|imported| imported.to.to_string_lossy());
-        let error = self.result.as_ref().err().map(Failure::to_line);
+        let mut to = None;
+        let mut action = "failed";
+        let mut entry_count = 0;
+        let mut error = None;
+        match &self.result {
+            Ok(imported) => {
+                to = Some(imported.to.to_string_lossy());
+                action = imported.action.name();
+                entry_count = imported.entries;
+            }
+            Err(failure) => error = Some(failure.to_line()),
+        }
         Object::new()
             .str("path", &self.path.to_string_lossy())
             .str_or_null("from", source.map(|source| source.head.origin.name()))
             .str_or_null("sessionId", source.map(|source| &*source.head.id))
             .str_or_null("to", to.as_deref())
-            .str(
-                "action",
-                imported.map_or("failed", |imported| imported.action.name()),
-            )
+            .str("action", action)
             .bool("dryRun", is_dry_run)
-            .number(
-                "entries",
-                imported.map_or(0, |imported| imported.entries) as f64,
-            )
+            .number("entries", entry_count as f64)
             .str_or_null("error", error.as_deref())
             .finish()
     }

@@ -389,17 +389,23 @@ impl MigrationOutcome {
     /// Returns the outcome as JSON. For a file that could not be read, versions and entries are
     /// `null`, and there is an `error`.
     fn outcome_json(&self) -> Vec<u8> {
-        let (old_file, failure) = match &self.old_file {
-            Ok(old_file) => (Some(old_file), None),
-            Err(failure) => (None, Some(failure)),
-        };
+        let mut new_version = None;
+        let mut entry_count = None;
+        let mut error = None;
+        match &self.old_file {
+            Ok(old_file) => {
+                new_version = Some("v3");
+                entry_count = Some(old_file.entries as f64);
+            }
+            Err(failure) => error = Some(failure.to_line()),
+        }
         Object::new()
             .str("path", &self.path.to_string_lossy())
             .str_or_null("from", self.old_version())
-            .str_or_null("to", old_file.map(|_| "v3"))
-            .number_or_null("entries", old_file.map(|old_file| old_file.entries as f64))
+            .str_or_null("to", new_version)
+            .number_or_null("entries", entry_count)
             .json("status", &self.status.to_json())
-            .with(failure, |row, failure| row.str("error", &failure.to_line()))
+            .with(error, |row, error| row.str("error", &error))
             .finish()
     }
 }

@@ -498,15 +498,21 @@ fn find_answered_call(reader: &EntryReader, ix: EntryIx, line: Raw) -> io::Resul
         if !session.is_message(above, Role::Assistant) {
             continue;
         }
-        let call = reader.with_message(above, |reply| {
-            let content = reply.get("content").unwrap_or(Raw::NULL);
-            blocks_of_type(content, "toolCall")
-                .find(|block| block.get_text("id").as_ref() == Some(&call_id))
-                .map(|block| block.bytes().to_vec())
-        })?;
+        let call = reader.with_message(above, |reply| find_call(reply, &call_id))?;
         if call.is_some() {
             return Ok(call);
         }
     }
     Ok(None)
+}
+
+/// Returns the block of the tool call with this id in a reply.
+fn find_call(reply: Raw, call_id: &Text) -> Option<Vec<u8>> {
+    let content = reply.get("content").unwrap_or(Raw::NULL);
+    for block in blocks_of_type(content, "toolCall") {
+        if block.get_text("id").as_ref() == Some(call_id) {
+            return Some(block.bytes().to_vec());
+        }
+    }
+    None
 }

@@ -436,17 +436,22 @@ fn find_models(command: &Command, words: &[OsString], ui: &Ui) -> Vec<String> {
     }
 
     let stores = SessionStores::locate(ui);
-    let mut sessions = Vec::from_iter(find_session(command, words, ui));
-    sessions.extend(stores.newest_sessions().take(MAX_MODEL_SESSIONS));
-    let mut known_models = HashSet::default();
+    let mut paths = Vec::new();
+    paths.extend(find_session(command, words, ui));
+    paths.extend(stores.newest_sessions().take(MAX_MODEL_SESSIONS));
+    read_models(&paths)
+}
+
+/// Returns the models near the ends of sessions, each once. Sessions that cannot be read are
+/// skipped.
+fn read_models(paths: &[PathBuf]) -> Vec<String> {
     let mut models = Vec::new();
-    for path in sessions {
-        let Ok(file) = Glance::open(&path) else {
+    for path in paths {
+        let Ok(file) = Glance::open(path) else {
             continue;
         };
         for model in models_near_end(&file).unwrap_or_default() {
-            let is_new = known_models.insert(model.clone());
-            if is_new {
+            if !models.contains(&model) {
                 models.push(model);
             }
         }

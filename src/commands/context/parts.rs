@@ -194,16 +194,20 @@ impl PartPainter<'_> {
 
     /// Returns the cell with the role, tool or file of a part.
     fn name_cell(&self, part: &ContextPart, ui: &Ui) -> Cell {
-        match (&part.name, self.by) {
-            (Some(path), PartKey::File) => {
-                let shown = shorten_path(&Text::from(&**path), self.folders);
-                plain_cell(to_visible(&shown.to_string_lossy()))
-            }
-            (Some(name), _) => plain_cell(to_visible(name)),
-            (None, PartKey::Tool) => vec![("(no tool)".to_owned(), ui.styles.dim)],
-            (None, PartKey::File) => vec![("(no file)".to_owned(), ui.styles.dim)],
-            (None, _) => vec![("(no role)".to_owned(), ui.styles.dim)],
+        let Some(name) = &part.name else {
+            let note = match self.by {
+                PartKey::Tool => "(no tool)",
+                PartKey::File => "(no file)",
+                // A part by entry has no such cell.
+                PartKey::Role | PartKey::Entry => "(no role)",
+            };
+            return vec![(note.to_owned(), ui.styles.dim)];
+        };
+        if self.by == PartKey::File {
+            let path = shorten_path(&Text::from(&**name), self.folders);
+            return plain_cell(to_visible(&path.to_string_lossy()));
         }
+        plain_cell(to_visible(name))
     }
 }
 

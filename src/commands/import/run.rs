@@ -385,8 +385,8 @@ impl<'a> Importer<'a> {
         }))
     }
 
-    /// For `-n`: returns the result that [`append_growth`](Self::append_growth) would have. Fails if
-    /// it would be refused.
+    /// For `-n`: returns the result that [`append_growth`](Self::append_growth) would have. Fails
+    /// if the real run would be refused.
     fn plan_growth(
         &self,
         destination: &Destination,

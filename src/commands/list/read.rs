@@ -281,9 +281,9 @@ fn is_other_file(error: &LoadError) -> bool {
 /// Returns the session that started a sub-agent of another agent. `None` if the session is not one
 /// of a sub-agent, or if its owner is not found.
 ///
-/// The search finds the owner of a sub-agent of Claude Code, whose file is in a directory below that
-/// of the owner. The other agents name the owner in the first line of the sub-agent's file, or in
-/// the name of its directory.
+/// The search finds the owner of a sub-agent of Claude Code, whose file is in a directory below the
+/// owner's. The other agents name the owner in the first line of the sub-agent's file, or in the
+/// name of its directory.
 fn find_foreign_owner(
     file: &FoundFile,
     head: &SourceHead,

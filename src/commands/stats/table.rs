@@ -452,18 +452,7 @@ impl StatsGroups {
     /// Returns the table: a row for each group and, if there are several, a row for the total. If
     /// `bar` is given, each group has a bar; the group with the highest value has the longest.
     fn build_table(&self, layout: &TableLayout, bar: Option<Bar>) -> Table {
-        let mut columns = Vec::new();
-        for (&by, &max_width) in self.by.iter().zip(&layout.key_widths) {
-            columns.push(Column::text(key_name(by)).with_max_width(max_width));
-        }
-        for figure in &layout.figures {
-            let title = if layout.shortens_tokens {
-                figure.short_title
-            } else {
-                figure.title
-            };
-            columns.push(Column::number(title));
-        }
+        let mut columns = self.table_columns(layout);
         if bar.is_some() {
             columns.push(Column::text(""));
         }
@@ -493,6 +482,23 @@ impl StatsGroups {
             table.add_row(row);
         }
         table
+    }
+
+    /// Returns the columns of the keys and of the figures.
+    fn table_columns(&self, layout: &TableLayout) -> Vec<Column> {
+        let mut columns = Vec::new();
+        for (&by, &max_width) in self.by.iter().zip(&layout.key_widths) {
+            columns.push(Column::text(key_name(by)).with_max_width(max_width));
+        }
+        for figure in &layout.figures {
+            let title = if layout.shortens_tokens {
+                figure.short_title
+            } else {
+                figure.title
+            };
+            columns.push(Column::number(title));
+        }
+        columns
     }
 
     /// Returns the table for `--by file`: each file, with the suffixes of its sessions' ids. In a

@@ -749,13 +749,19 @@ impl<'a> TreePainter<'a> {
         }
 
         if tree_row.has_connector {
-            let is_folded = group.kind == GroupKind::Branch;
-            rows.push_str(match (tree_row.is_last, is_folded) {
-                (true, true) => glyphs.folded_corner,
-                (true, false) => glyphs.corner,
-                (false, true) => glyphs.folded_tee,
-                (false, false) => glyphs.tee,
-            });
+            rows.push_str(self.connector(group));
+        }
+    }
+
+    /// Returns the connector of a row: a corner for the last of several siblings, else a tee.
+    fn connector(&self, group: &RowGroup) -> &'static str {
+        let glyphs = &self.entry_painter.glyphs;
+        let is_folded = group.kind == GroupKind::Branch;
+        match (self.first_tree_row(group).is_last, is_folded) {
+            (true, true) => glyphs.folded_corner,
+            (true, false) => glyphs.corner,
+            (false, true) => glyphs.folded_tee,
+            (false, false) => glyphs.tee,
         }
     }
 }
