@@ -407,7 +407,8 @@ struct GivenSessions {
 /// chooses. Returns the worst exit code of these failures.
 fn report_search_problems(problems: Vec<SearchProblem>, ui: &mut Ui) -> Exit {
     let mut worst_exit = Exit::Done;
-    for failure in named::search_failures(problems, true, ui) {
+    let is_strict = true;
+    for failure in named::search_failures(problems, is_strict, ui) {
         worst_exit = worst_exit.max(ui.report_failure(&failure));
     }
     worst_exit

@@ -14,7 +14,9 @@ use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::LoadOptions;
 use crate::ops::blame::{BlamedLines, WrittenText, blame_lines};
 use crate::ops::files::{FileChange, FileOperation, RecordedPaths, list_operations, read_change};
-use crate::ops::grep::{EntryFilter, MatchDetails, Pattern, PatternOptions, Query, search_file};
+use crate::ops::grep::{
+    EntryFilter, Match, MatchDetails, Pattern, PatternOptions, Query, search_file,
+};
 use crate::ops::list::session_title;
 use crate::session::Session;
 use crate::session::content::entry_text;
@@ -23,6 +25,7 @@ use crate::session::fields::FieldScope;
 use crate::session::paths::{absolute_path, collapse_dots, file_name};
 use crate::session::period::Period;
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::{Header, Session};
 use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
 use pisess_json::text::Text;
@@ -291,16 +294,27 @@ fn limit_to_lines(run: BlamedLines, lines: &RangeInclusive<usize>) -> Option<Bla
         last: run.last.min(*lines.end()),
         source: run.source,
     };
-    (limited.first <= limited.last).then_some(limited)
+    let is_empty = limited.first > limited.last;
+    if is_empty { None } else { Some(limited) }
 }
 
 /// Whether a session mentions the file. Sessions that do not, as most, need not be loaded.
 fn mentions_file(input: &Input, query: &Query, buffer: &mut PageBuffer) -> Result<bool, Failure> {
+    let resume = None;
+    let workers = 1;
     let mut is_found = false;
-    search_file(input.source(), query, None, 1, buffer, &mut |_, _| {
+    let mut stop_at_match = |_header: &Header, _found: Match| {
         is_found = true;
         ControlFlow::Break(())
-    })
+    };
+    search_file(
+        input.source(),
+        query,
+        resume,
+        workers,
+        buffer,
+        &mut stop_at_match,
+    )
     .map_err(|error| Failure::from_load_error(&input.name, error))?;
     Ok(is_found)
 }

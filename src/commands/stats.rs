@@ -158,9 +158,11 @@ fn print_entries(
     let is_single = sessions.is_single;
     let options = load_options(args, is_single, prices, ui);
     let mut table = entries::new_table();
+    // The recorded usage of sub-agents is counted, even if their own sessions are read.
+    let agents = None;
     let exit = sessions.read_all(
         ui,
-        |path, input| StatsOfFile::read(path, input, &options, None),
+        |path, input| StatsOfFile::read(path, input, &options, agents),
         |ui, path, read| {
             read.warn_of_damage(ui);
             let stats = &read.stats;
@@ -513,7 +515,11 @@ fn load_options(
         stats: true,
         read_paths: args.by.contains(&GroupKey::File),
         // Tables show the title of each session.
-        list_stats: (args.shows_sessions() && !args.json).then(Period::default),
+        list_stats: if args.shows_sessions() && !args.json {
+            Some(Period::default())
+        } else {
+            None
+        },
         // The parents of entries are not needed.
         skip_links: true,
         only_facts: true,

@@ -255,7 +255,8 @@ impl Repairer<'_> {
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         if !checkup.is_repairable() {
-            return self.report_repair(input, &checkup.findings, None, ui);
+            let no_commits = None;
+            return self.report_repair(input, &checkup.findings, no_commits, ui);
         }
 
         let path = session_path(input);

@@ -79,11 +79,14 @@ pub struct CheckReport<'a> {
 impl<'a> CheckReport<'a> {
     /// Returns the report of a check that repairs nothing.
     pub fn new(write: &'a WriteArgs, ui: &Ui) -> Self {
+        // The caller sets the style for several sessions.
+        let session_count = 1;
+        let is_verbose = false;
         CheckReport {
             write,
             applies_repairs: false,
             styles: ui.styles,
-            style: ReportStyle::for_sessions(1, false, ui),
+            style: ReportStyle::for_sessions(session_count, is_verbose, ui),
             counts_by_severity: [0; 3],
             repairable_count: 0,
             repairable_paths: Vec::new(),
@@ -95,11 +98,12 @@ impl<'a> CheckReport<'a> {
 
     /// Returns the report of a repair, or with `-n` of what it would repair.
     pub fn for_repair(write: &'a WriteArgs, ui: &Ui) -> Self {
+        let session_count = 1;
+        // Notes are printed, because they are among the findings "left" that the last line counts.
+        let is_verbose = true;
         CheckReport {
             applies_repairs: true,
-            // Notes are printed, because they are among the findings "left" that the last line
-            // counts.
-            style: ReportStyle::for_sessions(1, true, ui),
+            style: ReportStyle::for_sessions(session_count, is_verbose, ui),
             ..CheckReport::new(write, ui)
         }
     }
@@ -123,17 +127,21 @@ impl<'a> CheckReport<'a> {
         }
         for finding in findings {
             self.count_finding(finding);
-            if self.write.change.json {
-                let is_repaired = self.is_resolved(finding) && !self.write.change.dry_run;
-                // Without --repair, there is no member `repaired`.
-                let repaired = self.applies_repairs.then_some(is_repaired);
-                ui.print_json(&finding_json(path, finding, repaired))?;
-            }
         }
-        if self.write.change.json {
-            return Ok(());
+        if !self.write.change.json {
+            return self.print_findings(path, findings, ui);
         }
-        self.print_findings(path, findings, ui)
+        for finding in findings {
+            let is_repaired = self.is_resolved(finding) && !self.write.change.dry_run;
+            // Without --repair, there is no member `repaired`.
+            let repaired = if self.applies_repairs {
+                Some(is_repaired)
+            } else {
+                None
+            };
+            ui.print_json(&finding_json(path, finding, repaired))?;
+        }
+        Ok(())
     }
 
     /// Prints the findings about a session as text. Equal findings share a line, except in a

@@ -464,8 +464,10 @@ impl MatchPainter {
             return;
         }
         if self.json {
-            let count = self.prints_counts.then_some(count as f64);
-            let row = path_json(path, header).with(count, |row, count| row.number("count", count));
+            let mut row = path_json(path, header);
+            if self.prints_counts {
+                row = row.number("count", count as f64);
+            }
             out.extend_from_slice(&row.finish());
             out.push(b'\n');
             return;

@@ -169,9 +169,9 @@ impl DestinationFinder<'_, '_> {
     /// continued where it is.
     fn sub_agent_path(&self, source: &Survey) -> Option<PathBuf> {
         let path = sub_agent_path(source, self.agent, &self.known_sessions)?;
-        let is_elsewhere =
-            path.symlink_metadata().is_err() && self.find_copies(source).newest.is_some();
-        (!is_elsewhere).then_some(path)
+        let is_there = path.symlink_metadata().is_ok();
+        let is_elsewhere = !is_there && self.find_copies(source).newest.is_some();
+        if is_elsewhere { None } else { Some(path) }
     }
 
     /// Returns the id and path of the next new session that would be created from a source.

@@ -140,9 +140,11 @@ pub(super) fn read_stdin_session(
         return Ok(None);
     }
     let input = Input::open(path, ui)?;
-    let options = load_options(ui.processor_count(), false, period);
-    let now_ms = Ids::new(ui)?.now_ms(ui);
-    let session = read_once(path, input.source(), now_ms, &options, &input.name)?;
+    let is_related = false;
+    let options = load_options(ui.processor_count(), is_related, period);
+    // A stream counts as changed now.
+    let modified_ms = Ids::new(ui)?.now_ms(ui);
+    let session = read_once(path, input.source(), modified_ms, &options, &input.name)?;
     Ok(Some(session.listed))
 }
 
@@ -156,7 +158,8 @@ fn read_once(
     name: &str,
 ) -> Result<ReadSession, Failure> {
     let agents = SubAgents::default();
-    let mut session = read_session(path, source, modified_ms, &agents, None, options)
+    let pruned = None;
+    let mut session = read_session(path, source, modified_ms, &agents, pruned, options)
         .map_err(|error| Failure::from_load_error(name, error))?;
     let listed = &mut session.listed;
     let whole_message = read_first_question(listed, source)

@@ -65,6 +65,11 @@ impl ListColumn {
         }
     }
 
+    /// Hides the column, unless the list is sorted by it.
+    fn hidden(self) -> ListColumn {
+        self.hidden_if(true)
+    }
+
     /// Hides the column if `is_hidden`, unless the list is sorted by it.
     fn hidden_if(mut self, is_hidden: bool) -> ListColumn {
         self.is_shown = !is_hidden;
@@ -268,7 +273,7 @@ impl ColumnSource<'_> {
         Ok([
             ListColumn::new(Column::number("age"), ages).sorted_by(Order::Modified),
             ListColumn::new(Column::number("created"), created)
-                .hidden_if(true)
+                .hidden()
                 .sorted_by(Order::Created),
         ])
     }
@@ -417,7 +422,7 @@ impl ColumnSource<'_> {
                 .sorted_by(Order::Size)
                 .with_rank(0),
             ListColumn::new(Column::number("tokens"), token_sums)
-                .hidden_if(true)
+                .hidden()
                 .sorted_by(Order::Tokens),
             ListColumn::new(Column::number("context"), contexts)
                 .hidden_if(lack_context)

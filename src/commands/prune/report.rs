@@ -242,7 +242,9 @@ impl PruneJob<'_> {
             let id = session.id(ix);
             let entry = session.entry(ix);
             let bytes = entry.span.len;
-            let json = row_json(&id, entry.line, None)
+            // The whole entry is removed.
+            let field = None;
+            let json = row_json(&id, entry.line, field)
                 .text("kind", &session.kind_name(ix))
                 .number("bytes", bytes as f64);
             let cells = [
@@ -386,7 +388,8 @@ impl PruneReport {
         };
         self.outcome.secrets.report_remaining(name, purge, ui);
         if json {
-            return ui.print_json(&self.to_json(false));
+            let is_dry_run = false;
+            return ui.print_json(&self.to_json(is_dry_run));
         }
         if self.outcome.is_empty() {
             return Ok(());

@@ -336,7 +336,8 @@ fn side_file_has_secrets(
         }
     }
     let mut redactor = Redactor::for_secrets_only(searched_values);
-    let searched = redact_session(side_file, &mut redactor, open.worker_count(), None);
+    let no_copy = None;
+    let searched = redact_session(side_file, &mut redactor, open.worker_count(), no_copy);
     let report = open.input.map_read_error(searched)?;
     Ok(report.has_secrets())
 }

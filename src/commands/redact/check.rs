@@ -353,7 +353,10 @@ fn read_heading(
     let spooled = store::spool_written(&mut |out| plan.write_copy(input.source(), out));
     let copy = spooled.ok()?;
     let path = input.path.as_deref().unwrap_or(Path::new("-"));
-    let listed = read_single(path, &copy, 0, None).ok()?;
+    // The heading has neither the time of the file nor what was pruned.
+    let unused_modified_ms = 0;
+    let pruned = None;
+    let listed = read_single(path, &copy, unused_modified_ms, pruned).ok()?;
 
     let mut title = shown_title(&listed);
     // The copy keeps a secret where its text may be an ordinary word.

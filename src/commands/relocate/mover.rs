@@ -303,11 +303,12 @@ impl<'a> Mover<'a> {
         headers: &mut ChangedHeaders,
     ) -> Result<Vec<Committed>, Failure> {
         let session = &plan.open.session;
-        let former_path = (plan.old != plan.to).then_some(&*plan.old);
+        let is_moved = plan.old != plan.to;
+        let former_path = if is_moved { Some(&*plan.old) } else { None };
         let changes =
             header_changes_for_move(&session.header, session.dialect, plan.cwd, former_path);
         headers.change_header(&plan.open.input, &changes)?;
-        if plan.old == plan.to {
+        if !is_moved {
             return Ok(Vec::new());
         }
         self.move_files(plan)

@@ -193,7 +193,8 @@ impl StatsGroups {
             } else if groups_tools {
                 self.add_tool_calls(path, stats, entry);
             } else {
-                self.add_to_group(path, stats, entry, None, |totals| {
+                let call = None;
+                self.add_to_group(path, stats, entry, call, |totals| {
                     totals.add_with_calls(&stats.session, entry, session_number)
                 });
             }
@@ -226,7 +227,8 @@ impl StatsGroups {
             });
         }
         if entry.role == Some(Role::ToolResult) {
-            self.add_to_group(path, stats, entry, None, |totals| {
+            let call = None;
+            self.add_to_group(path, stats, entry, call, |totals| {
                 totals.add_entry(entry, session_number)
             });
         }
@@ -272,22 +274,30 @@ impl StatsGroups {
         session: &Session,
     ) -> &mut StatsGroup {
         let groups_sessions = self.by.contains(&GroupKey::Session);
-        let group_id = GroupId {
+        let mut group_id = GroupId {
             keys,
-            session_number: groups_sessions.then_some(self.session_count),
+            session_number: None,
         };
+        if groups_sessions {
+            group_id.session_number = Some(self.session_count);
+        }
         if let Some(&position) = self.positions.get(&group_id) {
             return &mut self.groups[position];
         }
 
-        let position = self.groups.len();
-        self.groups.push(StatsGroup {
+        let mut group = StatsGroup {
             keys: group_id.keys.clone(),
-            path: groups_sessions.then(|| path.to_string_lossy().into_owned()),
-            name: groups_sessions.then(|| self.session_name(session)),
+            path: None,
+            name: None,
             sessions: Vec::new(),
             totals: Totals::default(),
-        });
+        };
+        if groups_sessions {
+            group.path = Some(path.to_string_lossy().into_owned());
+            group.name = Some(self.session_name(session));
+        }
+        let position = self.groups.len();
+        self.groups.push(group);
         self.positions.insert(group_id, position);
         &mut self.groups[position]
     }

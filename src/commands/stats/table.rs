@@ -429,7 +429,8 @@ impl StatsGroups {
 
     /// Returns the width of the table without bars, in columns.
     fn table_width(&self, layout: &TableLayout) -> usize {
-        self.build_table(layout, None).natural_width()
+        let bar = None;
+        self.build_table(layout, bar).natural_width()
     }
 
     /// Whether costs are so small that whole cents would hide their differences.
