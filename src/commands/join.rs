@@ -3,7 +3,7 @@
 use crate::cli::copies::{CopyAccess, find_both_copies, resolve_copy_in_folder};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{OpenSession, failure_with_hint};
-use crate::cli::options::WriteArgs;
+use crate::cli::options::{ChangeArgs, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::{load_pruned, open_with_pruned};
@@ -211,9 +211,14 @@ fn write_joined(
     output: &Path,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let change = &args.write.change;
+    let ChangeArgs {
+        json,
+        dry_run,
+        force,
+        ..
+    } = args.write.change;
     let is_printed = output == Path::new("-");
-    if is_printed && change.json && !change.dry_run {
+    if is_printed && json && !dry_run {
         return Err(Failure::stdout_carries_session());
     }
 
@@ -222,10 +227,10 @@ fn write_joined(
     let first_copy = session_copy(first, &first_reader);
     let second_copy = session_copy(second, &second_reader);
     let joined = join(first_copy, second_copy).map_err(|refusal| join_failure(refusal, first))?;
-    if change.dry_run {
-        refuse_output_in_dry_run(output, &first.input, change.force)?;
-        refuse_output_in_dry_run(output, &second.input, change.force)?;
-        print_planned_join(output, &joined, change.json, ui)?;
+    if dry_run {
+        refuse_output_in_dry_run(output, &first.input, force)?;
+        refuse_output_in_dry_run(output, &second.input, force)?;
+        print_planned_join(output, &joined, json, ui)?;
         return Ok(Exit::Done);
     }
 
@@ -235,13 +240,15 @@ fn write_joined(
         return Ok(Exit::Done);
     }
 
+    // The store refuses an output that is the first copy, but knows only one input.
     let path = ui.resolve_path(output);
     store::refuse_further_input(&path, second.input.protected_file())?;
-    let protected = first.input.protected_file();
-    let committed = store::create(&path, protected, change.force, &mut write)?;
+    let committed = store::create(&path, first.input.protected_file(), force, &mut write)?;
     ui.report_commit_warnings(&committed);
-    let shown = output.to_string_lossy();
-    ui.print_after_write(&shown, |ui| print_result(&shown, &joined, change.json, ui))?;
+    let shown_path = output.to_string_lossy();
+    ui.print_after_write(&shown_path, |ui| {
+        print_result(&shown_path, &joined, json, ui)
+    })?;
     Ok(Exit::Done)
 }
 

@@ -89,16 +89,15 @@ pub(super) fn lock_hidden(
     options: &WriteOptions,
 ) -> Result<Option<Locked>, StoreError> {
     let file = match SessionFile::open(&hidden_path_of(session)) {
+        Ok(file) => file,
         Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => return Ok(None),
-        file => file?,
+        Err(error) => return Err(error),
     };
     match store::lock(&file, options) {
+        Ok(locked) => Ok(Some(locked)),
         // The process that held the lock has removed the session, or has put it back.
-        Err(StoreError {
-            cause: Cause::Changed(FileChange::Removed),
-            ..
-        }) => Ok(None),
-        locked => locked.map(Some),
+        Err(error) if matches!(error.cause, Cause::Changed(FileChange::Removed)) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

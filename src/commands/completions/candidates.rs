@@ -233,15 +233,16 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
     }
 
     let paths: Vec<PathBuf> = stores.newest_sessions().take(MAX_SESSIONS).collect();
-    let mut sessions = read_known_sessions(&paths, ui);
-    if let Some(newest_session) = sessions.first() {
-        let last = KnownSession {
+    let newest_sessions = read_known_sessions(&paths, ui);
+    let mut sessions = Vec::new();
+    if let Some(newest) = newest_sessions.first() {
+        sessions.push(KnownSession {
             id: "last".to_owned(),
             name: None,
-            question: newest_session.question.clone(),
-        };
-        sessions.insert(0, last);
+            question: newest.question.clone(),
+        });
     }
+    sessions.extend(newest_sessions);
     // The first two words are `pisess` and the command.
     let is_argument = words.len() > 2;
     // Without a word, the sessions of other projects would be too many.
@@ -378,16 +379,10 @@ fn first_with_prefix<'v>(word: &str, values: &[&'v str]) -> Option<&'v str> {
 /// path is below `folder`. Hidden names are offered only if the last name in `word` is not empty,
 /// and so begins with a dot.
 fn complete_files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandidate> {
-    // In `a/b`, `a` is the directory, and `b` the beginning of a name in it. In `a/`, that
-    // beginning is empty.
-    let path = Path::new(word);
-    let mut folder_part = path;
-    let mut name_prefix = OsStr::new("");
-    if !word.ends_with(std::path::is_separator) {
-        folder_part = path.parent().unwrap_or(Path::new(""));
-        name_prefix = path.file_name().unwrap_or_default();
-    }
-
+    let TypedPath {
+        folder_part,
+        name_prefix,
+    } = TypedPath::split(word);
     let Ok(entries) = std::fs::read_dir(folder.join(expand_home(folder_part, home))) else {
         return Vec::new();
     };
@@ -421,6 +416,32 @@ fn expand_home(path: &Path, home: Option<&Path>) -> PathBuf {
     match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
         _ => path.to_owned(),
+    }
+}
+
+/// The parts of a path that is being typed.
+struct TypedPath<'w> {
+    /// The directory, as it is typed.
+    folder_part: &'w Path,
+    /// The beginning of a name in the directory.
+    name_prefix: &'w OsStr,
+}
+
+impl TypedPath<'_> {
+    /// Splits `a/b` into the directory `a` and the beginning `b` of a name. In `a/`, that beginning
+    /// is empty.
+    fn split(word: &str) -> TypedPath<'_> {
+        let path = Path::new(word);
+        if word.ends_with(std::path::is_separator) {
+            return TypedPath {
+                folder_part: path,
+                name_prefix: OsStr::new(""),
+            };
+        }
+        TypedPath {
+            folder_part: path.parent().unwrap_or(Path::new("")),
+            name_prefix: path.file_name().unwrap_or_default(),
+        }
     }
 }
 

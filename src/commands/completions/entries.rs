@@ -46,14 +46,19 @@ impl EntryCandidates {
             ..LoadOptions::default()
         };
         let session = load(&peek::read_ends(source, TAIL_BYTES)?, &options)?;
-        let view = view_without_layout(&session, session.leaf);
-        let candidate = |value: &str, ix| {
+        Ok(EntryCandidates::of_session(&session))
+    }
+
+    /// Returns what can be completed from a session that was loaded with rows.
+    fn of_session(session: &Session) -> EntryCandidates {
+        let view = view_without_layout(session, session.leaf);
+        let describe = |value: &str, ix| {
             new_candidate(value, view.row_text(ix).to_string_lossy().into_owned())
         };
 
         let mut labels = Vec::new();
-        for (ix, change) in Labels::new(&session).iter() {
-            labels.push(candidate(&session.text(change.name).to_string_lossy(), ix));
+        for (ix, change) in Labels::new(session).iter() {
+            labels.push(describe(&session.text(change.name).to_string_lossy(), ix));
         }
         let mut ids = Vec::new();
         for ix in session.entry_indexes().rev() {
@@ -62,18 +67,16 @@ impl EntryCandidates {
             }
             let id = session.id(ix);
             if !id.is_empty() {
-                ids.push(candidate(&id.to_string_lossy(), ix));
+                ids.push(describe(&id.to_string_lossy(), ix));
             }
         }
-
-        Ok(EntryCandidates {
-            current: session
-                .current_entry()
-                .map(|ix| candidate(CURRENT_REFERENCE, ix)),
+        let current_entry = session.current_entry();
+        EntryCandidates {
+            current: current_entry.map(|ix| describe(CURRENT_REFERENCE, ix)),
             labels,
             ids,
-            kinds: kind_names_in(&session),
-        })
+            kinds: kind_names_in(session),
+        }
     }
 
     /// Returns the references that begin with `word`: `@`, labels and ids. Other forms are offered

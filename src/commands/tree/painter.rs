@@ -14,7 +14,7 @@ use crate::ops::rows::{
     Ending, GroupKind, RowGroup, SubtreeExtent, Tone, count_folded_tools, describing_entry,
     fold_left_branches, fold_tool_rows, last_label, measure_subtrees, ungrouped_rows,
 };
-use crate::ops::tree::Layout;
+use crate::ops::tree::{Layout, TreeView};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::paths::abbreviate_home;
@@ -708,13 +708,7 @@ impl<'a> TreePainter<'a> {
         }
         rows.finish_part(if is_dim { styles.dim } else { Style::new() });
 
-        let mut failed_count = 0;
-        for tree_row in &drawing.tree_rows[tool_rows.clone()] {
-            let entry = drawing.session.entry(tree_row.entry);
-            if Ending::from_entry(entry).is_some() {
-                failed_count += 1;
-            }
-        }
+        let failed_count = count_failed(drawing, tool_rows);
         if failed_count > 0 {
             let style = if is_dim { styles.dim } else { styles.error };
             rows.push_part(&format!(", {failed_count} failed"), style);
@@ -764,4 +758,16 @@ impl<'a> TreePainter<'a> {
             (false, false) => glyphs.tee,
         }
     }
+}
+
+/// Returns how many of these tool results failed or were aborted.
+fn count_failed(drawing: &TreeView, tool_rows: &Range<usize>) -> usize {
+    let mut failed_count = 0;
+    for tree_row in &drawing.tree_rows[tool_rows.clone()] {
+        let entry = drawing.session.entry(tree_row.entry);
+        if Ending::from_entry(entry).is_some() {
+            failed_count += 1;
+        }
+    }
+    failed_count
 }
