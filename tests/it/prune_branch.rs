@@ -411,6 +411,30 @@ fn sub_agents_and_forks_are_named() {
     assert!(s.path(&format!("{store}/s/scout.jsonl")).exists());
 }
 
+/// A session's directory that cannot be read does not pass for a missing one.
+#[test]
+fn unreadable_sub_agents_are_a_warning() {
+    let s = Sandbox::new();
+    let task = user("aaaa0003", Some("aaaa0002"), "").replace(
+        r#""role":"user","content":"""#,
+        r#""role":"toolResult","toolCallId":"c","toolName":"task","content":[],"isError":false,"details":{"usage":{"input":1},"results":[{"outputPath":"/p/s/scout.md"}]}"#,
+    );
+    let lines = [
+        user("aaaa0001", None, "a"),
+        user("aaaa0002", Some("aaaa0001"), "b"),
+        task,
+        user("aaaa0004", Some("aaaa0001"), "c"),
+    ];
+    s.put("s.jsonl", session(&lines));
+    let line = "prune -n ./s.jsonl --branch aaaa0002";
+    assert_eq!(s.pisess(line).done().stderr, "");
+    // In place of the directory.
+    s.put("s", "a file");
+    let done = s.pisess(line).done();
+    let note = "pisess: note: cannot read the directory ./s: ";
+    assert!(done.stderr.starts_with(note), "{done}");
+}
+
 /// A running pi keeps its leaf in memory, and would continue from an entry that is gone.
 #[cfg(target_os = "linux")]
 #[test]

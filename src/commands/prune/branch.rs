@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::session::reference::Position;
 use crate::session::usage::{possible_session_ends, session_end};
 use pisess_json::Raw;
-use pisess_store::{Glance, files_below};
+use pisess_store::{Glance, StoreError, files_below};
 use std::path::{Path, PathBuf};
 
 /// The maximum number of branch tips to name in a refusal.
@@ -125,9 +125,15 @@ impl PruneJob<'_> {
         };
         let choice = self.choose_branch(self.open, reference)?;
         let session = file.resolved().to_owned();
-        for path in self.find_sub_agents(&session, &choice) {
-            let path = to_visible(&path.to_string_lossy());
-            ui.print_status(&format!("a sub-agent of the branch stays: {path}"));
+        match self.find_sub_agents(&session, &choice) {
+            Ok(sub_agents) => {
+                for path in sub_agents {
+                    let path = to_visible(&path.to_string_lossy());
+                    ui.print_status(&format!("a sub-agent of the branch stays: {path}"));
+                }
+            }
+            // The branch can be pruned all the same.
+            Err(error) => ui.warn(&error.to_string()),
         }
         for path in self.find_forks(&session, ui) {
             let path = to_visible(&path.to_string_lossy());
@@ -139,7 +145,15 @@ impl PruneJob<'_> {
     /// Returns the sessions of the sub-agents that the branch started. These are files in the
     /// session's own directory. An entry of the branch reports the end of each path, which
     /// identifies the file: its directory and its name.
-    fn find_sub_agents(&self, session: &Path, choice: &PrunableBranch) -> Vec<PathBuf> {
+    ///
+    /// # Errors
+    /// If the directory cannot be read. A missing directory is no error: then the sub-agents are
+    /// gone already.
+    fn find_sub_agents(
+        &self,
+        session: &Path,
+        choice: &PrunableBranch,
+    ) -> Result<Vec<PathBuf>, StoreError> {
         let mut reported_ends = Vec::new();
         for request in &self.open.session.collected.billed {
             let is_of_branch = choice.is_removed[request.entry.index()];
@@ -149,21 +163,19 @@ impl PruneJob<'_> {
         }
         // The branch started no sub-agent, so the directory need not be read.
         if reported_ends.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
 
         let Some(folder) = session_folder(session) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
-        // A missing directory means that the sub-agents are gone already.
-        let files = files_below(&folder).unwrap_or_default();
         let mut agents = Vec::new();
-        for file in files {
+        for file in files_below(&folder)? {
             if reported_ends.contains(&session_end(&file.path.to_string_lossy())) {
                 agents.push(file.path);
             }
         }
-        agents
+        Ok(agents)
     }
 
     /// Returns the sessions in the stores that were forked from this session, according to their
