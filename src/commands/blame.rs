@@ -5,7 +5,7 @@ use crate::cli::given::{MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::Input;
 use crate::cli::output::{
-    Cell, Clock, Column, Exit, Failure, Table, Ui, apply_style, plain_cell, to_visible,
+    Cell, Clock, Column, Exit, Failure, Styles, Table, Ui, apply_style, plain_cell, to_visible,
     truncate_end,
 };
 use crate::cli::sessions::SessionsArgs;
@@ -526,21 +526,13 @@ fn print_runs(runs: &[BlamedLines], writers: &[Writer], ui: &mut Ui) -> Result<(
             format!("{}-{}", run.first, run.last)
         };
         let mut row: Vec<Cell> = vec![plain_cell(lines)];
-        match find_writer(run, writers) {
-            Some(writer) => {
-                row.push(vec![(writer.shown_entry(), styles.label)]);
-                let session = id_suffix(&writer.session_id, ID_SUFFIX_LEN);
-                row.push(vec![(to_visible(session), styles.summary)]);
-                row.push(vec![(clock.format_time(writer.time_ms), styles.dim)]);
-                let title = truncate_end(&on_one_line(&writer.title), MAX_TITLE_WIDTH, "…");
-                row.push(plain_cell(title));
-                row.push(plain_cell(on_one_line(&writer.prompt)));
-            }
+        row.extend(match find_writer(run, writers) {
+            Some(writer) => writer.cells(&clock, &styles),
             None => {
-                row.extend([Cell::new(), Cell::new(), Cell::new(), Cell::new()]);
-                row.push(vec![("not written by an agent".to_owned(), styles.dim)]);
+                let note = vec![("not written by an agent".to_owned(), styles.dim)];
+                [Cell::new(), Cell::new(), Cell::new(), Cell::new(), note]
             }
-        }
+        });
         table.add_row(row);
         table.flush_when_full(ui)?;
     }
@@ -584,6 +576,19 @@ impl Writer {
         } else {
             to_visible(&self.entry_id)
         }
+    }
+
+    /// Returns the cells of a row after the lines: entry, session, time, title and user message.
+    fn cells(&self, clock: &Clock, styles: &Styles) -> [Cell; 5] {
+        let short_id = to_visible(id_suffix(&self.session_id, ID_SUFFIX_LEN));
+        let title = truncate_end(&on_one_line(&self.title), MAX_TITLE_WIDTH, "…");
+        [
+            vec![(self.shown_entry(), styles.label)],
+            vec![(short_id, styles.summary)],
+            vec![(clock.format_time(self.time_ms), styles.dim)],
+            plain_cell(title),
+            plain_cell(on_one_line(&self.prompt)),
+        ]
     }
 }
 

@@ -137,19 +137,11 @@ pub struct Args {
 /// Writes a copy of one session without its secrets. With `--check` or `-n`, only reports the
 /// secrets in any number of sessions.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    // clap takes a range for a session.
     let mut args = args.clone();
     args.range = take_range(&mut args.sessions)?;
-    if args.range.is_some() && args.last.entry_count.is_some() {
-        return Err(
-            Failure::usage_error("a range cannot be combined with --last")
-                .with_hint("omit one of them"),
-        );
-    }
     let args = &args;
-    if args.source.is_given() && !args.check {
-        return Err(Failure::usage_error("--source requires --check")
-            .with_hint("the sessions of other agents are only searched for secrets"));
-    }
+    args.refuse_conflicts()?;
     if args.check || args.write.change.dry_run {
         return check::report_secrets(args, ui);
     }
@@ -215,6 +207,21 @@ impl SelectedPart {
 }
 
 impl Args {
+    /// Refuses combinations of options that clap cannot refuse.
+    fn refuse_conflicts(&self) -> Result<(), Failure> {
+        if self.range.is_some() && self.last.entry_count.is_some() {
+            let failure = Failure::usage_error("a range cannot be combined with --last");
+            return Err(failure.with_hint("omit one of them"));
+        }
+        if self.source.is_given() && !self.check {
+            let failure = Failure::usage_error("--source requires --check");
+            return Err(
+                failure.with_hint("the sessions of other agents are only searched for secrets")
+            );
+        }
+        Ok(())
+    }
+
     /// Selects the part of a session to redact.
     ///
     /// All secrets of the session are removed from a range, as if the user had given them: an entry

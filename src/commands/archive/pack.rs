@@ -258,16 +258,17 @@ impl Packer<'_> {
         };
         let mut committed = match remove_sources(&sources, locked) {
             Ok(Attempt::Done(committed)) => committed,
+            // The session has grown, and will be archived again.
             Ok(stale) => {
                 archive.remove_if_new(to)?;
                 return Ok(ChangeAttempt::with_commit(stale, sizes));
             }
+            Err(unremoved) if unremoved.is_undone => {
+                archive.remove_if_new(to)?;
+                return Err(unremoved.error.into());
+            }
+            // The files are hidden, so the archive is the only copy that has its name.
             Err(unremoved) => {
-                if unremoved.is_undone {
-                    archive.remove_if_new(to)?;
-                    return Err(unremoved.error.into());
-                }
-                // The files are hidden, so the archive is the only copy that has its name.
                 folder.keep();
                 return Err(hidden_failure(unremoved.error, to));
             }
