@@ -139,7 +139,7 @@ fn choose_by_title(
 /// the stores has that name, the failure says that it is not archived. Otherwise it suggests
 /// archived sessions with similar names.
 fn unknown_archive_failure(argument: &str, error: NameError, stores: &SessionStores) -> Failure {
-    // Several sessions have the name.
+    // Several sessions have the name, or it is `last~N` with too large a number.
     let NameError::Unknown { similar, name } = &error else {
         return Failure::invalid(&error).with_hint(error.hint());
     };
