@@ -163,7 +163,8 @@ pub(super) fn find_choices(remark: &str) -> Vec<OwnChoice> {
         }
         let mut before = "";
         for sentence in line.unicode_sentences() {
-            let sentence = sentence.trim();
+            // Emphasis that ends after the sentence before begins this one.
+            let sentence = sentence.trim().trim_start_matches("** ");
             if let Some(choice) = OwnChoice::read(before, sentence) {
                 choices.push(choice);
                 before = "";
@@ -210,6 +211,11 @@ impl OwnChoice {
         let is_short = is_narrower(sentence, SHORT_CHOICE);
         let needs_context = is_short || !has_reason || points_back(sentence);
         let fits = count_utf16(before) + count_utf16(sentence) < POINT;
+        // "I left it alone": nobody knows what.
+        let is_pointer = points_back(sentence) && !names_value;
+        if is_pointer && (before.is_empty() || !fits) {
+            return None;
+        }
         let text = if needs_context && fits && !before.is_empty() {
             format!("{before} {sentence}")
         } else {

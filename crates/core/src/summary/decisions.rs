@@ -3,6 +3,7 @@
 use super::budget::*;
 use super::decision::{Decision, shorten_decision};
 use super::fitting::items_size;
+use super::one_line::one_line;
 use super::own_choices::is_about_choice;
 use super::proposals::Proposal;
 use super::prose::prose_of_user;
@@ -30,7 +31,14 @@ impl Decisions {
         let mut decisions = Decisions::default();
         for text in texts {
             let text = shorten_decision(&text);
-            decisions.add(Decision::new(text.clone(), text, 0));
+            // What a model lists as decided gets short before it is left out. Of a quotation, the
+            // end matters most.
+            let short_text = if text.contains('"') {
+                text.clone()
+            } else {
+                one_line(&text, REFERENT)
+            };
+            decisions.add(Decision::new(text, short_text, 0));
         }
         decisions
     }

@@ -10,8 +10,9 @@
 
 use std::borrow::Cow;
 
-/// A line of more words is an item of a list, not a heading.
-const HEADING_WORDS: usize = 6;
+/// A line of more words is an item of a list, not a heading. "All user messages (without results of
+/// tools, in this part of the session)" is one.
+const HEADING_WORDS: usize = 16;
 /// Fewer numbered lines may be a list.
 const LEAST_HEADINGS: usize = 3;
 
@@ -37,6 +38,11 @@ pub(super) fn mark_numbered_headings(summary: &str) -> Cow<'_, str> {
     let mut lines: Vec<Cow<str>> = Vec::new();
     for line in summary.lines() {
         if FRAME_STARTS.iter().any(|start| line.starts_with(start)) {
+            continue;
+        }
+        // What precedes this line are the model's thoughts on the summary.
+        if line.trim() == "Summary:" && heading_count == 0 {
+            lines.clear();
             continue;
         }
         match numbered_title(line, next_number) {
@@ -80,7 +86,7 @@ mod tests {
         let summary = "This session is being continued from a previous conversation that ran out.\n\nSummary:\n1. Primary Request and Intent:\n   A map.\n   1. with names\n\n2. Pending Tasks:\n   - the legend\n     - in blue\n3. Current Work:\n   x";
         assert_eq!(
             mark_numbered_headings(summary),
-            "\nSummary:\n## Primary Request and Intent\nA map.\n1. with names\n\n## Pending Tasks\n- the legend\n  - in blue\n## Current Work\nx"
+            "## Primary Request and Intent\nA map.\n1. with names\n\n## Pending Tasks\n- the legend\n  - in blue\n## Current Work\nx"
         );
     }
 

@@ -3,10 +3,12 @@
 //! It may be a built-in one, whose quotations are restored word for word; a model's, in the same
 //! sections; two in one, if a turn was split; or prose. Its points are quoted like any other text.
 
-use super::budget::{NEWEST, OLDEST, POINT, PURPOSE, RULES, WHOLE_DECISION};
+use super::budget::{LONG_REQUEST, NEWEST, OLDEST, POINT, PURPOSE, RULES, WHOLE_DECISION};
 use super::model_headings::mark_numbered_headings;
 use super::one_line::one_line;
-use super::quote::{comparison_form, quote_line, sanitize, strip_marks, strip_quote_marks};
+use super::quote::{
+    comparison_form, is_narrower, quote_line, sanitize, strip_marks, strip_quote_marks,
+};
 use super::reply_lists::is_item;
 use super::sections::*;
 use std::iter::Peekable;
@@ -79,7 +81,7 @@ impl Sections {
     /// semicolon.
     fn add_line(&mut self, section: Section, line: &str) {
         let text = line.trim();
-        if matches!(comparison_form(text).as_str(), "" | "none" | "na") {
+        if matches!(comparison_form(text).as_str(), "" | "none" | "na") || asks_for_summary(text) {
             return;
         }
         let is_inner = line.starts_with("  ") || line.starts_with('\t');
@@ -130,7 +132,9 @@ impl Sections {
             items.retain(|item| !item.starts_with(EARLIER_MARK));
         }
         for items in &mut earlier.0 {
-            items.retain(|item| !is_heading_only(item) && !is_old_plan(item));
+            items.retain(|item| {
+                !is_heading_only(item) && !is_old_plan(item) && !reports_nothing(item)
+            });
         }
         for item in earlier.0.iter_mut().flatten() {
             // No item is marked twice.
@@ -173,11 +177,29 @@ impl Sections {
     }
 }
 
-/// Whether a point is nothing but the heading of a list: `Names:`, `**Names:**`, `**Names**:`.
+/// Whether a point is nothing but the heading of a list: `Names:`, `**Names:**`, `**Names**:`. A
+/// paragraph may lead over to a list as well.
 fn is_heading_only(item: &str) -> bool {
     let text = item.trim_start_matches(EARLIER_MARK);
     let text = text.trim_matches(['*', '_', ' ']);
-    text.is_empty() || text.ends_with([':', '：']) && !text.contains('\n')
+    text.is_empty() || text.ends_with([':', '：']) && is_narrower(text, 2 * LONG_REQUEST)
+}
+
+/// Whether a model's point says that there is nothing to report: "**No major errors**: all went
+/// well".
+fn reports_nothing(item: &str) -> bool {
+    const NOTHING: [&str; 5] = ["error", "issue", "problem", "unresolved", "pending"];
+    let lower = strip_marks(item).trim_start_matches('*').to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    words.next() == Some("no")
+        && words
+            .take(3)
+            .any(|word| NOTHING.contains(&word.trim_end_matches('s')))
+}
+
+/// Whether an item is the request for the summary itself, which a model lists with the user's.
+fn asks_for_summary(item: &str) -> bool {
+    item.contains("summary of the conversation") || item.contains("summary of our conversation")
 }
 
 /// The words with which a model's summary begins what is still to be done.

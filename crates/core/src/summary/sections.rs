@@ -35,7 +35,7 @@ pub(super) const SECTIONS: [SectionFormat; 8] = [
         section: Section::Goal,
         heading: "## Goal",
         is_progress: false,
-        names: &["goal", "originalrequest", "primaryrequest"],
+        names: &["goal", "originalrequest", "primaryrequest", "usermessages"],
     },
     SectionFormat {
         section: Section::Constraints,
@@ -58,6 +58,7 @@ pub(super) const SECTIONS: [SectionFormat; 8] = [
             "progresssofar",
             "earlyprogress",
             "currentwork",
+            "contextforsuffix",
         ],
     },
     SectionFormat {
