@@ -9,14 +9,16 @@
 /// kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const OTHER_SECTIONS: usize = 4_300;
+pub(super) const OTHER_SECTIONS: usize = 3_950;
 /// The same beside a long request.
-pub(super) const LEAST_OTHER_SECTIONS: usize = 3_000;
+pub(super) const LEAST_OTHER_SECTIONS: usize = 2_800;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
 /// A request of at least this many columns says what the work is for, wherever it is in a session.
 pub(super) const LONG_REQUEST: usize = 60;
+/// A request of at least this many columns describes a whole task.
+pub(super) const BRIEF: usize = 1_500;
 /// A request of fewer columns, such as "another one, longer", refers to what was said before; as
 /// the first of a session, it says little.
 pub(super) const SHORT_REQUEST: usize = 30;
@@ -24,10 +26,20 @@ pub(super) const SHORT_REQUEST: usize = 30;
 pub(super) const PURPOSE: usize = 420;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
 pub(super) const WORDS: usize = 1_400;
+/// The same if they came on the way, and the request is unanswered.
+pub(super) const UNANSWERED_WORDS: usize = 700;
 /// All points of a section.
 pub(super) const SECTION: usize = 800;
+/// The remarks of a long reading.
+pub(super) const FINDINGS: usize = 1_500;
+/// What a previous summary says of the context.
+pub(super) const CONTEXT: usize = 400;
+/// The newest of the requests before those under Goal, with their answers, if there are several.
+pub(super) const REQUESTS: usize = 500;
 /// All decisions.
-pub(super) const DECISIONS: usize = 2_300;
+pub(super) const DECISIONS: usize = 2_000;
+/// The least that decisions get beside findings and earlier requests.
+pub(super) const LEAST_DECISIONS: usize = 600;
 /// The choices that the assistant made itself in long runs.
 pub(super) const OWN_CHOICES: usize = 1_100;
 /// A list of rules, and one of them.
@@ -57,11 +69,11 @@ pub(super) const ANSWER: usize = 260;
 /// What the user said in place of letting a call run: often all that a plan lacks.
 pub(super) const REFUSAL: usize = 600;
 /// The commands that passed.
-pub(super) const COMMANDS: usize = 300;
+pub(super) const COMMANDS: usize = 150;
 /// Lists of files and names, and of the points of a previous summary.
 pub(super) const LIST: usize = 400;
 /// The number of last tool calls that are listed. A series of similar calls counts as one.
-pub(super) const LAST_CALLS: usize = 5;
+pub(super) const LAST_CALLS: usize = 3;
 /// The number of last commands that only look, among these.
 pub(super) const SEARCHES: usize = 2;
 /// One command, or the path of a call.
@@ -70,6 +82,8 @@ pub(super) const COMMAND: usize = 110;
 pub(super) const REMARK: usize = 40;
 /// The newest of the earlier requests, and its answer. Older ones get less.
 pub(super) const NEWEST: usize = 400;
+/// The request before the current one, which has an answer of [`NEWEST`].
+pub(super) const BEFORE: usize = 280;
 /// The least that the oldest of the earlier requests gets, and its answer.
 pub(super) const OLDEST: usize = 90;
 /// The least that the answer to an earlier request gets that weighs something: a value with its
@@ -80,7 +94,7 @@ pub(super) const REMINDER: usize = 50;
 /// The message that takes back a decision or a wish.
 pub(super) const MARK: usize = 80;
 /// The files that were changed: the newest. All of them are below the summary.
-pub(super) const FILES: usize = 240;
+pub(super) const FILES: usize = 160;
 /// The line of a command's output that is quoted as its result.
 pub(super) const RESULT: usize = 60;
 /// The number of ends that are reported of a request that was repeated, besides the last.

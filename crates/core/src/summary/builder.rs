@@ -118,6 +118,7 @@ impl SummaryBuilder {
     /// Writes the summary, once all messages were added: only then it is known which failures are
     /// still open, and which paths are gone.
     pub fn finish(mut self) -> BuiltinSummary {
+        self.drop_expired_wishes();
         self.own_choices.add_turn(&self.turn);
         self.drop_void_tables();
         self.fold_similar_turn();
@@ -163,6 +164,7 @@ impl SummaryBuilder {
             self.purpose.keep_request(&self.turn.request, is_first);
         }
         self.points = previous.into_earlier();
+        self.add_wishes_of_goals();
         // Decisions are kept apart from the other points, because later messages change them.
         let decisions = std::mem::take(self.points.items_mut(Section::Decisions));
         self.decisions = Decisions::from_previous(decisions);
@@ -181,6 +183,7 @@ impl SummaryBuilder {
             }
         };
         if !is_running {
+            self.drop_expired_wishes();
             // What the request decides comes before what this message decides.
             self.add_wishes_and_choices();
         }

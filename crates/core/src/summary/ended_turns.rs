@@ -10,6 +10,8 @@ use super::suggestions::find_suggestion;
 use super::tables::{OutOfDate, VOID_TABLE, find_out_of_date, find_value_table, lists_same};
 use super::turns::Turn;
 use super::weights::count_values;
+use super::words::content_words;
+use foldhash::HashSet;
 
 impl SummaryBuilder {
     /// Moves the current turn to the earlier ones, before the next request begins. The current turn
@@ -22,6 +24,7 @@ impl SummaryBuilder {
         for words in std::mem::take(&mut self.turn.refusals) {
             self.decisions.add_refusal(&words, self.turn.number);
         }
+        self.drop_blockers_worked_on();
         // An earlier turn is shown short. Its wishes and choices were found in the whole request.
         self.turn.request = cut_middle(&self.turn.request, WORDS);
         self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
@@ -29,12 +32,13 @@ impl SummaryBuilder {
         self.drop_void_tables();
 
         // What was under way or next in a previous summary does not outlive its request. Its first
-        // goal is what the session is for, and others are counted as reached.
+        // goal is what the session is for, and others are counted as reached: they say more of the
+        // work than what else is listed as done.
         self.points.items_mut(Section::InProgress).clear();
         self.points.items_mut(Section::NextSteps).clear();
         let mut goals = std::mem::take(self.points.items_mut(Section::Goal));
         self.purpose.take_goal(&mut goals);
-        self.points.items_mut(Section::Done).splice(..0, goals);
+        self.points.items_mut(Section::Done).extend(goals);
 
         // The earlier turns were cut, too, so the turn is compared with them once it is cut. After
         // a fold, the current turn is an earlier one, which goes back to its place.
@@ -50,6 +54,26 @@ impl SummaryBuilder {
         if self.earlier_turns.len() > MAX_HELD {
             self.drop_lightest_turn();
         }
+    }
+
+    /// Drops the blockers of a previous summary that the current turn is about: its reply says how
+    /// they stand.
+    fn drop_blockers_worked_on(&mut self) {
+        /// A turn is about a blocker if it has this many of its words.
+        const SHARED_WORDS: usize = 3;
+
+        let blockers = self.points.items_mut(Section::Blocked);
+        if blockers.is_empty() || !self.turn.is_answered() {
+            return;
+        }
+        let turn_text = format!("{}\n{}", self.turn.request, self.turn.last_words());
+        let turn_text = turn_text.to_lowercase();
+        let said: HashSet<&str> = content_words(&turn_text).collect();
+        blockers.retain(|blocker| {
+            let lower = blocker.to_lowercase();
+            let words: HashSet<&str> = content_words(&lower).collect();
+            words.intersection(&said).count() < SHARED_WORDS
+        });
     }
 
     /// Replaces tables in earlier replies if the assistant's last reply says that earlier values

@@ -38,6 +38,8 @@ pub(super) struct SpokenOf {
 
 /// After this many calls of other work, a failure that nobody spoke of holds up nothing.
 const MUCH_WORK: usize = 20;
+/// After this many calls, what only looked holds up nothing, whoever spoke of it.
+const SOME_WORK: usize = 10;
 
 impl ToolHistory {
     /// Describes a failed step: `` `make test`: exit code 2: "tide.c:3: error" (not run again
@@ -97,6 +99,9 @@ impl ToolHistory {
         // What only looks is done again in another way, if at all.
         let is_look_left =
             !is_of_current_turn && only_looks(run, step) && !is_mentioned && !is_remarked_on;
+        let is_look_old = only_looks(run, step)
+            && later_runs.len() >= SOME_WORK
+            && !(is_of_current_turn && is_mentioned);
         // The user went on to other work, although the turn had no answer.
         let is_left_behind = !is_of_current_turn && later_runs.len() >= MUCH_WORK;
 
@@ -118,6 +123,7 @@ impl ToolHistory {
             was_certain: !run.has_missing_program()
                 && (is_mentioned || is_remarked_on || is_explained),
             is_settled_otherwise: is_missing_program_settled
+                || is_look_old
                 || is_look_left && !is_explained && !is_last_work
                 || (is_answered || is_left_behind) && !is_known_open && !is_reported,
             is_in_last_words: is_of_current_turn && is_mentioned,

@@ -2,6 +2,7 @@
 
 use super::budget::*;
 use super::endings::describe_turn;
+use super::one_line::cut_line;
 use super::quote::format_quotation;
 use super::sections::{BEFORE_LEAD, REMARKED_LEAD, REQUEST_LEAD, Section};
 use super::turns::Turn;
@@ -50,12 +51,24 @@ impl SummaryBuilder {
     /// summary, what the session is for, and the request before, to which the current one may
     /// refer.
     pub(super) fn background_of_request(&self) -> Vec<String> {
-        let mut goals = self.newest_points(Section::Goal, SECTION);
+        // Without a request, the goals of the previous summary are all that is known of it.
+        let max = if self.turn.request.is_empty() {
+            SECTION + SECTION / 2
+        } else {
+            SECTION
+        };
+        let mut goals = self.newest_points(Section::Goal, max);
+        // A model's summary begins with the purpose, whatever it lists after it.
+        if let Some(first) = self.points.items(Section::Goal).first()
+            && !goals.contains(first)
+        {
+            goals.insert(0, cut_line(first, PURPOSE));
+        }
         goals.extend(self.quote_purposes());
 
         let turns = self.turns_under_goal();
         if let Some(turn_before) = turns.last() {
-            let request = describe_turn(turn_before, NEWEST, NEWEST);
+            let request = describe_turn(turn_before, BEFORE, NEWEST);
             goals.push(format!("{BEFORE_LEAD}{request}"));
         }
         // If the turn before is only a remark, there is a second turn, to which it refers.

@@ -1,7 +1,7 @@
 //! Lasting words: what of a request still binds, or is decided, once the next one follows.
 
 use super::SummaryBuilder;
-use super::budget::{LONG_REQUEST, POINT, REFERENT, WORDS};
+use super::budget::{BRIEF, LONG_REQUEST, POINT, REFERENT, WORDS};
 use super::choices::{CHOICES, CONSEQUENCES, find_choices};
 use super::deferrals::is_deferral;
 use super::documents::is_document;
@@ -15,7 +15,8 @@ use super::sections::{EARLIER_MARK, Section, Sections};
 use super::turns::Turn;
 use super::values::may_set_value;
 use super::wishes::{
-    binds_in_general, demands_language, may_bind_expression, quote_binding_sentences,
+    binds_in_general, demands_language, is_for_the_moment, may_bind_expression,
+    quote_binding_sentences,
 };
 use super::words::compile_expression;
 use regex::Regex;
@@ -34,6 +35,31 @@ impl SummaryBuilder {
             if may_wish_or_choose(message) || may_list_rules(message) {
                 self.add_wishes_and_choices_in(message);
             }
+        }
+    }
+
+    /// Adds the wishes in the goals of a previous summary that lists no constraints. A model quotes
+    /// the user's messages there.
+    pub(super) fn add_wishes_of_goals(&mut self) {
+        if !self.points.items(Section::Constraints).is_empty() {
+            return;
+        }
+        for goal in self.points.items(Section::Goal).to_vec() {
+            // The mark that closes the quotation would become part of the wish.
+            let message = goal.trim_end_matches('"');
+            for wish in quote_binding_sentences(message, &prose_of_user(message)) {
+                self.points
+                    .add(Section::Constraints, format!("{EARLIER_MARK}{wish}"));
+            }
+        }
+    }
+
+    /// Drops the wishes of earlier turns that were for the moment, once the current turn changed a
+    /// file: what had to wait goes on.
+    pub(super) fn drop_expired_wishes(&mut self) {
+        if self.tool_history.changes_files_in(self.turn.number) {
+            let wishes = self.points.items_mut(Section::Constraints);
+            wishes.retain(|item| !is_for_the_moment(wish_in_item(item)));
         }
     }
 
@@ -74,7 +100,13 @@ impl SummaryBuilder {
         let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
         let reply = turn_before.map_or("", Turn::last_words);
         let open = format!("{reply}\n{}", self.decisions.refused_lately());
-        for choice in find_choices(&prose, &open) {
+        // A long brief describes what is wanted, and chooses nothing.
+        let choosing_prose = if is_narrower(message, BRIEF) {
+            &prose[..]
+        } else {
+            &[]
+        };
+        for choice in find_choices(choosing_prose, &open) {
             // What is a constraint, or is quoted as the purpose, or with what was put off, is no
             // decision as well.
             let is_wish = wishes.contains(&quote_line(&choice, POINT));

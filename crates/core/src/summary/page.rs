@@ -2,7 +2,7 @@
 
 use super::budget::*;
 use super::fitting::{item_size, items_size, join_fitting, keep_newest};
-use super::quote::{count_fitting, count_utf16};
+use super::quote::{count_fitting, count_utf16, is_narrower};
 use super::sections::*;
 use super::{SummaryBuilder, SummarySubject};
 
@@ -30,9 +30,10 @@ impl SummaryBuilder {
     /// Within a section, items that matter less are inserted before the items that are there
     /// already.
     pub(super) fn write_page(&self) -> String {
+        let requests_room = self.room_for_requests();
         let mut draft = Draft {
             page: Sections::default(),
-            room: self.room_beside_request(),
+            room: self.room_beside_request() - requests_room,
         };
         draft.add(Section::NextSteps, self.next_steps());
         draft.add(Section::Goal, self.background_of_request());
@@ -40,23 +41,28 @@ impl SummaryBuilder {
         draft.add(Section::Constraints, self.rules_and_wishes());
         draft.add(Section::InProgress, self.calls_and_todo_list());
         // Decisions have shorter texts for when there is little room.
-        let decisions_max = DECISIONS.min(draft.room);
+        let findings_room = self.room_for_findings();
+        let decisions_room = draft.room.saturating_sub(findings_room);
+        let decisions_max = decisions_room.clamp(LEAST_DECISIONS.min(draft.room), DECISIONS);
         let decisions = self.decisions.describe(self.turn.number, decisions_max);
-        draft.add(Section::Decisions, keep_newest(decisions, decisions_max));
+        let mut decisions = keep_newest(decisions, decisions_max);
+        self.refer_to_request(&mut decisions);
+        draft.add(Section::Decisions, decisions);
         let last_words = self.turn.last_words();
         let lists_max = DECISION_LISTS.min(draft.room);
         let mut own_choices = self.own_choices.describe_lists(lists_max, last_words);
         draft.room -= items_size(&own_choices);
-        let context = self.newest_points(Section::Context, SECTION);
+        let context = self.newest_points(Section::Context, CONTEXT);
         draft.add(Section::Context, context);
         draft.add(Section::Done, self.describe_effects());
-        let own_choices_max = OWN_CHOICES.min(draft.room);
+        let own_choices_max = OWN_CHOICES.min(draft.room.saturating_sub(findings_room));
         let single_choices = self.own_choices.describe(own_choices_max, last_words);
         draft.room -= items_size(&single_choices);
         own_choices.extend(single_choices);
         draft.add(Section::InProgress, self.quote_remarks(&own_choices));
 
         let Draft { mut page, mut room } = draft;
+        room += requests_room;
         let constraints_size = items_size(page.items(Section::Constraints));
         page.drop_wishes_in_decisions();
         room += constraints_size - items_size(page.items(Section::Constraints));
@@ -79,11 +85,38 @@ impl SummaryBuilder {
         })
     }
 
+    /// Returns the number of UTF-16 units that the other sections leave to earlier requests and the
+    /// replies to them: what was found, and how it stands.
+    fn room_for_requests(&self) -> usize {
+        let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
+        if listed_count > 1 { REQUESTS } else { 0 }
+    }
+
     /// Returns the number of UTF-16 units for all but the current request: fewer if that is long.
     fn room_beside_request(&self) -> usize {
+        if self.turn.request.is_empty() {
+            // The goals of the previous summary take its place.
+            return OTHER_SECTIONS + SECTION / 2;
+        }
         let request_size = count_utf16(&self.turn.request).min(WHOLE_REQUEST);
         let room = OTHER_SECTIONS.saturating_sub(request_size / 2);
         room.max(LEAST_OTHER_SECTIONS)
+    }
+
+    /// Replaces the answer in the newest decision if it is the current request, which is quoted
+    /// word for word.
+    fn refer_to_request(&self, decisions: &mut [String]) {
+        let newest = self.decisions.newest_first().next();
+        let is_whole_request =
+            self.turn.nod.is_empty() && !is_narrower(&self.turn.request, LONG_REQUEST);
+        if let Some(text) = decisions.last_mut()
+            && is_whole_request
+            && newest.is_some_and(|decision| decision.is_made_by(&self.turn))
+            && let Some((question, quoted)) = text.split_once(" answered \"")
+            && let Some((_, rest)) = quoted.split_once('"')
+        {
+            *text = format!("{question} answered with the request under Goal{rest}");
+        }
     }
 
     /// Returns the lists of rules, and the newest wishes, each in its own room.

@@ -17,6 +17,25 @@ impl SummaryBuilder {
         !self.turn.is_answered() || !self.failures.points.is_empty()
     }
 
+    /// Whether the current turn read much and changed no file. What it found is in the assistant's
+    /// remarks, and nowhere else.
+    fn is_long_reading(&self) -> bool {
+        let turn = &self.turn;
+        turn.call_count >= LONG_READING && !self.tool_history.changes_files_in(turn.number)
+    }
+
+    /// Returns the number of UTF-16 units that decisions leave to the assistant's remarks.
+    pub(super) fn room_for_findings(&self) -> usize {
+        if !self.is_unfinished() || !self.is_long_reading() {
+            return 0;
+        }
+        let sizes = self.turn.remarks.iter().map(|remark| {
+            let size = count_utf16(remark).min(NEWEST);
+            size + REMARK_LEAD_SIZE
+        });
+        sizes.sum::<usize>().min(FINDINGS)
+    }
+
     /// Returns the points of In Progress, without the assistant's remarks.
     pub(super) fn calls_and_todo_list(&self) -> Vec<String> {
         let mut points = self.newest_points(Section::InProgress, LIST);
@@ -45,10 +64,15 @@ impl SummaryBuilder {
         if !self.is_unfinished() {
             return Vec::new();
         }
+        let (remark_max, remarks_max) = if self.is_long_reading() {
+            (NEWEST, FINDINGS)
+        } else {
+            (POINT, SECTION)
+        };
         // The last remark is the last words, which have a place of their own.
         let mut quotations = Vec::new();
         for remark in self.turn.remarks.iter().rev().skip(1) {
-            let quotation = quote_line(strip_transitions(remark), POINT);
+            let quotation = quote_line(strip_transitions(remark), remark_max);
             let is_listed = own_choices
                 .iter()
                 .any(|choice| is_mostly(&quotation, choice));
@@ -62,7 +86,7 @@ impl SummaryBuilder {
         let sizes = newest_first
             .iter()
             .map(|quotation| count_utf16(quotation) + REMARK_LEAD_SIZE);
-        let shown_count = count_fitting(sizes, SECTION);
+        let shown_count = count_fitting(sizes, remarks_max);
         newest_first.truncate(shown_count);
 
         let mut remarks = Vec::new();
@@ -77,6 +101,10 @@ impl SummaryBuilder {
     pub(super) fn next_steps(&self) -> Vec<String> {
         let turn = &self.turn;
         let mut steps = self.newest_points(Section::NextSteps, LIST);
+        // After so many calls, nobody waits any more.
+        if turn.call_count >= MANY_CALLS {
+            steps.retain(|step| !step.trim_start_matches(EARLIER_MARK).starts_with("Wait"));
+        }
         let has_work = turn.reply_end != ReplyEnd::NoReply || turn.call_count > 0;
         if turn.request.is_empty() && !has_work {
             return steps;
@@ -123,6 +151,12 @@ impl SummaryBuilder {
     }
 }
 
+/// A turn with this many calls, none of which changed a file, is a long reading.
+const LONG_READING: usize = 15;
+
+/// After this many calls, what an earlier summary waited for is over.
+const MANY_CALLS: usize = 10;
+
 /// Whether an item of a todo list, one in each line, is not done. A list that is done says nothing
 /// of what is next.
 fn has_open_item(todo_list: &str) -> bool {
@@ -149,7 +183,12 @@ fn quote_last_words(turn: &Turn) -> String {
     } else {
         format!("{LAST_WORDS_LEAD}:")
     };
-    format_quotation(&lead, turn.last_words(), WORDS)
+    let max = if turn.is_answered() {
+        WORDS
+    } else {
+        UNANSWERED_WORDS
+    };
+    format_quotation(&lead, turn.last_words(), max)
 }
 
 fn count_calls(number: usize) -> String {

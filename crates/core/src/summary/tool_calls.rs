@@ -87,6 +87,14 @@ impl ToolHistory {
         });
     }
 
+    /// Whether a call of the current turn, whose number this is, changed a file.
+    pub fn changes_files_in(&self, turn_number: usize) -> bool {
+        let newest_first = self.runs.iter().rev();
+        newest_first
+            .take_while(|run| run.turn_number == turn_number)
+            .any(ToolRun::changes_file)
+    }
+
     /// Lists the commands whose last run is known to have passed, newest first, with their results:
     /// `` `make test` ("31 passed") ``. Commits, which are listed apart, and commands that change
     /// nothing are left out.

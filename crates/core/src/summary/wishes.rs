@@ -179,7 +179,8 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
             continue;
         }
         let is_quotable = (SHORT_WISH..POINT).contains(&display_width(sentence));
-        if is_quotable && !ends_in_question(sentence) && has_binding_clause(sentence) {
+        let asks = ends_in_question(sentence.trim_end_matches(['\'', '"', '’', '”']));
+        if is_quotable && !asks && has_binding_clause(sentence) {
             let quotation = quote_line(sentence, POINT);
             if !quotations.contains(&quotation) {
                 quotations.push(quotation);
@@ -225,6 +226,19 @@ pub(super) fn binds_in_general(wish: &str) -> bool {
     static WORDS: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(&format!("(?ix) {ANY_WORDS}")));
     WORDS.is_match(wish)
+}
+
+/// Whether a wish is about one step, or only until the user says more: "start with the models, do
+/// not run the migration", "do not write code yet".
+pub(super) fn is_for_the_moment(wish: &str) -> bool {
+    static MOMENT: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(
+            r"(?ix) ^\W*(now|next|continue|proceed|start|begin|go\ (on|ahead)|let[’']?s
+                |(phase|step|task|part)\ \d+)\W
+            | (^|\W)(yet|(until|wait\ (for|until|till))\ (i|me|my|we|us|our)|noch\ nicht|pas\ encore|todavía\ no)(\W|$)",
+        )
+    });
+    MOMENT.is_match(wish) && !binds_in_general(wish)
 }
 
 /// Whether a clause of a sentence binds later work: the second of "draw the map, but never the

@@ -1,6 +1,7 @@
 //! Whole summaries of small sessions.
 
 mod cut;
+mod expiry;
 mod message;
 mod own_choices;
 mod quote;
@@ -217,8 +218,6 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
     ### In Progress
     - Said on the way: "I'll look at them first: two of them share a parser."
     - Last tool calls, in order:
-      - write `b.py`: ok
-      - `python -m pytest -q`: exited with code 1, "1 failed"
       - edit `b.py`: ok
       - `python -m pytest -q`: ok
       - `date > r.txt`: ok

@@ -601,7 +601,7 @@ fn like_calls_are_one_item() {
             .iter()
             .filter(|line| line.starts_with("  - "))
             .count(),
-        5
+        3
     );
 }
 
