@@ -17,8 +17,8 @@ pub(super) const LEAST_OTHER_SECTIONS: usize = 2_800;
 pub(super) const SHORT_REPLY: usize = 14;
 /// A request of at least this many columns says what the work is for, wherever it is in a session.
 pub(super) const LONG_REQUEST: usize = 60;
-/// A request of at least this many columns describes a whole task.
-pub(super) const BRIEF: usize = 1_500;
+/// A request of at least this many lines describes a whole task.
+pub(super) const BRIEF: usize = 20;
 /// A request of fewer columns, such as "another one, longer", refers to what was said before; as
 /// the first of a session, it says little.
 pub(super) const SHORT_REQUEST: usize = 30;

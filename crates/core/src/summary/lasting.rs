@@ -101,7 +101,7 @@ impl SummaryBuilder {
         let reply = turn_before.map_or("", Turn::last_words);
         let open = format!("{reply}\n{}", self.decisions.refused_lately());
         // A long brief describes what is wanted, and chooses nothing.
-        let choosing_prose = if is_narrower(message, BRIEF) {
+        let choosing_prose = if message.lines().count() < BRIEF {
             &prose[..]
         } else {
             &[]
