@@ -18,7 +18,6 @@ use crate::ops::grep::{
     EntryFilter, Match, MatchDetails, Pattern, PatternOptions, Query, search_file,
 };
 use crate::ops::list::session_title;
-use crate::session::Session;
 use crate::session::content::entry_text;
 use crate::session::entry::{EntryIx, Flags};
 use crate::session::fields::FieldScope;

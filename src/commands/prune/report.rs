@@ -131,7 +131,9 @@ impl PruneJob<'_> {
         match self.task {
             Task::Payloads { .. } => self.print_payloads(&plan, ui)?,
             Task::Secrets { .. } => self.print_secrets(&plan, ui)?,
-            Task::Compacted | Task::Branch(_) | Task::Restore => self.print_entries(&plan, ui)?,
+            Task::Compacted | Task::Branch(_) | Task::Entries(_) | Task::Restore => {
+                self.print_entries(&plan, ui)?;
+            }
         }
 
         let summary = self.summarize_plan(&plan, &outcome)?;
