@@ -1,7 +1,7 @@
 //! An opened session whose bytes are counted as they are read, for a progress bar.
 
 use crate::cli::foreign::ConvertedSource;
-use pisess_store::{Opened, ReadAt};
+use pisess_store::{KeptContent, Opened, ReadAt};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -56,8 +56,12 @@ impl ReadAt for CountedSource {
         self.source().original_lines()
     }
 
-    fn stream(&self, keeps: bool, read: &mut (dyn FnMut(&[u8]) + Send)) -> Option<io::Result<()>> {
-        self.source().stream(keeps, &mut |bytes| {
+    fn stream(
+        &self,
+        kept: KeptContent,
+        read: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Option<io::Result<()>> {
+        self.source().stream(kept, &mut |bytes| {
             self.read_bytes.fetch_add(bytes.len(), Ordering::Relaxed);
             read(bytes);
         })

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 mod convert;
 mod names;
+mod text_end;
 
 /// Returns the ids of the newest sessions that were imported from a source, each with its agent.
 pub fn find_newest_imports(source: &SourceHead, ui: &Ui) -> Vec<(Dialect, String)> {

@@ -21,6 +21,7 @@ use crate::session::tree::active_mask;
 use hunks::{line_stat, print_hunks};
 use owo_colors::Style;
 use pisess_json::write::{Object, text_array};
+use pisess_store::KeptContent;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -145,15 +146,16 @@ fn no_copy(what: String) -> Failure {
 /// Returns the options for loading the sessions: contexts are made of messages, and entries are
 /// printed as rows.
 fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
-    if args.context {
-        LoadOptions {
-            message_spans: true,
-            ..LoadOptions::default()
-        }
-    } else if args.stat || args.json {
-        LoadOptions::default()
-    } else {
+    let prints_rows = !args.context && !args.stat && !args.json;
+    let base = if prints_rows {
         row_options(ui)
+    } else {
+        LoadOptions::default()
+    };
+    LoadOptions {
+        message_spans: args.context,
+        kept: KeptContent::SomeLines,
+        ..base
     }
 }
 

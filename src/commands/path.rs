@@ -7,6 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::rows::entry::{print_entry_lines, print_rows, row_options};
 use crate::load::LoadOptions;
 use crate::ops::tree::view_without_layout;
+use pisess_store::KeptContent;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -52,11 +53,16 @@ pub struct Args {
 
 /// Prints the entries from the root to an entry: as lines of JSON, as ids, or as rows.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = if args.json || args.ids {
+    let mut options = if args.json || args.ids {
         LoadOptions::default()
     } else {
         row_options(ui)
     };
+    // Rows and ids need no line of the session, but a text in REF is searched for in all of them.
+    let searches_text = args.to.as_deref().is_some_and(|to| to.contains(":/"));
+    if !args.json && !searches_text {
+        options.kept = KeptContent::Nothing;
+    }
     let open = OpenSession::open_to_read(&args.session, options, ui)?;
     let range = open.resolve_range(args.to.as_deref(), args.last.entry_count)?;
     let path = range.entries(&open.session);

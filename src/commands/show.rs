@@ -36,6 +36,7 @@ use foldhash::HashMap;
 use painter::ShownPainter;
 use pisess_json::Raw;
 use pisess_json::text::Text;
+use pisess_store::KeptContent;
 use std::io;
 use std::path::PathBuf;
 
@@ -234,10 +235,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_quotation = args.format == ShowFormat::Markdown;
     let prints_children = args.children && !args.json;
     // Only rows and quotations need the text of rows.
-    let options = if prints_children || is_quotation {
+    let mut options = if prints_children || is_quotation {
         row_options(ui)
     } else {
         LoadOptions::default()
+    };
+    options.kept = if args.shows_last_entries() {
+        KeptContent::End
+    } else {
+        KeptContent::SomeLines
     };
     let ShownEntries { open, entries } = open_and_resolve(args, options, ui)?;
     let entries = args.with_entries_around(&open.session, entries);
@@ -262,6 +268,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
+    /// Whether the entries to show are probably near the end of the session: all are given as
+    /// `@`, `@~2`, `@^{user}` or the like, and neither as a range nor by a text.
+    fn shows_last_entries(&self) -> bool {
+        let shows_many =
+            self.last.entry_count.is_some() || (self.images.is_some() && self.entries.is_empty());
+        let is_near_end = |entry: &String| {
+            entry.starts_with(CURRENT_REFERENCE) && !entry.contains("..") && !entry.contains('/')
+        };
+        !shows_many && self.entries.iter().all(is_near_end)
+    }
+
     /// Adds the entries around each entry, if `-A`, `-B` or `-C` requests them. Then all entries
     /// are in the order of the file, without duplicates.
     fn with_entries_around(&self, session: &Session, entries: Vec<EntryIx>) -> Vec<EntryIx> {

@@ -24,7 +24,7 @@ use crate::session::usage::{
 };
 use clap::ValueEnum;
 use groups::{GroupKey, StatsGroups};
-use pisess_store::FoundFile;
+use pisess_store::{FoundFile, KeptContent};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -522,7 +522,7 @@ fn load_options(
         },
         // The parents of entries are not needed.
         skip_links: true,
-        only_facts: true,
+        kept: KeptContent::Nothing,
         ..LoadOptions::default()
     }
 }

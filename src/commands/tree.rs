@@ -28,6 +28,7 @@ use crate::session::usage::UsageSums;
 use foldhash::HashMap;
 use painter::{RowArgs, TreePainter};
 use pisess_json::write::Object;
+use pisess_store::KeptContent;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -397,9 +398,12 @@ fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     options.search = SearchWords::new(&args.search);
     // A search needs the whole text, and a renderer or the reason of a failure reads lines. Marks
     // of moves and context edits are read, too, but sessions of other agents have hardly any.
-    options.only_facts = options.search.is_empty()
+    let reads_only_facts = options.search.is_empty()
         && args.filter != Filter::Failed
         && args.renderers.renderers.is_empty();
+    if reads_only_facts {
+        options.kept = KeptContent::Nothing;
+    }
     options.whole_lines = args.follow;
     options.timestamps = args.json;
     options.usage = !args.json && ui.stdout_is_terminal();

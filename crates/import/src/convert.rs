@@ -6,8 +6,9 @@ use crate::identity::SourceHead;
 use crate::joined::JoinedSource;
 use crate::lines::{ReadExtent, convert_line};
 use crate::record;
-use crate::survey::Survey;
+use crate::survey::{Survey, sha256_hex};
 use crate::writer::{EmitEntry, EntryDraft, EntryWriter};
+use memchr::memmem;
 use pisess_core::ops::fork::{ForkOptions, StoredTitle, build_head_for};
 use pisess_core::session::dialect::Dialect;
 use pisess_core::session::read::line_chunks::Line;
@@ -130,37 +131,78 @@ pub struct InPlaceSession {
     pub message_count: usize,
     /// The lines that were written.
     pub lines: WrittenLines,
-    /// The offset of each line of the source, in order; none for [`InPlaceUse::List`].
+    /// The offset of each line of the source, in order.
     pub source_line_starts: Vec<u64>,
+    /// The last line that was written; `None` if only the head was.
+    pub record: Option<InPlaceRecord>,
 }
 
-/// The number of hexadecimal digits of a SHA-256.
-const SHA256_DIGITS: usize = 64;
-
-/// What a command does with a session that it reads in place.
+/// What a command does with the hash of the source, which is in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InPlaceUse {
-    /// It reads entries, whose line numbers may be shown, and the record, which has the hash of the
-    /// source.
-    ReadEntries,
-    /// It shows facts of the entries, with their line numbers, but not their text. As many digits
-    /// of 0 take the place of the hash, so that all offsets are those of `ReadEntries`: to compute
-    /// the hash takes 8 % of the time.
-    ReadFacts,
-    /// It lists the session. Neither line numbers nor the hash are needed: the hash in the record
-    /// is empty.
-    List,
+pub enum HashUse {
+    /// It probably does not read the hash. To compute the hash takes a tenth of the time.
+    None,
+    /// It reads the record.
+    Record,
+}
+
+/// The record of a session that is read in place.
+#[derive(Debug)]
+pub struct InPlaceRecord {
+    /// The line as it was written, with a placeholder of the same length in place of the hash.
+    line: Vec<u8>,
+    /// The number of bytes of the source that are hashed.
+    bytes_read: u64,
+    /// The hash, if it was computed.
+    sha256: Option<String>,
+}
+
+impl InPlaceRecord {
+    /// Returns the number of bytes of the line, without its newline.
+    pub fn line_len(&self) -> u64 {
+        self.line.len() as u64
+    }
+
+    /// Returns the line with the hash, and with its newline. Reads the source if the hash was not
+    /// computed.
+    pub fn line_with_hash(&self, source: &dyn ReadAt) -> io::Result<Vec<u8>> {
+        let sha256 = match &self.sha256 {
+            Some(sha256) => sha256.clone(),
+            None => sha256_hex(source, 0..self.bytes_read)?,
+        };
+        let mut line = self.line.clone();
+        line.push(b'\n');
+        // The hash is the last member of the data, so a path that looks like the placeholder comes
+        // before it.
+        if let Some(start) = memmem::rfind(&line, HASH_PLACEHOLDER.as_bytes()) {
+            line[start..start + HASH_PLACEHOLDER.len()].copy_from_slice(sha256.as_bytes());
+        }
+        Ok(line)
+    }
+}
+
+/// Takes the place of a SHA-256 in hexadecimal digits.
+const HASH_PLACEHOLDER: &str = "----------------------------------------------------------------";
+
+/// How far a session has been written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    Entries,
+    /// The record is written, after entries that were held back.
+    Record,
+    /// The session is complete.
+    Complete,
 }
 
 /// Writes the whole session of pi that a source becomes, as [`write_converted_session`] does, but
-/// reads the source only once: without a survey.
+/// reads the source only once: without a survey, and with a placeholder in place of the hash.
 ///
 /// The name is known only at the end of the source. In other formats it is in the head, but a
 /// session of pi has it in an entry.
 pub fn write_in_place(
     source: &JoinedSource,
     head: &SourceHead,
-    used_for: InPlaceUse,
+    hash_use: HashUse,
     out: &mut dyn Write,
 ) -> io::Result<InPlaceSession> {
     let WrittenLines {
@@ -171,12 +213,16 @@ pub fn write_in_place(
     let target = in_place_target(head);
     // The entries get the ids that they would have after an import.
     let imported_id = head.derive_session_id(target.agent, 0);
-    let is_past_record = Cell::new(false);
+    let progress = Cell::new(Progress::Entries);
+    let mut record_line = Vec::new();
     let mut write_entry = |offset: u64, line: &[&[u8]]| {
-        // An import ends with its record. What a reader still holds back then is written by a later
-        // import, so it is left out here, too.
-        if is_past_record.get() {
-            return Ok(());
+        match progress.get() {
+            Progress::Entries => {}
+            // The last of these lines is the record.
+            Progress::Record => record_line = line.concat(),
+            // An import ends with its record. What a reader still holds back then is written by a
+            // later import, so it is left out here, too.
+            Progress::Complete => return Ok(()),
         }
         offsets.push(offset);
         write_line(line, out)
@@ -190,37 +236,33 @@ pub fn write_in_place(
     );
     let format = head.origin.format();
     let mut reader = format.new_reader(source, &head.layout, target.earlier, writer)?;
+    let mut extent = ReadExtent::with_line_starts();
     let read_object = |line: Line, object: Option<Outlined>| {
         convert_line(reader.as_mut(), head.origin, &line, object)
     };
-    let (extent, sha256) = match used_for {
-        InPlaceUse::ReadEntries => {
-            let mut extent = ReadExtent::with_line_starts();
-            let sha256 = for_each_object_hashed(source, &mut extent, read_object)?;
-            (extent, sha256)
-        }
-        InPlaceUse::ReadFacts => {
-            let mut extent = ReadExtent::with_line_starts();
+    let sha256 = match hash_use {
+        HashUse::None => {
             for_each_object_ahead(source, source.len(), &mut extent, read_object)?;
-            (extent, "0".repeat(SHA256_DIGITS))
+            None
         }
-        InPlaceUse::List => {
-            let mut extent = ReadExtent::default();
-            for_each_object_ahead(source, source.len(), &mut extent, read_object)?;
-            (extent, String::new())
-        }
+        HashUse::Record => Some(for_each_object_hashed(source, &mut extent, read_object)?),
     };
 
-    let read_by_import = [extent.bytes_read];
-    let record = draft_record(head, &sha256, &read_by_import, &target);
+    progress.set(Progress::Record);
+    let record = draft_record(head, HASH_PLACEHOLDER, &[extent.bytes_read], &target);
     reader.add_record(record)?;
-    is_past_record.set(true);
+    progress.set(Progress::Complete);
     // A reader may still hold messages back: the survey of an import counts them, too.
     let message_count = reader.finish()?.message_count;
     Ok(InPlaceSession {
         message_count,
         lines: WrittenLines { head_len, offsets },
         source_line_starts: extent.line_starts.unwrap_or_default(),
+        record: Some(InPlaceRecord {
+            line: record_line,
+            bytes_read: extent.bytes_read,
+            sha256,
+        }),
     })
 }
 

@@ -36,8 +36,8 @@ mod survey;
 mod writer;
 
 pub use convert::{
-    EarlierImports, ImportTarget, InPlaceSession, InPlaceUse, WrittenLines, emit_new_entries,
-    write_converted_session, write_head_in_place, write_in_place,
+    EarlierImports, HashUse, ImportTarget, InPlaceRecord, InPlaceSession, WrittenLines,
+    emit_new_entries, write_converted_session, write_head_in_place, write_in_place,
 };
 pub use detect::{
     has_id_in_file_name, id_in_file_name, is_document_name, is_internal_log, read_document,

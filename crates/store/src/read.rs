@@ -36,13 +36,17 @@ pub trait ReadAt: Sync {
     }
 
     /// Passes the whole content to `read`, in order, in parts of any length: for content that is
-    /// made only when it is read. With `keeps`, it is kept, to be read by position later. `None`
-    /// for content that can be read by position at once.
+    /// made only when it is read. `kept` is what of it can be read by position later without making
+    /// it again. `None` for content that can be read by position at once.
     ///
-    /// `read` may be called on another thread, and must not read this content itself: with `keeps`,
-    /// it would wait for itself.
-    fn stream(&self, keeps: bool, read: &mut (dyn FnMut(&[u8]) + Send)) -> Option<io::Result<()>> {
-        let _ = (keeps, read);
+    /// `read` may be called on another thread, and must not read this content itself: it would wait
+    /// for itself.
+    fn stream(
+        &self,
+        kept: KeptContent,
+        read: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Option<io::Result<()>> {
+        let _ = (kept, read);
         None
     }
 
@@ -72,6 +76,22 @@ pub trait ReadAt: Sync {
         self.read_exact_at(&mut bytes, range.start)?;
         Ok(bytes)
     }
+}
+
+/// What is kept of content that is made when it is read (see [`ReadAt::stream`]). If any other part
+/// is read later, all of the content is made again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeptContent {
+    /// Everything, for a reader of all lines.
+    #[default]
+    Whole,
+    /// Everything, for a reader of some lines. What takes long to make and few lines have, such as
+    /// a hash, may be made when it is read.
+    SomeLines,
+    /// The last bytes.
+    End,
+    /// Nothing.
+    Nothing,
 }
 
 impl ReadAt for Vec<u8> {

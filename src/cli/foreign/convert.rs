@@ -1,15 +1,17 @@
 //! Reads the sessions of other agents: a survey, and the session of pi that `import` would make.
 
+use super::text_end::TextEnd;
 use crate::cli::output::{Exit, Failure, FailureKind, to_visible};
 use crate::cli::process::command_line::is_plain_in_shell;
 use crate::cli::rollouts::{Rollouts, open_source};
 use crate::import::{
-    self, InPlaceUse, JoinedSource, Origin, SourceHead, Survey, write_head_in_place, write_in_place,
+    self, HashUse, InPlaceRecord, JoinedSource, Origin, SourceHead, Survey, write_head_in_place,
+    write_in_place,
 };
 use crate::load::{LoadError, WrongFile};
 use crate::session::prefilter::Prefilter;
 use pisess_json::text::Text;
-use pisess_store::{self as store, ReadAt, Spooled};
+use pisess_store::{self as store, KeptContent, ReadAt, Spooled};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -73,8 +75,12 @@ fn read_project_file(origin: Origin, session: &Path) -> Option<Text<'static>> {
 /// A session of another agent, which is read as the session of pi that `import` would make of it.
 ///
 /// The session is converted by its first use. Loading streams it: the lines pass to the loader as
-/// they are made, and unless only the facts of its entries are needed, the text is kept. Any other
-/// use converts the session and keeps the text, even if it was streamed without being kept before.
+/// they are made, and as much of the text is kept as the command will read. Any other use converts
+/// the session and keeps the text, even if it was streamed before.
+///
+/// The last line is the record of the import, which has the hash of the source. A stream, and the
+/// text that is kept of it, have a placeholder in place of the hash. It is replaced when the record
+/// is read by position.
 pub struct ConvertedSource {
     pub head: SourceHead,
     source: JoinedSource,
@@ -83,7 +89,10 @@ pub struct ConvertedSource {
     converts_entries: bool,
     is_for_list: bool,
     facts: OnceLock<ConversionFacts>,
+    end: OnceLock<TextEnd>,
     text: OnceLock<Spooled>,
+    /// The line of the record, with the hash.
+    record: OnceLock<Vec<u8>>,
     /// Held while a text to keep is made, so that only one thread makes it. Conversions for facts
     /// alone may run at the same time.
     conversion: Mutex<()>,
@@ -95,8 +104,10 @@ struct ConversionFacts {
     len: u64,
     /// The number of converted messages.
     message_count: usize,
-    /// See [`ReadAt::original_lines`]; `None` for a list.
-    original_lines: Option<Arc<[u32]>>,
+    /// See [`ReadAt::original_lines`].
+    original_lines: Arc<[u32]>,
+    /// `None` if only the head was converted.
+    record: Option<InPlaceRecord>,
 }
 
 impl ConvertedSource {
@@ -124,13 +135,15 @@ impl ConvertedSource {
             converts_entries,
             is_for_list: false,
             facts: OnceLock::new(),
+            end: OnceLock::new(),
             text: OnceLock::new(),
+            record: OnceLock::new(),
             conversion: Mutex::new(()),
         }))
     }
 
-    /// Opens a file as [`ConvertedSource::open`] does, to list the session: without line numbers,
-    /// and without the hash in the record.
+    /// Opens a file as [`ConvertedSource::open`] does, to list the session: the hash in the record
+    /// is never computed.
     pub fn open_to_list(
         path: &Path,
         rollouts: &Rollouts,
@@ -151,47 +164,44 @@ impl ConvertedSource {
     /// Returns the number of messages in the file; 0 if it cannot be read, or if only its head was
     /// converted.
     pub fn message_count(&self) -> usize {
-        if self.facts.get().is_none() {
-            let _ = self.text();
-        }
-        self.facts.get().map_or(0, |facts| facts.message_count)
+        self.facts().map_or(0, |facts| facts.message_count)
     }
 
     /// Writes the session to `out`, and returns what is known of it then.
-    fn write(&self, used_for: InPlaceUse, out: &mut WatchedWriter) -> io::Result<ConversionFacts> {
+    fn write(&self, hash_use: HashUse, out: &mut WatchedWriter) -> io::Result<ConversionFacts> {
         let converted = if self.converts_entries {
-            write_in_place(&self.source, &self.head, used_for, out)?
+            write_in_place(&self.source, &self.head, hash_use, out)?
         } else {
             write_head_in_place(&self.head, out)?
         };
-        let original_lines = if self.is_for_list {
-            None
-        } else {
-            let offsets = &converted.lines.offsets;
-            let numbers = self
-                .source
-                .line_numbers(offsets, &converted.source_line_starts);
-            Some(numbers.into())
-        };
+        let offsets = &converted.lines.offsets;
+        let numbers = self
+            .source
+            .line_numbers(offsets, &converted.source_line_starts);
         Ok(ConversionFacts {
             len: out.count,
             message_count: converted.message_count,
-            original_lines,
+            original_lines: numbers.into(),
+            record: converted.record,
         })
     }
 
     /// Converts the session, keeps its text, and passes the text to `read`.
-    fn convert_text(&self, read: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<Spooled> {
-        let used_for = if self.is_for_list {
-            InPlaceUse::List
+    fn convert_text(
+        &self,
+        kept: KeptContent,
+        read: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> io::Result<Spooled> {
+        let hash_use = if kept == KeptContent::Whole && !self.is_for_list {
+            HashUse::Record
         } else {
-            InPlaceUse::ReadEntries
+            HashUse::None
         };
         // `spool_and_read` returns only the copy, so the result of the conversion is assigned here.
         let mut converted = None;
         let mut write = |out: &mut dyn Write| {
             let mut watched = WatchedWriter::new(out);
-            let result = self.write(used_for, &mut watched);
+            let result = self.write(hash_use, &mut watched);
             // To `spool_and_read`, only a failure of the output is one. `remember` returns others.
             let output_result = watched.output_result(&result);
             converted = Some(result);
@@ -206,7 +216,8 @@ impl ConvertedSource {
     fn convert_facts(&self, read: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<()> {
         let mut converted = None;
         let write = &mut |out: &mut dyn Write| {
-            converted = Some(self.write(InPlaceUse::ReadFacts, &mut WatchedWriter::new(out)));
+            let mut watched = WatchedWriter::new(out);
+            converted = Some(self.write(HashUse::None, &mut watched));
             // The output cannot fail: it only calls `read`. `remember` returns other errors.
             Ok(())
         };
@@ -214,8 +225,18 @@ impl ConvertedSource {
         self.remember(converted)
     }
 
-    /// Keeps what is known after a conversion. The facts of [`InPlaceUse::ReadFacts`] also hold for
-    /// the text of [`InPlaceUse::ReadEntries`], which has the same length.
+    /// Converts the session, and passes its text to `read`. Keeps the end of the text.
+    fn convert_end(&self, read: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<()> {
+        let mut end = TextEnd::default();
+        self.convert_facts(&mut |bytes| {
+            end.append(bytes);
+            read(bytes);
+        })?;
+        let _ = self.end.set(end);
+        Ok(())
+    }
+
+    /// Keeps what is known after a conversion. Each conversion finds the same.
     fn remember(&self, converted: Option<io::Result<ConversionFacts>>) -> io::Result<()> {
         if let Some(converted) = converted {
             let facts = converted?;
@@ -224,7 +245,18 @@ impl ConvertedSource {
         Ok(())
     }
 
-    /// Returns the text of the session, which is made by the first call.
+    /// Returns what is known of the conversion. If there was none, the first call converts the
+    /// session, and keeps its text.
+    fn facts(&self) -> io::Result<&ConversionFacts> {
+        if self.facts.get().is_none() {
+            self.text()?;
+        }
+        // Cannot be missing: the conversion has set it.
+        self.facts.get().ok_or(io::ErrorKind::Other.into())
+    }
+
+    /// Returns the text of the session, which is made by the first call. The last line, the record,
+    /// has a placeholder in place of the hash.
     fn text(&self) -> io::Result<&Spooled> {
         if let Some(text) = self.text.get() {
             return Ok(text);
@@ -234,9 +266,24 @@ impl ConvertedSource {
         if let Some(text) = self.text.get() {
             return Ok(text);
         }
+        // Without an earlier conversion, nothing is known of what will be read.
+        let kept = match self.facts.get() {
+            Some(_) => KeptContent::SomeLines,
+            None => KeptContent::Whole,
+        };
         let mut ignore_bytes = |_: &[u8]| ();
-        let text = self.convert_text(&mut ignore_bytes)?;
+        let text = self.convert_text(kept, &mut ignore_bytes)?;
         Ok(self.text.get_or_init(|| text))
+    }
+
+    /// Returns the line of the record. The first call computes the hash, unless the conversion has
+    /// computed it.
+    fn record_line(&self, record: &InPlaceRecord) -> io::Result<&Vec<u8>> {
+        if let Some(line) = self.record.get() {
+            return Ok(line);
+        }
+        let line = record.line_with_hash(&self.source)?;
+        Ok(self.record.get_or_init(|| line))
     }
 }
 
@@ -244,39 +291,61 @@ impl ReadAt for ConvertedSource {
     /// Reads the text at an offset. The last byte is known without the text: each line ends with a
     /// newline. Loading a session reads that byte, so this often saves making the text.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        if let Some(facts) = self.facts.get()
-            && let Some(first) = buf.first_mut()
+        let facts = self.facts()?;
+        if let Some(first) = buf.first_mut()
             && offset + 1 == facts.len
         {
             *first = b'\n';
             return Ok(1);
+        }
+        let mut wanted = buf.len();
+        if let Some(record) = &facts.record
+            && !self.is_for_list
+        {
+            let record_start = facts.len - record.line_len() - 1;
+            if offset >= record_start {
+                let line = self.record_line(record)?;
+                return line.read_at(buf, offset - record_start);
+            }
+            // Only the bytes before the record are read from the text.
+            let before_record = usize::try_from(record_start - offset);
+            wanted = wanted.min(before_record.unwrap_or(usize::MAX));
+        }
+
+        let buf = &mut buf[..wanted];
+        if self.text.get().is_none()
+            && let Some(end) = self.end.get()
+            && let Some(read) = end.read_at(buf, offset)
+        {
+            return Ok(read);
         }
         self.text()?.read_at(buf, offset)
     }
 
     /// If the file cannot be read, the length is 1: reading this byte reports the error.
     fn len(&self) -> u64 {
-        match self.facts.get() {
-            Some(facts) => facts.len,
-            None => self.text().map_or(1, ReadAt::len),
-        }
+        self.facts().map_or(1, |facts| facts.len)
     }
 
     fn original_lines(&self) -> Option<&Arc<[u32]>> {
-        if self.facts.get().is_none() {
-            let _ = self.text();
-        }
-        self.facts.get()?.original_lines.as_ref()
+        let facts = self.facts().ok()?;
+        Some(&facts.original_lines)
     }
 
-    /// Passes the text to `read` while it is made. With `keeps`, the text is also kept. `None` if
-    /// it was kept before, and can be read at offsets.
-    fn stream(&self, keeps: bool, read: &mut (dyn FnMut(&[u8]) + Send)) -> Option<io::Result<()>> {
+    /// Passes the text to `read` while it is made, and keeps of it what `kept` says. `None` if it was
+    /// kept before, and can be read at offsets.
+    fn stream(
+        &self,
+        kept: KeptContent,
+        read: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Option<io::Result<()>> {
         if self.text.get().is_some() {
             return None;
         }
-        if !keeps {
-            return Some(self.convert_facts(read));
+        match kept {
+            KeptContent::Nothing => return Some(self.convert_facts(read)),
+            KeptContent::End => return Some(self.convert_end(read)),
+            KeptContent::SomeLines | KeptContent::Whole => {}
         }
         let _conversion = self.conversion.lock();
         // Another thread may have made the text while this one waited for the lock.
@@ -284,7 +353,7 @@ impl ReadAt for ConvertedSource {
             return None;
         }
 
-        match self.convert_text(read) {
+        match self.convert_text(kept, read) {
             Ok(text) => {
                 // The text is set only under the lock, and it was not set above.
                 let _ = self.text.set(text);

@@ -5,6 +5,7 @@ use crate::cli::open::Input;
 use crate::cli::output::Failure;
 use crate::load::LoadOptions;
 use crate::ops::check::{Checkup, SessionLocation, check_session};
+use pisess_store::KeptContent;
 
 /// Checks a session with `workers` threads. `cwd` are the sources of a working directory: if the
 /// session's header is missing, a new header needs one.
@@ -15,6 +16,7 @@ pub fn check_input<'i>(
 ) -> Result<Checkup<'i>, Failure> {
     let options = LoadOptions {
         workers,
+        kept: KeptContent::SomeLines,
         ..LoadOptions::default()
     };
     let find_cwd = || cwd.find_cwd(input.file()?.path());

@@ -15,6 +15,7 @@ use crate::session::entry::EntryIx;
 use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
+use pisess_store::KeptContent;
 
 /// Returns the options for loading a session whose context is split into parts. Parts by entry need
 /// the sizes of messages and, for a table, rows.
@@ -28,6 +29,7 @@ pub fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     LoadOptions {
         message_spans: true,
         message_tokens: by_entry,
+        kept: KeptContent::SomeLines,
         ..base
     }
 }

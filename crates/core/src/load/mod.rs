@@ -38,7 +38,7 @@ pub(crate) use classify::{has_failed, has_image, is_truthy, message_role};
 use fragment::{Fragment, ReadContext};
 use pisess_json::KeyCache;
 use pisess_store::workers::{Pool, in_order};
-use pisess_store::{PageBuffer, ReadAt};
+use pisess_store::{KeptContent, PageBuffer, ReadAt};
 pub use rows::add_rows;
 use std::cell::RefCell;
 use std::io;
@@ -89,10 +89,9 @@ pub struct LoadOptions {
     pub entry_keys: bool,
     /// Keep what a list of sessions shows, and whether any entry is in this period.
     pub list_stats: Option<Period>,
-    /// The caller reads no line after loading. Content that is made when it is read, such as that
-    /// of a converted session, is then not kept. If a line is read nevertheless, all of it is made
-    /// again.
-    pub only_facts: bool,
+    /// What is kept of content that is made when it is read, such as that of a converted session:
+    /// what the caller will read after loading.
+    pub kept: KeptContent,
     /// Keep the places of lines that are not plain: those with a problem, those without a newline,
     /// and those for which this function returns `false`.
     pub is_plain_line: Option<fn(&Record, &[Block]) -> bool>,

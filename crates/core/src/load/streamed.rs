@@ -30,7 +30,7 @@ pub fn load_streamed(
     let mut loader = StreamLoader::new(options);
     let mut load_result = Ok(());
     // The stream goes on after an error of the loader, but nothing more is loaded.
-    let stream_result = source.stream(!options.only_facts, &mut |bytes| {
+    let stream_result = source.stream(options.kept, &mut |bytes| {
         if load_result.is_ok() {
             load_result = loader.add_bytes(bytes);
         }

@@ -141,7 +141,7 @@ impl ReadAt for MadeContent {
 
     fn stream(
         &self,
-        _keeps: bool,
+        _kept: KeptContent,
         read: &mut (dyn FnMut(&[u8]) + Send),
     ) -> Option<std::io::Result<()>> {
         for part in self.bytes.chunks(self.part_len) {
