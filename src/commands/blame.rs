@@ -258,6 +258,7 @@ impl BlameTarget {
             // usually leaves out.
             scope: FieldScope::Everything,
             details: MatchDetails::default(),
+            is_only_reader: false,
         })
     }
 }

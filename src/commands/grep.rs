@@ -506,6 +506,14 @@ impl Args {
         prints_rows && !self.json && ui.stdout_is_terminal()
     }
 
+    /// Whether a session with a match is read again: for the entries around matches, for the unique
+    /// prefixes of ids, which colours mark, or for the range to search.
+    fn reads_sessions_again(&self, ui: &Ui) -> bool {
+        let contexts = [self.around, self.before_context, self.after_context];
+        let marks_prefixes = ui.styles.has_colour() && !self.json;
+        contexts.iter().any(Option::is_some) || marks_prefixes || self.searches_range()
+    }
+
     /// Whether rows show that their entry is not on the path to the leaf.
     ///
     /// With `--active`, there are no such entries; with `--follow`, the path changes with each new
@@ -595,6 +603,7 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         entries,
         scope,
         details,
+        is_only_reader: !args.reads_sessions_again(ui),
     })
 }
 

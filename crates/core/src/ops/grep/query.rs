@@ -23,6 +23,8 @@ pub struct Query {
     pub scope: FieldScope,
     /// The details that are returned with each match.
     pub details: MatchDetails,
+    /// Whether the caller reads nothing of the session besides the matches.
+    pub is_only_reader: bool,
 }
 
 /// The conditions for the entries to search, all of which must hold. The default includes all
@@ -89,6 +91,26 @@ impl Query {
             return None;
         }
         self.pattern.prefilter_before_conversion()
+    }
+
+    /// Whether the matches have details. Without details, they can only be counted.
+    pub(super) fn has_details(&self) -> bool {
+        self.details.snippets.is_some() || self.details.tools.is_some()
+    }
+
+    /// Whether the matches of one pass over the lines suffice. They do not if the session has to be
+    /// loaded, or if the matches have so much text that it must not be held in memory.
+    pub(super) fn needs_only_matches(&self) -> bool {
+        let entries = &self.entries;
+        let details = &self.details;
+        let needs_session = entries.only_active || entries.only_entries || details.reports_active;
+        let has_long_texts = details.texts.whole || details.texts.every_match;
+        // The hash in the record of an import is not among the meaningful fields, and a stream does
+        // not have it.
+        self.is_only_reader
+            && self.scope == FieldScope::Meaningful
+            && !needs_session
+            && !has_long_texts
     }
 
     /// Whether the line number of each match is needed: to return it, or to find the entry in a

@@ -1,6 +1,8 @@
 //! Searches the lines of one file, on one or several threads. `entry_search` searches each line
 //! that may match.
 
+mod streamed;
+
 use super::active_path::ActivePath;
 use super::line_counter::{CountedLines, LineCounter};
 use super::query::{Match, Query};
@@ -56,6 +58,12 @@ pub fn search_file(
     buffer: &mut PageBuffer,
     on_match: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<SearchOutcome, LoadError> {
+    if resume.is_none()
+        && query.needs_only_matches()
+        && let Some(outcome) = streamed::search_streamed(source, query, on_match)?
+    {
+        return Ok(outcome);
+    }
     let preamble = header::read_preamble(source)?;
     let after_header = ResumePoint {
         offset: preamble.end,

@@ -8,7 +8,7 @@ use super::*;
 use crate::session::dice::Dice;
 use crate::session::fields::FieldScope;
 use crate::session::search::SnippetSize;
-use pisess_store::PageBuffer;
+use pisess_store::{KeptContent, PageBuffer, ReadAt};
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
@@ -186,6 +186,7 @@ fn query_for(pattern: Pattern) -> Query {
             snippets: Some(SnippetSize::default()),
             ..MatchDetails::default()
         },
+        is_only_reader: true,
     }
 }
 
@@ -359,5 +360,98 @@ fn several_threads_find_what_one_finds() {
         for _ in 0..5 {
             assert_eq!(search_with(3), (hits.clone(), unread), "{name}");
         }
+
+        let mut streamed_hits = Vec::new();
+        let buffer = &mut PageBuffer::default();
+        let made = MadeContent(source.clone());
+        let searched = search_file(&made, &query, None, 1, buffer, &mut |_, hit| {
+            streamed_hits.push((hit.line, hit.id.to_string()));
+            ControlFlow::Continue(())
+        });
+        if name == "counted" {
+            assert_eq!(streamed_hits.len(), hits.len());
+        } else {
+            assert_eq!(streamed_hits, hits, "{name}");
+        }
+        assert_eq!(searched.unwrap().unread, unread, "{name}");
+    }
+}
+
+/// Content that is made as it is read.
+struct MadeContent(Vec<u8>);
+
+impl ReadAt for MadeContent {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        self.0.read_at(buf, offset)
+    }
+
+    fn len(&self) -> u64 {
+        ReadAt::len(&self.0)
+    }
+
+    fn stream(
+        &self,
+        _kept: KeptContent,
+        read: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Option<std::io::Result<()>> {
+        for part in self.0.chunks(100_000) {
+            read(part);
+        }
+        Some(Ok(()))
+    }
+}
+
+/// The call of a result may be in an earlier part of the text, which is no longer searched.
+#[test]
+fn a_streamed_result_has_its_tool() {
+    let mut lines = SESSION[..SESSION.find('\n').unwrap() + 1].to_owned();
+    for at in 0..40 {
+        let filler = "x".repeat(50_000);
+        lines += &format!(
+            "{{\"type\":\"message\",\"id\":\"c{at}\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"toolCall\",\"id\":\"t{at}\",\"name\":\"bash\",\"arguments\":{{\"command\":\"step {at}\"}}}}]}}}}\n\
+             {{\"type\":\"message\",\"id\":\"f{at}\",\"message\":{{\"role\":\"user\",\"content\":\"{filler}\"}}}}\n\
+             {{\"type\":\"message\",\"id\":\"r{at}\",\"message\":{{\"role\":\"toolResult\",\"toolCallId\":\"t{at}\",\"toolName\":\"bash\",\"content\":\"ferry\"}}}}\n"
+        );
+    }
+    let mut query =
+        query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
+    query.details.tools = Some(ToolOptions::default());
+    let mut subjects = Vec::new();
+    let buffer = &mut PageBuffer::default();
+    let made = MadeContent(lines.into_bytes());
+    let searched = search_file(&made, &query, None, 1, buffer, &mut |_, hit| {
+        subjects.push(hit.tool.unwrap().subject.to_string());
+        ControlFlow::Continue(())
+    });
+    searched.unwrap();
+    assert_eq!(subjects.len(), 40);
+    for (at, subject) in subjects.iter().enumerate() {
+        assert!(subject.contains(&format!("step {at}")), "{subject}");
+    }
+}
+
+/// Too many matches to hold are found by position.
+#[test]
+fn a_stream_with_many_matches_has_them_all() {
+    let mut lines = SESSION.to_owned();
+    for at in 0..6000 {
+        lines += &format!("{{\"type\":\"label\",\"id\":\"n{at}\",\"label\":\"ferry\"}}\n");
+    }
+    let pattern = Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap();
+    let listed = query_for(pattern);
+    let counted = Query {
+        details: MatchDetails::default(),
+        ..listed.clone()
+    };
+    let made = MadeContent(lines.into_bytes());
+    for query in [listed, counted] {
+        let mut count = 0;
+        let buffer = &mut PageBuffer::default();
+        let searched = search_file(&made, &query, None, 1, buffer, &mut |_, _| {
+            count += 1;
+            ControlFlow::Continue(())
+        });
+        searched.unwrap();
+        assert_eq!(count, 6001);
     }
 }

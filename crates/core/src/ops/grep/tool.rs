@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 
 /// The number of bytes before a tool result that are searched for its call, and after a call for its
 /// result. Only the results of other calls of the same reply are in between.
-const CALL_WINDOW: u64 = 256 * 1024;
+pub(super) const CALL_WINDOW: u64 = 256 * 1024;
 
 /// A use of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

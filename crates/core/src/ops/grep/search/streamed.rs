@@ -1,0 +1,223 @@
+//! Searches a session while its lines are made, so that they need not be read again (see
+//! [`ReadAt::stream`]).
+
+use super::{FileSearch, ResumePoint, SearchOutcome};
+use crate::load::LoadError;
+use crate::ops::grep::line_counter::CountedLines;
+use crate::ops::grep::query::{Match, Query};
+use crate::ops::grep::tool::CALL_WINDOW;
+use crate::session::Header;
+use crate::session::defect::DamagedLines;
+use crate::session::read::header::{Preamble, read_preamble};
+use crate::session::read::line_chunks::LineChunk;
+use memchr::memrchr;
+use pisess_store::{KeptContent, ReadAt};
+use std::io;
+use std::ops::ControlFlow;
+
+/// The number of bytes from which new lines are searched.
+const PART_LEN: u64 = 512 * 1024;
+
+/// The maximum number of matches with details that are held.
+const MAX_HELD: usize = 4096;
+
+/// Searches a session of another agent, which is converted as it is read, as
+/// [`search_file`](super::search_file) does. `None` if it must be searched by position.
+///
+/// The text is not kept. Matches are held until the last line was searched, because rows have
+/// numbers of original lines, which are not known before. If there are too many to hold, the
+/// session must be searched by position.
+pub(super) fn search_streamed(
+    source: &dyn ReadAt,
+    query: &Query,
+    on_match: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
+) -> Result<Option<SearchOutcome>, LoadError> {
+    let mut search = StreamSearch {
+        query,
+        preamble: None,
+        text: RecentText::default(),
+        lines_end: 0,
+        counted: CountedLines {
+            line_count: 0,
+            end: 0,
+        },
+        unread: None,
+        matches: Vec::new(),
+        match_count: 0,
+    };
+    let mut search_result = Ok(());
+    // The stream goes on after an error of the search, but nothing more is searched.
+    let stream_result = source.stream(KeptContent::Nothing, &mut |bytes| {
+        if search_result.is_ok() && !search.has_too_many() {
+            search_result = search.add_bytes(bytes);
+        }
+    });
+    let Some(stream_result) = stream_result else {
+        return Ok(None);
+    };
+    // An error of the stream comes first: if the source cannot be read, its lines end anywhere.
+    stream_result?;
+    search_result?;
+    if search.has_too_many() {
+        return Ok(None);
+    }
+    search.finish(source, on_match).map(Some)
+}
+
+/// Searches a session whose bytes are passed on in order, in parts of any length.
+struct StreamSearch<'q> {
+    query: &'q Query,
+    /// `None` before the first lines are searched.
+    preamble: Option<Preamble>,
+    text: RecentText,
+    /// The offset after the last newline so far.
+    lines_end: u64,
+    /// The lines that were searched.
+    counted: CountedLines,
+    unread: Option<DamagedLines>,
+    /// The matches so far; without details, which only can be counted, just the first.
+    matches: Vec<Match>,
+    match_count: usize,
+}
+
+impl StreamSearch<'_> {
+    fn has_too_many(&self) -> bool {
+        self.matches.len() > MAX_HELD
+    }
+
+    /// Adds the next bytes, and searches the lines that are complete if there are many.
+    fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
+        if let Some(newline) = memrchr(b'\n', bytes) {
+            self.lines_end = self.text.end() + newline as u64 + 1;
+        }
+        self.text.bytes.extend_from_slice(bytes);
+        if self.lines_end - self.counted.end >= PART_LEN {
+            self.search_lines()?;
+        }
+        Ok(())
+    }
+
+    /// Searches the complete lines that were not searched yet.
+    fn search_lines(&mut self) -> Result<(), LoadError> {
+        let preamble = match &self.preamble {
+            Some(preamble) => preamble,
+            None => {
+                let preamble = read_preamble(&self.text.bytes)?;
+                self.counted = CountedLines {
+                    line_count: preamble.line_count,
+                    end: preamble.end,
+                };
+                self.preamble.insert(preamble)
+            }
+        };
+        let start_point = ResumePoint {
+            offset: self.counted.end,
+            counted: self.counted,
+        };
+        let chunk = self.text.lines(self.counted.end, self.lines_end);
+        let mut search = FileSearch::new(&self.text, self.query, preamble, start_point);
+        // Lines are counted as they are searched: earlier ones cannot be read again.
+        search.lines.is_counting = true;
+        search.unread = self.unread.take();
+        let has_details = self.query.has_details();
+        // Never breaks: all matches are searched for.
+        let _ = search.search_chunk(chunk, &mut |found| {
+            self.match_count += 1;
+            if has_details || self.matches.is_empty() {
+                self.matches.push(found);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+
+        self.unread = search.unread;
+        self.counted = search.lines.counted;
+        self.text.drop_before(self.lines_end, CALL_WINDOW);
+        Ok(())
+    }
+
+    /// Searches the last lines, and calls `on_match` with each match, the title first. Of `source`,
+    /// only the length is read.
+    fn finish(
+        mut self,
+        source: &dyn ReadAt,
+        on_match: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
+    ) -> Result<SearchOutcome, LoadError> {
+        self.text.is_complete = true;
+        self.lines_end = self.text.end();
+        self.search_lines()?;
+        let Some(preamble) = self.preamble else {
+            // Cannot be: `search_lines` has set it.
+            return Err(io::Error::from(io::ErrorKind::InvalidData).into());
+        };
+        let resume = ResumePoint {
+            offset: source.len(),
+            counted: self.counted,
+        };
+
+        let title = FileSearch::new(source, self.query, &preamble, resume).find_in_title();
+        let mut is_enough = title.is_some_and(|title| on_match(&preamble.header, title).is_break());
+        // Without details, the first match stands for each of the others.
+        for found in self.matches.iter().cycle().take(self.match_count) {
+            if is_enough {
+                break;
+            }
+            is_enough = on_match(&preamble.header, found.clone()).is_break();
+        }
+        Ok(SearchOutcome {
+            header: preamble.header,
+            unread: self.unread,
+            resume,
+        })
+    }
+}
+
+/// The last bytes of a text that is made as it is searched.
+#[derive(Default)]
+struct RecentText {
+    /// The offset of the first byte.
+    start: u64,
+    bytes: Vec<u8>,
+    /// Whether no more bytes follow.
+    is_complete: bool,
+}
+
+impl RecentText {
+    fn end(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+
+    /// Returns the lines between two offsets.
+    fn lines(&self, start: u64, end: u64) -> LineChunk<'_> {
+        let from = (start - self.start) as usize;
+        let to = (end - self.start) as usize;
+        LineChunk {
+            start,
+            bytes: &self.bytes[from..to],
+        }
+    }
+
+    /// Drops all bytes before an offset but the last `kept_len`.
+    fn drop_before(&mut self, offset: u64, kept_len: u64) {
+        let dropped = (offset - self.start).saturating_sub(kept_len);
+        self.bytes.drain(..dropped as usize);
+        self.start += dropped;
+    }
+}
+
+impl ReadAt for RecentText {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        match offset.checked_sub(self.start) {
+            Some(index) => self.bytes.read_at(buf, index),
+            None => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    /// Before the text is complete, no line is its last one.
+    fn len(&self) -> u64 {
+        if self.is_complete {
+            self.end()
+        } else {
+            u64::MAX
+        }
+    }
+}
