@@ -401,33 +401,41 @@ impl ReadAt for MadeContent {
     }
 }
 
-/// The call of a result may be in an earlier part of the text, which is no longer searched.
+/// The call of a result may be in an earlier part of the text, which is no longer searched, and the
+/// result of a call in a later part.
 #[test]
-fn a_streamed_result_has_its_tool() {
+fn a_streamed_result_has_its_tool_and_a_streamed_call_its_failure() {
+    let has_failed = |at: usize| at % 3 == 0;
     let mut lines = SESSION[..SESSION.find('\n').unwrap() + 1].to_owned();
     for at in 0..40 {
         let filler = "x".repeat(50_000);
+        let is_error = has_failed(at);
         lines += &format!(
-            "{{\"type\":\"message\",\"id\":\"c{at}\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"toolCall\",\"id\":\"t{at}\",\"name\":\"bash\",\"arguments\":{{\"command\":\"step {at}\"}}}}]}}}}\n\
+            "{{\"type\":\"message\",\"id\":\"c{at}\",\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"toolCall\",\"id\":\"t{at}\",\"name\":\"bash\",\"arguments\":{{\"command\":\"ferry {at}\"}}}}]}}}}\n\
              {{\"type\":\"message\",\"id\":\"f{at}\",\"message\":{{\"role\":\"user\",\"content\":\"{filler}\"}}}}\n\
-             {{\"type\":\"message\",\"id\":\"r{at}\",\"message\":{{\"role\":\"toolResult\",\"toolCallId\":\"t{at}\",\"toolName\":\"bash\",\"content\":\"ferry\"}}}}\n"
+             {{\"type\":\"message\",\"id\":\"r{at}\",\"message\":{{\"role\":\"toolResult\",\"toolCallId\":\"t{at}\",\"toolName\":\"bash\",\"isError\":{is_error},\"content\":\"ferry\"}}}}\n"
         );
     }
     let mut query =
         query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
     query.details.tools = Some(ToolOptions::default());
-    let mut subjects = Vec::new();
+    let mut found = Vec::new();
     let buffer = &mut PageBuffer::default();
     let made = MadeContent(lines.into_bytes());
     let searched = search_file(&made, &query, None, 1, buffer, &mut |_, hit| {
-        subjects.push(hit.tool.unwrap().subject.to_string());
+        let subject = hit.tool.unwrap().subject.to_string();
+        found.push((hit.id.to_string(), subject, hit.has_failed));
         ControlFlow::Continue(())
     });
     searched.unwrap();
-    assert_eq!(subjects.len(), 40);
-    for (at, subject) in subjects.iter().enumerate() {
-        assert!(subject.contains(&format!("step {at}")), "{subject}");
+    let mut expected = Vec::new();
+    for at in 0..40 {
+        for id in ["c", "r"] {
+            let subject = format!("ferry {at}");
+            expected.push((format!("{id}{at}"), subject, has_failed(at)));
+        }
     }
+    assert_eq!(found, expected);
 }
 
 /// Too many matches to hold are found by position.

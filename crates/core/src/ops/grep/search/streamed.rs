@@ -37,6 +37,7 @@ pub(super) fn search_streamed(
         preamble: None,
         text: RecentText::default(),
         lines_end: 0,
+        looked_for_newlines_up_to: 0,
         counted: CountedLines {
             line_count: 0,
             end: 0,
@@ -70,8 +71,9 @@ struct StreamSearch<'q> {
     /// `None` before the first lines are searched.
     preamble: Option<Preamble>,
     text: RecentText,
-    /// The offset after the last newline so far.
+    /// The offset after the last newline before `looked_for_newlines_up_to`.
     lines_end: u64,
+    looked_for_newlines_up_to: u64,
     /// The lines that were searched.
     counted: CountedLines,
     unread: Option<DamagedLines>,
@@ -87,14 +89,25 @@ impl StreamSearch<'_> {
 
     /// Adds the next bytes, and searches the lines that are complete if there are many.
     fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
-        if let Some(newline) = memrchr(b'\n', bytes) {
-            self.lines_end = self.text.end() + newline as u64 + 1;
-        }
         self.text.bytes.extend_from_slice(bytes);
+        // The last bytes wait: they may have the results of calls on the lines before them.
+        self.move_lines_end(self.text.end().saturating_sub(CALL_WINDOW));
         if self.lines_end - self.counted.end >= PART_LEN {
             self.search_lines()?;
         }
         Ok(())
+    }
+
+    /// Moves `lines_end` to the last newline before an offset.
+    fn move_lines_end(&mut self, before: u64) {
+        if before <= self.looked_for_newlines_up_to {
+            return;
+        }
+        let new_part = self.text.lines(self.looked_for_newlines_up_to, before);
+        if let Some(newline) = memrchr(b'\n', new_part.bytes) {
+            self.lines_end = new_part.start + newline as u64 + 1;
+        }
+        self.looked_for_newlines_up_to = before;
     }
 
     /// Searches the complete lines that were not searched yet.
@@ -186,7 +199,7 @@ impl RecentText {
         self.start + self.bytes.len() as u64
     }
 
-    /// Returns the lines between two offsets.
+    /// Returns the text between two offsets.
     fn lines(&self, start: u64, end: u64) -> LineChunk<'_> {
         let from = (start - self.start) as usize;
         let to = (end - self.start) as usize;
