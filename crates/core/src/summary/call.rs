@@ -66,11 +66,21 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         "cmd",
         "question",
         "questions",
+        "options",
         "todos",
         "cwd",
         "workdir",
     ];
-    let [command, cmd, question, questions, todos, cwd, workdir] = find_members(arguments, names);
+    let [
+        command,
+        cmd,
+        question,
+        questions,
+        options,
+        todos,
+        cwd,
+        workdir,
+    ] = find_members(arguments, names);
 
     let first_question = questions.and_then(|questions| questions.items().next());
     let question = match first_question {
@@ -78,7 +88,15 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         None => question,
     };
     let tool = string_head(block.name);
-    let question = question.filter(|_| asks_user(&tool));
+    let mut question_words = String::new();
+    if asks_user(&tool) {
+        question_words = string_words(question);
+        // A tool named `ask` may search documents for the words.
+        let has_choice = first_question.is_some() || options.is_some();
+        if !has_choice && !question_words.ends_with(['?', '？']) {
+            question_words.clear();
+        }
+    }
 
     let command = match command.or(cmd) {
         Some(words) if words.is_array() => join_words(words),
@@ -100,7 +118,7 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         command,
         target,
         replacements,
-        question: string_words(question),
+        question: question_words,
         todo_list: todos.map(format_todo_list).unwrap_or_default(),
         has_folder: cwd.or(workdir).is_some(),
     }

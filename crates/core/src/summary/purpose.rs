@@ -121,8 +121,12 @@ impl SummaryBuilder {
         if !is_narrower(&self.turn.request, SHORT_REQUEST) {
             return purposes;
         }
-        let mut earlier_requests = self.earlier_turns.iter().rev().map(|turn| &*turn.request);
-        let origin = earlier_requests.find(|request| !is_narrower(request, SHORT_REQUEST));
+        let mut newest_first = self.earlier_turns.iter().rev().map(|turn| &*turn.request);
+        let origin = newest_first.find(|request| {
+            // A question that is quoted anyway was asked in between.
+            let is_aside = is_asking(request) && quoted_anyway.contains(request);
+            !is_narrower(request, SHORT_REQUEST) && !is_aside
+        });
         if let Some(origin) = origin
             && !quoted_anyway.contains(&origin)
             && !purpose.is_start_of(origin)

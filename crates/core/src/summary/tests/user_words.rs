@@ -170,6 +170,25 @@ fn each_answer_to_a_tool_is_a_decision_with_its_question() {
 }
 
 #[test]
+fn a_search_for_documents_asks_the_user_nothing() {
+    let ask = |arguments: &str| {
+        decisions(&[
+            user("Draw the map of the bay."),
+            called("", "ask", arguments, "3 documents found", false),
+        ])
+    };
+    let search = ask(r#"{"question":"depths of the bay"}"#);
+    assert!(!search.contains("3 documents found"), "{search}");
+    for question in [
+        r#"{"question":"Which map?"}"#,
+        r#"{"question":"The map","options":["old","new"]}"#,
+    ] {
+        let decided = ask(question);
+        assert!(decided.contains("3 documents found"), "{decided}");
+    }
+}
+
+#[test]
 fn what_an_editor_adds_is_not_the_users() {
     let request = "<ide_opened_file>The user opened never.md in the IDE.</ide_opened_file>\nDraw the map of the bay.";
     let text = summary(None, [user(request)]);
