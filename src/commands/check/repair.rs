@@ -353,13 +353,10 @@ impl Repairer<'_> {
             self.report.report_session(path, findings, ui)
         })?;
 
-        let mut summary = match &commits.rejected {
-            Some(rejected) => rejected.describe(),
-            None => "nothing was removed from the session".to_owned(),
-        };
         if let Some(rejected) = &commits.rejected {
             ui.report_commit_warnings(&rejected.committed);
         }
+        let mut summary = describe_removed(commits.rejected.as_ref());
         if is_in_place && let Some(suffix) = self.backup_suffix {
             let backup = with_suffix(path, suffix);
             summary += &format!("; the old file is {}", backup.display());
@@ -391,15 +388,16 @@ struct RejectedFile {
     removed_bytes: usize,
 }
 
-impl RejectedFile {
-    /// Says where the removed bytes are.
-    fn describe(&self) -> String {
-        format!(
-            "{} that are no longer in the session are kept in {}; everything else is still there",
-            format_bytes(self.removed_bytes),
-            self.committed.path.display()
-        )
-    }
+/// Says where the bytes are that a repair removed.
+fn describe_removed(rejected: Option<&RejectedFile>) -> String {
+    let Some(rejected) = rejected else {
+        return "nothing was removed from the session".to_owned();
+    };
+    format!(
+        "{} that are no longer in the session are kept in {}; everything else is still there",
+        format_bytes(rejected.removed_bytes),
+        rejected.committed.path.display()
+    )
 }
 
 /// Returns the number of bytes that a repair removes from the session.

@@ -71,33 +71,43 @@ fn read_message(value: &str) -> Option<&str> {
     text.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
-/// Returns a command line of the same length, in which what is in quotes, with the quotes, in
-/// here-documents and in comments is replaced by `_`.
+/// Returns a command line of the same length, in which everything that is no code is replaced by
+/// `_`: quoted text, escaped characters, comments and here-documents. `echo "a" # b` becomes
+/// `echo ___ ___`.
 fn mask_quoted(line: &str) -> String {
     let mut code = line.as_bytes().to_vec();
     let mut at = 0;
     while at < code.len() {
-        let begins_word = at == 0 || b" \t\n;|&(".contains(&code[at - 1]);
         let rest = &code[at..];
-        let masked = match *rest {
-            [quote, ref content @ ..] if is_quote(quote) => {
-                let closing = 1 + find_quote(content, quote);
-                0..rest.len().min(closing + 1)
-            }
-            [b'\\', next, ..] if next.is_ascii() => 0..2,
-            [b'#', ..] if begins_word => 0..line_len(rest),
-            // The rest of the line of `<<EOF` is code.
-            _ => find_here_document(rest).unwrap_or(0..0),
-        };
-        code[at + masked.start..at + masked.end].fill(b'_');
-        at += if masked.start == 0 {
-            masked.end.max(1)
-        } else {
-            1
-        };
+        if let Some(document) = find_here_document(rest) {
+            code[at + document.start..at + document.end].fill(b'_');
+            // Between `<<EOF` and the document is the rest of its line, which is code.
+            at += 1;
+            continue;
+        }
+        let begins_word = at == 0 || b" \t\n;|&(".contains(&code[at - 1]);
+        let masked_len = literal_len(rest, begins_word);
+        code[at..at + masked_len].fill(b'_');
+        let is_code = masked_len == 0;
+        at += if is_code { 1 } else { masked_len };
     }
     // Only whole characters were replaced.
     String::from_utf8(code).unwrap_or_default()
+}
+
+/// Returns the number of bytes at the start of `rest` that are no code: a quoted text with its
+/// quotes, an escaped character, or a comment. 0 if `rest` begins with code.
+fn literal_len(rest: &[u8], begins_word: bool) -> usize {
+    match rest {
+        [quote, content @ ..] if is_quote(*quote) => {
+            let len_with_quotes = 1 + find_quote(content, *quote) + 1;
+            // The closing quote may be missing.
+            len_with_quotes.min(rest.len())
+        }
+        [b'\\', next, ..] if next.is_ascii() => 2,
+        [b'#', ..] if begins_word => line_len(rest),
+        _ => 0,
+    }
 }
 
 fn is_quote(byte: u8) -> bool {

@@ -405,7 +405,7 @@ impl ReadAt for MadeContent {
 /// result of a call in a later part.
 #[test]
 fn a_streamed_result_has_its_tool_and_a_streamed_call_its_failure() {
-    let has_failed = |at: usize| at % 3 == 0;
+    let has_failed = |at: usize| at.is_multiple_of(3);
     let mut lines = SESSION[..SESSION.find('\n').unwrap() + 1].to_owned();
     for at in 0..40 {
         let filler = "x".repeat(50_000);
