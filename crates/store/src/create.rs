@@ -643,7 +643,8 @@ const MAX_LINKS: usize = 40;
 /// need not exist. A rename to the returned path replaces that file. A rename to `path` would
 /// replace the link.
 ///
-/// # Errors If the path names a directory, or if the directory of the file does not exist.
+/// # Errors
+/// If the path names a directory, or if the directory of the file does not exist.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut unresolved = path.to_owned();
     for _ in 0..MAX_LINKS {

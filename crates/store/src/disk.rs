@@ -152,7 +152,8 @@ fn walk_below(
 
 /// Removes a directory and the directories below it, except those that contain files at any depth.
 ///
-/// # Errors If a directory cannot be read, or cannot be removed although it is empty.
+/// # Errors
+/// If a directory cannot be read, or cannot be removed although it is empty.
 pub fn remove_empty_folders(folder: &Path) -> Result<(), StoreError> {
     let folders = walk_below(folder, &mut |_| ())?;
     for folder in folders.iter().rev() {

@@ -613,7 +613,8 @@ fn read_candidate(path: &Path, name_reading: NameReading) -> Option<SessionCandi
 /// Returns the path of the only session that matches a name; `None` if none does. Several paths of
 /// one file, which links give it, are one session.
 ///
-/// # Errors If several match. The error lists the ones that changed last.
+/// # Errors
+/// If several match. The error lists the ones that changed last.
 fn require_unique(
     name: &str,
     matches: Vec<SessionCandidate>,

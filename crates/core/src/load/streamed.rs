@@ -152,7 +152,8 @@ impl<'o> StreamLoader<'o> {
     /// `None` if the session must be loaded from `source`: a later line shows that the guess
     /// between pi and oh-my-pi was wrong.
     ///
-    /// # Errors If the lines are not a session.
+    /// # Errors
+    /// If the lines are not a session.
     fn finish(mut self, source: &dyn ReadAt) -> Result<Option<Session>, LoadError> {
         let last_line = std::mem::take(&mut self.incomplete_line);
         self.add_lines(&last_line)?;
