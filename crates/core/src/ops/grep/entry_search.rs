@@ -2,12 +2,13 @@
 //! its first match.
 
 use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE};
+use super::results::KnownResults;
 use super::search::{ChunkState, FileSearch};
-use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call, has_call_failed};
+use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call};
 use crate::agents::readable::Folders;
 use crate::load::{LoadError, has_failed, has_image, message_role};
 use crate::session::entry::{Entry, Kind, LineNo, Role};
-use crate::session::fields::{Field, visit_fields};
+use crate::session::fields::{Field, FieldScope, visit_fields};
 use crate::session::period::Period;
 use crate::session::read::record::{Block, Content, Member, ParsedEntry, Record};
 use crate::session::search::Hit;
@@ -223,10 +224,16 @@ impl FileSearch<'_> {
         line: ChunkLine,
     ) -> io::Result<bool> {
         let call = find_call(&hit.field, entry.blocks);
-        match call.and_then(|call| call.id) {
-            Some(id) => has_call_failed(self.source, &mut self.keys, id, line),
-            None => Ok(false),
-        }
+        let Some(id) = call.and_then(|call| call.id) else {
+            return Ok(false);
+        };
+        let mut results = match self.results.take() {
+            Some(results) if results.are_of(line.chunk) => results,
+            _ => KnownResults::in_chunk(self.source, &mut self.keys, line),
+        };
+        let has_failed = results.has_call_failed(self.source, &mut self.keys, id, line)?;
+        self.results = Some(results);
+        Ok(has_failed)
     }
 
     /// Searches the call of a tool result: its subject, alone and behind its tool as rows show it,
@@ -243,13 +250,16 @@ impl FileSearch<'_> {
         if entry.role != Role::ToolResult {
             return Ok(None);
         }
+        // As the row shows the call: below the user's home, a path begins with `~`.
+        let tool_options = self.query.details.tools.as_ref();
+        let folders = Folders {
+            cwd: self.preamble.header.cwd.as_ref(),
+            home: tool_options.and_then(|options| options.home.as_ref()),
+        };
         let mut search = CallSearch {
             source: self.source,
             keys: &mut self.keys,
-            folders: Folders {
-                cwd: self.preamble.header.cwd.as_ref(),
-                home: None,
-            },
+            folders,
             keeps_arguments: true,
         };
         let tool = search.find_tool(result, calls, line)?;
@@ -272,7 +282,7 @@ impl FileSearch<'_> {
             Raw::from_checked(entry.record.bytes),
             entry.kind,
             entry.role,
-            self.query.scope,
+            FieldScope::Meaningful,
             &mut |field| {
                 let text = field.text();
                 if text.is_empty() || is_tool_name(&field.path()) {

@@ -14,6 +14,7 @@ mod ids;
 mod line_counter;
 mod pattern;
 mod query;
+mod results;
 mod search;
 mod tool;
 mod trail;

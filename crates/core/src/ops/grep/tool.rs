@@ -2,20 +2,18 @@
 //! there.
 
 use crate::agents::readable::{Folders, describe_call, describe_execution, execution_tool};
-use crate::load::is_truthy;
 use crate::ops::show::outline_arguments;
-use crate::session::read::line_chunks::{LineChunk, read_chunks};
+use crate::session::read::line_chunks::LineChunk;
 use crate::session::read::record::{Block, Member, MessageFacts, Record, scan_record_into};
 use memchr::memmem::Finder;
 use memchr::memrchr;
 use pisess_json::text::Text;
 use pisess_json::{KeyCache, Raw, Scanner};
-use pisess_store::{PageBuffer, ReadAt};
+use pisess_store::ReadAt;
 use std::io;
-use std::ops::ControlFlow;
 
-/// The number of bytes before a tool result that are searched for its call, and after a call for its
-/// result. Only the results of other calls of the same reply are in between.
+/// The number of bytes before a tool result that are searched for its call. The call is in the last
+/// reply, and only the results of other calls are in between.
 pub(super) const CALL_WINDOW: u64 = 256 * 1024;
 
 /// A use of a tool.
@@ -229,73 +227,5 @@ impl CallSearch<'_> {
         calls.add_calls(&blocks);
         let arguments = calls.find_arguments(call_id)?;
         Some(self.tool_of_call(name.as_borrowed(), arguments))
-    }
-}
-
-/// Whether a call failed, which only its result records: the first one with its id after `line`, the
-/// line of the call. False if there is none.
-pub(super) fn has_call_failed(
-    source: &dyn ReadAt,
-    keys: &mut KeyCache<Member>,
-    call_id: Raw,
-    line: ChunkLine,
-) -> io::Result<bool> {
-    let ChunkLine { chunk, start } = line;
-    let mut search = ResultSearch {
-        keys,
-        call_id,
-        finder: Finder::new(call_id.bytes()),
-    };
-    let from_call = LineChunk {
-        start: chunk.start + start as u64,
-        bytes: &chunk.bytes[start..],
-    };
-    if let Some(failed) = search.find_outcome(from_call) {
-        return Ok(failed);
-    }
-
-    // The first lines after the chunk are not in memory.
-    let chunk_end = chunk.start + chunk.bytes.len() as u64;
-    let window = chunk_end..source.len().min(chunk_end + CALL_WINDOW);
-    let flow = read_chunks(
-        &mut PageBuffer::default(),
-        source,
-        window,
-        |next_chunk| match search.find_outcome(next_chunk) {
-            Some(failed) => ControlFlow::Break(failed),
-            None => ControlFlow::Continue(()),
-        },
-    )?;
-    Ok(flow == ControlFlow::Break(true))
-}
-
-/// Searches lines for the result of a call.
-struct ResultSearch<'a> {
-    keys: &'a mut KeyCache<Member>,
-    /// The id of the call as written, with its quotes. The agents write it in the same way in the
-    /// result.
-    call_id: Raw<'a>,
-    finder: Finder<'a>,
-}
-
-impl ResultSearch<'_> {
-    /// Returns whether the first result of the call in a chunk is a failure; `None` if the chunk
-    /// has no result of the call.
-    fn find_outcome(&mut self, chunk: LineChunk) -> Option<bool> {
-        for line in chunk.lines() {
-            if self.finder.find(line.bytes).is_none() {
-                continue;
-            }
-            let mut scanner = Scanner::new(line.bytes);
-            let mut record = Record::default();
-            let scanned = scan_record_into(&mut scanner, self.keys, &mut record, &mut Vec::new());
-            if let (Ok(()), Some(message)) = (scanned, &record.message)
-                && let Some(id) = message.get(Member::ToolCallId)
-                && id.bytes() == self.call_id.bytes()
-            {
-                return Some(is_truthy(message, Member::IsError));
-            }
-        }
-        None
     }
 }

@@ -155,7 +155,6 @@ impl StreamSearch<'_> {
         source: &dyn ReadAt,
         on_match: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
     ) -> Result<SearchOutcome, LoadError> {
-        self.text.is_complete = true;
         self.lines_end = self.text.end();
         self.search_lines()?;
         let Some(preamble) = self.preamble else {
@@ -190,8 +189,6 @@ struct RecentText {
     /// The offset of the first byte.
     start: u64,
     bytes: Vec<u8>,
-    /// Whether no more bytes follow.
-    is_complete: bool,
 }
 
 impl RecentText {
@@ -225,12 +222,8 @@ impl ReadAt for RecentText {
         }
     }
 
-    /// Before the text is complete, no line is its last one.
+    /// The length so far. Before the text is complete, no line that is searched ends there.
     fn len(&self) -> u64 {
-        if self.is_complete {
-            self.end()
-        } else {
-            u64::MAX
-        }
+        self.end()
     }
 }
