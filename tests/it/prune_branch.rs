@@ -680,6 +680,29 @@ fn prune_entries_removes_edits_of_the_entries() {
     assert_eq!(s.bytes("s.jsonl"), before);
 }
 
+/// The first prune appends a mark, and the second changes the parent of that mark.
+#[test]
+fn prune_restore_removes_the_mark_of_an_earlier_prune_entries() {
+    let s = Sandbox::new();
+    s.put(
+        "s.jsonl",
+        session(&[
+            user("aaaa0001", None, "one"),
+            user("aaaa0002", Some("aaaa0001"), "first branch"),
+            user("aaaa0003", Some("aaaa0001"), "second branch"),
+            user("aaaa0004", Some("aaaa0002"), "last"),
+        ]),
+    );
+    let before = s.bytes("s.jsonl");
+    s.pisess("prune -q ./s.jsonl --entries @").done();
+    assert!(s.text("s.jsonl").contains("pisess.switch"));
+    s.pisess("prune -q ./s.jsonl --entries @").done();
+    assert!(!s.text("s.jsonl").contains(r#""id":"aaaa0002""#));
+
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    assert_eq!(s.bytes("s.jsonl"), before);
+}
+
 #[test]
 fn prune_entries_applies_to_one_session() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);

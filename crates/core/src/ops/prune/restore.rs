@@ -554,17 +554,16 @@ impl<'a> RestoredLines<'a> {
         let Some(&last_line) = self.lines.last() else {
             return Ok(Fate::Lost);
         };
-        // No value is ever pruned from a mark. So if one was put back in this line, the line is
-        // another entry.
-        if self.edits.contains_key(&last_line.key()) {
-            return Ok(Fate::Lost);
-        }
-
         let mark_span = record.spans.payload;
-        let is_mark = last_line.span.len == mark_span.len
-            && self.read_line(last_line)? == self.pruned.read_range(mark_span.range())?;
+        // A later prune may have changed the mark's parent, which was put back before. The length
+        // is compared first, so that a long last line is not read.
+        let may_be_mark =
+            last_line.span.len == mark_span.len || self.edits.contains_key(&last_line.key());
+        let is_mark = may_be_mark
+            && self.read_current_line(last_line)? == self.pruned.read_range(mark_span.range())?;
         if is_mark {
             self.lines.pop();
+            self.edits.remove(&last_line.key());
             // The newline before the mark was added together with the mark.
             if !record.has_newline
                 && let Some(line_before) = self.lines.last_mut()
