@@ -680,6 +680,89 @@ fn prune_entries_removes_edits_of_the_entries() {
     assert_eq!(s.bytes("s.jsonl"), before);
 }
 
+fn entry(id: &str, parent: &str, members: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:00.000Z","message":{members}}}"#
+    )
+}
+
+fn bash_call(id: &str, parent: &str, call_id: &str) -> String {
+    let members = r#"{"role":"assistant","content":[{"type":"toolCall","id":"ID","name":"bash","arguments":{"command":"ls"}}]}"#;
+    entry(id, parent, &members.replace("ID", call_id))
+}
+
+fn bash_result(id: &str, parent: &str, call_id: &str) -> String {
+    let members =
+        r#"{"role":"toolResult","toolCallId":"ID","toolName":"bash","content":[],"isError":false}"#;
+    entry(id, parent, &members.replace("ID", call_id))
+}
+
+/// The call is answered on both branches, and a result without its call follows on one of them.
+fn answered_twice() -> Sandbox {
+    let s = Sandbox::new();
+    let label = r#"{"type":"label","id":"aaaa0007","parentId":"aaaa0006","timestamp":"2026-01-01T00:00:00.000Z","targetId":"aaaa0001","label":"start"}"#;
+    let leaf = r#"{"type":"leaf","id":"aaaa0009","parentId":"aaaa0008","timestamp":"2026-01-01T00:00:00.000Z","targetId":"aaaa0008"}"#;
+    s.put(
+        "s.jsonl",
+        session(&[
+            user("aaaa0001", None, "one"),
+            bash_call("aaaa0002", "aaaa0001", "c1"),
+            bash_result("aaaa0003", "aaaa0002", "c1"),
+            user("aaaa0004", Some("aaaa0003"), "first branch"),
+            bash_result("aaaa0005", "aaaa0002", "c1"),
+            bash_result("aaaa0006", "aaaa0005", "unknown"),
+            label.to_owned(),
+            user("aaaa0008", Some("aaaa0007"), "second branch"),
+            leaf.to_owned(),
+        ]),
+    );
+    s
+}
+
+/// A result of the call that stayed on another branch would be without its call.
+#[test]
+fn prune_entries_removes_the_results_of_a_call_on_all_branches() {
+    let s = answered_twice();
+    let removed_ids = |entries: &str| {
+        let rows = s.unchanged(&format!("prune -q -n --json ./s.jsonl {entries}"));
+        assert_eq!(rows.code, 0, "{entries}: {rows}");
+        let text = rows.text();
+        let mut ids = Vec::new();
+        for id in 1..=9 {
+            if text.contains(&format!(r#""id":"aaaa000{id}""#)) {
+                ids.push(id);
+            }
+        }
+        ids
+    };
+    for entries in [
+        "--entries aaaa0003",
+        "--entries aaaa0005",
+        "--entries aaaa0002",
+        "--entries aaaa0003 --entries aaaa0005",
+    ] {
+        assert_eq!(removed_ids(entries), [2, 3, 5], "{entries}");
+    }
+    assert_eq!(removed_ids("--entries aaaa0005..aaaa0008"), [6, 8]);
+}
+
+#[test]
+fn prune_entries_removes_lone_results_labels_and_leaf_records() {
+    let s = answered_twice();
+    let before = s.bytes("s.jsonl");
+    for id in ["aaaa0006", "aaaa0007", "aaaa0009"] {
+        let done = s
+            .pisess(&format!("prune -q ./s.jsonl --entries {id}"))
+            .done();
+        assert_eq!(done.code, 0, "{id}: {done}");
+        let left = s.text("s.jsonl");
+        assert_eq!(left.lines().count(), 9, "{left}");
+        assert!(!left.contains(&format!(r#""id":"{id}""#)), "{left}");
+        s.pisess("prune -q ./s.jsonl --restore").done();
+        assert_eq!(s.bytes("s.jsonl"), before, "{id}");
+    }
+}
+
 /// The first prune appends a mark, and the second changes the parent of that mark.
 #[test]
 fn prune_restore_removes_the_mark_of_an_earlier_prune_entries() {

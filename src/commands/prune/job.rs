@@ -15,11 +15,10 @@ use crate::cli::transaction::{
 };
 use crate::format::format_bytes;
 use crate::ops::archive::PRUNED;
-use crate::ops::pick::complete_selection;
 use crate::ops::plan::{Action, copy_all};
 use crate::ops::prune::{
-    MIN_LENGTH_RATIO, PruneBlocker, PrunePlan, Restoration, ValueKind, find_compacted_entries,
-    mask_with_edits, pruned_file,
+    MIN_LENGTH_RATIO, PruneBlocker, PrunePlan, Restoration, ValueKind, complete_removal,
+    find_compacted_entries, mask_with_edits, pruned_file,
 };
 use crate::redact::values::SecretValue;
 use crate::session::dialect::Dialect;
@@ -386,9 +385,9 @@ fn plan_entries(open: &OpenSession, references: &[String], ui: &Ui) -> Result<Pr
         .map_err(|error| damaged_failure(open, error))?;
     let reader = open.entry_reader();
     let chosen = open.find_chosen_entries(references)?;
-    // A call is removed with its results.
-    let completed =
-        complete_selection(&reader, &chosen).map_err(|refusal| open.refusal_failure(refusal))?;
+    let completed = open
+        .input
+        .map_read_error(complete_removal(&reader, &chosen))?;
     let is_removed = open
         .input
         .map_read_error(mask_with_edits(&reader, &completed))?;

@@ -290,7 +290,7 @@ fn refuse_lone_result(session: &Session, result: EntryIx) -> Refusal {
 /// list.
 ///
 /// Searches all branches below the message, each down to the next assistant message.
-fn find_results_by_call(
+pub(super) fn find_results_by_call(
     reader: &EntryReader,
     tree: &Tree,
     reply: EntryIx,

@@ -27,7 +27,7 @@ pub use branch::{PrunableBranch, find_prunable_branch};
 pub use compacted::find_compacted_entries;
 pub use digest::{OriginalSession, SessionDigest};
 pub use payload::{MIN_LENGTH_RATIO, ValueKind};
-pub use removal::{PruneBlocker, mask_with_edits};
+pub use removal::{PruneBlocker, complete_removal, mask_with_edits};
 pub use restore::{Restoration, UnplacedRecord};
 pub use secrets::{PrunableSecrets, SecretString};
 pub use side::{

@@ -9,16 +9,19 @@
 
 use super::{PrunableSecrets, PrunableValue, PrunePlan, ValueKind, locate_part};
 use crate::ops::chain::Chain;
+use crate::ops::pick::find_results_by_call;
 use crate::ops::switch::new_mark;
-use crate::ops::{IdSource, first_remaining_kept};
+use crate::ops::{IdSource, UpwardSearch, first_remaining_kept};
 use crate::session::defect::FindingKind;
-use crate::session::entry::{EntryIx, Kind, LineNo};
+use crate::session::entry::{EntryIx, Kind, LineNo, Role};
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
+use crate::session::tree::Tree;
 use crate::session::{Format, Session};
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
+use std::collections::BTreeSet;
 use std::io;
 
 /// The reason why no entry of a session can be pruned.
@@ -116,6 +119,37 @@ impl PrunePlan {
             mark: chain.change.entries.pop(),
         })
     }
+}
+
+/// Returns the chosen entries, the messages with the calls of chosen results, and all results of the
+/// calls in these messages: a model's API accepts neither a call nor a result without the other.
+///
+/// The results of a call are on several branches if it was answered again, and all are removed. A
+/// chosen result that answers no call above it is removed alone.
+pub fn complete_removal(reader: &EntryReader, chosen: &[EntryIx]) -> io::Result<Vec<EntryIx>> {
+    let session = reader.session();
+    let is_reply = |ix| session.is_message(ix, Role::Assistant);
+    let mut nearest_replies = UpwardSearch::new(session, is_reply);
+    let mut replies = BTreeSet::new();
+    for &ix in chosen {
+        if is_reply(ix) || session.is_message(ix, Role::ToolResult) {
+            replies.extend(nearest_replies.find(Some(ix)));
+        }
+    }
+
+    let tree = Tree::new(session);
+    let mut removed: BTreeSet<_> = chosen.iter().copied().collect();
+    for reply in replies {
+        let results_by_call = find_results_by_call(reader, &tree, reply)?;
+        let results: Vec<_> = results_by_call.into_values().flatten().collect();
+        // The chosen result below this message may answer none of its calls.
+        let is_removed = |ix| removed.contains(ix);
+        if is_removed(&reply) || results.iter().any(is_removed) {
+            removed.insert(reply);
+            removed.extend(results);
+        }
+    }
+    Ok(removed.into_iter().collect())
 }
 
 /// Returns, for each entry, whether it is one of `entries`, or a context edit of one: an edit refers
