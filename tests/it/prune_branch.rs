@@ -2,6 +2,7 @@
 
 use crate::sandbox::{Sandbox, fixture, hazards, session, user};
 use insta::assert_snapshot;
+use std::io::Write;
 
 fn tour() -> Sandbox {
     Sandbox::with(&["tour.jsonl"])
@@ -761,6 +762,51 @@ fn prune_entries_removes_lone_results_labels_and_leaf_records() {
         s.pisess("prune -q ./s.jsonl --restore").done();
         assert_eq!(s.bytes("s.jsonl"), before, "{id}");
     }
+}
+
+/// While the command waits for the lock, another program appends an entry, so `@` is another one.
+#[test]
+fn prune_entries_fails_if_others_are_meant_under_the_lock() {
+    let s = Sandbox::new();
+    // On a busy machine, the session may be read only after the entry was appended.
+    for delay_ms in [500, 5000, 20_000] {
+        let old = session(&[
+            user("aaaa0001", None, "one"),
+            user("aaaa0002", Some("aaaa0001"), "two"),
+        ]);
+        s.put("s.jsonl", &old);
+        let lock = std::fs::File::open(s.path("s.jsonl")).unwrap();
+        lock.lock().unwrap();
+        let command = std::process::Command::new(crate::sandbox::program())
+            .args(["prune", "--entries", "@", "--purge", "--wait", "60"])
+            .arg("./s.jsonl")
+            .current_dir(s.path(""))
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(delay_ms));
+        let new_entry = user("aaaa0003", Some("aaaa0002"), "new") + "\n";
+        let mut file = std::fs::OpenOptions::new()
+            .append(true)
+            .open(s.path("s.jsonl"))
+            .unwrap();
+        file.write_all(new_entry.as_bytes()).unwrap();
+        drop(file);
+        let new = s.bytes("s.jsonl");
+        drop(lock);
+
+        let output = command.wait_with_output().unwrap();
+        if output.status.success() {
+            continue;
+        }
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        assert_snapshot!(stderr, @"pisess: ./s.jsonl: another program changed the entries to remove (hint: `pisess prune -n` lists them as they are now)");
+        assert_eq!(s.bytes("s.jsonl"), new);
+        assert_eq!(s.names(), ["s.jsonl"]);
+        return;
+    }
+    panic!("the appended entry was removed");
 }
 
 /// The first prune appends a mark, and the second changes the parent of that mark.

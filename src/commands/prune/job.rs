@@ -22,6 +22,8 @@ use crate::ops::prune::{
 };
 use crate::redact::values::SecretValue;
 use crate::session::dialect::Dialect;
+use crate::session::entry::EntryIx;
+use pisess_json::text::Text;
 use pisess_store::{
     self as store, Archive, Attempt, Committed, CompanionFile, Glance, IfExists, Locked,
     SessionFile, WriteOptions,
@@ -229,6 +231,7 @@ impl PruneJob<'_> {
         locked: Locked,
         ui: &Ui,
     ) -> AttemptResult<PruneOutcome> {
+        self.require_same_entries(locked_open)?;
         let plan = self.plan_prune(locked_open, ui)?;
         let outcome = PruneOutcome::from_prune(&plan, locked_open);
         if plan.is_empty() {
@@ -254,6 +257,21 @@ impl PruneJob<'_> {
             committed.warnings.extend(new_side_file.keep().warnings);
         }
         Ok(ChangeAttempt::with_commit(commit, outcome))
+    }
+
+    /// Checks that `--entries` still removes the entries that it removed when the session was first
+    /// read. If an entry was appended since, `@` is another one, which the user may not have seen.
+    fn require_same_entries(&self, locked_open: &OpenSession) -> Result<(), Failure> {
+        let Task::Entries(references) = &self.task else {
+            return Ok(());
+        };
+        let first_ids = find_removed_ids(self.open, references)?;
+        if find_removed_ids(locked_open, references)? == first_ids {
+            return Ok(());
+        }
+        let input = &locked_open.input;
+        let failure = input.busy_failure("another program changed the entries to remove");
+        Err(failure.with_hint("`pisess prune -n` lists them as they are now"))
     }
 
     /// Plans what to prune from `open`, the session as it is now: it may have been read again under
@@ -383,15 +401,32 @@ fn plan_compacted(open: &OpenSession, ui: &Ui) -> Result<PrunePlan, Failure> {
 fn plan_entries(open: &OpenSession, references: &[String], ui: &Ui) -> Result<PrunePlan, Failure> {
     PruneBlocker::require_removable_entries(&open.session)
         .map_err(|error| damaged_failure(open, error))?;
-    let reader = open.entry_reader();
-    let chosen = open.find_chosen_entries(references)?;
-    let completed = open
-        .input
-        .map_read_error(complete_removal(&reader, &chosen))?;
-    let is_removed = open
-        .input
-        .map_read_error(mask_with_edits(&reader, &completed))?;
+    let removed = find_entries_to_remove(open, references)?;
+    let is_removed = mask_with_edits(&open.entry_reader(), &removed);
+    let is_removed = open.input.map_read_error(is_removed)?;
     plan_removal("entries", is_removed, open, ui)
+}
+
+/// Returns the entries that `references` name, and the calls and results that are removed with them.
+fn find_entries_to_remove(
+    open: &OpenSession,
+    references: &[String],
+) -> Result<Vec<EntryIx>, Failure> {
+    let chosen = open.find_chosen_entries(references)?;
+    let removed = complete_removal(&open.entry_reader(), &chosen);
+    open.input.map_read_error(removed)
+}
+
+/// Returns the ids of the entries that [`find_entries_to_remove`] returns.
+fn find_removed_ids<'a>(
+    open: &'a OpenSession,
+    references: &[String],
+) -> Result<Vec<Text<'a>>, Failure> {
+    let mut ids = Vec::new();
+    for ix in find_entries_to_remove(open, references)? {
+        ids.push(open.session.id(ix));
+    }
+    Ok(ids)
 }
 
 /// Plans the removal of entries. `operation` is its name in SESSION.pruned.
