@@ -92,8 +92,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the session, are listed but not removed.
 ///
 /// --entries takes entries out of a conversation, such as a question that does not belong to it.
-/// What follows them then follows the entry before them. With a tool call, its results are removed,
-/// too. Summaries that mention the entries stay as they are.
+/// What follows them then follows the entry before them. A tool call and its results, on all
+/// branches, are removed together. Summaries that mention the entries stay as they are.
 ///
 /// --secrets moves each string that contains a secret, and leaves the same string with placeholders
 /// such as [REDACTED:github-pat#1]. The secrets are those that `pisess redact --check` reports, and
