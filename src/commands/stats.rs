@@ -200,9 +200,18 @@ fn print_sums(
     let found_none = sessions.found_none;
     // Of several copies, the first one read is counted.
     sessions.sort_agents_first();
-    let options = load_options(args, sessions.is_single, prices, ui);
+    let mut options = load_options(args, sessions.is_single, prices, ui);
     let agents = std::mem::take(&mut sessions.sub_agents);
-    let mut uncounted_agents = sessions.find_unread_agents(period);
+    let prints_note = !args.json && !args.lists_times() && !ui.is_quiet();
+    let mut uncounted_agents = Vec::new();
+    if prints_note {
+        uncounted_agents = sessions.find_unread_agents(period);
+    }
+    // The sessions of sub-agents may have copies of entries, too.
+    options.entry_keys |= !uncounted_agents.is_empty();
+    // An agent that is not counted may report the usage of another one.
+    let mut all_agents = agents.clone();
+    all_agents.add_files(&uncounted_agents);
     let mut earlier_entries = EarlierEntries::default();
     let by = if args.lists_times() {
         vec![GroupKey::Session]
@@ -241,10 +250,14 @@ fn print_sums(
         let counted_usage = groups.total.usage;
         groups.print(args.json, ui)?;
         note_scope(args, ui);
-        if !uncounted_agents.is_empty() && !args.json {
+        if !uncounted_agents.is_empty() {
             let mut costs = String::new();
             if args.counts_usage() {
-                let agents_usage = sum_usage(&uncounted_agents, &options, period, ui);
+                let uncounted = UncountedAgents {
+                    files: &uncounted_agents,
+                    all_agents: &all_agents,
+                };
+                let agents_usage = uncounted.sum_usage(&mut earlier_entries, &options, period, ui);
                 costs = describe_costs(&counted_usage, &agents_usage);
             }
             note_uncounted_agents(args, &uncounted_agents, &costs, ui);
@@ -279,24 +292,44 @@ fn remove_reported_agents(agents: &mut Vec<FoundFile>, session: &Path, stats: &S
     }
 }
 
-/// Returns the usage of sub-agents. A session that cannot be read is left out.
-fn sum_usage(agents: &[FoundFile], options: &LoadOptions, period: Period, ui: &Ui) -> UsageSums {
-    let rollouts = Rollouts::default();
-    let mut sums = UsageSums::default();
-    for agent in agents {
-        let path = &agent.path;
-        let opened = Input::open_path_to_read(path, &rollouts, None, ui.stdout_predicate());
-        let Ok(read) = opened.and_then(|input| StatsOfFile::read(path, &input, options, None))
-        else {
-            continue;
-        };
-        for entry in &read.stats.entries {
-            if entry.is_billed && period.contains(entry.time_ms) {
-                sums.add(&entry.usage.unwrap_or_default());
+/// The sub-agents and advisors of the named sessions whose own sessions are not counted.
+struct UncountedAgents<'a> {
+    files: &'a [FoundFile],
+    /// These sub-agents, and those whose sessions are counted.
+    all_agents: &'a SubAgents,
+}
+
+impl UncountedAgents<'_> {
+    /// Returns the usage that would be counted, too, if the sessions of these agents were read.
+    /// `earlier_entries` are those of the sessions that were read. A session that cannot be read is
+    /// left out.
+    fn sum_usage(
+        &self,
+        earlier_entries: &mut EarlierEntries,
+        options: &LoadOptions,
+        period: Period,
+        ui: &Ui,
+    ) -> UsageSums {
+        let rollouts = Rollouts::default();
+        let agents = Some(self.all_agents);
+        let mut sums = UsageSums::default();
+        for file in self.files {
+            let path = &file.path;
+            let opened = Input::open_path_to_read(path, &rollouts, None, ui.stdout_predicate());
+            let read = opened.and_then(|input| StatsOfFile::read(path, &input, options, agents));
+            let Ok(StatsOfFile { stats, .. }) = read else {
+                continue;
+            };
+            let is_copy = earlier_entries.find_copies(&stats);
+            earlier_entries.add_session(&stats);
+            for (entry, is_copy) in stats.entries.iter().zip(is_copy) {
+                if entry.is_billed && !is_copy && period.contains(entry.time_ms) {
+                    sums.add(&entry.usage.unwrap_or_default());
+                }
             }
         }
+        sums
     }
-    sums
 }
 
 /// Returns the cost of sub-agents that are not counted, and the sum with the counted cost: `, $0.06;

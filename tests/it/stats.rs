@@ -453,6 +453,40 @@ fn notes_the_sub_agents_that_are_not_counted() {
     assert_eq!(note("stats ./x/s.jsonl"), "");
 }
 
+/// The note has the cost that the command in it counts, too.
+#[test]
+fn stats_notes_each_cost_of_nested_sub_agents_once() {
+    let s = Sandbox::new();
+    let child = |id: &str, cost: u32| {
+        turn(
+            id,
+            "2026-05-01T10:00",
+            &format!(r#","cost":{{"total":{cost}}}"#),
+        )
+    };
+    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    let session = turn("a", "2026-05-01T10:00", PRICED);
+    s.put("x/s.jsonl", &session);
+    // Scout, which cost $0.25 itself, reports the usage of Inner.
+    let usage = json!({"input": 5, "output": 5, "cost": {"total": 2.0}});
+    let named = json!({"results": [{"sessionFile": "/away/s/Scout/Inner.jsonl"}]});
+    let scout = delegating(&[("r1", usage, named)]);
+    let scout = scout.replace(r#""id":"aa""#, r#""id":"bb""#);
+    s.put("x/s/Scout.jsonl", &scout);
+    s.put("x/s/Scout/Inner.jsonl", child("c", 2));
+    assert_eq!(cost("stats --json ./x/s.jsonl ./x/s"), json!(2.5));
+    assert_snapshot!(s.pisess("stats ./x/s.jsonl").done().stderr, @"pisess: note: 2 sub-agents not counted, $2.25; in all $2.50 (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+    // Inner is counted, and Scout is not.
+    assert_snapshot!(s.pisess("stats ./x/s.jsonl ./x/s/Scout/Inner.jsonl").done().stderr, @"pisess: note: 1 sub-agent not counted, $0.25; in all $2.50 (hint: `pisess stats ./x/s.jsonl ./x/s/Scout/Inner.jsonl ./x/s` counts them, too)");
+
+    // A sub-agent begins with copies of the entries of the session.
+    let copies = session + child("d", 4).split_once('\n').unwrap().1;
+    s.put("x/s/Fork.jsonl", copies);
+    assert_eq!(cost("stats --json ./x/s.jsonl ./x/s"), json!(6.5));
+    assert_snapshot!(s.pisess("stats ./x/s.jsonl").done().stderr, @"pisess: note: 3 sub-agents not counted, $6.25; in all $6.50 (hint: `pisess stats ./x/s.jsonl ./x/s` counts them, too)");
+    assert_eq!(s.pisess("stats -q ./x/s.jsonl").done().stderr, "");
+}
+
 /// Returns a session of pi that started sub-agents with the extension pi-subagents, each result
 /// with what it reports.
 fn delegating(results: &[(&str, Value, Value)]) -> String {

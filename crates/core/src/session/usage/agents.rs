@@ -31,17 +31,22 @@ impl SubAgents {
     /// their usage.
     pub fn from_files(files: &[FoundFile]) -> SubAgents {
         let mut agents = SubAgents::default();
+        agents.add_files(files);
+        agents
+    }
+
+    /// Adds the sub-agents among further session files.
+    pub fn add_files(&mut self, files: &[FoundFile]) {
         for file in files {
             if is_advisor(&file.path) {
                 continue;
             }
             let end = session_end(&file.path.to_string_lossy());
-            agents.session_ends.insert(end);
+            self.session_ends.insert(end);
             if let Some(owner) = &file.owner {
-                agents.owners.extend(sessions_above(&file.path, owner));
+                self.owners.extend(sessions_above(&file.path, owner));
             }
         }
-        agents
     }
 
     /// Whether sessions of sub-agents of `session` are read.
