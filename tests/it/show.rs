@@ -1065,3 +1065,48 @@ fn facts_are_wrapped_before_the_parent() {
     let shown = shown.done().text();
     assert!(shown.contains("\n  · parent e19c4d07\n"), "{shown}");
 }
+
+/// In a patch of Codex, the path of one file may end with the path of another.
+#[test]
+fn show_file_reads_only_the_part_of_a_patch_for_the_file() {
+    let s = Sandbox::new();
+    let put_patch = |patch: &str| {
+        let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#;
+        let call = json!({"type": "message", "id": "aaaa0001", "parentId": null, "timestamp": "2026-01-01T00:00:01.000Z",
+            "message": {"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "apply_patch", "arguments": {"input": patch}}]}});
+        let result = json!({"type": "message", "id": "aaaa0002", "parentId": "aaaa0001", "timestamp": "2026-01-01T00:00:02.000Z",
+            "message": {"role": "toolResult", "toolCallId": "c", "toolName": "apply_patch", "isError": false, "content": "ok"}});
+        s.put("x.jsonl", format!("{header}\n{call}\n{result}\n"));
+    };
+    let show = |name: &str| s.pisess(&format!("show --file {name} ./x.jsonl")).done();
+
+    put_patch(
+        "*** Begin Patch\n*** Delete File: src/utils.rs\n*** Add File: utils.rs\n+moved\n*** End Patch",
+    );
+    assert_eq!(show("/p/utils.rs").stdout, b"moved\n");
+    assert_eq!(show("src/utils.rs").stdout, b"");
+    assert_snapshot!(s.run("show --files ./x.jsonl"), @"
+    KNOWN    CALLS  LAST      FILE
+    nothing      1  aaaa0001  src/utils.rs
+    whole        1  aaaa0001  utils.rs
+    ");
+
+    put_patch(
+        "*** Begin Patch\n*** Add File: mod.rs\n+new\n*** Update File: src/mod.rs\n@@\n old\n*** End Patch",
+    );
+    assert_eq!(show("/p/mod.rs").stdout, b"new\n");
+    assert_eq!(show("src/mod.rs").stdout, b"");
+
+    put_patch(
+        "*** Begin Patch\n*** Add File: README.md\n+root\n*** Add File: docs/README.md\n+docs\n*** End Patch",
+    );
+    assert_eq!(show("/p/README.md").stdout, b"root\n");
+    assert_eq!(show("docs/README.md").stdout, b"docs\n");
+
+    // A file that the patch also deletes is not known to be new.
+    put_patch("*** Begin Patch\n*** Add File: a\n+x\n*** Delete File: a\n*** End Patch");
+    assert_eq!(show("a").stdout, b"");
+    // Another spelling of the path names the same file.
+    put_patch("*** Begin Patch\n*** Add File: a\n+x\n*** Add File: ./b/a\n+y\n*** End Patch");
+    assert_eq!(show("b/a").stdout, b"y\n");
+}

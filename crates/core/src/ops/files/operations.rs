@@ -30,6 +30,8 @@ pub struct FileOperation {
     pub action: FileAction,
     /// The absolute path of the file.
     pub path: String,
+    /// The path of the file, as the call gives it.
+    given_path: String,
     /// The index of the call among the calls of its entry.
     call_index: usize,
 }
@@ -219,6 +221,7 @@ impl OperationList {
                 result: None,
                 action: call.action,
                 path: call.path,
+                given_path: call.given_path,
                 call_index: call.index,
             });
         }
@@ -249,6 +252,8 @@ struct CallWithFile {
     id: Option<Vec<u8>>,
     action: FileAction,
     path: String,
+    /// The path, as the call gives it.
+    given_path: String,
 }
 
 /// Returns the calls of a message that read or change files, with one element per file. A call that
@@ -268,6 +273,7 @@ fn read_calls(message: Raw, agent: &dyn Agent, paths: RecordedPaths) -> Vec<Call
                 index,
                 id: result_id.and_then(Raw::text).map(Text::into_bytes),
                 action: file.tool.action,
+                given_path: file.path.to_string_lossy().into_owned(),
                 path: paths.resolve_call(agent, file.tool, file.path),
             });
         }
@@ -323,7 +329,7 @@ fn change_of_call(call: Raw, output: ToolOutput, operation: &FileOperation) -> F
         FileAction::Edit => {
             // See `TextEdits::is_sequential`.
             let is_sequential = is_of_claude || is_of_opencode;
-            read_edit(arguments, output, &operation.path, is_sequential)
+            read_edit(arguments, output, operation, is_sequential)
         }
         // The other agents print more than the text, such as numbers of lines.
         FileAction::Read if is_of_opencode || name != *"read" => FileChange::UnknownRead,
@@ -331,19 +337,19 @@ fn change_of_call(call: Raw, output: ToolOutput, operation: &FileOperation) -> F
     }
 }
 
-/// Returns the change that an edit made to the file at `path`: as the tool recorded it or, failing
-/// that, the replacements in its arguments. For `is_sequential`, see [`TextEdits`].
+/// Returns the change that an edit made to the file of `operation`: as the tool recorded it or,
+/// failing that, the replacements in its arguments. For `is_sequential`, see [`TextEdits`].
 fn read_edit(
     arguments: Raw,
     mut output: ToolOutput,
-    path: &str,
+    operation: &FileOperation,
     is_sequential: bool,
 ) -> FileChange {
     // After the edit, oh-my-pi changed the file again to repair its syntax, and did not record how.
     if output.is_repaired {
         return FileChange::UnknownChange;
     }
-    if let Some(recorded) = output.take_recorded_edit(path) {
+    if let Some(recorded) = output.take_recorded_edit(&operation.path) {
         return FileChange::Recorded(recorded);
     }
     match read_all_replacements(arguments) {
@@ -353,13 +359,15 @@ fn read_edit(
             patch: output.patch,
         }),
         None => match arguments.get_text("input") {
-            Some(input) => read_patch(&input.to_string_lossy(), path),
+            Some(input) => read_patch(&input.to_string_lossy(), &operation.given_path),
             None => FileChange::UnknownChange,
         },
     }
 }
 
-/// Returns what a patch of Codex did to the file at `path`. Lines without a sign begin with a space:
+/// Returns what a patch of Codex did to the file whose headings have the path `given_path`. Another
+/// file may have a path that ends like it: `utils.rs` and `src/utils.rs`. Lines without a sign
+/// begin with a space:
 ///
 /// ```text
 /// *** Begin Patch
@@ -370,18 +378,18 @@ fn read_edit(
 /// +wait(now);
 /// *** End Patch
 /// ```
-fn read_patch(input: &str, path: &str) -> FileChange {
+fn read_patch(input: &str, given_path: &str) -> FileChange {
     let mut replacements: Vec<TextReplacement> = Vec::new();
     let mut is_of_file = false;
-    let mut is_new_file = false;
+    // A file that the patch also deletes or updates is not known to have only the added lines.
+    let mut is_only_added = true;
     if !input.starts_with("*** Begin Patch") {
         return FileChange::UnknownChange;
     }
     for line in input.lines() {
         if let Some(heading) = heading_path(line.trim_end()) {
-            let folder = path.strip_suffix(heading);
-            is_of_file = folder.is_some_and(|folder| folder.is_empty() || folder.ends_with('/'));
-            is_new_file |= is_of_file && line.starts_with("*** Add File: ");
+            is_of_file = heading == given_path;
+            is_only_added &= !is_of_file || line.starts_with("*** Add File: ");
         }
         if !is_of_file {
             continue;
@@ -394,7 +402,7 @@ fn read_patch(input: &str, path: &str) -> FileChange {
     }
 
     replacements.retain(|replacement| replacement.old != replacement.new);
-    if is_new_file && let [created] = &mut replacements[..] {
+    if is_only_added && let [created] = &mut replacements[..] {
         return FileChange::Write(std::mem::take(&mut created.new));
     }
     if replacements.is_empty() {
