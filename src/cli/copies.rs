@@ -1,7 +1,7 @@
 //! Finds the two copies of one session, as two computers or a program such as Syncthing leave them.
 
 use super::candidates::shown_path;
-use super::foreign::{resolve_argument_to_change, resolve_argument_to_read};
+use super::foreign::{resolve_argument_to_read, resolve_argument_unconverted};
 use super::locate::SessionStores;
 use super::named::{name_argument, name_failure};
 use super::open::Input;
@@ -16,11 +16,10 @@ use std::path::{Path, PathBuf};
 /// What a command does with the copies. This decides which arguments name them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum CopyAccess {
-    /// It only reads them: words of a title name a session, and so does the id of a session of
-    /// another agent.
+    /// It only reads them: they may be sessions of another agent.
     Read,
-    /// It may change the first one.
-    Change,
+    /// It may append to the first one. With `-q`, words of a title do not name a session then.
+    Append,
 }
 
 /// Returns the paths of two copies of a session, of which one may be given as a directory. The
@@ -57,7 +56,7 @@ pub fn resolve_copy_in_folder(
 fn resolve_session(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<PathBuf, Failure> {
     match access {
         CopyAccess::Read => resolve_argument_to_read(argument, ui),
-        CopyAccess::Change => resolve_argument_to_change(argument, ui),
+        CopyAccess::Append => resolve_argument_unconverted(argument, ui),
     }
 }
 
@@ -180,7 +179,8 @@ fn find_copies(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<Sessi
     let mut id_of_copies = error.id_of_copies().map(str::to_owned);
     let failure = name_failure(error, ui);
     let is_unknown_name = failure.is_missing_file;
-    if is_unknown_name && access == CopyAccess::Read {
+    let takes_title = access == CopyAccess::Read || !ui.is_quiet();
+    if is_unknown_name && takes_title {
         id_of_copies = id_of_titled_copies(name, ui);
     }
     if let Some(id) = id_of_copies {
@@ -238,7 +238,7 @@ fn read_id(
     // A `Glance` reads at offsets, so this fails for a stream.
     Glance::open(path)?;
     let is_stdout = ui.stdout_predicate();
-    if access == CopyAccess::Change {
+    if access == CopyAccess::Append {
         let header = Input::open_path(path, is_stdout)?.read_header()?;
         return Ok(header.id.to_string_lossy().into_owned());
     }

@@ -280,11 +280,11 @@ pub const TOPICS: [Section; 10] = [
              message, in any case and order: `pisess tree 'tide gaps'`, `pisess pop 'tide gaps'`. \
              The start of a word is enough; at least one of the words must have 3 characters or \
              more. Standard error names the session that has the title. If several have it, the \
-             command fails and lists them. `archive --restore`, `import`, `fork` and `redact -o` \
-             take such words, too. With `-q`, which hides the name of the session found, commands \
-             that append or copy do not take such words. Commands that \
-             rewrite, move or remove a session (`prune`, `migrate`, `check --repair`, `relocate`, \
-             `archive`, `join`) refuse them, and their error has the command with the id.",
+             command fails and lists them. `archive --restore`, `import`, `fork`, `join` and \
+             `redact -o` take such words, too. With `-q`, which hides the name of the session \
+             found, commands that append or copy do not take such words. Commands that rewrite, \
+             move or remove a session (`prune`, `migrate`, `check --repair`, `relocate`, \
+             `archive`) refuse them, and their error has the command with the id.",
             "On a terminal, a command that reads one session takes `last` if SESSION is missing, \
              and reports which session that is. A command that changes one session asks for it, \
              and for REF if it needs one.",

@@ -241,11 +241,13 @@ pub fn open_with_pruned(
     let Some(pruned) = load_pruned(&input)? else {
         return Ok(None);
     };
+    let whole = with_pruned(input, &pruned)?;
+    Ok(Some(OpenSession::from_input(whole, options, ui)?))
+}
+
+/// Returns an input that reads a session as it was before parts of it were pruned.
+pub fn with_pruned(input: Input, pruned: &Restoration) -> Result<Input, Failure> {
     let whole = pruned.restored_file(input.source());
     let copy = store::spool_written(&mut |out| copy_all(&whole, out))?;
-    Ok(Some(OpenSession::from_input(
-        input.with_copy(copy),
-        options,
-        ui,
-    )?))
+    Ok(input.with_copy(copy))
 }

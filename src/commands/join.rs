@@ -2,11 +2,11 @@
 
 use crate::cli::copies::{CopyAccess, find_both_copies, resolve_copy_in_folder};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::{OpenSession, failure_with_hint};
+use crate::cli::open::{Input, OpenSession, failure_with_hint};
 use crate::cli::options::{ChangeArgs, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
-use crate::cli::pruned::{load_pruned, open_with_pruned};
+use crate::cli::pruned::{load_pruned, with_pruned};
 use crate::cli::rows::entry::report_destination;
 use crate::cli::transaction::{Decision, refuse_output_in_dry_run};
 use crate::format::format_count;
@@ -68,7 +68,7 @@ pub struct Args {
 /// Joins two copies of a session. The entries that only the second copy has are appended to the
 /// first copy; or the joined session is written elsewhere (`-o`, or a first copy from a stream).
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let access = CopyAccess::Change;
+    let access = CopyAccess::Append;
     let [first_path, second_path] = match &args.other {
         Some(other) => resolve_copy_in_folder([&args.session, other], access, ui)?,
         None => find_both_copies(&args.session, access, no_copy, ui)?,
@@ -277,14 +277,11 @@ fn join_failure(refusal: Refusal, first: &OpenSession) -> Failure {
 
 /// Opens a copy with everything that was pruned from it, so that the copies can be compared.
 fn open_copy(path: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
-    let options = LoadOptions::default();
-    // Standard input can be read only once, and has no file with pruned payloads beside it.
-    if path != Path::new("-")
-        && let Some(unpruned) = open_with_pruned(path, options.clone(), ui)?
-    {
-        return Ok(unpruned);
+    let mut input = Input::open_unconverted(path, ui)?;
+    if let Some(pruned) = load_pruned(&input)? {
+        input = with_pruned(input, &pruned)?;
     }
-    OpenSession::open(path, options, ui)
+    OpenSession::from_input(input, LoadOptions::default(), ui)
 }
 
 /// The number of entries that only one of the copies has.

@@ -422,9 +422,9 @@ fn the_copy_in_a_directory_is_found() {
     ");
 }
 
-/// `diff` also finds copies by words of the title that both have.
+/// Words of a title name the copies for `diff` and `join`.
 #[test]
-fn the_copies_with_these_words_in_their_titles_are_compared() {
+fn the_copies_with_these_words_in_their_titles_are_found() {
     let desk = Desk::new();
     desk.s
         .put(&path_in_store("x"), grown(&[("aaaa0001", "at home")]));
@@ -440,9 +440,46 @@ fn the_copies_with_these_words_in_their_titles_are_compared() {
     let compared = desk.pisess("diff 'which paper'").done();
     assert_eq!(compared.code, 1, "{compared}");
     assert!(compared.text().contains("bbbb0001"), "{compared}");
-    // The entries of the other copy would be added to the first.
-    assert_eq!(desk.pisess("join 'which paper'").done().code, 2);
     assert_eq!(desk.pisess("diff 'no such words'").done().code, 2);
+
+    // With -q, nothing would report which session was changed.
+    assert_eq!(desk.pisess("join -q 'which paper'").done().code, 2);
+    let joined = desk.pisess("join 'which paper'").done();
+    assert_eq!(joined.code, 0, "{joined}");
+    assert!(joined.stderr.contains("the first copy is "), "{joined}");
+    let is_in = |project: &str, id: &str| desk.s.text(&path_in_store(project)).contains(id);
+    let x_has_both = is_in("x", "aaaa0001") && is_in("x", "bbbb0001");
+    let y_has_both = is_in("y", "aaaa0001") && is_in("y", "bbbb0001");
+    assert!(x_has_both != y_has_both, "{joined}");
+}
+
+/// Of two given copies, either may be named by words of its title, the other by its path or the
+/// path of its directory.
+#[test]
+fn join_takes_words_of_a_title() {
+    for other in ["./stick/b.jsonl", "./stick"] {
+        let desk = Desk::new();
+        let named = path_in_store("x");
+        let before = grown(&[("aaaa0001", "at home")]);
+        desk.s.put(&named, &before);
+        desk.s
+            .put("stick/b.jsonl", grown(&[("bbbb0001", "on the train")]));
+
+        let quiet = desk.pisess(&format!("join -q 'which paper' {other}"));
+        assert_eq!(quiet.done().code, 2);
+        let joined = desk.pisess(&format!("join 'which paper' {other}")).done();
+        assert_eq!(joined.code, 0, "{joined}");
+        assert!(
+            joined
+                .stderr
+                .contains("`which paper` is in the title of 0000babe ("),
+            "{joined}"
+        );
+        assert!(desk.s.text(&named).contains("bbbb0001"), "{joined}");
+        assert_eq!(desk.pisess("undo 'which paper'").done().code, 0);
+        let reversed = desk.pisess("join -n ./stick/b.jsonl 'which paper'").done();
+        assert_eq!(reversed.code, 0, "{reversed}");
+    }
 }
 
 /// A link gives a file a second name, but the file is no copy of itself.

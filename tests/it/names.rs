@@ -410,7 +410,6 @@ fn a_command_that_rewrites_a_session_suggests_the_one_with_the_title() {
             "check --repair --backup menu",
             "check --repair --backup 11111111",
         ),
-        ("join menu 'a copy.jsonl'", "join 11111111 'a copy.jsonl'"),
     ] {
         let failure = d.pisess(change).done().fails(2);
         let hint = format!("(hint: `pisess {command}`, if you mean: Plan a menu for the week)");
