@@ -116,7 +116,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Unless `--failed` is given, `(failed)` ends the row of a tool call that failed, of its result, and
 /// of a failed reply or command of the user. With `--failed`, the result of a call has the only row,
-/// and PATTERN is searched for in the call and in its output.
+/// and PATTERN is searched for in the call and in its output. With `--with-images`, the number of
+/// images (`[2 images]`) precedes TEXT.
 ///
 /// On a terminal, `(other branch)` ends the row of an entry that is not on the path to the leaf: the
 /// conversation went on elsewhere. `--active` leaves such entries out.

@@ -2,6 +2,7 @@
 
 use crate::names::Desk;
 use crate::sandbox::{Sandbox, fixture};
+use crate::show::session_with_images;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -1009,6 +1010,39 @@ fn only_what_failed_or_has_an_image() {
         "{rows}"
     );
     assert_eq!(s.unchanged("grep --with-images e ./tour.jsonl").code, 1);
+}
+
+#[test]
+fn grep_with_images_counts_them() {
+    let s = Sandbox::new();
+    s.put("x.jsonl", session_with_images());
+    assert_snapshot!(s.unchanged("grep --with-images ./x.jsonl"), @"
+    bbbb0002:user: [image] see
+    ../../x:user: [2 images] see
+    aaaa0004:user: [image] see
+    ");
+    assert_snapshot!(s.unchanged("grep --with-images --full see ./x.jsonl"), @"
+    bbbb0002:user: [image]
+        see
+
+    ../../x:user: [2 images]
+        see
+
+    aaaa0004:user: [image]
+        see
+    ");
+    assert_snapshot!(s.unchanged("grep --with-images -C 1 see ./x.jsonl"), @"
+    aaaa0001-user- how?
+    bbbb0002:user: [image] see
+    --
+    ../../x:user: [2 images] see
+    aaaa0004:user: [image] see
+    ");
+    assert_snapshot!(s.unchanged("grep see ./x.jsonl"), @"
+    bbbb0002:user: see
+    ../../x:user: see
+    aaaa0004:user: see
+    ");
 }
 
 /// A failed call is understood only with its arguments, which are in the entry above.

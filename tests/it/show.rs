@@ -523,7 +523,7 @@ fn entries_around_are_those_of_the_conversation() {
 }
 
 /// A session with images: two in one entry, one on another branch, and one that is not base64.
-fn session_with_images() -> Vec<u8> {
+pub fn session_with_images() -> Vec<u8> {
     let message = |id: &str, parent: &str, blocks: &str| {
         format!(
             r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"user","content":[{{"type":"text","text":"see"}},{blocks}]}}}}"#

@@ -169,6 +169,14 @@ pub fn edit_mark(edited: ContextEdit) -> &'static str {
     }
 }
 
+/// Returns the mark of an entry with this many images.
+pub fn image_mark(count: usize) -> Cow<'static, str> {
+    match count {
+        1 => "[image]".into(),
+        _ => format!("[{count} images]").into(),
+    }
+}
+
 /// Prints entries as lines of version 3.
 ///
 /// Most lines can be copied from the file unchanged. A long run of such lines that are adjacent in
@@ -388,10 +396,7 @@ impl EntryPainter<'_> {
         if !session.entry(ix).flags.contains(Flags::IMAGES) {
             return None;
         }
-        Some(match session.collected.image_count(ix) {
-            1 => "[image]".into(),
-            count => format!("[{count} images]").into(),
-        })
+        Some(image_mark(session.collected.image_count(ix)))
     }
 
     /// Draws the body of an entry as far as it fits. In a search, the match is kept visible.

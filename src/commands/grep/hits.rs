@@ -8,6 +8,7 @@ use crate::cli::output::{
     to_visible, to_visible_cow, to_visible_lines, truncate_end, truncate_start,
 };
 use crate::cli::rollouts::Rollouts;
+use crate::cli::rows::entry::image_mark;
 use crate::cli::rows::ids::split_id;
 use crate::cli::sessions::PathsArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix, push_visible};
@@ -187,12 +188,15 @@ impl MatchPainter {
             columns += display_width(&text);
             push_styled(&text, style, out);
         }
+        let mut role = format!("{separator}{}{separator}", self.format_role(entry_match));
+        if entry_match.image_count > 0 {
+            role.push(' ');
+            role += &image_mark(entry_match.image_count);
+        }
         // A space separates the role from the snippet, which a whole text below replaces.
-        let space = if self.prints_whole_text { "" } else { " " };
-        let role = format!(
-            "{separator}{}{separator}{space}",
-            self.format_role(entry_match)
-        );
+        if !self.prints_whole_text {
+            role.push(' ');
+        }
         columns += display_width(&role);
         push_styled(&role, styles.dim, out);
 
@@ -409,6 +413,7 @@ impl MatchPainter {
             tool: None,
             continuation: None,
             has_failed: session.entry(ix).flags.contains(Flags::FAILED),
+            image_count: 0,
             is_active: Some(view.is_active(ix)),
             texts: MatchTexts::default(),
         }

@@ -40,7 +40,7 @@ pub fn entry_flags(parsed: &ParsedEntry, agent: &dyn Agent) -> Flags {
     let is_move_mark = kind == Kind::Custom && has_custom_type(MOVE_MARK_TYPE);
     flags.insert_if(Flags::MOVE_MARK, is_move_mark);
     flags.insert_if(Flags::HIDDEN, is_hidden(parsed));
-    flags.insert_if(Flags::IMAGES, has_image(parsed));
+    flags.insert_if(Flags::IMAGES, count_images(parsed) > 0);
     flags.insert_if(Flags::NO_PARENT_KEY, record.get(Member::ParentId).is_none());
     flags.insert_if(Flags::NO_ID_KEY, !record.has_id);
     flags
@@ -91,21 +91,8 @@ fn extension_message<'r>(parsed: &ParsedEntry<'r>) -> Option<Raw<'r>> {
     }
 }
 
-/// Whether the content of an entry has an image. The blocks of a message were collected when its
-/// line was scanned; the content of a `custom_message` entry is read here.
-pub fn has_image(parsed: &ParsedEntry) -> bool {
-    match parsed.kind {
-        Kind::Message => parsed.blocks.iter().any(|block| block.is("image")),
-        Kind::CustomMessage => {
-            let content = Raw::from_checked(parsed.record.bytes).get("content");
-            let content = content.unwrap_or(Raw::NULL);
-            blocks_of_type(content, "image").next().is_some()
-        }
-        _ => false,
-    }
-}
-
-/// Returns the number of images in the content of an entry, as [`has_image`] finds them.
+/// Returns the number of images in the content of an entry. The blocks of a message were collected
+/// when its line was scanned; the content of a `custom_message` entry is read here.
 pub fn count_images(parsed: &ParsedEntry) -> usize {
     match parsed.kind {
         Kind::Message => {

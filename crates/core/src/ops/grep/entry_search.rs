@@ -6,7 +6,7 @@ use super::results::KnownResults;
 use super::search::{ChunkState, FileSearch};
 use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call};
 use crate::agents::readable::Folders;
-use crate::load::{LoadError, has_failed, has_image, message_role};
+use crate::load::{LoadError, count_images, has_failed, message_role};
 use crate::session::entry::{Entry, Kind, LineNo, Role};
 use crate::session::fields::{Field, FieldScope, visit_fields};
 use crate::session::period::Period;
@@ -72,6 +72,7 @@ impl FileSearch<'_> {
             tool: None,
             continuation: None,
             has_failed: false,
+            image_count: 0,
             is_active: None,
             texts,
         })
@@ -140,6 +141,7 @@ impl FileSearch<'_> {
             tool,
             continuation: None,
             has_failed: failed,
+            image_count: self.count_wanted_images(&entry),
             is_active: None,
             texts,
         }))
@@ -151,10 +153,19 @@ impl FileSearch<'_> {
         if self.query.entries.only_failed && !has_failed(entry) {
             return false;
         }
-        if self.query.entries.only_images && !has_image(entry) {
+        if self.query.entries.only_images && count_images(entry) == 0 {
             return false;
         }
         self.is_of_wanted_tool(entry)
+    }
+
+    /// Returns the number of images of an entry; 0 unless the query selects entries with images.
+    fn count_wanted_images(&self, entry: &ParsedEntry) -> usize {
+        if self.query.entries.only_images {
+            count_images(entry)
+        } else {
+            0
+        }
     }
 
     /// Returns the first match in an entry; in an inverted search, a hit if nothing matches.

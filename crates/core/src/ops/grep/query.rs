@@ -170,6 +170,8 @@ pub struct Match {
     pub continuation: Option<EntryContinuation>,
     /// Whether the tool call, command or reply failed.
     pub has_failed: bool,
+    /// The number of images of the entry, in a search for entries with images; otherwise 0.
+    pub image_count: usize,
     /// Whether the entry is on the path to the leaf. `None` if this was not requested, or for the
     /// title, which is not in the tree.
     pub is_active: Option<bool>,
