@@ -53,6 +53,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// directory OLD and of its subdirectories. Use this form after you moved or renamed OLD to NEW. In
 /// the first form, OLD may also be the name of the project, as `list` shows it.
 ///
+/// If DIR or NEW does not exist yet, `relocate` needs --force.
+///
 /// A session that an agent may have open is refused (exit 3), because the agent would keep writing
 /// to the old path. This applies while an agent runs in the old or the new directory, or if the
 /// session was written a moment ago.
@@ -61,7 +63,7 @@ pub const GUIDE: Guide = Guide::new(&[
     "pisess relocate [OPTIONS] <SESSION>... <DIR>\n",
     "       pisess relocate [OPTIONS] --moved-from <DIR> <DIR>",
 ))]
-#[command(mut_arg("force", |force| force.help("Override refusals (such as to move a session that an agent may have open)")))]
+#[command(mut_arg("force", |force| force.help("Override refusals (such as to move a session that an agent may have open, or to a DIR that does not exist)")))]
 pub struct Args {
     /// The sessions, given by path or name, then DIR, their new project directory
     #[arg(value_name = "SESSION", required = true)]

@@ -474,6 +474,8 @@ fn damaged_sessions_are_moved_or_refused() {
 fn refuses_a_missing_directory_and_a_stream() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("relocate ./two-branches.jsonl ./none").fails(2), @"./none is not a directory (hint: the directory comes last; --force accepts one that does not exist)");
+    let forced = s.unchanged("relocate -n --force ./two-branches.jsonl ./none");
+    assert_eq!(forced.code, 0, "{forced}");
     assert_snapshot!(s.unchanged("relocate .").fails(2), @"no session is given (hint: give the session, then the directory)");
     assert_snapshot!(s.unchanged("relocate --moved-from ./a ./two-branches.jsonl .").fails(2), @"--moved-from takes no session (hint: give only the new directory)");
     let piped = s
