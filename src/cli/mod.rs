@@ -44,6 +44,7 @@ pub mod follow;
 
 pub mod sessions;
 pub mod sources;
+pub mod unread_agents;
 
 pub mod foreign;
 pub mod opencode;

@@ -296,11 +296,15 @@ impl SessionsToRead {
     /// Returns the sessions of sub-agents and advisors of the sessions that the user named, unless
     /// they are read as well. Leaves out files last modified before the period.
     pub fn find_unread_agents(&self, period: Period) -> Vec<FoundFile> {
-        let mut agents = find_agents_of_named(&self.files).files;
-        agents.retain(|agent| may_have_entries_since(&agent.path, period.from));
-        // The directory may also have other files, such as an agent's notes or data.
-        agents.retain(|agent| is_session(&agent.path));
-        agents
+        find_unread_agents(&self.files, period)
+    }
+
+    /// Returns the only session that the user named. `None` if there are others to read.
+    pub fn only_given_file(&self) -> Option<FoundFile> {
+        match &self.files[..] {
+            [file] if file.is_given => Some(file.clone()),
+            _ => None,
+        }
     }
 
     /// Adds files after those that were found before.
@@ -392,6 +396,16 @@ impl SessionsToRead {
         warn_torn(&torn_paths, ui);
         Ok(worst_exit)
     }
+}
+
+/// Returns the sessions of sub-agents and advisors of the sessions that the user named, unless they
+/// are among `files` themselves. Leaves out files last modified before the period.
+pub fn find_unread_agents(files: &[FoundFile], period: Period) -> Vec<FoundFile> {
+    let mut agents = find_agents_of_named(files).files;
+    agents.retain(|agent| may_have_entries_since(&agent.path, period.from));
+    // The directory may also have other files, such as an agent's notes or data.
+    agents.retain(|agent| is_session(&agent.path));
+    agents
 }
 
 /// Returns the sessions of sub-agents and advisors of the sessions that the user named, unless they

@@ -18,6 +18,7 @@ use crate::session::list_stats::Opening;
 use pisess_store::workers::in_order;
 use pisess_store::{FoundFile, Glance, ReadAt};
 use std::convert::Infallible;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The minimum length of the longest word, in characters. Without it, a mistyped option or number
@@ -118,23 +119,28 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
     }
 }
 
-/// Returns the command line of this run with an id in place of the words of a title, as a shell
-/// reads it. `None` if the words are not an argument of their own, as in `--from=WORDS`, if several
-/// arguments are the same, or if the id is not fit for a command.
+/// Returns the command line of this run with an id in place of the words of a title. `None` as for
+/// [`command_with`], or if the id is not fit for a command.
 fn command_with_id(words: &str, id: &str, ui: &Ui) -> Option<String> {
+    command_with(OsStr::new(words), &id_argument(id)?, ui)
+}
+
+/// Returns the command line of this run, as a shell reads it, with other words in place of an
+/// argument. `None` if it is not an argument of its own, as in `--from=WORDS`, or if several
+/// arguments are the same.
+pub fn command_with(argument: &OsStr, words: &str, ui: &Ui) -> Option<String> {
     // The first argument is the program.
     let given = ui.arguments.get(1..)?;
-    let mut places = (0..given.len()).filter(|&index| given[index] == *words);
+    let mut places = (0..given.len()).filter(|&index| given[index] == *argument);
     let place = places.next()?;
     if places.next().is_some() {
         return None;
     }
-    let id = id_argument(id)?;
     let mut command = "pisess".to_owned();
     for (index, argument) in given.iter().enumerate() {
         command.push(' ');
         if index == place {
-            command += &id;
+            command += words;
         } else {
             command += &quote_word(argument);
         }

@@ -15,8 +15,9 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::row_options;
 use crate::cli::session_report::report_session;
-use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
-use crate::cli::titled::find_only_title;
+use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead, find_unread_agents};
+use crate::cli::titled::{command_with, find_only_title};
+use crate::cli::unread_agents::{AgentsNote, UnreadAgents};
 use crate::load::LoadOptions;
 use crate::load::names::SearchRange;
 use crate::ops::grep::{
@@ -31,8 +32,8 @@ use clap::builder::PossibleValuesParser;
 use foldhash::HashMap;
 use hits::MatchPainter;
 use pisess_json::text::Text;
-use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
+use pisess_store::{FoundFile, PageBuffer};
 use searcher::Searcher;
 use std::path::{Path, PathBuf};
 
@@ -311,6 +312,7 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             1
         },
     };
+    let only_session = sessions.only_given_file();
     let buffers = Pool::new(PageBuffer::default);
     // With --follow, where the search continues in each session.
     let mut states = HashMap::default();
@@ -338,6 +340,9 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     if last_printed.is_none() {
         args.note_unsearched(ui)?;
+        if let Some(session) = only_session {
+            args.note_unsearched_agents(session, period, ui);
+        }
         return Ok(exit.max(Exit::Found));
     }
     Ok(exit)
@@ -499,6 +504,39 @@ impl Args {
         }
         note_unsearched("--source all searches them, too", ui);
         Ok(())
+    }
+
+    /// Notes how many sub-agents of the only session were not searched.
+    fn note_unsearched_agents(&self, session: FoundFile, period: Period, ui: &mut Ui) {
+        // A range is a part of one session. With -L, a session without a row has a match.
+        if self.range.is_some() || self.files_without_match {
+            return;
+        }
+        let [given] = &self.sessions.paths[..] else {
+            return;
+        };
+        let agents = find_unread_agents(&[session], period);
+        if agents.is_empty() {
+            return;
+        }
+
+        let unread = UnreadAgents {
+            agents: &agents,
+            sessions: &self.sessions.paths,
+        };
+        let mut words = unread.arguments().trim_start().to_owned();
+        // Of several arguments, the first is always the pattern.
+        let has_empty_pattern = self.pattern.as_deref() == Some("");
+        if has_empty_pattern && !ui.arguments.iter().any(|argument| argument.is_empty()) {
+            words.insert_str(0, "'' ");
+        }
+        let note = AgentsNote {
+            omission: "not searched",
+            command: command_with(given.as_os_str(), &words, ui),
+            effect: "searches them, too",
+            effect_of_list: "lists them",
+        };
+        unread.print_note(note, ui);
     }
 
     /// Whether rows for people are printed.

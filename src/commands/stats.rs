@@ -14,14 +14,13 @@ use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::rollouts::Rollouts;
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
-use crate::format::{format_count, format_dollars};
+use crate::cli::unread_agents::{AgentsNote, UnreadAgents};
+use crate::format::format_dollars;
 use crate::load::LoadOptions;
 use crate::ops::stats::{CountedAgents, EarlierEntries, SessionStats, collect_stats};
 use crate::session::defect::FindingKind;
 use crate::session::period::Period;
-use crate::session::usage::{
-    PriceTable, SubAgents, UsageSums, built_in_prices_date, is_advisor, is_reported,
-};
+use crate::session::usage::{PriceTable, SubAgents, UsageSums, built_in_prices_date, is_reported};
 use clap::ValueEnum;
 use groups::{GroupKey, StatsGroups};
 use pisess_store::{FoundFile, KeptContent};
@@ -351,54 +350,18 @@ fn describe_costs(counted: &UsageSums, agents: &UsageSums) -> String {
 /// Notes that the sub-agents and advisors of the named sessions are not counted, what they cost, and
 /// which command counts them. The sums themselves do not show that.
 fn note_uncounted_agents(args: &Args, uncounted: &[FoundFile], costs: &str, ui: &mut Ui) {
-    let advisor_count = uncounted
-        .iter()
-        .filter(|agent| is_advisor(&agent.path))
-        .count();
-    let sub_agent_count = uncounted.len() - advisor_count;
-    let mut parts = Vec::new();
-    if sub_agent_count > 0 {
-        parts.push(format_count(sub_agent_count, "sub-agent", "sub-agents"));
-    }
-    if advisor_count > 0 {
-        parts.push(format_count(advisor_count, "advisor", "advisors"));
-    }
-
-    let uncounted_parts = parts.join(" and ");
-    if ui.stderr_is_terminal() {
-        // The command below has a path that hardly fits into a line.
-        let mut command = "pisess list".to_owned();
-        for path in &args.sessions.paths {
-            command.push(' ');
-            command += &quote_word(path.as_os_str());
-        }
-        ui.warn(&format!(
-            "{uncounted_parts} not counted{costs} (hint: `{command}` counts all)"
-        ));
-        return;
-    }
-
-    let mut owners: Vec<&Path> = Vec::new();
-    for agent in uncounted {
-        if let Some(owner) = agent.owner.as_deref()
-            && !owners.contains(&owner)
-        {
-            owners.push(owner);
-        }
-    }
-    let mut command = "pisess stats".to_owned();
-    command += &args.options_for_command();
-    for path in &args.sessions.paths {
-        command.push(' ');
-        command += &quote_word(path.as_os_str());
-    }
-    for owner in owners {
-        command.push(' ');
-        command += &quote_word(owner.with_extension("").as_os_str());
-    }
-    ui.warn(&format!(
-        "{uncounted_parts} not counted{costs} (hint: `{command}` counts them, too)"
-    ));
+    let unread = UnreadAgents {
+        agents: uncounted,
+        sessions: &args.sessions.paths,
+    };
+    let options = args.options_for_command();
+    let note = AgentsNote {
+        omission: &format!("not counted{costs}"),
+        command: Some(format!("pisess stats{options}{}", unread.arguments())),
+        effect: "counts them, too",
+        effect_of_list: "counts all",
+    };
+    unread.print_note(note, ui);
 }
 
 /// The statistics of one session.

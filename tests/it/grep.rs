@@ -1012,6 +1012,37 @@ fn only_what_failed_or_has_an_image() {
     assert_eq!(s.unchanged("grep --with-images e ./tour.jsonl").code, 1);
 }
 
+/// The command of the note searches the session and its sub-agents.
+#[test]
+fn grep_of_a_session_without_a_match_notes_its_sub_agents() {
+    let s = Sandbox::new();
+    s.put("x/s.jsonl", spelled(&["here"]));
+    let note = |line: &str| s.pisess(line).done().stderr;
+    assert_eq!(note("grep port ./x/s.jsonl"), "");
+    s.put("x/s/Scout.jsonl", spelled(&["the port is closed"]));
+    s.put("x/s/__advisor.jsonl", spelled(&["there"]));
+    s.put("x/s/notes.jsonl", "hi\n");
+
+    assert_snapshot!(note("grep -i 'the port' ./x/s.jsonl"), @"pisess: note: 1 sub-agent and 1 advisor not searched (hint: `pisess grep -i 'the port' ./x/s.jsonl ./x/s` searches them, too)");
+    assert_snapshot!(note("grep --role user ./x/s.jsonl -e port"), @"pisess: note: 1 sub-agent and 1 advisor not searched (hint: `pisess grep --role user ./x/s.jsonl ./x/s -e port` searches them, too)");
+    assert_snapshot!(note("grep --failed ./x/s.jsonl"), @"pisess: note: 1 sub-agent and 1 advisor not searched (hint: `pisess grep --failed '' ./x/s.jsonl ./x/s` searches them, too)");
+    let found = s.unchanged("grep -i 'the port' ./x/s.jsonl ./x/s");
+    assert_eq!(found.code, 0, "{found}");
+    // On a terminal, the note is shortened to one line, so its command is short.
+    let on_terminal = s.pisess("grep port ./x/s.jsonl").terminal(120).done();
+    assert_snapshot!(on_terminal.stderr, @"pisess: note: 1 sub-agent and 1 advisor not searched (hint: `pisess list ./x/s.jsonl` lists them)");
+
+    for line in [
+        "grep here ./x/s.jsonl",
+        "grep -q port ./x/s.jsonl",
+        "grep -L here ./x/s.jsonl",
+        "grep port ./x/s.jsonl root..",
+        "grep there ./x/s.jsonl ./x/s/Scout.jsonl",
+    ] {
+        assert_eq!(note(line), "", "{line}");
+    }
+}
+
 #[test]
 fn grep_with_images_counts_them() {
     let s = Sandbox::new();

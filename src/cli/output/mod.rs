@@ -48,7 +48,7 @@ pub struct Ui<'w> {
     /// The streams and the environment. Output goes through the functions of this type.
     pub(crate) world: World<'w>,
     /// The arguments of this run, the program first, for hints that repeat them.
-    pub(in crate::cli) arguments: Vec<OsString>,
+    pub arguments: Vec<OsString>,
     is_quiet: bool,
     /// The agents to which `--source` limits the session that is read; `None` for all agents.
     pub(in crate::cli) sources: Option<Sources>,

@@ -1,0 +1,86 @@
+//! Notes that the sub-agents of the sessions that the user named were not read.
+
+use super::output::Ui;
+use super::process::command_line::quote_word;
+use crate::format::format_count;
+use crate::session::usage::is_advisor;
+use pisess_store::FoundFile;
+use std::path::{Path, PathBuf};
+
+/// Sub-agents and advisors that a command did not read.
+pub struct UnreadAgents<'a> {
+    pub agents: &'a [FoundFile],
+    /// The sessions, as the user named them.
+    pub sessions: &'a [PathBuf],
+}
+
+/// What the note on sub-agents says about them.
+pub struct AgentsNote<'a> {
+    /// What was not done with them, such as `not searched`.
+    pub omission: &'a str,
+    /// The command that reads them, too, and what it does, such as `searches them, too`. `None` if
+    /// there is no such command.
+    pub command: Option<String>,
+    pub effect: &'a str,
+    /// What `list` does with them.
+    pub effect_of_list: &'a str,
+}
+
+impl UnreadAgents<'_> {
+    /// Prints a note with the number of sub-agents and advisors, and the command that reads them.
+    pub fn print_note(&self, note: AgentsNote, ui: &mut Ui) {
+        let advisors = self.agents.iter().filter(|agent| is_advisor(&agent.path));
+        let advisor_count = advisors.count();
+        let sub_agent_count = self.agents.len() - advisor_count;
+        let mut parts = Vec::new();
+        if sub_agent_count > 0 {
+            parts.push(format_count(sub_agent_count, "sub-agent", "sub-agents"));
+        }
+        if advisor_count > 0 {
+            parts.push(format_count(advisor_count, "advisor", "advisors"));
+        }
+
+        // On a terminal, the command has a path that hardly fits into a line.
+        let (command, effect) = match note.command {
+            Some(command) if !ui.stderr_is_terminal() => (command, note.effect),
+            _ => (
+                format!("pisess list{}", session_words(self.sessions)),
+                note.effect_of_list,
+            ),
+        };
+        ui.warn(&format!(
+            "{} {} (hint: `{command}` {effect})",
+            parts.join(" and "),
+            note.omission
+        ));
+    }
+
+    /// Returns the arguments of a command that reads the sessions and their sub-agents: the sessions
+    /// and the directories of the sub-agents, each after a space.
+    pub fn arguments(&self) -> String {
+        let mut owners: Vec<&Path> = Vec::new();
+        for agent in self.agents {
+            if let Some(owner) = agent.owner.as_deref()
+                && !owners.contains(&owner)
+            {
+                owners.push(owner);
+            }
+        }
+        let mut words = session_words(self.sessions);
+        for owner in owners {
+            words.push(' ');
+            words += &quote_word(owner.with_extension("").as_os_str());
+        }
+        words
+    }
+}
+
+/// Returns sessions as arguments of a command, each after a space.
+fn session_words(sessions: &[PathBuf]) -> String {
+    let mut words = String::new();
+    for session in sessions {
+        words.push(' ');
+        words += &quote_word(session.as_os_str());
+    }
+    words
+}
