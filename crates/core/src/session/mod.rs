@@ -45,6 +45,8 @@ pub mod migrate;
 
 #[cfg(test)]
 pub(crate) mod dice;
+#[cfg(all(test, unix))]
+pub(crate) mod thread_time;
 
 use crate::session::collected::{Collected, EntryText, renumber};
 pub use crate::session::column::RowParts;
