@@ -10,7 +10,7 @@ use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::navigate::{last_request, navigate};
 use crate::session::entry::EntryIx;
-use crate::session::reference::Position;
+use crate::session::reference::{Position, is_text_reference};
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -71,10 +71,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     };
     if let Some(reference) = &args.to {
-        let is_text = reference.starts_with(":/");
         // Going back to a user message undoes it, even if nothing follows.
         let changes_nothing = navigation.abandoned.is_empty() && !navigation.edits_target;
-        if is_text && changes_nothing {
+        if is_text_reference(reference) && changes_nothing {
             warn_of_end(&open, reference, ui);
         }
     }

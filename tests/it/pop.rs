@@ -339,6 +339,9 @@ fn a_text_of_the_last_answer_is_not_its_question() {
         popped.stderr.contains("nothing follows :/spar: the conversation ends there (hint: ':/spar^{user}' is the last user message up to it)"),
         "{popped}"
     );
+    let popped = s.unchanged("pop ./two-branches.jsonl :1/spar");
+    let hint = "':1/spar^{user}' is the last user message up to it";
+    assert!(popped.stderr.contains(hint), "{popped}");
     let popped = s.pisess("pop ./two-branches.jsonl :/spar^{user}").done();
     assert_eq!(
         popped.text().lines().last(),

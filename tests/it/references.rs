@@ -227,7 +227,25 @@ fn text_names_the_newest_entry_that_contains_it() {
     }
 
     assert_snapshot!(s.unchanged("show ./a.jsonl ':/no such words'").fails(2), @r#"./a.jsonl: no entry of the conversation contains "no such words" (hint: `pisess grep` also searches for expressions; `pisess tree` lists the entries)"#);
-    for missing in [":0/gaps", ":9/gaps", ":1/", ":1/gaps of dover"] {
+    for (missing, message) in [
+        (
+            ":1/gaps of dover",
+            r#"no entry on the path to the leaf contains "gaps of dover""#,
+        ),
+        (
+            ":9/gaps^",
+            r#"fewer than 9 entries on the path to the leaf contain "gaps" (hint: `pisess grep`"#,
+        ),
+        (
+            ":1/",
+            r#"no entry or label ":1/" (hint: give words of the entry,"#,
+        ),
+    ] {
+        let failure = s.unchanged(&format!("show ./a.jsonl '{missing}'")).fails(2);
+        assert!(failure.contains(message), "{failure}");
+    }
+    // A number has no sign, and begins with no zero.
+    for missing in [":0/gaps", ":+1/gaps", ":01/gaps"] {
         let failure = s.unchanged(&format!("show ./a.jsonl '{missing}'")).fails(2);
         assert!(failure.contains("no entry or label"), "{failure}");
     }

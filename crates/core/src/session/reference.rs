@@ -1,6 +1,6 @@
-//! Entry references: `@`, `root`, `:12`, `:$`, `:/TEXT`, `:1/TEXT`, `id:X`, `label:X`, an id, a label, a
-//! prefix of an id, and each of these with suffixes: `^`, `~3`, `+3`, `^{user}`. (`-`, the previous
-//! leaf, is resolved elsewhere, because marks record it.)
+//! Entry references: `@`, `root`, `:12`, `:$`, `:/TEXT`, `:1/TEXT`, `id:X`, `label:X`, an id, a
+//! label, a prefix of an id, and each of these with suffixes: `^`, `~3`, `+3`, `^{user}`. (`-`, the
+//! previous leaf, is resolved elsewhere, because marks record it.)
 //!
 //! The whole string is tried as a name first. Then suffixes are removed from the right, one by one.
 //! So an id that ends like a suffix can still be given. Everything but TEXT is case-sensitive.
@@ -278,8 +278,8 @@ enum NamedPosition {
 }
 
 /// Resolves a reference without suffixes, other than `@`. The first of these that applies counts:
-/// `root`, `:$` (the last line), `:5` (a line number), `:/TEXT`, `:1/TEXT`, and then what [`find_named_entry`]
-/// finds.
+/// `root`, `:$` (the last line), `:5` (a line number), `:/TEXT`, `:1/TEXT`, and then what
+/// [`find_named_entry`] finds.
 fn resolve_name(
     reader: &EntryReader,
     labels: &Labels,

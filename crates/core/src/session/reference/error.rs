@@ -1,6 +1,7 @@
 //! Why a reference names no entry, and what to try instead.
 
-use super::{ANSWER_KIND, SHORTEST_PREFIX, TEXT_PREFIX, candidate_ids};
+use super::text::split_text_reference;
+use super::{ANSWER_KIND, SHORTEST_PREFIX, candidate_ids, is_text_reference};
 use crate::session::Session;
 use crate::session::entry::LineNo;
 use crate::session::labels::Labels;
@@ -20,11 +21,14 @@ pub enum ReferenceError {
         /// Similar ids and labels.
         similar: Vec<String>,
     },
-    /// No entry of the conversation contains the text of `:/TEXT`.
-    #[error("no entry of the conversation contains {text:?}")]
+    /// No entry of the conversation contains the text of `:/TEXT`, or too few on the path to the
+    /// leaf contain that of `:2/TEXT`.
+    #[error("{}", describe_not_found(text, *number))]
     NotFound {
         /// The text.
         text: String,
+        /// The number before it.
+        number: Option<usize>,
     },
     /// The name matches more than one entry.
     #[error("{name:?} matches several entries: {}", candidates.join(", "))]
@@ -117,7 +121,7 @@ impl ReferenceError {
             ReferenceError::Unknown { name, .. } if matches!(&**name, "HEAD" | "@-") => {
                 "the current entry is @, the one before it @^; see `pisess --help` for all forms".to_owned()
             }
-            ReferenceError::Unknown { name, .. } if name.trim_end() == TEXT_PREFIX => {
+            ReferenceError::Unknown { name, .. } if is_text_reference(name) => {
                 "give words of the entry, such as ':/the failing test'".to_owned()
             }
             ReferenceError::Unknown { name, .. } if is_file_at_entry(name) => {
@@ -185,6 +189,16 @@ fn is_file_name(name: &str) -> bool {
         .any(|end| name.ends_with(end))
 }
 
+fn describe_not_found(text: &str, number: Option<usize>) -> String {
+    match number {
+        None => format!("no entry of the conversation contains {text:?}"),
+        Some(1) => format!("no entry on the path to the leaf contains {text:?}"),
+        Some(number) => {
+            format!("fewer than {number} entries on the path to the leaf contain {text:?}")
+        }
+    }
+}
+
 fn describe_none_of_kind(name: &str, kind: &str) -> String {
     if kind == ANSWER_KIND {
         return format!("no assistant message at or above {name:?} ended normally with a text");
@@ -209,11 +223,12 @@ const MAX_SUGGESTIONS: usize = 3;
 /// Returns the error for a name that no entry has. If the name is the start of ids, but too short
 /// for a prefix, the error lists these ids. Otherwise, it suggests similar names.
 pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
-    if let Some(text) = name.strip_prefix(TEXT_PREFIX)
+    if let Some((number, text)) = split_text_reference(name)
         && !text.trim().is_empty()
     {
         return ReferenceError::NotFound {
             text: text.to_owned(),
+            number,
         };
     }
     let wanted = name

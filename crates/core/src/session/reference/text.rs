@@ -11,11 +11,15 @@ use crate::session::search::SearchWords;
 use std::ops::ControlFlow;
 
 /// Splits a reference by text into its number, which `:/TEXT` lacks, and the text: `:1/TEXT` into 1
-/// and `TEXT`. `None` for any other reference.
-fn split_text_reference(reference: &str) -> Option<(Option<usize>, &str)> {
+/// and `TEXT`. `None` for any other reference, such as `:+1/TEXT`, `:01/TEXT` and `:0/TEXT`.
+pub(super) fn split_text_reference(reference: &str) -> Option<(Option<usize>, &str)> {
     let (number, text) = reference.strip_prefix(':')?.split_once('/')?;
     if number.is_empty() {
         return Some((None, text));
+    }
+    // Rust accepts a sign and leading zeros.
+    if !number.starts_with(|first| matches!(first, '1'..='9')) {
+        return None;
     }
     Some((Some(number.parse().ok()?), text))
 }
@@ -29,9 +33,9 @@ pub fn is_text_reference(reference: &str) -> bool {
 /// if the text is empty, or if the reference has another form. Case is ignored, and white space in
 /// the text matches any white space.
 ///
-/// For `:/TEXT`, entries on the path to the leaf come before those on other branches. In each of these two
-/// groups, what was said comes before thinking, tool calls and results. Otherwise, an agent that
-/// passes its user's words as the text would find its own call with these words.
+/// For `:/TEXT`, entries on the path to the leaf come before those on other branches. In each of
+/// these two groups, what was said comes before thinking, tool calls and results. Otherwise, an
+/// agent that passes its user's words as the text would find its own call with these words.
 pub(super) fn find_entry_with_text(
     reader: &EntryReader,
     reference: &str,
