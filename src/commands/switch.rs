@@ -21,8 +21,8 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess switch session.jsonl ':/tests pass'",
     ),
     Example::new(
-        "Go back to before the first message about something",
-        "pisess switch session.jsonl ':1/changelog'",
+        "Go back to before something was first mentioned",
+        "pisess switch session.jsonl ':1/changelog^'",
     ),
     Example::new(
         "Take back the last user message, and print it for editing",

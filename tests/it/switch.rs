@@ -93,6 +93,16 @@ fn a_user_message_means_the_place_before_it() {
     ");
 }
 
+/// If a reply mentions the word first, `:1/WORD` alone would end at the reply.
+#[test]
+fn switch_to_before_the_first_mention_ends_above_the_reply() {
+    let s = Sandbox::with(&[TWO]);
+    let preview = s.run("switch -n --json ./two-branches.jsonl ':1/bamboo^'");
+    assert!(preview.contains(r#""to":"1a2b3c03""#), "{preview}");
+    let help = s.run("switch --help");
+    assert!(help.contains("':1/changelog^'"), "{help}");
+}
+
 /// As in pi, selecting the current leaf does nothing, whatever it is; `pop` asks again.
 #[test]
 fn the_leaf_stays_the_leaf_even_if_it_is_a_request() {
