@@ -11,7 +11,7 @@ mod sub_agents;
 use self::directory::export_all;
 use self::session::export_session;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::named::{find_project_cwd, names_project};
+use crate::cli::named::{FoundSessions, expand_arguments_to_read, find_project_cwd, names_project};
 use crate::cli::options::{LastArgs, parse_positive_amount};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::RedactionArgs;
@@ -19,7 +19,7 @@ use crate::cli::renderer::RendererArgs;
 use crate::export::cuts::Cuts;
 use crate::export::verify::Rendition;
 use crate::ops::tree::Filter;
-use pisess_store::NewFolder;
+use pisess_store::{NewFolder, Reach};
 use std::path::{Path, PathBuf, is_separator};
 
 /// The number of bytes that are collected before they are written.
@@ -337,6 +337,25 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return export_all(args, format, ui);
     }
     Err(failure)
+}
+
+/// Finds the sessions that the arguments name, and those in directories among them: of the agents
+/// that `--source` names, if it is given.
+///
+/// # Errors
+/// If one of the arguments is standard input, and `--source` is given.
+fn find_sessions(arguments: &[PathBuf], ui: &mut Ui) -> Result<FoundSessions, Failure> {
+    let mut found = expand_arguments_to_read(arguments, Reach::Whole, ui);
+    let Some(sources) = ui.sources.clone() else {
+        return Ok(found);
+    };
+    let had_files = !found.files.is_empty();
+    found.files = sources.retain_files(found.files, ui)?;
+    // If only pi or oh-my-pi is searched for, `retain_files` has warned.
+    if had_files && found.files.is_empty() && !sources.origins.is_empty() {
+        ui.warn("none of the sessions found is of the agents that --source names");
+    }
+    Ok(found)
 }
 
 /// Whether `-o` is a directory, or is written as one.

@@ -338,6 +338,41 @@ fn export_names_the_files_of_another_agents_sessions() {
 
 /// `pi` and `omp` are agents like the others.
 #[test]
+fn export_source_selects_the_sessions_of_a_directory() {
+    let s = with_two_agents();
+    s.put("both/pi.jsonl", fixture("two-branches.jsonl"));
+    s.put("both/claude.jsonl", s.bytes(STORED));
+
+    let count_lines = |options: &str| {
+        let exported = s.run(&format!("export --as messages -o - {options} ./both"));
+        exported.lines().count()
+    };
+    assert_eq!(count_lines(""), 2);
+    assert_eq!(count_lines("--source pi"), 1);
+    assert_eq!(count_lines("--source claude"), 1);
+    assert_eq!(count_lines("--source pi,claude"), 2);
+
+    let paths = s.run("export --as markdown --source claude -o ./new/ ./both");
+    assert_eq!(paths.lines().count(), 1, "{paths}");
+    for command in [
+        "export --as markdown -o ./none/",
+        "export --as messages -o -",
+    ] {
+        let done = s.pisess(&format!("{command} --source codex ./both")).done();
+        let note = "none of the sessions found is of the agents that --source names";
+        assert!(done.stderr.contains(note), "{command}: {done}");
+    }
+    let refused = s
+        .pisess("export --as messages -o - --source pi - ./both")
+        .done();
+    assert!(
+        refused
+            .fails(2)
+            .contains("standard input is not read with --source")
+    );
+}
+
+#[test]
 fn source_selects_pi_or_oh_my_pi() {
     let s = with_two_agents();
     let header = |id: &str| {

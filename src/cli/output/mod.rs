@@ -51,7 +51,7 @@ pub struct Ui<'w> {
     pub arguments: Vec<OsString>,
     is_quiet: bool,
     /// The agents to which `--source` limits the session that is read; `None` for all agents.
-    pub(in crate::cli) sources: Option<Sources>,
+    pub(crate) sources: Option<Sources>,
     /// Whether a written file may lack lines that another process wrote.
     pub(in crate::cli) has_loss: bool,
     prints_json: bool,

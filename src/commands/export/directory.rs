@@ -1,15 +1,13 @@
 //! `pisess export DIRECTORY`: exports every session below a directory.
 
-use super::Args;
 use super::session::export_session;
-use crate::cli::named::expand_arguments_to_read;
+use super::{Args, find_sessions};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::rollouts::Rollouts;
 use crate::export::source::OtherBranches;
 use crate::export::verify::Rendition;
 use crate::format::format_count;
 use foldhash::HashSet;
-use pisess_store::Reach;
 use std::path::{Path, PathBuf};
 
 /// Exports the sessions below a directory. Sessions of sub-agents are skipped: they belong to the
@@ -31,8 +29,7 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
         .with_hint("give an existing directory with -o, or a path that ends in /"));
     }
 
-    let found_sessions =
-        expand_arguments_to_read(std::slice::from_ref(&args.session), Reach::Whole, ui);
+    let found_sessions = find_sessions(std::slice::from_ref(&args.session), ui)?;
     let mut worst_exit = Exit::Done;
     for failure in &found_sessions.failures {
         worst_exit = worst_exit.max(ui.report_failure(failure));

@@ -4,9 +4,9 @@
 use super::output_path::{place_output, session_stem};
 use super::session::load_options;
 use super::sub_agents::open_session;
-use super::{Args, WRITE_BUFFER};
+use super::{Args, WRITE_BUFFER, find_sessions};
 use crate::agents::request::write_example;
-use crate::cli::named::{expand_arguments_to_read, name_argument};
+use crate::cli::named::name_argument;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
@@ -21,7 +21,7 @@ use crate::session::range::EntryRange;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
 use pisess_json::write::Object;
-use pisess_store::{self as store, InputFile, Reach, Spooled};
+use pisess_store::{self as store, InputFile, Spooled};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -133,7 +133,7 @@ struct ExampleWriter<'a> {
     /// The files of all sessions. The output must not replace any of them.
     input_paths: Vec<PathBuf>,
     exit: Exit,
-    /// The failure of the only session, which ends the export.
+    /// The failure of the only session, or of the search for sessions, which ends the export.
     failure: Option<Failure>,
 }
 
@@ -146,19 +146,25 @@ impl ExampleWriter<'_> {
             let written = opened.and_then(|input| self.write_session(input, out, ui));
             self.failure = written.err();
         } else {
-            self.write_found_sessions(sources, out, ui);
+            let written = self.write_found_sessions(sources, out, ui);
+            self.failure = written.err();
         }
     }
 
     /// Writes all sessions that the arguments name, and those in directories among them, without
     /// sub-agents. A failure is reported, and does not stop the others.
-    fn write_found_sessions(&mut self, sources: &Sources, out: &mut dyn Write, ui: &mut Ui) {
+    fn write_found_sessions(
+        &mut self,
+        sources: &Sources,
+        out: &mut dyn Write,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let arguments: Vec<PathBuf> = sources
             .paths
             .iter()
             .map(|path| path.to_path_buf())
             .collect();
-        let found = expand_arguments_to_read(&arguments, Reach::Whole, ui);
+        let found = find_sessions(&arguments, ui)?;
         for failure in &found.failures {
             self.exit = self.exit.max(ui.report_failure(failure));
         }
@@ -178,6 +184,7 @@ impl ExampleWriter<'_> {
                 self.exit = self.exit.max(ui.report_failure(&failure));
             }
         }
+        Ok(())
     }
 
     /// Writes the conversations of a session. Of several sessions, one is written only if all of
