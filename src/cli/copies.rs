@@ -169,9 +169,16 @@ struct SessionCopies {
 fn find_copies(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<SessionCopies, Failure> {
     let stores = SessionStores::locate(ui);
     let Some(name) = name_argument(argument) else {
-        return copies_of_file(argument.to_owned(), access, ui);
+        let path = resolve_session(argument, access, ui)?;
+        return copies_of_file(path, access, ui);
     };
-    let error = match stores.find_by_name(name) {
+    let found = stores.find_by_name(name);
+    if ui.sources.is_some() && (name == "last" || found.is_ok()) {
+        // `--source` decides which session `last` is, and refuses those of other agents.
+        let path = resolve_session(argument, access, ui)?;
+        return copies_of_file(path, access, ui);
+    }
+    let error = match found {
         Ok(path) => return copies_of_file(path, access, ui),
         Err(error) => error,
     };

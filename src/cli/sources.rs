@@ -180,6 +180,14 @@ impl Sources {
     }
 }
 
+/// Whether a session may be of the agents to which `--source` limits the command, if it is given.
+pub fn may_be_read(path: &Path, sources: Option<&Sources>) -> bool {
+    match sources {
+        Some(sources) => sources.may_include(path),
+        None => true,
+    }
+}
+
 /// A value of `--source`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceName {

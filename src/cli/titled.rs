@@ -11,6 +11,7 @@ use super::named::{read_for_list, shown_title};
 use super::output::{Failure, Ui, to_visible};
 use super::process::command_line::{id_argument, quote_word};
 use super::session_report::report_listed;
+use super::sources::may_be_read;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::peek;
 use crate::ops::list::{ListedSession, read_single};
@@ -166,9 +167,10 @@ pub fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
 }
 
 /// Reads sessions, and returns those whose titles have all of the words. Sub-agents are left out,
-/// because their first message is not from the user.
+/// because their first message is not from the user. Agents that `--source` does not name are, too.
 fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Vec<ListedSession> {
     files.retain(|file| file.owner.is_none());
+    let sources = ui.sources.as_ref();
     let read_match = |file: FoundFile| {
         // Most sessions are ruled out by their beginning, without reading the whole file.
         if let Some(text) = read_title_and_question(&file.path)
@@ -177,7 +179,8 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
             return None;
         }
         let session = read_for_list(&file.path)?;
-        words.describe(&session).then_some(session)
+        let is_match = words.describe(&session) && may_be_read(&session.path, sources);
+        is_match.then_some(session)
     };
     let mut matches = Vec::new();
     let add_match = |session: Option<ListedSession>| {

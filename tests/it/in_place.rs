@@ -479,6 +479,67 @@ fn source_limits_the_session_that_is_read() {
     );
 }
 
+/// `--source` decides before a session is chosen, and not only whether the chosen one is read.
+#[test]
+fn source_limits_the_candidates_for_a_title_and_for_last() {
+    let s = with_two_agents();
+    let run = |line: &str| s.pisess(line).at_home().done();
+
+    // Both sessions have the title.
+    let titled = run("path --source claude 'Which paper'");
+    assert_eq!(titled.code, 0, "{titled}");
+    let titled = run("path --ids --source pi 'Which paper'");
+    assert!(titled.text().contains("1a2b3c01"), "{titled}");
+    let refused = run("path --source omp 'Which paper'").fails(2);
+    assert!(refused.contains("no such file"), "{refused}");
+
+    let here = std::fs::canonicalize(s.path("")).unwrap();
+    let here = here.to_string_lossy().replace('\\', "\\\\");
+    let in_here = |text: Vec<u8>| {
+        let text = String::from_utf8(text).unwrap();
+        text.replace("/home/u/kites", &here)
+    };
+    let claude = ".claude/projects/here/c1a00000-0000-4000-8000-0000000000b2.jsonl";
+    s.put(claude, in_here(fixture("claude/plain.jsonl")));
+    let claude_file = std::fs::File::options().write(true).open(s.path(claude));
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    claude_file.unwrap().set_modified(earlier).unwrap();
+    let text = in_here(fixture("two-branches.jsonl"));
+    let (header, entries) = text.split_once('\n').unwrap();
+    let model = r#"{"type":"model_change","id":"m1","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","model":"p/m"}"#;
+    let store = ".omp/agent/sessions/-";
+    s.put(
+        &format!("{store}/2026_omp1.jsonl"),
+        format!("{header}\n{model}\n{entries}"),
+    );
+    s.put(
+        &format!("{store}/2026_omp2.jsonl"),
+        format!("{}\n{model}\n", header.replace("00babe", "00b1a4")),
+    );
+
+    // The newest session of oh-my-pi has no messages.
+    for source in ["omp", "all"] {
+        let last = run(&format!("path --ids --source {source} last"));
+        assert!(last.text().contains("1a2b3c01"), "{source}: {last}");
+    }
+    // `diff` with one session searches for its other copy.
+    let lone = run("diff --source claude last");
+    assert!(lone.stderr.contains("0000000000b2"), "{lone}");
+    let refused = run("diff --source claude ./.omp/agent/sessions/-/2026_omp1.jsonl").fails(2);
+    assert!(refused.contains("not a session of the agents"), "{refused}");
+
+    // On a terminal, `last` need not be given.
+    let taken = s
+        .pisess("path --source claude")
+        .at_home()
+        .terminal(200)
+        .typed()
+        .done();
+    assert_eq!(taken.code, 0, "{taken}");
+    let report = "pisess: last is ~/.claude/projects/here/c1a00000";
+    assert!(taken.stderr.starts_with(report), "{taken}");
+}
+
 /// Words of a title name a session of another agent, too, if no session of pi or oh-my-pi has them.
 #[test]
 fn a_title_names_a_session_of_another_agent() {

@@ -15,16 +15,18 @@ mod entries;
 mod redundant;
 mod sessions;
 
+use crate::cli::foreign::resolve_argument_to_read;
 use crate::cli::guide::writes_files;
 use crate::cli::named::{find_last, name_argument, resolve_name};
 use crate::cli::options::value_name;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::session_report::report_session;
+use crate::cli::sources::SourceArgs;
 use crate::cli::titled::{TitleWords, find_by_title};
 pub use chooser::Stop;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use entries::choose_entry;
 pub use redundant::without_redundant_all;
 use sessions::choose_session;
@@ -170,9 +172,25 @@ pub fn take_last(
         return Ok(None);
     }
 
-    let path = find_last(ui)?;
+    let path = match sources_of(&partial.matches) {
+        Some(source) => {
+            ui.limit_sources(&source);
+            resolve_argument_to_read(Path::new("last"), ui)?
+        }
+        None => find_last(ui)?,
+    };
     report_session("last is", &path, ui)?;
     insert_word(args, slots.session_place, path.into_os_string(), parser).map(Some)
+}
+
+/// Returns the agents that `--source` names; `None` if the option is not given, or if the command
+/// does not have it.
+fn sources_of(matches: &ArgMatches) -> Option<SourceArgs> {
+    let is_given = matches.try_contains_id("source").unwrap_or(false);
+    if !is_given {
+        return None;
+    }
+    SourceArgs::from_arg_matches(matches).ok()
 }
 
 /// Whether to ask the user for the session of a command line. The user is asked on a terminal, if

@@ -2,12 +2,12 @@
 
 use super::convert::{ConvertedSource, read_head, survey_file};
 use super::{find_all_foreign_sessions, find_project_sessions_of};
-use crate::cli::locate::{Scope, SessionStores};
+use crate::cli::locate::SessionStores;
 use crate::cli::named::{self, name_argument, read_for_list};
 use crate::cli::opencode;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::rollouts::Rollouts;
-use crate::cli::sources::Sources;
+use crate::cli::sources::{Sources, may_be_read};
 use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
 use crate::import::{self, Origin};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 /// [`named::resolve_argument`] accepts; in addition, the id of a session of another agent, and
 /// words of a title.
 ///
-/// If `--source` limits the agents, `last` is the newest session of theirs in the current directory.
+/// If `--source` limits the agents, `last` is the newest session of theirs in the current
+/// directory, and only titles of theirs are searched.
 ///
 /// # Errors
 /// Also if the session is not of one of these agents.
@@ -34,35 +35,55 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
         return find_last_of(sources, ui);
     }
 
-    let path = match named::resolve_name(argument, ui) {
-        Ok(path) => path,
-        Err(failure) => resolve_foreign_id_or_title(argument, failure, ui)?,
-    };
-    match sources {
-        Some(sources) if !sources.may_include(&path) => {
-            let name = argument.to_string_lossy();
-            let what = format!(
-                "{}: not a session of the agents that --source names",
-                to_visible(&name)
-            );
-            Err(Failure::invalid(what).with_path(name))
+    let named = named::resolve_name(argument, ui);
+    let is_named = named.is_ok();
+    let failure = match named {
+        Ok(path) if may_be_read(&path, sources.as_ref()) => return Ok(path),
+        Ok(_) => {
+            let mut failure = excluded_failure(argument);
+            // The name may also be in the title of a session of these agents.
+            failure.is_missing_file = true;
+            failure
         }
-        _ => Ok(path),
+        Err(failure) => failure,
+    };
+    match resolve_foreign_id_or_title(argument, failure, ui) {
+        Ok(path) if may_be_read(&path, sources.as_ref()) => Ok(path),
+        Ok(_) => Err(excluded_failure(argument)),
+        Err(failure) if is_named && failure.is_missing_file => Err(excluded_failure(argument)),
+        Err(failure) => Err(failure),
     }
 }
 
-/// Returns the session of these agents, in the current directory, whose file changed last.
+/// Returns the failure for a session that is not of the agents that `--source` names.
+fn excluded_failure(argument: &Path) -> Failure {
+    let name = argument.to_string_lossy();
+    let what = format!(
+        "{}: not a session of the agents that --source names",
+        to_visible(&name)
+    );
+    Failure::invalid(what).with_path(name)
+}
+
+/// Returns the session of these agents, in the current directory, whose file changed last. As for
+/// `last` without `--source`, a session of oh-my-pi without messages is skipped.
 fn find_last_of(sources: &Sources, ui: &mut Ui) -> Result<PathBuf, Failure> {
-    let found = SessionStores::locate(ui).find_sessions(&Scope::CurrentProject);
-    let mut files = sources.retain_files(found.files, ui)?;
+    let stores = SessionStores::locate(ui);
+    let newest_own = stores
+        .newest_sessions()
+        .find(|path| sources.may_include(path));
+    let mut paths = Vec::from_iter(newest_own);
     let here = ui.current_folder().to_owned();
-    files.extend(find_project_sessions_of(&sources.origins, &[here], ui));
-    files.retain(|file| file.owner.is_none());
-    let newest = files
+    for file in find_project_sessions_of(&sources.origins, &[here], ui) {
+        if file.owner.is_none() {
+            paths.push(file.path);
+        }
+    }
+    let newest = paths
         .into_iter()
-        .max_by_key(|file| store::modified_ms(&file.path).unwrap_or_default());
+        .max_by_key(|path| store::modified_ms(path).unwrap_or_default());
     match newest {
-        Some(file) => Ok(file.path),
+        Some(path) => Ok(path),
         None => Err(
             Failure::invalid("no session of these agents in the current directory")
                 .with_hint("`pisess list --source all --all` lists the sessions of all agents"),
@@ -321,8 +342,8 @@ pub fn commands_that_list(options: &str) -> String {
 }
 
 /// Returns the session of another agent whose title or first message has the words, without
-/// sub-agents. Returns `failure` if there is none. All files are converted, because titles are
-/// inside them.
+/// sub-agents, and only of the agents that `--source` names. Returns `failure` if there is none. All
+/// files are converted, because titles are inside them.
 pub fn resolve_foreign_title(
     words: &str,
     failure: Failure,
@@ -334,10 +355,12 @@ pub fn resolve_foreign_title(
     let files = find_all_foreign_sessions(ui);
     let rollouts = Rollouts::default();
     let read_session = |file: FoundFile| read_foreign_for_list(&file.path, &rollouts);
+    let sources = ui.sources.clone();
     let mut sessions = Vec::new();
     ui.map_in_parallel(files, read_session, |_, session| {
         if let Some(session) = session
             && title_words.describe(&session)
+            && may_be_read(&session.path, sources.as_ref())
         {
             sessions.push(session);
         }
