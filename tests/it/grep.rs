@@ -344,14 +344,18 @@ fn grep_failed_searches_the_call_and_its_output() {
 
 /// Of a file that is not a session, a user rather looks for the calls.
 #[test]
-fn grep_failed_takes_another_file_for_the_pattern() {
+fn grep_with_an_option_for_entries_takes_another_file_for_the_pattern() {
     let s = Sandbox::new();
     s.put("clock.rs", "fn main() {}\n");
     s.put("rows.jsonl", "{}\n");
-    let searched = s.pisess("grep --failed ./clock.rs").at_home().done();
-    assert_eq!(searched.code, 1, "{searched}");
-    let refused = s.pisess("grep --failed ./rows.jsonl").done().fails(2);
-    assert!(refused.contains("not a session"), "{refused}");
+    for option in ["--failed", "--role user", "--tool bash", "--with-images"] {
+        let searched = s.pisess(&format!("grep {option} ./clock.rs")).at_home();
+        let searched = searched.done();
+        assert_eq!(searched.code, 1, "{option}: {searched}");
+        let refused = s.pisess(&format!("grep {option} ./rows.jsonl")).done();
+        let failure = refused.fails(2);
+        assert!(failure.contains("not a session"), "{option}: {failure}");
+    }
 }
 
 /// Above its whole text, a call says that it failed, in a pipe, too: the result, which records it,
