@@ -75,8 +75,8 @@ fn read_project_file(origin: Origin, session: &Path) -> Option<Text<'static>> {
 /// A session of another agent, which is read as the session of pi that `import` would make of it.
 ///
 /// The session is converted by its first use. Loading streams it: the lines pass to the loader as
-/// they are made, and as much of the text is kept as the command will read. Any other use converts
-/// the session and keeps the text, even if it was streamed before.
+/// they are made, and as much of the text is kept as the command will read. A read of text that was
+/// not kept converts the session again, and keeps all of the text.
 ///
 /// The last line is the record of the import, which has the hash of the source. A stream, and the
 /// text that is kept of it, have a placeholder in place of the hash. It is replaced when the record
@@ -186,7 +186,8 @@ impl ConvertedSource {
         })
     }
 
-    /// Converts the session, keeps its text, and passes the text to `read`.
+    /// Converts the session, keeps all of its text, and passes the text to `read`. Computes the hash
+    /// along with it if the record will be read, too: if `kept` is the whole text.
     fn convert_text(
         &self,
         kept: KeptContent,
@@ -202,7 +203,7 @@ impl ConvertedSource {
         let mut write = |out: &mut dyn Write| {
             let mut watched = WatchedWriter::new(out);
             let result = self.write(hash_use, &mut watched);
-            // To `spool_and_read`, only a failure of the output is one. `remember` returns others.
+            // Only an error of the output is returned here. `remember` returns the others.
             let output_result = watched.output_result(&result);
             converted = Some(result);
             output_result
@@ -236,7 +237,8 @@ impl ConvertedSource {
         Ok(())
     }
 
-    /// Keeps what is known after a conversion. Each conversion finds the same.
+    /// Keeps what is known after the first conversion. Others find the same, except for the hash,
+    /// which not each of them computes.
     fn remember(&self, converted: Option<io::Result<ConversionFacts>>) -> io::Result<()> {
         if let Some(converted) = converted {
             let facts = converted?;
@@ -266,7 +268,7 @@ impl ConvertedSource {
         if let Some(text) = self.text.get() {
             return Ok(text);
         }
-        // Without an earlier conversion, nothing is known of what will be read.
+        // Without a stream before, all of the text may be read, so the hash is computed, too.
         let kept = match self.facts.get() {
             Some(_) => KeptContent::SomeLines,
             None => KeptContent::Whole,
@@ -292,6 +294,9 @@ impl ReadAt for ConvertedSource {
     /// newline. Loading a session reads that byte, so this often saves making the text.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let facts = self.facts()?;
+        if buf.is_empty() || offset >= facts.len {
+            return Ok(0);
+        }
         if let Some(first) = buf.first_mut()
             && offset + 1 == facts.len
         {
@@ -332,8 +337,8 @@ impl ReadAt for ConvertedSource {
         Some(&facts.original_lines)
     }
 
-    /// Passes the text to `read` while it is made, and keeps of it what `kept` says. `None` if it was
-    /// kept before, and can be read at offsets.
+    /// Passes the text to `read` while it is made, and keeps at least what `kept` says. `None` if the
+    /// text was kept before: it can be read at offsets. `read` must not use this source.
     fn stream(
         &self,
         kept: KeptContent,

@@ -16,8 +16,8 @@ use std::ops::{ControlFlow, Range};
 /// The number of bytes after a chunk that are read at once.
 const STEP: u64 = 256 * 1024;
 
-/// The number of bytes after a chunk in which the results of its calls are searched for. In between
-/// are only the results of other calls of the same reply.
+/// The number of bytes after a chunk in which the results of its calls are searched for. Between a
+/// call and its result are only results of other calls of the same reply.
 const MAX_DISTANCE: u64 = 4 * 1024 * 1024;
 
 /// The calls and results in a chunk, and in the lines after it as far as they are needed.
@@ -26,7 +26,7 @@ pub(super) struct KnownResults {
     chunk_start: u64,
     /// The offset up to which lines were read.
     read_end: u64,
-    /// The offset at which no more lines are read.
+    /// Lines that begin at this offset or after it are not read.
     max_end: u64,
     /// The events of each call id, in file order. Some providers use the ids of calls again. An id
     /// is as written, with its quotes: the agents write it in the same way in call and result.
@@ -69,13 +69,14 @@ impl KnownResults {
         results
     }
 
-    /// Whether these are the results for calls on the lines of this chunk.
+    /// Whether these are the results for calls on the lines of this chunk, from the line on that was
+    /// passed to [`in_chunk`](Self::in_chunk).
     pub fn are_of(&self, chunk: LineChunk) -> bool {
         self.chunk_start == chunk.start
     }
 
-    /// Whether the call with this id on `line` failed. False if it has no result, or if the next
-    /// call with its id comes before one: then it was interrupted.
+    /// Whether the call with this id on `line` failed. False if no result follows, or only after the
+    /// next call with this id: then this call was interrupted.
     pub fn has_call_failed(
         &mut self,
         source: &dyn ReadAt,
@@ -110,11 +111,12 @@ impl KnownResults {
         keys: &mut KeyCache<Member>,
         range: Range<u64>,
     ) -> io::Result<()> {
-        self.read_end = range.end;
+        let range_end = range.end;
         let _ = read_chunks(&mut PageBuffer::default(), source, range, |chunk| {
             self.add_lines(chunk, keys);
             ControlFlow::<Infallible>::Continue(())
         })?;
+        self.read_end = range_end;
         Ok(())
     }
 

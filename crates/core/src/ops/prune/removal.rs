@@ -121,11 +121,12 @@ impl PrunePlan {
     }
 }
 
-/// Returns the chosen entries, the messages with the calls of chosen results, and all results of the
-/// calls in these messages: a model's API accepts neither a call nor a result without the other.
+/// Returns the chosen entries, the replies with the calls of chosen results, and all results of the
+/// calls in these replies and in chosen ones: a model's API accepts neither a call nor a result
+/// without the other.
 ///
-/// The results of a call are on several branches if it was answered again, and all are removed. A
-/// chosen result that answers no call above it is removed alone.
+/// If a call was answered again, it has results on several branches: all are removed. A chosen
+/// result that answers no call of the nearest reply above it is removed alone.
 pub fn complete_removal(reader: &EntryReader, chosen: &[EntryIx]) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
     let is_reply = |ix| session.is_message(ix, Role::Assistant);
@@ -142,7 +143,7 @@ pub fn complete_removal(reader: &EntryReader, chosen: &[EntryIx]) -> io::Result<
     for reply in replies {
         let results_by_call = find_results_by_call(reader, &tree, reply)?;
         let results: Vec<_> = results_by_call.into_values().flatten().collect();
-        // The chosen result below this message may answer none of its calls.
+        // A chosen result below this reply may answer none of its calls: then the reply stays.
         let is_removed = |ix| removed.contains(ix);
         if is_removed(&reply) || results.iter().any(is_removed) {
             removed.insert(reply);

@@ -521,6 +521,7 @@ impl<'a> RestoredLines<'a> {
         let mark = records.iter().find(|record| record.is_mark());
         let mark_fate = match mark {
             Some(mark) => self.remove_mark(mark)?,
+            // No record gets this fate.
             None => Fate::Lost,
         };
         // Entries before values, because a value may be in an entry that is put back.
@@ -544,19 +545,18 @@ impl<'a> RestoredLines<'a> {
         Ok(fates)
     }
 
-    /// Removes the last line, if it is the mark that a prune appended. A prune appends a mark to
-    /// keep the leaf where it was, if it removes the entry at the end of the file. `record` is the
-    /// record of the mark.
+    /// Removes the last line, if it is the mark that a prune appended: a prune does that if the
+    /// agents would otherwise take another entry for the leaf. `record` is the record of the mark.
     ///
     /// If entries were appended after the mark, it stays, because they may refer to it. This counts
-    /// as restored, too.
+    /// as restored, too, and so does a session without the mark.
     fn remove_mark(&mut self, record: &PrunedRecord) -> io::Result<Fate> {
         let Some(&last_line) = self.lines.last() else {
             return Ok(Fate::Lost);
         };
         let mark_span = record.spans.payload;
-        // A later prune may have changed the mark's parent, which was put back before. The length
-        // is compared first, so that a long last line is not read.
+        // If a later prune changed the parent in the mark, its value is in `edits` by now, and the
+        // length may differ. Otherwise a line of another length is not read.
         let may_be_mark =
             last_line.span.len == mark_span.len || self.edits.contains_key(&last_line.key());
         let is_mark = may_be_mark
@@ -564,7 +564,8 @@ impl<'a> RestoredLines<'a> {
         if is_mark {
             self.lines.pop();
             self.edits.remove(&last_line.key());
-            // The newline before the mark was added together with the mark.
+            // For a mark, this is whether the line before it had a newline. If not, the prune
+            // added one.
             if !record.has_newline
                 && let Some(line_before) = self.lines.last_mut()
             {

@@ -15,14 +15,14 @@ use pisess_store::{KeptContent, ReadAt};
 use std::io;
 use std::ops::ControlFlow;
 
-/// The number of bytes from which new lines are searched.
+/// New lines are searched once they have this many bytes.
 const PART_LEN: u64 = 512 * 1024;
 
-/// The maximum number of matches with details that are held.
+/// With more matches with details than this, a session is searched by position.
 const MAX_HELD: usize = 4096;
 
-/// Searches a session of another agent, which is converted as it is read, as
-/// [`search_file`](super::search_file) does. `None` if it must be searched by position.
+/// Does what [`search_file`](super::search_file) does, for a session of another agent, which is
+/// converted as it is read. `None` if it must be searched by position: with reads at offsets.
 ///
 /// The text is not kept. Matches are held until the last line was searched, because rows have
 /// numbers of original lines, which are not known before. If there are too many to hold, the
@@ -71,13 +71,14 @@ struct StreamSearch<'q> {
     /// `None` before the first lines are searched.
     preamble: Option<Preamble>,
     text: RecentText,
-    /// The offset after the last newline before `looked_for_newlines_up_to`.
+    /// The end of the last complete line that was found.
     lines_end: u64,
+    /// The text before this offset was searched for newlines.
     looked_for_newlines_up_to: u64,
     /// The lines that were searched.
     counted: CountedLines,
     unread: Option<DamagedLines>,
-    /// The matches so far; without details, which only can be counted, just the first.
+    /// The matches so far. Matches without details are only counted: just the first is held.
     matches: Vec<Match>,
     match_count: usize,
 }
@@ -103,7 +104,7 @@ impl StreamSearch<'_> {
         if before <= self.looked_for_newlines_up_to {
             return;
         }
-        let new_part = self.text.lines(self.looked_for_newlines_up_to, before);
+        let new_part = self.text.part(self.looked_for_newlines_up_to, before);
         if let Some(newline) = memrchr(b'\n', new_part.bytes) {
             self.lines_end = new_part.start + newline as u64 + 1;
         }
@@ -127,7 +128,7 @@ impl StreamSearch<'_> {
             offset: self.counted.end,
             counted: self.counted,
         };
-        let chunk = self.text.lines(self.counted.end, self.lines_end);
+        let chunk = self.text.part(self.counted.end, self.lines_end);
         let mut search = FileSearch::new(&self.text, self.query, preamble, start_point);
         // Lines are counted as they are searched: earlier ones cannot be read again.
         search.lines.is_counting = true;
@@ -197,7 +198,7 @@ impl RecentText {
     }
 
     /// Returns the text between two offsets.
-    fn lines(&self, start: u64, end: u64) -> LineChunk<'_> {
+    fn part(&self, start: u64, end: u64) -> LineChunk<'_> {
         let from = (start - self.start) as usize;
         let to = (end - self.start) as usize;
         LineChunk {
@@ -206,7 +207,7 @@ impl RecentText {
         }
     }
 
-    /// Drops all bytes before an offset but the last `kept_len`.
+    /// Drops the bytes before an offset, except the last `kept_len` of them.
     fn drop_before(&mut self, offset: u64, kept_len: u64) {
         let dropped = (offset - self.start).saturating_sub(kept_len);
         self.bytes.drain(..dropped as usize);
@@ -222,7 +223,8 @@ impl ReadAt for RecentText {
         }
     }
 
-    /// The length so far. Before the text is complete, no line that is searched ends there.
+    /// The length so far. Lines that end there are searched only when the text is complete: before
+    /// that, the last `CALL_WINDOW` bytes wait.
     fn len(&self) -> u64 {
         self.end()
     }
