@@ -517,15 +517,10 @@ impl<'a> RestoredLines<'a> {
     ///
     /// Operations must be undone from the newest to the oldest.
     fn undo_operation(&mut self, records: &'a [PrunedRecord]) -> io::Result<Vec<Fate>> {
-        // The mark first, because it is recognized by its place: the end of the file.
-        let mark = records.iter().find(|record| record.is_mark());
-        let mark_fate = match mark {
-            Some(mark) => self.remove_mark(mark)?,
-            // No record gets this fate.
-            None => Fate::Lost,
-        };
-        // Entries before values, because a value may be in an entry that is put back.
+        // Entries before values, because a value may be in an entry that is put back. None of them
+        // is put back behind the mark, which was appended last.
         let entry_fates = self.put_entries_back(records)?;
+        let mark_fate = self.undo_mark(records, &entry_fates)?;
 
         let mut fates = Vec::with_capacity(records.len());
         for (index, record) in records.iter().enumerate() {
@@ -545,8 +540,30 @@ impl<'a> RestoredLines<'a> {
         Ok(fates)
     }
 
-    /// Removes the last line, if it is the mark that a prune appended: a prune does that if the
-    /// agents would otherwise take another entry for the leaf. `record` is the record of the mark.
+    /// Undoes the mark of an operation: a prune appends one if the agents would otherwise take
+    /// another entry for the leaf. If all removed entries are lost, the mark is still necessary, and
+    /// stays.
+    ///
+    /// `entry_fates` has the fates of the entries that are not lost.
+    fn undo_mark(
+        &mut self,
+        records: &[PrunedRecord],
+        entry_fates: &HashMap<usize, Fate>,
+    ) -> io::Result<Fate> {
+        let Some(mark) = records.iter().find(|record| record.is_mark()) else {
+            return Ok(Fate::Lost); // No record gets this fate.
+        };
+        let has_entries = records
+            .iter()
+            .any(|record| matches!(record.kind, RecordKind::Entry { .. }));
+        let is_still_necessary = has_entries && entry_fates.is_empty();
+        if is_still_necessary {
+            return Ok(Fate::Lost);
+        }
+        self.remove_mark(mark)
+    }
+
+    /// Removes the last line, if it is the mark of this record.
     ///
     /// If entries were appended after the mark, it stays, because they may refer to it. This counts
     /// as restored, too, and so does a session without the mark.

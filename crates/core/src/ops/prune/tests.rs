@@ -424,22 +424,24 @@ fn session_and_pruned_file_of_all_kinds() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
     (whole, left, beside)
 }
 
+/// Returns a message of the user. `parent` is JSON.
+fn user_message(id: &str, parent: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"user","content":"u"}}}}"#
+    )
+}
+
 /// Some removed entries may be in the session again. The others keep their places beside them.
 #[test]
 fn entries_are_put_back_between_entries_that_are_present() {
-    let message = |id: &str, parent: &str| {
-        format!(
-            r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"user","content":"u"}}}}"#
-        )
-    };
     let lines = [
         r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned(),
-        message("e1", "null"),
-        message("e2", r#""e1""#),
+        user_message("e1", "null"),
+        user_message("e2", r#""e1""#),
         "broken".to_owned(),
-        message("e3", r#""e1""#),
-        message("e4", r#""e1""#),
-        message("e5", r#""e1""#),
+        user_message("e3", r#""e1""#),
+        user_message("e4", r#""e1""#),
+        user_message("e5", r#""e1""#),
     ];
     let join = |lines: &[String]| (lines.join("\n") + "\n").into_bytes();
     let whole = join(&lines);
@@ -470,6 +472,36 @@ fn entries_are_put_back_between_entries_that_are_present() {
             );
         }
     }
+}
+
+/// Without the mark, the agents would take `e2` for the leaf, although `e4` is not put back.
+#[test]
+fn a_mark_stays_if_all_removed_entries_are_lost() {
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned(),
+        user_message("e1", "null"),
+        user_message("e2", r#""e1""#),
+        user_message("e3", r#""e1""#),
+        user_message("e4", r#""e1""#),
+    ];
+    let whole = (lines.join("\n") + "\n").into_bytes();
+    let session = loaded(&whole);
+    let is_removed = vec![false, false, false, true];
+    let (left, beside) = pruned(&session, &whole, None, &|| is_removed.clone());
+    assert_eq!(restored(&left, &beside), whole);
+
+    // The line before `e4`, behind which it would be put back, is deleted.
+    let left = String::from_utf8(left).unwrap();
+    let without_anchor = left.replace(&format!("{}\n", lines[3]), "").into_bytes();
+    let session = loaded(&without_anchor);
+    assert_eq!(session.entries.len(), 3, "two messages and the mark");
+    let restoration = restore(&session, &without_anchor, &beside);
+    assert_eq!(restoration.unplaced.len(), 1);
+    let after = all(&restoration.restored_file(&without_anchor));
+    assert_eq!(
+        String::from_utf8_lossy(&after),
+        String::from_utf8_lossy(&without_anchor)
+    );
 }
 
 /// Damage in a line that is not in its payload may change an order or a place.
