@@ -246,8 +246,8 @@ fn follow_down(
     }
 }
 
-/// Whether a string is the whole id of an entry, a whole label, or `:/` and a text that an entry
-/// contains.
+/// Whether a string is the whole id of an entry, a whole label, or names an entry by its text, as
+/// `:/TEXT` and `:1/TEXT` do.
 pub(super) fn is_exact_name(reader: &EntryReader, name: &str) -> Result<bool, ReferenceError> {
     if find_entry_with_text(reader, name)?.is_some() {
         return Ok(true);

@@ -1,6 +1,6 @@
 //! Why a reference names no entry, and what to try instead.
 
-use super::text::split_text_reference;
+use super::text::TextReference;
 use super::{ANSWER_KIND, SHORTEST_PREFIX, candidate_ids, is_text_reference};
 use crate::session::Session;
 use crate::session::entry::LineNo;
@@ -223,7 +223,7 @@ const MAX_SUGGESTIONS: usize = 3;
 /// Returns the error for a name that no entry has. If the name is the start of ids, but too short
 /// for a prefix, the error lists these ids. Otherwise, it suggests similar names.
 pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
-    if let Some((number, text)) = split_text_reference(name)
+    if let Some(TextReference { number, text }) = TextReference::parse(name)
         && !text.trim().is_empty()
     {
         return ReferenceError::NotFound {

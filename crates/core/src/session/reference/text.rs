@@ -10,23 +10,37 @@ use crate::session::read::entry_reader::EntryReader;
 use crate::session::search::SearchWords;
 use std::ops::ControlFlow;
 
-/// Splits a reference by text into its number, which `:/TEXT` lacks, and the text: `:1/TEXT` into 1
-/// and `TEXT`. `None` for any other reference, such as `:+1/TEXT`, `:01/TEXT` and `:0/TEXT`.
-pub(super) fn split_text_reference(reference: &str) -> Option<(Option<usize>, &str)> {
-    let (number, text) = reference.strip_prefix(':')?.split_once('/')?;
-    if number.is_empty() {
-        return Some((None, text));
+/// A reference by text: `:/TEXT` or `:1/TEXT`.
+pub(super) struct TextReference<'a> {
+    /// 1 for the first entry with the text on the path to the leaf, 2 for the second; `None` for
+    /// the newest entry.
+    pub number: Option<usize>,
+    pub text: &'a str,
+}
+
+impl<'a> TextReference<'a> {
+    /// Reads a reference; `None` if it has another form, as `:+1/TEXT`, `:01/TEXT` and `:0/TEXT`
+    /// do.
+    pub fn parse(reference: &'a str) -> Option<TextReference<'a>> {
+        let (digits, text) = reference.strip_prefix(':')?.split_once('/')?;
+        if digits.is_empty() {
+            return Some(TextReference { number: None, text });
+        }
+        // `parse` accepts a sign and leading zeros.
+        if !digits.starts_with(|first| matches!(first, '1'..='9')) {
+            return None;
+        }
+        let number = digits.parse().ok()?;
+        Some(TextReference {
+            number: Some(number),
+            text,
+        })
     }
-    // Rust accepts a sign and leading zeros.
-    if !number.starts_with(|first| matches!(first, '1'..='9')) {
-        return None;
-    }
-    Some((Some(number.parse().ok()?), text))
 }
 
 /// Whether a reference has the form `:/TEXT` or `:1/TEXT`.
 pub fn is_text_reference(reference: &str) -> bool {
-    split_text_reference(reference).is_some()
+    TextReference::parse(reference).is_some()
 }
 
 /// Returns the entry of the conversation that a reference names by a text; `None` if there is none,
@@ -40,24 +54,47 @@ pub(super) fn find_entry_with_text(
     reader: &EntryReader,
     reference: &str,
 ) -> Result<Option<EntryIx>, ReferenceError> {
-    let Some((number, text)) = split_text_reference(reference) else {
+    let Some(TextReference { number, text }) = TextReference::parse(reference) else {
         return Ok(None);
     };
-    if let Some(number) = number {
-        return find_numbered_on_path(reader, text, number);
-    }
-
-    let session = reader.session();
     let phrase = SearchWords::phrase(text);
     if phrase.is_empty() {
         return Ok(None);
     }
+    if let Some(number) = number {
+        return find_numbered_on_path(reader, &phrase, number);
+    }
 
+    let session = reader.session();
     let on_path = session.ancestors(session.leaf);
     if let Some(ix) = find_first_with_text(reader, &phrase, on_path)? {
         return Ok(Some(ix));
     }
     find_first_with_text(reader, &phrase, entries_off_path(session))
+}
+
+/// Returns the entry on the path to the leaf that is the first to contain a phrase, the second, and
+/// so on, wherever in the entry the phrase is. `number` counts from 1.
+fn find_numbered_on_path(
+    reader: &EntryReader,
+    phrase: &SearchWords,
+    number: usize,
+) -> Result<Option<EntryIx>, ReferenceError> {
+    let session = reader.session();
+    let mut count = 0;
+    for ix in session.path(session.leaf) {
+        if !session.is_conversation(ix) {
+            continue;
+        }
+        let occurrence = find_phrase(reader, phrase, ix)?;
+        if occurrence != Occurrence::Nowhere {
+            count += 1;
+        }
+        if count == number {
+            return Ok(Some(ix));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns how many older entries on the path to the leaf `:/TEXT` would also fit. Returns 0 for
@@ -91,32 +128,6 @@ pub fn count_other_matches(reader: &EntryReader, reference: &str) -> Result<usiz
         unsaid_count
     };
     Ok(count.saturating_sub(1))
-}
-
-/// Returns the entry on the path to the leaf that is the first to contain a text, the second, and so
-/// on, wherever in the entry the text is. `number` counts from 1.
-fn find_numbered_on_path(
-    reader: &EntryReader,
-    text: &str,
-    number: usize,
-) -> Result<Option<EntryIx>, ReferenceError> {
-    let session = reader.session();
-    let phrase = SearchWords::phrase(text);
-    if phrase.is_empty() {
-        return Ok(None);
-    }
-    let mut count = 0;
-    for ix in session.path(session.leaf) {
-        if !session.is_conversation(ix) || find_phrase(reader, &phrase, ix)? == Occurrence::Nowhere
-        {
-            continue;
-        }
-        count += 1;
-        if count == number {
-            return Ok(Some(ix));
-        }
-    }
-    Ok(None)
 }
 
 /// Returns the entries that are not on the path to the leaf, the newest first.
