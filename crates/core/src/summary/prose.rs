@@ -59,17 +59,24 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
 /// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a
 /// parenthesis.
 pub(super) fn is_list_item(line: &str) -> bool {
-    const MOST_DIGITS: usize = 3;
     let text = line.trim_start();
-    let after_mark = if let Some(rest) = text.strip_prefix(['-', '*', '+']) {
-        Some(rest)
-    } else {
-        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-        let digits = text.len() - rest.len();
-        let is_number = (1..=MOST_DIGITS).contains(&digits);
-        rest.strip_prefix(['.', ')']).filter(|_| is_number)
+    let after_mark = match text.strip_prefix(['-', '*', '+']) {
+        Some(rest) => Some(rest),
+        None => skip_item_number(text),
     };
     after_mark.is_some_and(|rest| rest.starts_with(char::is_whitespace))
+}
+
+/// Returns the text after the number of a list item, `1.` or `12)`. `None` if `text` begins with no
+/// such number.
+fn skip_item_number(text: &str) -> Option<&str> {
+    const MOST_DIGITS: usize = 3;
+    let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = text.len() - after_digits.len();
+    if !(1..=MOST_DIGITS).contains(&digits) {
+        return None;
+    }
+    after_digits.strip_prefix(['.', ')'])
 }
 
 /// How a line ends, or begins, that announces what somebody else wrote.
