@@ -10,15 +10,15 @@
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
 pub(super) const OTHER_SECTIONS: usize = 3_950;
-/// The same beside a long request.
+/// Everything else beside a long request.
 pub(super) const LEAST_OTHER_SECTIONS: usize = 2_800;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
 /// is unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
 /// A request of at least this many columns says what the work is for, wherever it is in a session.
 pub(super) const LONG_REQUEST: usize = 60;
-/// A request of at least this many lines describes a whole task.
-pub(super) const BRIEF: usize = 20;
+/// A request of at least this many lines is a brief, which describes a whole task.
+pub(super) const BRIEF_LINES: usize = 20;
 /// A request of fewer columns, such as "another one, longer", refers to what was said before; as
 /// the first of a session, it says little.
 pub(super) const SHORT_REQUEST: usize = 30;
@@ -26,16 +26,20 @@ pub(super) const SHORT_REQUEST: usize = 30;
 pub(super) const PURPOSE: usize = 420;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
 pub(super) const WORDS: usize = 1_400;
-/// The same if they came on the way, and the request is unanswered.
+/// The last words of an unanswered request. They are a remark on the way.
 pub(super) const UNANSWERED_WORDS: usize = 700;
 /// All points of a section.
 pub(super) const SECTION: usize = 800;
-/// The remarks of a long reading.
+/// The goals of a previous summary get this much more if there is no current request, whose place
+/// they take.
+pub(super) const GOALS_WITHOUT_REQUEST: usize = 400;
+/// The assistant's remarks in a turn that read much and changed no file: what it found.
 pub(super) const FINDINGS: usize = 1_500;
 /// What a previous summary says of the context.
 pub(super) const CONTEXT: usize = 400;
-/// The newest of the requests before those under Goal, with their answers, if there are several.
-pub(super) const REQUESTS: usize = 500;
+/// The newest of the earlier requests, with their answers, without the requests under Goal. If
+/// there are several, the other sections leave them this much.
+pub(super) const EARLIER_REQUESTS: usize = 500;
 /// All decisions.
 pub(super) const DECISIONS: usize = 2_000;
 /// The least that decisions get beside findings and earlier requests.
@@ -82,8 +86,8 @@ pub(super) const COMMAND: usize = 110;
 pub(super) const REMARK: usize = 40;
 /// The newest of the earlier requests, and its answer. Older ones get less.
 pub(super) const NEWEST: usize = 400;
-/// The request before the current one, which has an answer of [`NEWEST`].
-pub(super) const BEFORE: usize = 280;
+/// The request before the current one, under Goal. Its answer gets [`NEWEST`].
+pub(super) const REQUEST_BEFORE: usize = 280;
 /// The least that the oldest of the earlier requests gets, and its answer.
 pub(super) const OLDEST: usize = 90;
 /// The least that the answer to an earlier request gets that weighs something: a value with its

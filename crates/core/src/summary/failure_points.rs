@@ -96,14 +96,19 @@ impl ToolHistory {
                 || turn.is_some_and(|turn| reports_replacement_of(step, turn.last_words()))
                 || !is_mentioned && !is_missing_named && !is_reported);
         let is_open = is_recent && is_known_open && !is_missing_program_settled;
+        let is_in_last_words = is_of_current_turn && is_mentioned;
+
         // What only looks is done again in another way, if at all.
-        let is_look_left =
-            !is_of_current_turn && only_looks(run, step) && !is_mentioned && !is_remarked_on;
-        let is_look_old = only_looks(run, step)
-            && later_runs.len() >= SOME_WORK
-            && !(is_of_current_turn && is_mentioned);
-        // The user went on to other work, although the turn had no answer.
-        let is_left_behind = !is_of_current_turn && later_runs.len() >= MUCH_WORK;
+        let is_look_old = later_runs.len() >= SOME_WORK && !is_in_last_words;
+        let is_look_left = !is_of_current_turn
+            && !is_mentioned
+            && !is_remarked_on
+            && !is_explained
+            && !is_last_work;
+        let is_look_over = only_looks(run, step) && (is_look_old || is_look_left);
+        // Its turn was answered, or the user went on to other work without an answer.
+        let is_turn_over = is_answered || !is_of_current_turn && later_runs.len() >= MUCH_WORK;
+        let is_passed_over = is_turn_over && !is_known_open && !is_reported;
 
         let call = describe_call(&run.call);
         let outcome = run.describe_outcome();
@@ -122,11 +127,8 @@ impl ToolHistory {
             may_be_over: !is_open,
             was_certain: !run.has_missing_program()
                 && (is_mentioned || is_remarked_on || is_explained),
-            is_settled_otherwise: is_missing_program_settled
-                || is_look_old
-                || is_look_left && !is_explained && !is_last_work
-                || (is_answered || is_left_behind) && !is_known_open && !is_reported,
-            is_in_last_words: is_of_current_turn && is_mentioned,
+            is_settled_otherwise: is_missing_program_settled || is_look_over || is_passed_over,
+            is_in_last_words,
             point,
         }
     }

@@ -146,11 +146,11 @@ impl ToolHistory {
 pub(super) struct FailedStep<'a> {
     pub run: &'a ToolRun,
     pub step: &'a CommandStep,
-    /// The runs after its own.
+    /// The runs after `run`.
     pub later_runs: vec_deque::Iter<'a, ToolRun>,
-    /// The turn of the run, if that is still held.
+    /// The turn of the run; `None` if the builder no longer has it.
     pub turn: Option<&'a Turn>,
-    /// The turns after that of the run.
+    /// The turns after `turn`.
     later_turns: Vec<&'a Turn>,
 }
 

@@ -53,7 +53,7 @@ impl SummaryBuilder {
     pub(super) fn background_of_request(&self) -> Vec<String> {
         // Without a request, the goals of the previous summary are all that is known of it.
         let max = if self.turn.request.is_empty() {
-            SECTION + SECTION / 2
+            SECTION + GOALS_WITHOUT_REQUEST
         } else {
             SECTION
         };
@@ -68,7 +68,7 @@ impl SummaryBuilder {
 
         let turns = self.turns_under_goal();
         if let Some(turn_before) = turns.last() {
-            let request = describe_turn(turn_before, BEFORE, NEWEST);
+            let request = describe_turn(turn_before, REQUEST_BEFORE, NEWEST);
             goals.push(format!("{BEFORE_LEAD}{request}"));
         }
         // If the turn before is only a remark, there is a second turn, to which it refers.

@@ -1,7 +1,7 @@
 //! Lasting words: what of a request still binds, or is decided, once the next one follows.
 
 use super::SummaryBuilder;
-use super::budget::{BRIEF, LONG_REQUEST, POINT, REFERENT, WORDS};
+use super::budget::{BRIEF_LINES, LONG_REQUEST, POINT, REFERENT, WORDS};
 use super::choices::{CHOICES, CONSEQUENCES, find_choices};
 use super::deferrals::is_deferral;
 use super::documents::is_document;
@@ -100,8 +100,8 @@ impl SummaryBuilder {
         let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
         let reply = turn_before.map_or("", Turn::last_words);
         let open = format!("{reply}\n{}", self.decisions.refused_lately());
-        // A long brief describes what is wanted, and chooses nothing.
-        let choosing_prose = if message.lines().count() < BRIEF {
+        // A brief describes what is wanted, and chooses nothing.
+        let choosing_prose = if message.lines().count() < BRIEF_LINES {
             &prose[..]
         } else {
             &[]

@@ -85,18 +85,22 @@ impl SummaryBuilder {
         })
     }
 
-    /// Returns the number of UTF-16 units that the other sections leave to earlier requests and the
-    /// replies to them: what was found, and how it stands.
+    /// Returns the number of UTF-16 units that the other sections leave to earlier requests and
+    /// their answers.
     fn room_for_requests(&self) -> usize {
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
-        if listed_count > 1 { REQUESTS } else { 0 }
+        if listed_count > 1 {
+            EARLIER_REQUESTS
+        } else {
+            0
+        }
     }
 
     /// Returns the number of UTF-16 units for all but the current request: fewer if that is long.
     fn room_beside_request(&self) -> usize {
         if self.turn.request.is_empty() {
             // The goals of the previous summary take its place.
-            return OTHER_SECTIONS + SECTION / 2;
+            return OTHER_SECTIONS + GOALS_WITHOUT_REQUEST;
         }
         let request_size = count_utf16(&self.turn.request).min(WHOLE_REQUEST);
         let room = OTHER_SECTIONS.saturating_sub(request_size / 2);
@@ -104,14 +108,17 @@ impl SummaryBuilder {
     }
 
     /// Replaces the answer in the newest decision if it is the current request, which is quoted
-    /// word for word.
+    /// word for word: `Asked "Which map?", the user answered with the request under Goal`.
     fn refer_to_request(&self, decisions: &mut [String]) {
+        // With a nod, the answer is the nod. A short request is repeated.
+        if !self.turn.nod.is_empty() || is_narrower(&self.turn.request, LONG_REQUEST) {
+            return;
+        }
         let newest = self.decisions.newest_first().next();
-        let is_whole_request =
-            self.turn.nod.is_empty() && !is_narrower(&self.turn.request, LONG_REQUEST);
+        if !newest.is_some_and(|decision| decision.is_made_by(&self.turn)) {
+            return;
+        }
         if let Some(text) = decisions.last_mut()
-            && is_whole_request
-            && newest.is_some_and(|decision| decision.is_made_by(&self.turn))
             && let Some((question, quoted)) = text.split_once(" answered \"")
             && let Some((_, rest)) = quoted.split_once('"')
         {

@@ -177,8 +177,8 @@ impl Sections {
     }
 }
 
-/// Whether a point is nothing but the heading of a list: `Names:`, `**Names:**`, `**Names**:`. A
-/// paragraph may lead over to a list as well.
+/// Whether a point is nothing but the heading of a list: `Names:`, `**Names:**`, `**Names**:`. So
+/// is a short paragraph that ends with a colon. A longer one has content of its own.
 fn is_heading_only(item: &str) -> bool {
     let text = item.trim_start_matches(EARLIER_MARK);
     let text = text.trim_matches(['*', '_', ' ']);
