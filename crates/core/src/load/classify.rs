@@ -180,14 +180,14 @@ pub fn dialect_evidence(kind: Kind, role: Role, record: &Record) -> Option<Diale
         Kind::ModelChange if record.get(Member::Provider).is_some() => Some(Dialect::Pi),
         Kind::ModelChange if record.get(Member::Model).is_some() => Some(Dialect::OhMyPi),
         Kind::CustomMessage if record.get(Member::Attribution).is_some() => Some(Dialect::OhMyPi),
-        Kind::Message => match writer_of_role(role) {
-            Some(writer) => Some(writer),
-            None => {
-                let message = record.message.as_ref()?;
-                message.get(Member::Attribution)?;
-                Some(Dialect::OhMyPi)
+        Kind::Message => {
+            if let Some(writer) = writer_of_role(role) {
+                return Some(writer);
             }
-        },
+            let message = record.message.as_ref()?;
+            let has_attribution = message.get(Member::Attribution).is_some();
+            has_attribution.then_some(Dialect::OhMyPi)
+        }
         _ => kind.schema().fields.only_writer(),
     }
 }

@@ -197,11 +197,10 @@ impl<'s> Batch<'s> {
         };
         // Two valid values name no earlier entry: `root`, where a summarized branch began at the
         // root; and the entry's own id, with which a compaction keeps nothing before it.
-        let (must_be_above, names_no_entry) = match allowed_target {
-            ReferenceTarget::Any => (false, false),
-            ReferenceTarget::AnyOrRoot => (false, id == *"root"),
-            ReferenceTarget::Ancestor => (true, false),
-            ReferenceTarget::AncestorOrItself => (true, id == *own_id),
+        let names_no_entry = match allowed_target {
+            ReferenceTarget::AnyOrRoot => id == *"root",
+            ReferenceTarget::AncestorOrItself => id == *own_id,
+            ReferenceTarget::Any | ReferenceTarget::Ancestor => false,
         };
         if names_no_entry {
             return Ok(());
@@ -212,6 +211,10 @@ impl<'s> Batch<'s> {
             let what = format!("`{key}`: the entry {shown_id:?} is not in the session");
             let hint = "`pisess path --ids` lists the entries on the path to an entry";
             return Err(Refusal::with_hint(what, hint));
+        };
+        let must_be_above = match allowed_target {
+            ReferenceTarget::Ancestor | ReferenceTarget::AncestorOrItself => true,
+            ReferenceTarget::Any | ReferenceTarget::AnyOrRoot => false,
         };
         if must_be_above && !self.upwards(parent).any(|ix| ix == target) {
             let what = format!("`{key}`: the entry {shown_id:?} is not above the new entry");

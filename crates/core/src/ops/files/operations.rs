@@ -379,17 +379,19 @@ fn read_edit(
 /// *** End Patch
 /// ```
 fn read_patch(input: &str, given_path: &str) -> FileChange {
+    if !input.starts_with("*** Begin Patch") {
+        return FileChange::UnknownChange;
+    }
     let mut replacements: Vec<TextReplacement> = Vec::new();
     let mut is_of_file = false;
     // A file that the patch also deletes or updates is not known to have only the added lines.
     let mut is_only_added = true;
-    if !input.starts_with("*** Begin Patch") {
-        return FileChange::UnknownChange;
-    }
     for line in input.lines() {
         if let Some(heading) = heading_path(line.trim_end()) {
             is_of_file = heading == given_path;
-            is_only_added &= !is_of_file || line.starts_with("*** Add File: ");
+            if is_of_file && !line.starts_with("*** Add File: ") {
+                is_only_added = false;
+            }
         }
         if !is_of_file {
             continue;
