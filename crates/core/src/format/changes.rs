@@ -380,9 +380,11 @@ mod tests {
             let sides = [&old, &new].map(|text| text.lines().collect::<Vec<_>>());
             let Some(marked) = mark_changed_words(&sides[0], &sides[1]) else { return Ok(()) };
             for (marked, lines) in [marked.old, marked.new].iter().zip(sides) {
-                let own: Vec<String> =
-                    marked.iter().map(|parts| parts.iter().map(|part| part.text).collect()).collect();
-                prop_assert_eq!(own, lines);
+                let mut joined_lines: Vec<String> = Vec::new();
+                for parts in marked {
+                    joined_lines.push(parts.iter().map(|part| part.text).collect());
+                }
+                prop_assert_eq!(joined_lines, lines);
             }
         }
     }

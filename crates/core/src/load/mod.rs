@@ -89,8 +89,8 @@ pub struct LoadOptions {
     pub entry_keys: bool,
     /// Keep what a list of sessions shows, and whether any entry is in this period.
     pub list_stats: Option<Period>,
-    /// What is kept of content that is made when it is read, such as that of a converted session:
-    /// what the caller will read after loading.
+    /// What the caller will read after loading. A source whose content is made when it is read,
+    /// such as a converted session, keeps only this.
     pub kept: KeptContent,
     /// Keep the places of lines that are not plain: those with a problem, those without a newline,
     /// and those for which this function returns `false`.

@@ -319,8 +319,8 @@ pub(super) fn find_results_by_call(
     Ok(results_by_id)
 }
 
-/// Returns the tool results on all branches below an assistant message, each branch down to its next
-/// assistant message, in file order.
+/// Returns the tool results on all branches below an assistant message, each branch down to its
+/// next assistant message, in file order.
 fn results_below(session: &Session, tree: &Tree, reply: EntryIx) -> Vec<EntryIx> {
     let mut results = Vec::new();
     // The entries that are still to be visited.
@@ -537,9 +537,9 @@ impl Graft<'_> {
         ))
     }
 
-    /// Returns the first entry that a compaction keeps, given the entry that it names. In place of a
-    /// label outside of the target path, returns the next entry that is not a label. `None` if the
-    /// compaction keeps nothing but labels.
+    /// Returns the first entry that a compaction keeps, given the entry that it names. In place of
+    /// a label outside of the target path, returns the next entry that is not a label. `None` if
+    /// the compaction keeps nothing but labels.
     fn first_kept_message(&self, compaction: EntryIx, named: Option<EntryIx>) -> Option<EntryIx> {
         let named = named?;
         // A compaction that keeps nothing names itself or, in a damaged file, no ancestor.

@@ -279,8 +279,8 @@ fn search_in_two_passes(
 /// Numbers the secrets that were found in the lines of a session, in file order.
 ///
 /// A summary that pisess built has placeholders with the numbers that the rules alone give. But
-/// each value, for which `redactor` searches besides, raises the numbers of the secrets after it. So
-/// if there are both, the secrets of the rules get their numbers first, and keep them.
+/// each value, for which `redactor` searches besides, raises the numbers of the secrets after it.
+/// So if there are both, the secrets of the rules get their numbers first, and keep them.
 fn number_found_secrets(
     source: &dyn ReadAt,
     redactor: &mut Redactor,

@@ -309,7 +309,7 @@ fn required_literals(hir: &Hir) -> Option<LiteralSet> {
         candidates.extend(extract_literals(hir, ExtractKind::Suffix));
         candidates.extend(required_literals_inside(hir));
     }
-    // Of several maxima, `max_by_key` returns the last. Of equally selective sets, the first counts.
+    // Of equally selective sets, the first counts, but `max_by_key` returns the last.
     candidates.reverse();
     candidates
         .into_iter()

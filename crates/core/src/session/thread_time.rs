@@ -1,5 +1,5 @@
-//! Processor times, for tests that a rule takes linear time. Unlike the time of a clock, they do not
-//! pass while another process has the processor.
+//! Processor times, for tests that a rule takes linear time. Unlike the time of a clock, they do
+//! not pass while another process has the processor.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;

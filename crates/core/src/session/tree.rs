@@ -383,7 +383,8 @@ impl VisibleTree {
         counts
     }
 
-    /// Returns, for each node, the last of its children; the top, which is no child, if it has none.
+    /// Returns, for each node, its last child. For a node without children, returns the top, which
+    /// is nobody's child.
     fn last_children(&self) -> Vec<usize> {
         let mut last_children = vec![TOP; self.node_count()];
         for node in self.nodes() {
@@ -418,7 +419,8 @@ impl VisibleTree {
 fn layout_as_pi(tree: &VisibleTree) -> Vec<TreeRow> {
     let child_counts = tree.child_counts();
     let last_children = tree.last_children();
-    // By node. The row of the top is not drawn: the level and the depth of the roots begin at its 0.
+    // By node. The row of the top is not drawn. Its level and its depth are 0, where those of the
+    // roots begin.
     let row_of_top = TreeRow::new(EntryIx::new(0));
     let mut rows = vec![row_of_top];
     // Parents precede their children, so the row of a parent is known.

@@ -15,8 +15,8 @@ use std::collections::vec_deque;
 pub(super) struct OpenFailure {
     pub is_of_current_turn: bool,
     pub may_be_over: bool,
-    /// Whether the reply or the user certainly spoke of it. Not set for a missing program, which may
-    /// have been installed or replaced since.
+    /// Whether the reply or the user certainly spoke of it. Not set for a missing program, which
+    /// may have been installed or replaced since.
     pub was_certain: bool,
     /// Whether it is no blocker any more: its turn was answered without a word on it and other work
     /// followed, or the program that was missing was replaced.

@@ -10,8 +10,8 @@
 
 use std::borrow::Cow;
 
-/// A line of more words is an item of a list, not a heading. "All user messages (without results of
-/// tools, in this part of the session)" is one.
+/// A line of more words is an item of a list. A heading may be as long as "All user messages
+/// (without results of tools, in this part of the session)".
 const HEADING_WORDS: usize = 16;
 /// Fewer numbered lines may be a list.
 const LEAST_HEADINGS: usize = 3;

@@ -188,13 +188,13 @@ fn is_heading_only(item: &str) -> bool {
 /// Whether a model's point says that there is nothing to report: "**No major errors**: all went
 /// well".
 fn reports_nothing(item: &str) -> bool {
-    const NOTHING: [&str; 5] = ["error", "issue", "problem", "unresolved", "pending"];
+    const UNWANTED: [&str; 5] = ["error", "issue", "problem", "unresolved", "pending"];
     let lower = strip_marks(item).trim_start_matches('*').to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
     words.next() == Some("no")
         && words
             .take(3)
-            .any(|word| NOTHING.contains(&word.trim_end_matches('s')))
+            .any(|word| UNWANTED.contains(&word.trim_end_matches('s')))
 }
 
 /// Whether an item is the request for the summary itself, which a model lists with the user's.

@@ -189,8 +189,8 @@ fn read_items<'m>(lines: &[&'m str]) -> Vec<Option<ListItem<'m>>> {
     items
 }
 
-/// Reads the list that the first of some lines begins, if it has no name, but most of its items bind
-/// later work. `items` are the items in these lines.
+/// Reads the list that the first of some lines begins, if it has no name, but most of its items
+/// bind later work. `items` are the items in these lines.
 fn read_unnamed_list<'m>(
     lines: &[&'m str],
     items: &[Option<ListItem<'m>>],

@@ -153,8 +153,8 @@ pub fn complete_removal(reader: &EntryReader, chosen: &[EntryIx]) -> io::Result<
     Ok(removed.into_iter().collect())
 }
 
-/// Returns, for each entry, whether it is one of `entries`, or a context edit of one: an edit refers
-/// to its entry by id.
+/// Returns, for each entry, whether it is one of `entries`, or a context edit of one: an edit
+/// refers to its entry by id.
 pub fn mask_with_edits(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<bool>> {
     let session = reader.session();
     let mut is_removed = vec![false; session.entries.len()];

@@ -1,7 +1,8 @@
 //! Restores pruned content: undoes the operations of a pruned file from the last to the first.
 //!
 //! `lines` undoes an operation: it removes the mark and puts entries back, which `merger` does in
-//! one pass over all lines. `values` puts back values of entries. `build` makes a file of the result.
+//! one pass over all lines. `values` puts back values of entries. `build` makes a file of the
+//! result.
 
 mod build;
 mod lines;

@@ -37,8 +37,8 @@ pub struct PrunableSecrets {
     pub strings: Vec<SecretString>,
     /// The number of distinct secrets.
     pub count: usize,
-    /// The secrets, to search other files for them. Those too short for that are left out: see
-    /// [`Redactor::found_values`].
+    /// The secrets, to search other files for them. [`Redactor::found_values`] leaves out the
+    /// shortest.
     pub values: Vec<SecretValue>,
     /// Places in which a secret would remain, because a placeholder cannot replace it there. With
     /// one of them, the plan must not be carried out.

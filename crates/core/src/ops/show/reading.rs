@@ -199,8 +199,8 @@ impl ShownEntry {
     /// one: [`ShownPart::Prose`] or [`ShownPart::Literal`]. JSON is always literal.
     fn push_other_block(&mut self, block: Raw, make_text: fn(Text<'static>) -> ShownPart) {
         let parts = block_parts(block);
-        // Of a text, `block_parts` makes a body alone, and of thinking, a title and a body. The body
-        // of any other block is JSON.
+        // `block_parts` returns the body of a text alone, and the body of thinking after a title.
+        // The body of any other block is JSON.
         let is_thinking = block.get("type").is_some_and(|kind| kind.is("thinking"));
         let has_text_as_body = parts.len() == 1 || is_thinking;
         for part in parts {

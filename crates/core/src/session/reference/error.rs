@@ -21,13 +21,13 @@ pub enum ReferenceError {
         /// Similar ids and labels.
         similar: Vec<String>,
     },
-    /// No entry of the conversation contains the text of `:/TEXT`, or too few on the path to the
-    /// leaf contain that of `:2/TEXT`.
+    /// No entry of the conversation contains the text of `:/TEXT`. Or fewer entries on the path to
+    /// the leaf contain it than `:2/TEXT` counts.
     #[error("{}", describe_not_found(text, *number))]
     NotFound {
         /// The text.
         text: String,
-        /// The number before it.
+        /// The number before the text, as 2 in `:2/TEXT`.
         number: Option<usize>,
     },
     /// The name matches more than one entry.

@@ -93,7 +93,7 @@ impl RestoredLines<'_> {
         let bytes = self.read_line(line)?;
         let root = Raw::parse(bytes.trim_ascii())?;
         // By path: the location of the original value. If several operations have pruned a path, it
-        // has several edits. The last is that of the oldest operation, which has the original
+        // has several edits. The last belongs to the oldest operation, which has the original
         // value.
         let mut payload_by_field: HashMap<&str, Span> = HashMap::default();
         for edit in edits {

@@ -152,8 +152,8 @@ impl<'a> RestoredLines<'a> {
     }
 
     /// Undoes the mark of an operation: a prune appends one if the agents would otherwise take
-    /// another entry for the leaf. If all removed entries are lost, the mark is still necessary, and
-    /// stays.
+    /// another entry for the leaf. If all removed entries are lost, the mark is still necessary,
+    /// and stays.
     ///
     /// `entry_fates` has the fates of the entries that are not lost.
     fn undo_mark(

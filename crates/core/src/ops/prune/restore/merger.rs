@@ -85,7 +85,8 @@ impl<'a> LineMerger<'a> {
 
     /// Adds the next line of the session, behind which these entries were `removed`.
     pub fn push_anchor(&mut self, anchor: RestoredLine<'a>, removed: VecDeque<RemovedEntry<'a>>) {
-        // Entries of the last anchor are still pending if fewer lines follow it than their distance.
+        // Entries of the last anchor are still pending if fewer lines follow it than their
+        // distance.
         self.insert_all_pending();
         self.anchor_index = self.lines.len();
         self.lines.push(anchor);

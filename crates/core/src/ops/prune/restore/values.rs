@@ -210,9 +210,8 @@ impl<'a> RestoredLines<'a> {
     }
 }
 
-/// Whether a path is that of a value which contains the value at another path:
-/// `message.content[1]` is above `message.content[1].text`. The path of the whole line is above all
-/// others.
+/// Whether the value at a path contains the value at another path: `message.content[1]` is above
+/// `message.content[1].text`. The path of the whole line is above all others.
 pub(super) fn is_path_above(path: &str, other: &str) -> bool {
     if path == WHOLE_LINE {
         return other != WHOLE_LINE;
