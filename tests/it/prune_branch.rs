@@ -2,7 +2,10 @@
 
 use crate::sandbox::{Sandbox, fixture, hazards, session, user};
 use insta::assert_snapshot;
+use std::fs::File;
 use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 fn tour() -> Sandbox {
     Sandbox::with(&["tour.jsonl"])
@@ -764,49 +767,76 @@ fn prune_entries_removes_lone_results_labels_and_leaf_records() {
     }
 }
 
-/// While the command waits for the lock, another program appends an entry, so `@` is another one.
+/// While the command waits for the lock, another program moves the label `old` to another branch,
+/// and appends a message, so `@` is another entry, too.
 #[test]
-fn prune_entries_fails_if_others_are_meant_under_the_lock() {
-    let s = Sandbox::new();
-    // On a busy machine, the session may be read only after the entry was appended.
-    for delay_ms in [500, 5000, 20_000] {
-        let old = session(&[
-            user("aaaa0001", None, "one"),
-            user("aaaa0002", Some("aaaa0001"), "two"),
-        ]);
+fn prune_fails_if_other_entries_are_meant_under_the_lock() {
+    let label = |id: &str, parent: &str, target: &str, label: &str| {
+        format!(
+            r#"{{"type":"label","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","targetId":"{target}","label":"{label}"}}"#
+        )
+    };
+    let old = session(&[
+        user("aaaa0001", None, "one"),
+        user("aaaa0002", Some("aaaa0001"), "two"),
+        user("aaaa0003", Some("aaaa0001"), "three"),
+        user("aaaa0004", Some("aaaa0001"), "four"),
+        label("bbbb0001", "aaaa0004", "aaaa0002", "old"),
+    ]);
+    let appended = [
+        label("bbbb0002", "bbbb0001", "aaaa0002", ""),
+        label("bbbb0003", "bbbb0002", "aaaa0003", "old"),
+        user("aaaa0005", Some("bbbb0003"), "new"),
+    ];
+    let appended = appended.join("\n") + "\n";
+    for options in ["--entries @", "--entries old", "--branch old"] {
+        let s = Sandbox::new();
         s.put("s.jsonl", &old);
-        let lock = std::fs::File::open(s.path("s.jsonl")).unwrap();
+        let grown = [old.as_slice(), appended.as_bytes()].concat();
+        let output = prune_while_growing(&s, options, &appended);
+
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{options}: {stderr}");
+        assert_eq!(
+            stderr,
+            "pisess: ./s.jsonl: another program changed the entries to remove (hint: `pisess prune -n` lists them as they are now)\n"
+        );
+        assert_eq!(s.bytes("s.jsonl"), grown, "{options}");
+        assert_eq!(s.names(), ["s.jsonl"], "{options}");
+    }
+}
+
+/// Runs `prune --purge` on `s.jsonl`, and appends lines while it waits for the lock. Returns its
+/// output. If it succeeded, it had read the session too late, so it is run again and given more time.
+fn prune_while_growing(s: &Sandbox, options: &str, appended: &str) -> Output {
+    let before = s.bytes("s.jsonl");
+    for delay_ms in [500, 5000, 20_000] {
+        s.put("s.jsonl", &before);
+        let lock = File::open(s.path("s.jsonl")).unwrap();
         lock.lock().unwrap();
-        let command = std::process::Command::new(crate::sandbox::program())
-            .args(["prune", "--entries", "@", "--purge", "--wait", "60"])
+        let command = Command::new(crate::sandbox::program())
+            .args(["prune", "--purge", "--wait", "60"])
+            .args(options.split(' '))
             .arg("./s.jsonl")
             .current_dir(s.path(""))
-            .stderr(std::process::Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(delay_ms));
-        let new_entry = user("aaaa0003", Some("aaaa0002"), "new") + "\n";
-        let mut file = std::fs::OpenOptions::new()
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        let mut file = File::options()
             .append(true)
             .open(s.path("s.jsonl"))
             .unwrap();
-        file.write_all(new_entry.as_bytes()).unwrap();
+        file.write_all(appended.as_bytes()).unwrap();
         drop(file);
-        let new = s.bytes("s.jsonl");
         drop(lock);
 
         let output = command.wait_with_output().unwrap();
-        if output.status.success() {
-            continue;
+        if !output.status.success() {
+            return output;
         }
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(3), "{stderr}");
-        assert_snapshot!(stderr, @"pisess: ./s.jsonl: another program changed the entries to remove (hint: `pisess prune -n` lists them as they are now)");
-        assert_eq!(s.bytes("s.jsonl"), new);
-        assert_eq!(s.names(), ["s.jsonl"]);
-        return;
     }
-    panic!("the appended entry was removed");
+    panic!("entries that the user had not chosen were removed: {options}");
 }
 
 /// The first prune appends a mark, and the second changes the parent of that mark.

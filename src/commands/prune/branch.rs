@@ -1,11 +1,10 @@
 //! `--branch`: finds the branch to prune, and reports what refers to it.
 
-use super::job::{PruneJob, Task};
+use super::job::{PruneJob, Task, plan_removal};
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::load::read_header;
-use crate::ops::IdSource;
 use crate::ops::archive::session_folder;
 use crate::ops::prune::{PrunableBranch, PruneBlocker, PrunePlan, find_prunable_branch};
 use crate::session::Session;
@@ -25,42 +24,15 @@ impl PruneJob<'_> {
         &self,
         open: &OpenSession,
         reference: &str,
-        id_source: &mut IdSource,
+        ui: &Ui,
     ) -> Result<PrunePlan, Failure> {
-        let choice = self.choose_branch(open, reference)?;
+        let choice = choose_branch(open, reference)?;
         if !self.write.change.force && !self.write.change.dry_run {
             self.refuse_branch(open, reference, &choice)?;
         }
-        let plan = PrunePlan::from_entries(
-            "branch",
-            &open.session,
-            open.input.source(),
-            choice.is_removed,
-            id_source,
-        );
-        let mut plan = open.input.map_read_error(plan)?;
+        let mut plan = plan_removal("branch", choice.is_removed, open, ui)?;
         plan.branch_count = choice.tips.len();
         Ok(plan)
-    }
-
-    /// Finds the branch that contains the entry of a reference. Fails if the session is damaged, or
-    /// if it does not branch above that entry.
-    fn choose_branch(
-        &self,
-        open: &OpenSession,
-        reference: &str,
-    ) -> Result<PrunableBranch, Failure> {
-        PruneBlocker::require_removable_entries(&open.session)
-            .map_err(|error| damaged_failure(open, error))?;
-        let entry = open.require_entry(open.resolve_position(reference)?, reference)?;
-        find_prunable_branch(&open.session, entry).ok_or_else(|| {
-            let failure = open.input.failure(format_args!(
-                "the session does not branch above {reference}"
-            ));
-            failure.with_hint(
-                "`pisess branches` lists the branches; `pisess archive` moves a whole session away",
-            )
-        })
     }
 
     /// With `-n`, fails if the branch requires `--force`, and `--force` is not given.
@@ -71,7 +43,7 @@ impl PruneJob<'_> {
         if self.write.change.force {
             return Ok(());
         }
-        let choice = self.choose_branch(self.open, reference)?;
+        let choice = choose_branch(self.open, reference)?;
         self.refuse_branch(self.open, reference, &choice)
     }
 
@@ -123,7 +95,7 @@ impl PruneJob<'_> {
         let Some(file) = self.open.input.file() else {
             return Ok(());
         };
-        let choice = self.choose_branch(self.open, reference)?;
+        let choice = choose_branch(self.open, reference)?;
         let session = file.resolved().to_owned();
         match self.find_sub_agents(&session, &choice) {
             Ok(sub_agents) => {
@@ -203,6 +175,25 @@ impl PruneJob<'_> {
         };
         parent == self.open.session.header.id || Path::new(&*parent.to_string_lossy()) == session
     }
+}
+
+/// Finds the branch that contains the entry of a reference. Fails if the session is damaged, or if
+/// it does not branch above that entry.
+pub(super) fn choose_branch(
+    open: &OpenSession,
+    reference: &str,
+) -> Result<PrunableBranch, Failure> {
+    PruneBlocker::require_removable_entries(&open.session)
+        .map_err(|error| damaged_failure(open, error))?;
+    let entry = open.require_entry(open.resolve_position(reference)?, reference)?;
+    find_prunable_branch(&open.session, entry).ok_or_else(|| {
+        let failure = open.input.failure(format_args!(
+            "the session does not branch above {reference}"
+        ));
+        failure.with_hint(
+            "`pisess branches` lists the branches; `pisess archive` moves a whole session away",
+        )
+    })
 }
 
 /// Lists the ids of the tips of a branch for people: `3f9a 77c1 and 2 more`.

@@ -1,6 +1,6 @@
 //! Prunes one session: writes the file beside it, and then the session.
 
-use super::branch::damaged_failure;
+use super::branch::{choose_branch, damaged_failure};
 use super::report::PruneOutcome;
 use super::restore::read_side_file;
 use super::secrets::plan_secrets;
@@ -22,7 +22,6 @@ use crate::ops::prune::{
 };
 use crate::redact::values::SecretValue;
 use crate::session::dialect::Dialect;
-use crate::session::entry::EntryIx;
 use pisess_json::text::Text;
 use pisess_store::{
     self as store, Archive, Attempt, Committed, CompanionFile, Glance, IfExists, Locked,
@@ -259,19 +258,38 @@ impl PruneJob<'_> {
         Ok(ChangeAttempt::with_commit(commit, outcome))
     }
 
-    /// Checks that `--entries` still removes the entries that it removed when the session was first
-    /// read. If an entry was appended since, `@` is another one, which the user may not have seen.
+    /// Checks that `--branch` or `--entries` still removes the entries that it removed when the
+    /// session was first read. If an entry was appended since, `@` is another one, which the user may
+    /// not have seen.
     fn require_same_entries(&self, locked_open: &OpenSession) -> Result<(), Failure> {
-        let Task::Entries(references) = &self.task else {
+        let has_not_grown = std::ptr::eq(self.open, locked_open);
+        if has_not_grown {
             return Ok(());
-        };
-        let first_ids = find_removed_ids(self.open, references)?;
-        if find_removed_ids(locked_open, references)? == first_ids {
+        }
+        let first_ids = self.find_removed_ids(self.open)?;
+        if self.find_removed_ids(locked_open)? == first_ids {
             return Ok(());
         }
         let input = &locked_open.input;
         let failure = input.busy_failure("another program changed the entries to remove");
         Err(failure.with_hint("`pisess prune -n` lists them as they are now"))
+    }
+
+    /// Returns the ids of the entries that `--branch` or `--entries` removes from `open`. Other
+    /// tasks have no references, so there is nothing to compare for them.
+    fn find_removed_ids<'a>(&self, open: &'a OpenSession) -> Result<Vec<Text<'a>>, Failure> {
+        let is_removed = match &self.task {
+            Task::Branch(reference) => choose_branch(open, reference)?.is_removed,
+            Task::Entries(references) => choose_entries(open, references)?,
+            _ => return Ok(Vec::new()),
+        };
+        let mut ids = Vec::new();
+        for ix in open.session.entry_indexes() {
+            if is_removed[ix.index()] {
+                ids.push(open.session.id(ix));
+            }
+        }
+        Ok(ids)
     }
 
     /// Plans what to prune from `open`, the session as it is now: it may have been read again under
@@ -285,9 +303,11 @@ impl PruneJob<'_> {
                 open.input.map_read_error(plan)
             }
             Task::Compacted => plan_compacted(open, ui),
-            Task::Entries(references) => plan_entries(open, references, ui),
-            Task::Branch(reference) => Ids::new(ui)?
-                .with_id_source(ui, |id_source| self.plan_branch(open, reference, id_source)),
+            Task::Entries(references) => {
+                let is_removed = choose_entries(open, references)?;
+                plan_removal("entries", is_removed, open, ui)
+            }
+            Task::Branch(reference) => self.plan_branch(open, reference, ui),
             Task::Secrets { values } => plan_secrets(open, values),
             // This task has a plan of its own: `plan_restore`.
             Task::Restore => Err(open.input.failure("it is to be restored")),
@@ -388,49 +408,26 @@ fn plan_compacted(open: &OpenSession, ui: &Ui) -> Result<PrunePlan, Failure> {
     PruneBlocker::require_removable_entries(&open.session)
         .map_err(|error| damaged_failure(open, error))?;
     let is_removed = find_compacted_entries(&open.session, open.input.source());
-    plan_removal(
-        "compacted",
-        open.input.map_read_error(is_removed)?,
-        open,
-        ui,
-    )
+    let is_removed = open.input.map_read_error(is_removed)?;
+    plan_removal("compacted", is_removed, open, ui)
 }
 
-/// Plans the removal of the entries that `references` name. Fails if the session is damaged, or if
-/// a reference names no entry.
-fn plan_entries(open: &OpenSession, references: &[String], ui: &Ui) -> Result<PrunePlan, Failure> {
+/// Chooses the entries that `references` name, and what is removed with them: calls, results and
+/// edits. Returns for each entry of the session whether it is removed. Fails if the session is
+/// damaged, or if a reference names no entry.
+fn choose_entries(open: &OpenSession, references: &[String]) -> Result<Vec<bool>, Failure> {
     PruneBlocker::require_removable_entries(&open.session)
         .map_err(|error| damaged_failure(open, error))?;
-    let removed = find_entries_to_remove(open, references)?;
-    let is_removed = mask_with_edits(&open.entry_reader(), &removed);
-    let is_removed = open.input.map_read_error(is_removed)?;
-    plan_removal("entries", is_removed, open, ui)
-}
-
-/// Returns the entries that `references` name, and the calls and results that are removed with them.
-fn find_entries_to_remove(
-    open: &OpenSession,
-    references: &[String],
-) -> Result<Vec<EntryIx>, Failure> {
-    let chosen = open.find_chosen_entries(references)?;
-    let removed = complete_removal(&open.entry_reader(), &chosen);
-    open.input.map_read_error(removed)
-}
-
-/// Returns the ids of the entries that [`find_entries_to_remove`] returns.
-fn find_removed_ids<'a>(
-    open: &'a OpenSession,
-    references: &[String],
-) -> Result<Vec<Text<'a>>, Failure> {
-    let mut ids = Vec::new();
-    for ix in find_entries_to_remove(open, references)? {
-        ids.push(open.session.id(ix));
-    }
-    Ok(ids)
+    let named = open.find_chosen_entries(references)?;
+    let reader = open.entry_reader();
+    let completed = complete_removal(&reader, &named);
+    let completed = open.input.map_read_error(completed)?;
+    let is_removed = mask_with_edits(&reader, &completed);
+    open.input.map_read_error(is_removed)
 }
 
 /// Plans the removal of entries. `operation` is its name in SESSION.pruned.
-fn plan_removal(
+pub(super) fn plan_removal(
     operation: &'static str,
     is_removed: Vec<bool>,
     open: &OpenSession,
