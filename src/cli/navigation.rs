@@ -206,11 +206,13 @@ impl<'a> PlannedMove<'a> {
         let ready = ReadySummary {
             branch_end,
             old_leaf: position_id(&self.open.session, self.navigation.old_leaf),
-            new_leaf,
             summary,
-            label,
-            editor_text: self.editor_text()?,
-            hook,
+            step: ReadyMove {
+                new_leaf,
+                label,
+                editor_text: self.editor_text()?,
+                hook,
+            },
         };
         self.open
             .apply_change(&self.options.write, ui, |current, id_source| {
@@ -243,13 +245,15 @@ impl<'a> PlannedMove<'a> {
     pub fn label_existing_summary(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &self.open.session;
         let mark = ReadyMark {
-            new_leaf: position_id(session, session.leaf.into()),
             labelled: Some(session.id(summary).into_owned()),
             is_already_leaf: true,
-            label: self.parse_label()?,
-            editor_text: self.editor_text()?,
-            // The leaf does not move, so there is nothing to notify a hook of.
-            hook: None,
+            step: ReadyMove {
+                new_leaf: position_id(session, session.leaf.into()),
+                label: self.parse_label()?,
+                editor_text: self.editor_text()?,
+                // The leaf does not move, so there is nothing to notify a hook of.
+                hook: None,
+            },
         };
         self.append_leaf_mark(&mark, ui)
     }
@@ -285,13 +289,15 @@ impl<'a> PlannedMove<'a> {
             return Err(hook.failure("its `label` is for root, which is not an entry"));
         }
         let mark = ReadyMark {
-            new_leaf,
             labelled: target,
             is_already_leaf: false,
-            // Again, because the hook may have replaced the label.
-            label: self.parse_label()?,
-            editor_text: self.editor_text()?,
-            hook,
+            step: ReadyMove {
+                new_leaf,
+                // Again, because the hook may have replaced the label.
+                label: self.parse_label()?,
+                editor_text: self.editor_text()?,
+                hook,
+            },
         };
         self.append_leaf_mark(&mark, ui)
     }
@@ -634,21 +640,52 @@ pub fn session_tree_event(
     }
 }
 
-/// A summary of an abandoned branch that is to be appended. It names entries by their ids, because
-/// the session may be read again before the summary is appended.
-struct ReadySummary {
-    branch_end: BranchEnd,
-    /// The end of the branch; `None` for the root.
-    old_leaf: Option<Text<'static>>,
-    /// The entry below which the session continues; `None` for the root.
+/// A move that is to be made. It names entries by their ids, because the session may be read again
+/// before the move is made.
+struct ReadyMove {
+    /// The entry at which the session continues; `None` for the root.
     new_leaf: Option<Text<'static>>,
-    summary: Summary,
-    /// The label of the summary, if one is given.
+    /// The label to set, if one is given.
     label: Option<Text<'static>>,
     /// The text that the user will edit and send again; `None` if the move has another purpose.
     editor_text: Option<Text<'static>>,
     /// The hook to notify of the move.
     hook: Option<ShellCommand>,
+}
+
+impl ReadyMove {
+    /// Returns the decision for `change`, which makes the move from `old_leaf`, with or without a
+    /// summary.
+    fn decision(
+        &self,
+        change: Change,
+        old_leaf: Option<&Text>,
+        summary: Option<&Summary>,
+        current: &OpenSession,
+    ) -> Decision {
+        let mut notification = None;
+        if let Some(hook) = self.hook.clone() {
+            let event = session_tree_event(hook, current, &change, old_leaf, summary);
+            notification = Some(event);
+        }
+        Decision {
+            change,
+            // The summary, the mark or the label, whichever is first.
+            reported_count: 1,
+            editor_text: self.editor_text.clone(),
+            notification,
+        }
+    }
+}
+
+/// A summary of an abandoned branch that is to be appended, below the new leaf.
+struct ReadySummary {
+    branch_end: BranchEnd,
+    /// The end of the branch; `None` for the root.
+    old_leaf: Option<Text<'static>>,
+    summary: Summary,
+    /// The label in it is for the summary.
+    step: ReadyMove,
 }
 
 impl ReadySummary {
@@ -666,11 +703,12 @@ impl ReadySummary {
         }
         // The label is for the summary, which is not written yet.
         let new_entry = None;
-        current.check_label_is_free(new_entry, self.label.as_ref())?;
+        let label = self.step.label.as_ref();
+        current.check_label_is_free(new_entry, label)?;
 
         // The summary is appended below the new leaf. It also refers to one of the two ends of the
         // branch, which one depends on the agent: where the branch starts, or its old leaf.
-        let new_leaf = find_by_id(session, &self.new_leaf);
+        let new_leaf = find_by_id(session, &self.step.new_leaf);
         let referenced_end = if session.agent().constants().from_id_is_branch_start {
             new_leaf
         } else {
@@ -681,28 +719,17 @@ impl ReadySummary {
             referenced_end,
             new_leaf,
             &self.summary,
-            self.label.as_ref(),
+            label,
             id_source,
         );
-        let notification = self.hook.clone().map(|hook| {
-            let old_leaf = self.old_leaf.as_ref();
-            session_tree_event(hook, current, &change, old_leaf, Some(&self.summary))
-        });
-        Ok(Decision {
-            change,
-            // The summary. A label on it is not reported.
-            reported_count: 1,
-            editor_text: self.editor_text.clone(),
-            notification,
-        })
+        let old_leaf = self.old_leaf.as_ref();
+        let summary = Some(&self.summary);
+        Ok(self.step.decision(change, old_leaf, summary, current))
     }
 }
 
-/// A mark that is to be appended. It names entries by their ids, because the session may be read
-/// again before the mark is appended.
+/// A mark that is to be appended.
 struct ReadyMark {
-    /// The entry to which the leaf moves; `None` for the root.
-    new_leaf: Option<Text<'static>>,
     /// The entry that gets the label, if one is given.
     labelled: Option<Text<'static>>,
     /// Whether the leaf is only labelled, and not moved: `new_leaf` was the leaf when the session
@@ -710,12 +737,8 @@ struct ReadyMark {
     ///
     /// If `false`, the leaf moves to `new_leaf` wherever it is now.
     is_already_leaf: bool,
-    /// The label of the entry `labelled`, if one is given.
-    label: Option<Text<'static>>,
-    /// The text that the user will edit and send again; `None` if the move has another purpose.
-    editor_text: Option<Text<'static>>,
-    /// The hook to notify of the move.
-    hook: Option<ShellCommand>,
+    /// The label in it is for the entry `labelled`.
+    step: ReadyMove,
 }
 
 impl ReadyMark {
@@ -728,35 +751,27 @@ impl ReadyMark {
     ) -> Result<Decision, Failure> {
         let session = &current.session;
         let old_leaf = position_id(session, session.leaf.into());
-        if self.is_already_leaf && old_leaf != self.new_leaf {
+        if self.is_already_leaf && old_leaf != self.step.new_leaf {
             return Err(concurrent_append_failure(current));
         }
 
         let labelled = find_by_id(session, &self.labelled).entry();
-        current.check_label_is_free(labelled, self.label.as_ref())?;
+        let label = self.step.label.as_ref();
+        current.check_label_is_free(labelled, label)?;
         let mut label_to_set = None;
         if let Some(entry) = labelled
-            && let Some(name) = &self.label
+            && let Some(name) = label
         {
             label_to_set = Some(LabelToSet { entry, name });
         }
 
         let reader = current.entry_reader();
-        let new_leaf = find_by_id(session, &self.new_leaf);
+        let new_leaf = find_by_id(session, &self.step.new_leaf);
         let change = switch(&reader, new_leaf, label_to_set, id_source);
         let change = current.input.map_read_error(change)?;
         let no_summary = None;
-        let notification = self
-            .hook
-            .clone()
-            .map(|hook| session_tree_event(hook, current, &change, old_leaf.as_ref(), no_summary));
-        Ok(Decision {
-            change,
-            // The mark or the label, whichever is first.
-            reported_count: 1,
-            editor_text: self.editor_text.clone(),
-            notification,
-        })
+        let old_leaf = old_leaf.as_ref();
+        Ok(self.step.decision(change, old_leaf, no_summary, current))
     }
 }
 
