@@ -336,7 +336,6 @@ fn export_names_the_files_of_another_agents_sessions() {
     ");
 }
 
-/// `pi` and `omp` are agents like the others.
 #[test]
 fn export_source_selects_the_sessions_of_a_directory() {
     let s = with_two_agents();
@@ -372,6 +371,7 @@ fn export_source_selects_the_sessions_of_a_directory() {
     );
 }
 
+/// `pi` and `omp` are agents like the others.
 #[test]
 fn source_selects_pi_or_oh_my_pi() {
     let s = with_two_agents();

@@ -375,19 +375,24 @@ fn branches_reports_how_many_were_pruned() {
     assert_eq!(s.pisess("branches ./tour.jsonl").done().stderr, "");
 }
 
-#[test]
-fn sub_agents_and_forks_are_named() {
-    let s = Sandbox::new();
+/// Returns the lines of a session with two branches. The first started the sub-agent `scout`.
+fn lines_with_sub_agent() -> [String; 4] {
     let task = user("aaaa0003", Some("aaaa0002"), "").replace(
         r#""role":"user","content":"""#,
         r#""role":"toolResult","toolCallId":"c","toolName":"task","content":[],"isError":false,"details":{"usage":{"input":1},"results":[{"outputPath":"/p/s/scout.md"}]}"#,
     );
-    let lines = [
+    [
         user("aaaa0001", None, "a"),
         user("aaaa0002", Some("aaaa0001"), "b"),
         task,
         user("aaaa0004", Some("aaaa0001"), "c"),
-    ];
+    ]
+}
+
+#[test]
+fn sub_agents_and_forks_are_named() {
+    let s = Sandbox::new();
+    let lines = lines_with_sub_agent();
     let store = ".pi/agent/sessions/--p--";
     s.put(&format!("{store}/s.jsonl"), session(&lines));
     s.put(&format!("{store}/s/scout.jsonl"), session(&lines[..1]));
@@ -419,16 +424,7 @@ fn sub_agents_and_forks_are_named() {
 #[test]
 fn unreadable_sub_agents_are_a_warning() {
     let s = Sandbox::new();
-    let task = user("aaaa0003", Some("aaaa0002"), "").replace(
-        r#""role":"user","content":"""#,
-        r#""role":"toolResult","toolCallId":"c","toolName":"task","content":[],"isError":false,"details":{"usage":{"input":1},"results":[{"outputPath":"/p/s/scout.md"}]}"#,
-    );
-    let lines = [
-        user("aaaa0001", None, "a"),
-        user("aaaa0002", Some("aaaa0001"), "b"),
-        task,
-        user("aaaa0004", Some("aaaa0001"), "c"),
-    ];
+    let lines = lines_with_sub_agent();
     s.put("s.jsonl", session(&lines));
     let line = "prune -n ./s.jsonl --branch aaaa0002";
     assert_eq!(s.pisess(line).done().stderr, "");

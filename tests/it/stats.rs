@@ -29,6 +29,18 @@ fn turn(id: &str, time: &str, cost: &str) -> String {
 
 const PRICED: &str = r#","cost":{"total":0.25}"#;
 
+/// Returns a session of a sub-agent that cost this many dollars.
+fn child(id: &str, dollars: u32) -> String {
+    let cost = format!(r#","cost":{{"total":{dollars}}}"#);
+    turn(id, "2026-05-01T10:00", &cost)
+}
+
+/// Returns the cost that `stats --json` prints.
+fn printed_cost(s: &Sandbox, line: &str) -> Value {
+    let stats: Value = serde_json::from_str(&s.run(line)).unwrap();
+    stats["cost"].clone()
+}
+
 #[test]
 fn one_session_reads_as_in_pi() {
     let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
@@ -363,7 +375,7 @@ fn counts_sub_agent_usage_once() {
         )
     );
     s.put("x/s.jsonl", &task);
-    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    let cost = |line: &str| printed_cost(&s, line);
     assert_eq!(cost("stats --json ./x"), json!(1.25));
     s.put(
         "x/s/1.jsonl",
@@ -390,15 +402,8 @@ fn counts_sub_agent_usage_once() {
 #[test]
 fn notes_the_sub_agents_that_are_not_counted() {
     let s = Sandbox::new();
-    let child = |id: &str, cost: u32| {
-        turn(
-            id,
-            "2026-05-01T10:00",
-            &format!(r#","cost":{{"total":{cost}}}"#),
-        )
-    };
     let note = |line: &str| s.pisess(line).done().stderr;
-    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    let cost = |line: &str| printed_cost(&s, line);
     s.put("x/s.jsonl", turn("a", "2026-05-01T10:00", PRICED));
     assert_eq!(note("stats ./x/s.jsonl"), "");
     s.put("x/s/Scout.jsonl", child("b", 1));
@@ -457,14 +462,7 @@ fn notes_the_sub_agents_that_are_not_counted() {
 #[test]
 fn stats_notes_each_cost_of_nested_sub_agents_once() {
     let s = Sandbox::new();
-    let child = |id: &str, cost: u32| {
-        turn(
-            id,
-            "2026-05-01T10:00",
-            &format!(r#","cost":{{"total":{cost}}}"#),
-        )
-    };
-    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    let cost = |line: &str| printed_cost(&s, line);
     let session = turn("a", "2026-05-01T10:00", PRICED);
     s.put("x/s.jsonl", &session);
     // Scout, which cost $0.25 itself, reports the usage of Inner.
@@ -513,7 +511,7 @@ fn a_sub_agents_spend_counts_once_wherever_it_is_recorded() {
         ("r3", Value::Null, ran("three")),
     ]);
     s.put("x/s.jsonl", &parent);
-    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    let cost = |line: &str| printed_cost(&s, line);
     assert_eq!(cost("stats --json ./x"), json!(7.25));
     s.put(
         "x/s/two/run-0/session.jsonl",
@@ -563,7 +561,7 @@ fn a_fork_without_the_sub_agents_directory_counts_nothing_twice() {
             + "\n"
     };
     let child = turn("b", "2026-05-01T10:00", r#","cost":{"total":1}"#);
-    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    let cost = |line: &str| printed_cost(&s, line);
     for details in [
         "",
         r#","results":[{"outputPath":"/home/u/.omp/agent/sessions/-p/source/Scout.md"}]"#,
