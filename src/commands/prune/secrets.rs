@@ -148,7 +148,7 @@ impl PruneJob<'_> {
             ui.report_commit_warnings(committed);
         }
         Err(failure.after_writing(&self.open.input.name).with_hint(
-            "the session has no secrets; remove what is left beside it, or repeat the command",
+            "the session has no secrets; a file beside it may have them: remove it, or repeat the command",
         ))
     }
 
