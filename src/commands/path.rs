@@ -58,8 +58,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         row_options(ui)
     };
-    // Rows and ids need no line of the session, but a text in REF is searched for in all of them.
-    let searches_text = args.to.as_deref().is_some_and(|to| to.contains(":/"));
+    // Rows and ids need no line of the session. For the text of `:/TEXT` or `:1/TEXT`, all lines are
+    // searched.
+    let searches_text = args.to.as_deref().is_some_and(|to| to.contains('/'));
     if !args.json && !searches_text {
         options.kept = KeptContent::Nothing;
     }
