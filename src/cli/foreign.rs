@@ -94,8 +94,8 @@ pub fn find_sessions_of(origins: &[Origin], ui: &mut Ui) -> Vec<FoundFile> {
     files
 }
 
-/// Notes how many sessions of other agents were not searched, if there are any. `hint` is how they
-/// are.
+/// Notes how many sessions of other agents were not searched, if there are any. `hint` names what
+/// searches them.
 pub fn note_unsearched(hint: &str, ui: &mut Ui) {
     let count = find_sessions_of(Origin::all(), ui).len();
     if count > 0 {

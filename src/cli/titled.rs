@@ -138,12 +138,12 @@ pub fn command_with(argument: &OsStr, words: &str, ui: &Ui) -> Option<String> {
         return None;
     }
     let mut command = "pisess".to_owned();
-    for (index, argument) in given.iter().enumerate() {
+    for (index, given_argument) in given.iter().enumerate() {
         command.push(' ');
         if index == place {
             command += words;
         } else {
-            command += &quote_word(argument);
+            command += &quote_word(given_argument);
         }
     }
     Some(command)
@@ -167,7 +167,8 @@ pub fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
 }
 
 /// Reads sessions, and returns those whose titles have all of the words. Sub-agents are left out,
-/// because their first message is not from the user. Agents that `--source` does not name are, too.
+/// because their first message is not from the user. Sessions of agents that `--source` does not
+/// name are left out, too.
 fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Vec<ListedSession> {
     files.retain(|file| file.owner.is_none());
     let sources = ui.sources.as_ref();

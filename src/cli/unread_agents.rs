@@ -14,15 +14,16 @@ pub struct UnreadAgents<'a> {
     pub sessions: &'a [PathBuf],
 }
 
-/// What the note on sub-agents says about them.
+/// The parts of a note on unread sub-agents: `2 sub-agents OMISSION (hint: COMMAND EFFECT)`.
 pub struct AgentsNote<'a> {
-    /// What was not done with them, such as `not searched`.
+    /// How they were left out, for example `not searched`.
     pub omission: &'a str,
-    /// The command that reads them, too, and what it does, such as `searches them, too`. `None` if
-    /// there is no such command.
+    /// A command that reads them, too; `None` if there is none.
     pub command: Option<String>,
+    /// What this command does, for example `searches them, too`.
     pub effect: &'a str,
-    /// What `list` does with them.
+    /// What `pisess list` does with them, for example `lists them`. It is the command on a terminal,
+    /// or if there is no other.
     pub effect_of_list: &'a str,
 }
 

@@ -525,9 +525,11 @@ impl Args {
             sessions: &self.sessions.paths,
         };
         let mut words = unread.arguments().trim_start().to_owned();
-        // Of several arguments, the first is always the pattern.
-        let has_empty_pattern = self.pattern.as_deref() == Some("");
-        if has_empty_pattern && !ui.arguments.iter().any(|argument| argument.is_empty()) {
+        // PATTERN can be left out only if SESSION is the only argument. The command in the note has
+        // several.
+        let is_pattern_empty = self.pattern.as_deref() == Some("");
+        let is_pattern_given = ui.arguments.iter().any(|argument| argument.is_empty());
+        if is_pattern_empty && !is_pattern_given {
             words.insert_str(0, "'' ");
         }
         let note = AgentsNote {

@@ -310,12 +310,17 @@ impl UncountedAgents<'_> {
         ui: &Ui,
     ) -> UsageSums {
         let rollouts = Rollouts::default();
+        let all_entries = None;
+        let is_stdout = ui.stdout_predicate();
         let agents = Some(self.all_agents);
         let mut sums = UsageSums::default();
         for file in self.files {
             let path = &file.path;
-            let opened = Input::open_path_to_read(path, &rollouts, None, ui.stdout_predicate());
-            let read = opened.and_then(|input| StatsOfFile::read(path, &input, options, agents));
+            let opened = Input::open_path_to_read(path, &rollouts, all_entries, is_stdout);
+            let Ok(input) = opened else {
+                continue;
+            };
+            let read = StatsOfFile::read(path, &input, options, agents);
             let Ok(StatsOfFile { stats, .. }) = read else {
                 continue;
             };

@@ -50,6 +50,7 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
     match resolve_foreign_id_or_title(argument, failure, ui) {
         Ok(path) if may_be_read(&path, sources.as_ref()) => Ok(path),
         Ok(_) => Err(excluded_failure(argument)),
+        // No title has the name, either.
         Err(failure) if is_named && failure.is_missing_file => Err(excluded_failure(argument)),
         Err(failure) => Err(failure),
     }

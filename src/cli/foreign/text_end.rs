@@ -8,7 +8,7 @@ const MAX_LEN: usize = 2 << 20;
 pub struct TextEnd {
     /// The number of bytes of the whole text.
     text_len: u64,
-    /// The last bytes. The byte at an offset of the text has the index that [`index_of`] returns.
+    /// The last bytes, as a ring: see [`index_of`].
     bytes: Vec<u8>,
 }
 
@@ -37,15 +37,19 @@ impl TextEnd {
         if offset < start {
             return None;
         }
-        let left = usize::try_from(self.text_len.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let index = index_of(offset).min(self.bytes.len());
-        let following = &self.bytes[index..];
-        let count = buf.len().min(following.len()).min(left);
+        if offset >= self.text_len {
+            return Some(0);
+        }
+        // The bytes up to the end of the text, or up to the end of the buffer, where they wrap.
+        let text_left = (self.text_len - offset) as usize;
+        let following = &self.bytes[index_of(offset)..];
+        let count = buf.len().min(following.len()).min(text_left);
         buf[..count].copy_from_slice(&following[..count]);
         Some(count)
     }
 }
 
+/// Returns the index in the ring of the byte at an offset of the text.
 fn index_of(offset: u64) -> usize {
     (offset % MAX_LEN as u64) as usize
 }

@@ -61,7 +61,9 @@ fn remove_secrets(
 
 /// Opens the file of a sub-agent. Fails if its first line is not the header of a session.
 pub fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
-    let input = Input::open_path_to_read(path, &Rollouts::default(), None, ui.stdout_predicate())?;
+    let all_entries = None;
+    let is_stdout = ui.stdout_predicate();
+    let input = Input::open_path_to_read(path, &Rollouts::default(), all_entries, is_stdout)?;
     input.read_header()?;
     Ok(input)
 }

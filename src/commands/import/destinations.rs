@@ -278,12 +278,12 @@ fn sub_agent_path(
     let sub_agent = source.head.sub_agent.as_ref()?;
     // The imports of the owner are numbered without a gap, so the last known one is the newest.
     let mut newest_owner = None;
-    let mut copy_number = 0;
-    while let Some(owner_path) =
-        known_sessions.get(&source.head.derive_owner_id(agent, copy_number)?)
-    {
+    for copy_number in 0.. {
+        let owner_id = source.head.derive_owner_id(agent, copy_number)?;
+        let Some(owner_path) = known_sessions.get(&owner_id) else {
+            break;
+        };
         newest_owner = Some(owner_path);
-        copy_number += 1;
     }
     let folder = newest_owner?.with_extension("");
     Some(folder.join(format!("{}.jsonl", sanitize_file_name(&sub_agent.id))))

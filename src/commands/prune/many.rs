@@ -107,21 +107,18 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Refuses options that apply to a single session.
 fn refuse_single_options(args: &Args) -> Result<(), Failure> {
-    let option = if args.write.output.is_some() {
-        "-o"
+    let one_session = "give one session by path or name";
+    let (option, hint) = if args.write.output.is_some() {
+        ("-o", one_session)
     } else if args.branch.is_some() {
-        "--branch"
+        ("--branch", one_session)
     } else if !args.entries.is_empty() {
-        "--entries"
+        let hint = "give one session by path or name, and repeat --entries for further entries";
+        ("--entries", hint)
     } else {
         return Ok(());
     };
     let failure = Failure::usage_error(format_args!("{option} applies to one session"));
-    let hint = if option == "--entries" {
-        "give one session by path or name, and repeat --entries for further entries"
-    } else {
-        "give one session by path or name"
-    };
     Err(failure.with_hint(hint))
 }
 
