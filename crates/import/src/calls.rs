@@ -261,9 +261,14 @@ fn push_patch_lines(patch: &mut Text, mark: &str, text: &Text) {
 /// from line 1               cat 'a'
 /// from line 5               sed -n '5,$p' 'a'
 /// from line 5, 3 lines      sed -n '5,7p' 'a'
+/// no lines                  head -n 0 'a'
 /// ```
 fn shell_command_to_read(path: &Text, first_line: usize, line_count: Option<usize>) -> String {
     let path = quote_for_shell(path);
+    // For a range that ends before it begins, `sed` prints one line.
+    if line_count == Some(0) {
+        return format!("head -n 0 {path}");
+    }
     if let Some(line_count) = line_count {
         let last_line = first_line + line_count - 1;
         return format!("sed -n '{first_line},{last_line}p' {path}");
@@ -398,6 +403,12 @@ mod tests {
                 "read",
                 r#"{"path":"a","offset":3,"limit":2}"#,
                 Some("sed -n '3,4p' 'a'"),
+            ),
+            ("read", r#"{"path":"a","limit":0}"#, Some("head -n 0 'a'")),
+            (
+                "read",
+                r#"{"path":"a","offset":3,"limit":0}"#,
+                Some("head -n 0 'a'"),
             ),
             (
                 "write",
