@@ -225,19 +225,16 @@ impl<'a> CommonCall<'a> {
         }
 
         let mut patch = Text::from("*** Begin Patch\n".to_owned());
-        match self {
-            CommonCall::Shell { .. } | CommonCall::Read { .. } => return None,
-            CommonCall::Write { content, .. } => {
-                patch.push_all(&[&"*** Add File: ", path, &"\n"]);
-                push_patch_lines(&mut patch, "+", content);
-            }
-            CommonCall::Edit { replacements, .. } => {
-                patch.push_all(&[&"*** Update File: ", path, &"\n"]);
-                for Replacement { old, new } in replacements {
-                    patch.push_str("@@\n");
-                    push_patch_lines(&mut patch, "-", old);
-                    push_patch_lines(&mut patch, "+", new);
-                }
+        if let CommonCall::Write { content, .. } = self {
+            patch.push_all(&[&"*** Add File: ", path, &"\n"]);
+            push_patch_lines(&mut patch, "+", content);
+        }
+        if let CommonCall::Edit { replacements, .. } = self {
+            patch.push_all(&[&"*** Update File: ", path, &"\n"]);
+            for Replacement { old, new } in replacements {
+                patch.push_str("@@\n");
+                push_patch_lines(&mut patch, "-", old);
+                push_patch_lines(&mut patch, "+", new);
             }
         }
         patch.push_str("*** End Patch");

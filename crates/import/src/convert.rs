@@ -187,6 +187,7 @@ const HASH_PLACEHOLDER: &str = "------------------------------------------------
 /// How far a session has been written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Progress {
+    /// Entries are written.
     Entries,
     /// The record is written, after entries that were held back.
     Record,

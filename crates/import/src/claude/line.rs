@@ -120,8 +120,8 @@ impl ClaudeLine<'_> {
         content: &[u8],
         unconverted_blocks: &[Raw],
     ) -> Option<InjectedKind> {
-        // The message of an injected text would be a custom message, which has no place for these
-        // blocks. So the message stays one of the user, which has.
+        // An injected text becomes a custom message, which has no place for these blocks. A message
+        // of the user has one, so the message stays as it is.
         if !unconverted_blocks.is_empty() {
             return None;
         }

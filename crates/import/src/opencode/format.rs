@@ -62,23 +62,12 @@ impl SourceFormat for OpenCodeFormat {
         let Some(document) = ExportDocument::read(file)? else {
             return Ok(None);
         };
-        // If a message is not JSON, OpenCode did not write the document. An error of the function
-        // below would be one of the import, so such a message is only noted there.
-        let mut has_malformed_message = false;
-        let spooled = spool_written(&mut |out| {
-            let written = document.write_lines(file, out);
-            if let Err(error) = &written
-                && is_malformed(error)
-            {
-                has_malformed_message = true;
-                return Ok(());
-            }
-            written
-        });
-        let lines = spooled.map_err(io::Error::other)?;
-        if has_malformed_message {
-            return Ok(None);
-        }
+        let lines = match spool_written(&mut |out| document.write_lines(file, out)) {
+            Ok(lines) => lines,
+            // A message is not JSON, so OpenCode did not write the document.
+            Err(error) if error.kind() == Some(io::ErrorKind::InvalidData) => return Ok(None),
+            Err(error) => return Err(io::Error::other(error)),
+        };
 
         let mut source = JoinedSource::single(Box::new(lines));
         source.layout.title = document.title();
@@ -138,9 +127,4 @@ pub(super) fn line_time_ms(line: Raw) -> Option<i64> {
     let info = line.get("info")?;
     let completed = info.get("time").and_then(|time| time.get("completed"));
     crate::parts::parse_time_ms(completed).or_else(|| created_ms(info))
-}
-
-/// Whether a document could not be converted because it is not JSON.
-fn is_malformed(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::InvalidData
 }
