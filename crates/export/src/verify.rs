@@ -181,22 +181,22 @@ fn inflated_piece(line: &[u8]) -> io::Result<Vec<u8>> {
         return Err(invalid_piece());
     }
 
-    let mut inflated = Vec::new();
     let content = STANDARD.decode(&line[content_start..content_end]);
     if let Ok(packed) = content
         && packed.starts_with(GZIP_MAGIC)
     {
+        let mut inflated = Vec::new();
         GzDecoder::new(&packed[..]).read_to_end(&mut inflated)?;
         return Ok(inflated);
     }
-    // The data of an image is not text of the session. Its id is `i` and two numbers. The id of the
-    // index begins with `i`, too, but the index is gzip.
+
+    // Only images are not gzip. The id of an image is `i` and two numbers.
     let is_image = line[PIECE_START.len()..].starts_with(b"id=\"i");
-    if is_image {
-        Ok(inflated)
-    } else {
-        Err(invalid_piece())
+    if !is_image {
+        return Err(invalid_piece());
     }
+    // The data of an image is not text of the session.
+    Ok(Vec::new())
 }
 
 fn invalid_piece() -> io::Error {

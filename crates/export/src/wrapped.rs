@@ -120,7 +120,7 @@ impl<'t> ElementReader<'t> {
     ///
     /// - its tag is not one of [`TAGS`];
     /// - it is a file or a skill without a name;
-    /// - it is a list of files with attributes, which a list has not;
+    /// - it is a list of files with attributes: a list has none;
     /// - it has no closing tag.
     ///
     /// `start` must ascend from call to call.

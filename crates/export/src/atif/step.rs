@@ -220,11 +220,12 @@ impl<'a> StepMaker<'a> {
 
     /// Makes the step of a tool result. There are three cases:
     ///
-    /// - Usually the step of the call contains the result. Then the result has no step.
-    /// - So it is if the result has a usage, as that of a sub-agent has. But this usage may count
-    ///   only here, so there is a step with the usage alone. The writer skips it if the step of the
-    ///   call counted the usage (see [`TrajectoryStep::repeated_result`]).
-    /// - No step has the call. Then this step has the result, and its usage if there is one.
+    /// - Usually the step of the call contains the result, and the result has no step of its own.
+    /// - If such a result has a usage, as the result of a sub-agent has, it gets a step with only
+    ///   the usage. The writer skips this step if the step of the call counted the usage (see
+    ///   [`TrajectoryStep::repeated_result`]).
+    /// - If no step has the call, the result gets a step with its content, and its usage if it has
+    ///   one.
     fn tool_result_step(&self, entry: &PlannedEntry, message: Raw) -> Option<TrajectoryStep> {
         let ix = entry.ix;
         let call_id = message.get_text("toolCallId").unwrap_or_default();

@@ -64,9 +64,9 @@ pub(super) enum OutputText<'t> {
 }
 
 impl OutputText<'_> {
-    /// Returns the text. A long one is shortened to its beginning and its end, because agents
-    /// report at the end how a call ended: to its first part and its last two, of which the very
-    /// last may be no more than a line.
+    /// Returns the text. Of a long one, only the first part and the last two are returned. The end
+    /// is included because agents report there how a call ended. It has two parts, because the last
+    /// part may be only a line.
     pub(super) fn shortened(&self) -> Cow<'_, str> {
         let string = match self {
             OutputText::Whole(text) => return Cow::Borrowed(text),
@@ -206,7 +206,7 @@ impl EntryView<'_> {
     }
 }
 
-/// Returns the offset behind the first `count` lines of a text.
+/// Returns the offset at which the first `count` lines of a text end.
 fn offset_of_line(text: &str, count: usize) -> usize {
     text.split_inclusive('\n').take(count).map(str::len).sum()
 }
