@@ -229,8 +229,8 @@ fn part_len(raw: &[u8], most: usize) -> usize {
     if raw.len() <= most {
         return raw.len();
     }
-    // The offset up to which escapes were searched for, which is between two characters or escapes
-    // except, perhaps, at `most`.
+    // The offset up to which escapes were searched for. It is not inside an escape. Only if it is
+    // `most` can it be inside a character.
     let mut searched_end = 0;
     let mut last_line_end = None;
     while searched_end < most {
@@ -250,7 +250,8 @@ fn part_len(raw: &[u8], most: usize) -> usize {
         return line_end;
     }
 
-    // If a character is cut, the part includes the rest of it: its other bytes are 10xxxxxx.
+    // If a character is cut, the part includes the rest of it. All its bytes but the first are
+    // 10xxxxxx.
     let mut part_end = searched_end;
     while raw.get(part_end).is_some_and(|byte| byte & 0xc0 == 0x80) {
         part_end += 1;

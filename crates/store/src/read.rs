@@ -35,9 +35,9 @@ pub trait ReadAt: Sync {
         None
     }
 
-    /// Passes the whole content to `read`, in order, in parts of any length: for content that is
-    /// made only when it is read. `kept` is what of it can be read by position later without making
-    /// it again. `None` for content that can be read by position at once.
+    /// Passes the whole content to `read`, in order, in parts of any length. This is for content
+    /// that is made only when it is read. Later, the part `kept` can be read by position without
+    /// making it again. `None` for content that can be read by position at once.
     ///
     /// `read` may be called on another thread, and must not read this content itself: it would wait
     /// for itself.
@@ -85,8 +85,8 @@ pub enum KeptContent {
     /// Everything, for a reader of all lines.
     #[default]
     Whole,
-    /// Everything, for a reader of some lines. What takes long to make and few lines have, such as
-    /// a hash, may be made when it is read.
+    /// Everything, for a reader of some lines. A hash, which few lines have, may be computed only
+    /// when it is read.
     SomeLines,
     /// The last bytes.
     End,
