@@ -124,6 +124,21 @@ pub fn number_to_string(value: f64) -> String {
     ryu_js::Buffer::new().format(value).to_owned()
 }
 
+/// Returns `number.toString(36)`: 35 is `z`, and 36 is `10`.
+pub fn to_base_36(number: u32) -> String {
+    let mut digits_from_last = Vec::new();
+    let mut rest = number;
+    loop {
+        let digit = char::from_digit(rest % 36, 36).expect("less than 36");
+        digits_from_last.push(digit);
+        rest /= 36;
+        if rest == 0 {
+            break;
+        }
+    }
+    digits_from_last.into_iter().rev().collect()
+}
+
 /// Returns `String(value)`, such as `1,,2,[object Object]` for `[1, null, [2, {}]]`.
 pub fn to_js_string(value: Raw<'_>) -> Text<'_> {
     if !value.is_array() {
@@ -456,6 +471,13 @@ mod tests {
         let written = stringify(value);
         assert_eq!(stringified_utf16_len(value), written.utf16_len(), "{text}");
         written.to_string()
+    }
+
+    #[test]
+    fn base_36_has_digits_and_small_letters() {
+        for (number, expected) in [(0, "0"), (35, "z"), (36, "10"), (u32::MAX, "1z141z3")] {
+            assert_eq!(to_base_36(number), expected);
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ use pisess_core::agents::request::signed_thinking_block;
 use pisess_core::session::Session;
 use pisess_core::session::content::{finite_or_zero, is_block, member_is, text_block};
 use pisess_json::Raw;
+use pisess_json::js::to_base_36;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
@@ -94,21 +95,6 @@ fn java_hash(text: &str) -> i32 {
         hash = hash.wrapping_mul(31).wrapping_add(i32::from(unit));
     }
     hash
-}
-
-/// Returns a number in base 36, as `toString(36)` of JavaScript does: 35 is `z`, 36 is `10`.
-fn to_base_36(number: u32) -> String {
-    let mut digits_from_last = Vec::new();
-    let mut rest = number;
-    loop {
-        let digit = char::from_digit(rest % 36, 36).expect("less than 36");
-        digits_from_last.push(digit);
-        rest /= 36;
-        if rest == 0 {
-            break;
-        }
-    }
-    digits_from_last.into_iter().rev().collect()
 }
 
 /// A session in progress.

@@ -5,6 +5,7 @@ use super::blocks::Authorship;
 use super::sink::replace_lone_surrogates;
 use super::{Api, RequestTarget};
 use foldhash::HashMap;
+use pisess_json::js::to_base_36;
 use pisess_json::text::{Text, concat_texts};
 
 /// The maximum length of an id in most APIs, in UTF-16 units.
@@ -316,7 +317,7 @@ pub fn short_hash(text: &Text) -> String {
     low = mix_bits(low, high);
     // The second number is mixed with the result for the first.
     high = mix_bits(high, low);
-    to_base36(high) + &to_base36(low)
+    to_base_36(high) + &to_base_36(low)
 }
 
 /// Returns a number in which the bits of both numbers are spread.
@@ -324,16 +325,4 @@ fn mix_bits(one: u32, other: u32) -> u32 {
     let one = (one ^ one >> 16).wrapping_mul(2_246_822_507);
     let other = (other ^ other >> 13).wrapping_mul(3_266_489_909);
     one ^ other
-}
-
-/// Returns a number in base 36: digits and small letters.
-fn to_base36(mut number: u32) -> String {
-    let mut digits = Vec::new();
-    loop {
-        digits.push(char::from_digit(number % 36, 36).unwrap_or('0'));
-        number /= 36;
-        if number == 0 {
-            return digits.iter().rev().collect();
-        }
-    }
 }
