@@ -1,7 +1,8 @@
 //! Messages of Gemini CLI, and what they become.
 
 use crate::parts::{
-    image_block, non_empty_text, parse_time_ms, thinking_block, unconverted_members, usage_json,
+    add_thinking, image_block, non_empty_text, parse_time_ms, thinking_block, unconverted_members,
+    usage_json,
 };
 use foldhash::HashSet;
 use foldhash::fast::FixedState;
@@ -472,14 +473,12 @@ impl Response {
         for part in parts {
             match part {
                 Part::Text { text, signature } => {
-                    blocks.push(with_signature(text_block(text), "textSignature", signature));
+                    let block = Object::new().str("type", "text").text("text", text);
+                    blocks.push(finish_signed(block, "textSignature", signature));
                 }
                 Part::Thought { text, signature } => {
-                    blocks.push(with_signature(
-                        thinking_block(text),
-                        "thinkingSignature",
-                        signature,
-                    ));
+                    let block = add_thinking(Object::new(), text);
+                    blocks.push(finish_signed(block, "thinkingSignature", signature));
                 }
                 Part::Call(part) => {
                     let call = part.get("functionCall").unwrap_or(Raw::NULL);
@@ -560,16 +559,12 @@ fn thoughts_beside_parts(message: Raw, parts: &[Part]) -> Vec<Vec<u8>> {
     blocks
 }
 
-/// Adds a signature to a block, as the member `key`. Without a signature, the block stays as it is.
-fn with_signature(block: Vec<u8>, key: &str, signature: &Option<Text>) -> Vec<u8> {
-    let Some(signature) = signature else {
-        return block;
-    };
-    let mut signed = Object::new();
-    for (name, value) in Raw::from_checked(&block).members() {
-        signed = signed.raw(&name.text().to_string_lossy(), value);
+/// Completes a block. If it has a signature, the signature becomes the member `key`.
+fn finish_signed(mut block: Object, key: &str, signature: &Option<Text>) -> Vec<u8> {
+    if let Some(signature) = signature {
+        block = block.text(key, signature);
     }
-    signed.text(key, signature).finish()
+    block.finish()
 }
 
 /// Converts a thought to a block of thinking, in the form in which Gemini CLI sends it again: the

@@ -4,7 +4,7 @@ use super::OpenCodeReader;
 use super::parts::{OpenCodeMessage, is_part, unconverted_message, unconverted_part};
 use super::tools::ToolPart;
 use super::usage::{ResponseUsage, convert_usage};
-use crate::parts::{non_empty_text, parse_time_ms};
+use crate::parts::{add_thinking, non_empty_text, parse_time_ms};
 use pisess_core::session::content::{finite_or_zero, member_is, text_block};
 use pisess_json::Raw;
 use pisess_json::text::{Text, join_with};
@@ -386,7 +386,7 @@ fn convert_part(part: Raw) -> Option<Vec<u8>> {
 
 /// Returns a block of thinking, with the signature by which the provider accepts it again.
 fn thinking_block(text: &Text, signature: Option<Text>) -> Vec<u8> {
-    let mut thinking = Object::new().str("type", "thinking").text("thinking", text);
+    let mut thinking = add_thinking(Object::new(), text);
     if let Some(signature) = signature {
         thinking = thinking.text("thinkingSignature", &signature);
     }
