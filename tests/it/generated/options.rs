@@ -55,7 +55,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "SUFFIX",
-        "the end of the new name of a file, such as `.bak`",
+        "what is appended to the name of the old file, such as `.bak`",
     ),
     (
         "TEXT",
@@ -79,7 +79,7 @@ const VALUES: &[(&str, &str)] = &[
 const ARGUMENTS: &[(&str, &str)] = &[
     (
         "RANGE",
-        "entries: `REF..REF2` for those after one entry, up to another; `REF..` for those after it, up to the end of its branch",
+        "a range of entries: `REF..REF2`, the entries after REF, up to REF2; `REF..`, the entries after REF, up to the end of the branch",
     ),
     (
         "SOURCE",
