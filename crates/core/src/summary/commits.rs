@@ -4,170 +4,226 @@ use super::command_step::CommandStep;
 use super::shell::OPERATORS;
 use std::ops::Range;
 
+/// The quotes of a shell.
+const QUOTES: [char; 2] = ['"', '\''];
+
 /// Returns the first line of the message of each `git commit` in a command line, as far as it is in
 /// quotes after `-m` or `--message`. It may be a here-document: `-m "$(cat <<'EOF'`.
 ///
 /// What is in quotes, in a here-document or in a comment is no command: `echo "git commit -m x"`.
 pub(super) fn find_commit_messages(line: &str) -> Vec<&str> {
-    let code = mask_quoted(line);
+    let code = mask_literals(line);
     let mut messages = Vec::new();
-    let mut start = 0;
+    let mut part_start = 0;
     for part in code.split_inclusive(OPERATORS) {
-        let step = CommandStep::parse(part.trim_end_matches(OPERATORS));
-        if step.is_some_and(|step| step.is_one_of("git-commit"))
-            && let Some(value) = find_message_value(part)
-            && let Some(message) = read_message(&line[start + value..])
+        let step = part.trim_end_matches(OPERATORS);
+        // The mask keeps the length, so an offset in the code is one in the line.
+        if is_commit(step)
+            && let Some(value_offset) = find_message_value(step)
+            && let Some(message) = read_message(&line[part_start + value_offset..])
         {
             messages.push(message);
         }
-        start += part.len();
+        part_start += part.len();
     }
     messages
 }
 
-/// Returns the offset of the value of the first `-m` or `--message` in a step.
+fn is_commit(step: &str) -> bool {
+    CommandStep::parse(step).is_some_and(|step| step.is_one_of("git-commit"))
+}
+
+/// Returns the offset of the value of the first `-m` or `--message` in a step: 14 in `git commit -m
+/// _____`.
 fn find_message_value(step: &str) -> Option<usize> {
-    let mut is_value = false;
-    let mut start = 0;
-    for word in step.split_inclusive([' ', '\t']) {
-        let option = word.trim_end();
-        if is_value && !option.is_empty() {
-            return Some(start);
+    let mut words = words_with_offsets(step).into_iter();
+    while let Some((word_start, word)) = words.next() {
+        match read_message_option(word) {
+            Some(OptionValue::InWord(value_offset)) => return Some(word_start + value_offset),
+            Some(OptionValue::NextWord) => return words.next().map(|(start, _)| start),
+            None => {}
         }
-        if let Some(value) = option.strip_prefix("--message") {
-            let is_joined = value.starts_with('=');
-            if is_joined {
-                return Some(start + "--message=".len());
-            }
-            is_value = value.is_empty();
-        } else if option.starts_with('-')
-            && !option.starts_with("--")
-            && let Some(letter) = option.find(['m', '_'])
-            && option[letter..].starts_with('m')
-        {
-            let value = letter + 1;
-            if value < option.len() {
-                return Some(start + value);
-            }
-            is_value = true;
-        }
-        start += word.len();
     }
     None
 }
 
-/// Returns the first line of a message that begins with its quote; `None` if it has none.
-fn read_message(value: &str) -> Option<&str> {
-    let quote = *value.as_bytes().first()?;
-    if !is_quote(quote) {
+/// Returns the words of a step, each with its offset.
+fn words_with_offsets(step: &str) -> Vec<(usize, &str)> {
+    let mut words = Vec::new();
+    let mut offset = 0;
+    for word_and_space in step.split_inclusive(char::is_whitespace) {
+        let word = word_and_space.trim_end();
+        if !word.is_empty() {
+            words.push((offset, word));
+        }
+        offset += word_and_space.len();
+    }
+    words
+}
+
+/// Where the value of an option is.
+enum OptionValue {
+    /// In the word of the option, at this offset: `--message=_____`, `-m_____`.
+    InWord(usize),
+    NextWord,
+}
+
+/// Returns where the message is if a masked word is `-m`, alone or behind other letters as in
+/// `-qm`, or `--message`. `None` for any other word.
+fn read_message_option(word: &str) -> Option<OptionValue> {
+    if word == "--message" {
+        return Some(OptionValue::NextWord);
+    }
+    if word.starts_with("--message=") {
+        return Some(OptionValue::InWord("--message=".len()));
+    }
+    if !word.starts_with('-') || word.starts_with("--") {
         return None;
     }
-    let content = &value[1..];
-    let text = if content.starts_with(DOCUMENT_IN_QUOTES) {
-        content.split_once('\n')?.1
+
+    // The letters end where a quotation begins: in `-S_____m`, the `m` is in the value of `-S`.
+    let letters = word.split('_').next()?;
+    let value_offset = letters.find('m')? + 1;
+    if value_offset == word.len() {
+        Some(OptionValue::NextWord)
     } else {
-        &content[..find_quote(content.as_bytes(), quote)]
+        Some(OptionValue::InWord(value_offset))
+    }
+}
+
+/// Returns the first line of a message that `value` begins with, in quotes. `None` if there are no
+/// quotes, or the message is empty.
+fn read_message(value: &str) -> Option<&str> {
+    let content = value.strip_prefix(QUOTES)?;
+    let is_here_document = content
+        .strip_prefix(CAT)
+        .is_some_and(|rest| rest.starts_with("<<"));
+    let text = if is_here_document {
+        let (_operator_line, document) = content.split_once('\n')?;
+        document
+    } else {
+        read_quoted(value)?
     };
     text.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
-/// Returns a command line of the same length, in which everything that is no code is replaced by
+/// Returns a command line of the same length, in which every byte that is no code is replaced by
 /// `_`: quoted text, escaped characters, comments and here-documents. `echo "a" # b` becomes
 /// `echo ___ ___`.
-fn mask_quoted(line: &str) -> String {
-    let mut code = line.as_bytes().to_vec();
-    let mut at = 0;
-    while at < code.len() {
-        let rest = &code[at..];
-        if let Some(document) = find_here_document(rest) {
-            code[at + document.start..at + document.end].fill(b'_');
-            // Between `<<EOF` and the document is the rest of its line, which is code.
-            at += 1;
-            continue;
+fn mask_literals(line: &str) -> String {
+    /// The characters with which a literal or the operator of a here-document begins.
+    const BEGINNINGS: [char; 5] = ['"', '\'', '\\', '#', '<'];
+
+    let mut code = line.to_owned();
+    let mut searched_len = 0;
+    while let Some(offset) = code[searched_len..].find(BEGINNINGS) {
+        let start = searched_len + offset;
+        if let Some(literal) = find_literal(&code, start) {
+            let mask = "_".repeat(literal.len());
+            code.replace_range(literal, &mask);
         }
-        let begins_word = at == 0 || b" \t\n;|&(".contains(&code[at - 1]);
-        let masked_len = literal_len(rest, begins_word);
-        code[at..at + masked_len].fill(b'_');
-        let is_code = masked_len == 0;
-        at += if is_code { 1 } else { masked_len };
+        // In a literal that was masked, the search finds nothing more.
+        searched_len = start + 1;
     }
-    // Only whole characters were replaced.
-    String::from_utf8(code).unwrap_or_default()
+    code
 }
 
-/// Returns the number of bytes at the start of `rest` that are no code: a quoted text with its
-/// quotes, an escaped character, or a comment. 0 if `rest` begins with code.
-fn literal_len(rest: &[u8], begins_word: bool) -> usize {
-    match rest {
-        [quote, content @ ..] if is_quote(*quote) => {
-            let len_with_quotes = 1 + find_quote(content, *quote) + 1;
+/// Returns the range of the literal that begins at an offset of a command line: text that the shell
+/// does not run. The literal of `<<EOF` is its here-document, which begins on the next line: the
+/// rest of the line of the operator is code.
+fn find_literal(line: &str, start: usize) -> Option<Range<usize>> {
+    let (before, rest) = line.split_at(start);
+    match rest.chars().next()? {
+        '"' | '\'' => {
+            let len_with_quotes = 1 + read_quoted(rest)?.len() + 1;
             // The closing quote may be missing.
-            len_with_quotes.min(rest.len())
+            let end = line.len().min(start + len_with_quotes);
+            Some(start..end)
         }
-        [b'\\', next, ..] if next.is_ascii() => 2,
-        [b'#', ..] if begins_word => line_len(rest),
-        _ => 0,
+        '\\' => {
+            let escaped = rest[1..].chars().next()?;
+            Some(start..start + 1 + escaped.len_utf8())
+        }
+        // Within a word, as in `a#b`, it begins no comment.
+        '#' if before.is_empty() || before.ends_with([' ', '\t', '\n', ';', '|', '&', '(']) => {
+            let comment = rest.split('\n').next()?;
+            Some(start..start + comment.len())
+        }
+        '<' => {
+            let document = find_here_document(rest)?;
+            Some(start + document.start..start + document.end)
+        }
+        _ => None,
     }
 }
 
-fn is_quote(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\'')
-}
-
-/// What begins a here-document in double quotes.
-const DOCUMENT_IN_QUOTES: &str = "$(cat <<";
-
-/// Returns the offset of the quote that closes a text, or its length if there is none. A
-/// here-document at the start of the text may have quotes.
-fn find_quote(text: &[u8], quote: u8) -> usize {
-    let operator = DOCUMENT_IN_QUOTES.len() - b"<<".len();
-    let mut at = 0;
-    if quote == b'"'
-        && text.starts_with(DOCUMENT_IN_QUOTES.as_bytes())
-        && let Some(document) = find_here_document(&text[operator..])
-    {
-        at = operator + document.end;
-    }
-    while at < text.len() && text[at] != quote {
-        let is_escape = quote == b'"' && text[at] == b'\\';
-        at += if is_escape { 2 } else { 1 };
-    }
-    at.min(text.len())
-}
-
-/// Returns the range of the lines of a here-document, with the last one, if an operator such as
-/// `<<EOF` or `<<-'EOF'` is at the start of `rest`.
-fn find_here_document(rest: &[u8]) -> Option<Range<usize>> {
-    let operand = rest.strip_prefix(b"<<")?;
-    let operand = operand
-        .strip_prefix(b"-")
-        .unwrap_or(operand)
-        .trim_ascii_start();
-    let operand = match operand {
-        [quote, unquoted @ ..] if is_quote(*quote) => unquoted,
-        _ => operand,
+/// Returns the text in the quotes at the start of `rest`: `a` in `"a" b`. Without a closing quote,
+/// it is all that follows. `None` if `rest` does not begin with a quote.
+fn read_quoted(rest: &str) -> Option<&str> {
+    let quote = rest.chars().next()?;
+    let content = rest.strip_prefix(QUOTES)?;
+    // Only in double quotes, the shell reads commands and escaped characters.
+    let is_double = quote == '"';
+    let searched_from = if is_double {
+        inner_document_len(content)
+    } else {
+        0
     };
-    let is_in_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-    let name = &operand[..operand.iter().take_while(is_in_name).count()];
-    if name.is_empty() {
-        return None;
-    }
 
-    let start = line_len(rest) + 1;
-    let mut end = start;
-    while end < rest.len() {
-        let line = &rest[end..][..line_len(&rest[end..])];
-        end += line.len();
-        if line.trim_ascii() == name {
-            return Some(start..end);
+    let mut is_escaped = false;
+    for (offset, c) in content[searched_from..].char_indices() {
+        if c == quote && !is_escaped {
+            return Some(&content[..searched_from + offset]);
         }
-        // The line break.
-        end += 1;
+        is_escaped = is_double && c == '\\' && !is_escaped;
+    }
+    Some(content)
+}
+
+/// The command with which a here-document becomes a quoted text: `"$(cat <<'EOF'`.
+const CAT: &str = "$(cat ";
+
+/// Returns the length of a quoted text up to the end of the here-document that it begins with; 0 if
+/// there is none. Quotes in the document do not close the text.
+fn inner_document_len(content: &str) -> usize {
+    match content.strip_prefix(CAT).and_then(find_here_document) {
+        Some(document) => CAT.len() + document.end,
+        None => 0,
+    }
+}
+
+/// Returns the range of the lines of a here-document, with the last one, which is its delimiter, if
+/// its operator is at the start of `rest`. `None` if no line is the delimiter: then `<<` is most
+/// likely a shift, as in `$((1 << n))`.
+fn find_here_document(rest: &str) -> Option<Range<usize>> {
+    let delimiter = read_delimiter(rest)?;
+    let document_start = rest.find('\n')? + 1;
+    let mut line_start = document_start;
+    for line in rest[document_start..].split('\n') {
+        let line_end = line_start + line.len();
+        if line.trim_ascii() == delimiter {
+            return Some(document_start..line_end);
+        }
+        line_start = line_end + "\n".len();
     }
     None
 }
 
-/// Returns the length of the first line.
-fn line_len(text: &[u8]) -> usize {
-    memchr::memchr(b'\n', text).unwrap_or(text.len())
+/// Returns the delimiter of a here-document, the word that ends it, if its operator is at the start
+/// of `rest`: `EOF` in `<<EOF`, `<<- EOF` and `<<'EOF'`.
+fn read_delimiter(rest: &str) -> Option<&str> {
+    let operand = rest.strip_prefix("<<")?;
+    let operand = operand
+        .strip_prefix('-')
+        .unwrap_or(operand)
+        .trim_ascii_start();
+    let unquoted = operand.strip_prefix(QUOTES).unwrap_or(operand);
+
+    let is_in_delimiter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let rest_of_line = unquoted.trim_start_matches(is_in_delimiter);
+    let delimiter = &unquoted[..unquoted.len() - rest_of_line.len()];
+    if delimiter.is_empty() {
+        return None;
+    }
+    Some(delimiter)
 }
