@@ -7,6 +7,7 @@ use super::quote::{count_utf16, quote_line, strip_marks};
 use super::tables::{find_value_table, is_table_rule};
 use super::weights::{count_measurements, find_measurement};
 use std::cmp::Reverse;
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// The least number of units for an answer with a table of values.
@@ -34,33 +35,50 @@ const GAP_SIZE: usize = 3;
 pub(super) fn quote_answer(answer: &str, max: usize) -> String {
     let answer = &*shorten_gap(answer);
     let start = quote_line(answer, max);
-    let is_cut = start.ends_with("…\"");
-    if count_utf16(answer) <= max || !is_cut {
+    // An answer that fits may have an ellipsis of its own at its end.
+    let is_cut = count_utf16(answer) > max && start.ends_with("…\"");
+    if !is_cut {
         return start;
     }
 
-    if let Some(table) = find_value_table(answer) {
-        let before_table = &answer[..table.start];
-        let first_sentence = before_table.unicode_sentences().next().unwrap_or_default();
-        let quoted_sentence = quote_line(first_sentence, max / 3);
-        let lead = quoted_sentence.trim_matches('"');
-        // The quotation is cut between two rows.
-        return quote_line(&format!("{lead}\n{}", &answer[table]), max);
+    match find_value_table(answer) {
+        Some(table) => quote_table(answer, table, max),
+        None => quote_reporting_sentences(answer, start, max),
+    }
+}
+
+/// Quotes the first sentence of an answer and its table, whose range is given. If they are too
+/// long, the rows at the end of the table are left out.
+fn quote_table(answer: &str, table: Range<usize>, max: usize) -> String {
+    let before_table = &answer[..table.start];
+    let first_sentence = before_table.unicode_sentences().next().unwrap_or_default();
+    let quoted_sentence = quote_line(first_sentence, max / 3);
+    let lead = quoted_sentence.trim_matches('"');
+    // `quote_line` cuts between two lines, and a row is a line.
+    quote_line(&format!("{lead}\n{}", &answer[table]), max)
+}
+
+/// Quotes the sentences of an answer that report more than its quoted `start` does. If there are
+/// none, `start` is returned.
+fn quote_reporting_sentences(answer: &str, start: String, max: usize) -> String {
+    let quotation_marks_size = 2;
+    let room = max.saturating_sub(quotation_marks_size);
+    let rating_of_start = Rating::of(&start);
+
+    let whole_sentences = pick_sentences(answer, room, TooLong::Skipped);
+    let quoted_whole = quote_line(&whole_sentences, max);
+    if Rating::of(&quoted_whole) > rating_of_start {
+        return quoted_whole;
     }
 
-    // Without the units of the quotation marks.
-    let room = max.saturating_sub(2);
-    let reported_by_start = Rating::of(&start);
-    let whole = quote_line(&pick_sentences(answer, room, TooLong::Skipped), max);
-    if Rating::of(&whole) > reported_by_start {
-        return whole;
-    }
     // A part of a sentence reads less well, so it has to report what the start does not at all.
-    let cut = quote_line(&pick_sentences(answer, room, TooLong::Cut), max);
-    let reported = Rating::of(&cut);
-    let has_first_code = reported_by_start.code_spans == 0 && reported.code_spans > 0;
-    if reported.values > reported_by_start.values || has_first_code {
-        cut
+    let with_part = pick_sentences(answer, room, TooLong::Cut);
+    let quoted_part = quote_line(&with_part, max);
+    let rating_of_part = Rating::of(&quoted_part);
+    let has_more_values = rating_of_part.values > rating_of_start.values;
+    let has_first_code = rating_of_start.code_spans == 0 && rating_of_part.code_spans > 0;
+    if has_more_values || has_first_code {
+        quoted_part
     } else {
         start
     }
@@ -75,14 +93,17 @@ pub(super) fn cut_keeping_value(sentence: &str, max: usize) -> String {
         return start;
     }
     let line = one_line(sentence, MOST_TIMES_TOO_LONG * max);
-    let has_whole_end = !line.ends_with('…');
+    if line.ends_with('…') {
+        return start;
+    }
     let kept_len = start.len() - '…'.len_utf8();
     let cut_off = line.get(kept_len..).unwrap_or_default();
-    if !has_whole_end || count_measurements(cut_off) == 0 {
+    if count_measurements(cut_off) == 0 {
         return start;
     }
 
     let end = short_end(&line, max / 2);
+    // The value may be before the end, in the middle that would be left out.
     if count_measurements(end) == 0 {
         return start;
     }
@@ -155,35 +176,54 @@ impl Rating {
 
 /// Returns the sentences of an answer with the most measured values, as many as fit in `max` UTF-16
 /// units, in the order of the answer. The first sentence names what the others measure, so it comes
-/// first in any case, in at most half of the space. `…` replaces sentences before the last one that
-/// is returned: `The search is faster. … Now it takes 31 ms.`
+/// first in any case, in at most half of the space.
 fn pick_sentences(answer: &str, max: usize, too_long: TooLong) -> String {
+    let sentences = list_sentences(answer);
+    let Some((first, others)) = sentences.split_first() else {
+        return String::new();
+    };
+    let lead = cut_keeping_value(first, max / 2);
+    let room = max.saturating_sub(count_utf16(&lead));
+    let picked = pick_by_values(others, room, too_long);
+    join_with_gaps(lead, &picked)
+}
+
+/// Returns the sentences of an answer without marks of Markdown. Headings, fences and rules of
+/// tables are skipped, because they report nothing themselves.
+fn list_sentences(answer: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     for line in answer.lines() {
-        // A heading names what follows, and a fence says nothing.
         if line.starts_with('#') || line.starts_with("```") || is_table_rule(line) {
             continue;
         }
         for sentence in line.unicode_sentences() {
-            sentences.push(strip_marks(sentence.trim()));
+            let unmarked = strip_marks(sentence.trim());
+            if !unmarked.is_empty() {
+                sentences.push(unmarked);
+            }
         }
     }
-    sentences.retain(|sentence| !sentence.is_empty());
-    let Some((first, others)) = sentences.split_first() else {
-        return String::new();
-    };
+    sentences
+}
 
-    let mut text = cut_keeping_value(first, max / 2);
-    let room = max.saturating_sub(count_utf16(&text));
-    let picked = pick_by_values(others, room, too_long);
-    for index in 0..others.len() {
-        let has_picked_left = picked[index..].iter().any(|one| !one.is_empty());
-        if !picked[index].is_empty() {
-            text.push(' ');
-            text.push_str(&picked[index]);
-        } else if has_picked_left && !text.ends_with('…') {
+/// Joins the first sentence and those that were picked of the others. An empty text in `others` is
+/// a sentence that was not picked, and `…` replaces it and its neighbours, unless no sentence
+/// follows: `The search is faster. … Now it takes 31 ms.`
+fn join_with_gaps(first: String, others: &[String]) -> String {
+    let mut text = first;
+    let mut is_after_gap = false;
+    for sentence in others {
+        if sentence.is_empty() {
+            is_after_gap = true;
+            continue;
+        }
+        // A sentence that was cut ends with an ellipsis already.
+        if is_after_gap && !text.ends_with('…') {
             text.push_str(" …");
         }
+        text.push(' ');
+        text.push_str(sentence);
+        is_after_gap = false;
     }
     text
 }
@@ -261,18 +301,13 @@ fn list_candidates(sentences: &[&str]) -> Vec<Candidate> {
 /// about `max` UTF-16 units: `…the port is `8081`, from board.toml.` Empty if nothing that
 /// reports fits.
 fn cut_to_report(sentence: &str, max: usize) -> String {
-    let value = find_measurement(sentence).or_else(|| sentence.find('→'));
-    let Some(report_start) = value.or_else(|| sentence.find('`')) else {
+    let value_start = find_measurement(sentence).or_else(|| sentence.find('→'));
+    let Some(report_start) = value_start.or_else(|| sentence.find('`')) else {
         return String::new();
     };
     // A third of the space goes to the words that name what is reported.
-    let mut start = report_start;
-    for (space, _) in sentence[..report_start].rmatch_indices(' ') {
-        if count_utf16(&sentence[space..report_start]) > max / 3 {
-            break;
-        }
-        start = space + 1;
-    }
+    let lead = short_end(&sentence[..report_start], max / 3).trim_start();
+    let start = report_start - lead.len();
     let part = one_line(&sentence[start..], max.saturating_sub(1));
     if Rating::of(&part) == Rating::NOTHING {
         return String::new();
@@ -281,63 +316,5 @@ fn cut_to_report(sentence: &str, max: usize) -> String {
         part
     } else {
         format!("…{part}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_that_is_cut_keeps_the_sentences_with_most_values() {
-        let long = "The old list was read line by line, as people did it when the island had no \
-                    power.";
-        let answer = format!(
-            "The search is faster. {long} Before, it took 47 ms. {long} Now it is 47 ms -> 31 ms \
-             at 1,200 rows. See `search.c`."
-        );
-        assert_eq!(
-            quote_answer(&answer, 150),
-            "\"The search is faster. … Before, it took 47 ms. … Now it is 47 ms -> 31 ms at 1,200 \
-             rows. See `search.c`.\""
-        );
-        // The start has the values.
-        let answer = format!("It took 47 ms, now it takes 31 ms. {long} {long}");
-        assert!(
-            quote_answer(&answer, 110).starts_with("\"It took 47 ms, now it takes 31 ms. The old")
-        );
-        assert_eq!(quote_answer("Done, 3 of 4.", 60), "\"Done, 3 of 4.\"");
-    }
-
-    #[test]
-    fn a_sentence_is_cut_before_the_value_at_its_end() {
-        let sentence = "The lamp is lit for each ferry and put out after it: 78 -> about 3 ml.";
-        assert_eq!(
-            cut_keeping_value(sentence, 50),
-            "The lamp is lit for each… it: 78 -> about 3 ml."
-        );
-        assert_eq!(cut_keeping_value(sentence, 70), sentence);
-        let without = "The lamp is lit for each ferry and put out after it by the harbour master.";
-        assert_eq!(cut_keeping_value(without, 50), cut_line(without, 50));
-    }
-
-    #[test]
-    fn a_table_is_quoted_after_the_first_sentence_and_cut_between_rows() {
-        let mut answer =
-            "Measured with `fio`. The disks were idle.\n\n| disk | MB/s |\n|---|---:|\n".to_owned();
-        for number in 1..=9 {
-            answer.push_str(&format!("| north {number} | {number}12 |\n"));
-        }
-        answer.push_str("\nShall I measure the others, too?");
-        assert_eq!(size_of_answer(&answer, 90), 400);
-        assert_eq!(
-            quote_answer(&answer, 90),
-            "\"Measured with `fio`. / disk | MB/s / north 1 | 112 / north 2 | 212 / north 3 | 312 / \
-             north 4 | 412…\""
-        );
-        let whole = quote_answer(&answer, 400);
-        assert!(whole.contains(" / north 9 | 912 / Shall I"), "{whole}");
-        assert_eq!(size_of_answer("| a | b |\n|---|---|\n| c | d |", 90), 90);
-        assert_eq!(size_of_answer("Use `a | b`: 3.", 90), 90);
     }
 }

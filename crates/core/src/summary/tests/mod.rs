@@ -1,5 +1,6 @@
 //! Whole summaries of small sessions.
 
+mod answers;
 mod cut;
 mod expiry;
 mod message;
