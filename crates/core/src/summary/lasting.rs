@@ -8,9 +8,11 @@ use super::documents::is_document;
 use super::prose::{prose_of_user, split_at_full_stops};
 use super::questions::begins_as_answer;
 use super::quote::{first_chars, is_narrower, quote_line};
-use super::referents::{follows_on, has_pointer, points_back, quote_referent, quote_referents};
+use super::referents::{
+    ReferentQuotes, follows_on, has_pointer, points_back, quote_referent, quote_referents,
+};
 use super::revisions::{Distance, LaterMessage, mark_with};
-use super::rule_lists::{find_rule_lists, listed_rules, may_list_rules};
+use super::rule_lists::{RuleList, find_rule_lists, listed_rules, may_list_rules};
 use super::sections::{EARLIER_MARK, Section, Sections};
 use super::turns::Turn;
 use super::values::may_set_value;
@@ -74,20 +76,12 @@ impl SummaryBuilder {
             .mark_wishes_taken_back(&later, turn_before, &[quote_line(message, POINT)]);
     }
 
+    /// Adds what one message of the current request wishes, rules and chooses.
     fn add_wishes_and_choices_in(&mut self, message: &str) {
-        let mut prose = prose_of_user(message);
-        let is_first = self.turn.number == 1;
-        let mut rule_lists = Vec::new();
-        // The prompt of a command is a document, too. Its rules are for the moment.
-        if !is_document(message) || is_first && !self.is_continued {
-            for list in find_rule_lists(message) {
-                prose.retain(|line| !list.lines.contains(line));
-                // A document has no other prose of the user in which these would be found.
-                prose.extend(list.omitted_rules());
-                rule_lists.push(list.describe());
-            }
-        }
-        // "leave it, later" is listed as what was put off. Another sentence may bind all the same.
+        let rule_lists = self.find_rule_lists_to_keep(message);
+        let mut prose = prose_beside_rules(message, &rule_lists);
+        // "leave it, later" is listed as what was put off. Another sentence may bind all the same,
+        // but its choices are quoted with what was put off.
         let is_put_off = is_deferral(message) && self.decisions.quotes(message);
         if is_put_off {
             let sentences = prose.iter().flat_map(|line| split_at_full_stops(line));
@@ -95,70 +89,119 @@ impl SummaryBuilder {
                 .filter(|sentence| binds_beside_deferral(sentence))
                 .collect();
         }
+
         let wishes = quote_binding_sentences(message, &prose);
-        let turn_before = self.earlier_turns.last();
-        let is_in_purpose = |choice: &str| is_first && self.purpose.quotes(choice);
-        let reply = turn_before.map_or("", Turn::last_words);
-        let open = format!("{reply}\n{}", self.decisions.refused_lately());
+        if !is_put_off {
+            self.add_choices(message, &prose, &wishes);
+        }
+        for wish in &wishes {
+            let later = LaterMessage::new(wish.trim_matches('"'));
+            self.points
+                .mark_wishes_taken_back(&later, self.earlier_turns.last(), &wishes);
+        }
+
+        // The rules and wishes are added last, so that no sentence of their own message takes them
+        // back.
+        for list in &rule_lists {
+            self.points.add(Section::Constraints, list.describe());
+        }
+        for wish in wishes {
+            self.add_wish(message, wish);
+        }
+    }
+
+    /// Finds the lists of rules in a message that bind later work. A document has some only if it
+    /// begins the session: a later one is most likely the prompt of a command, whose rules are for
+    /// the moment.
+    fn find_rule_lists_to_keep<'m>(&self, message: &'m str) -> Vec<RuleList<'m>> {
+        let begins_session = self.turn.number == 1 && !self.is_continued;
+        if is_document(message) && !begins_session {
+            return Vec::new();
+        }
+        find_rule_lists(message)
+    }
+
+    /// Adds what the prose of a message chooses to the decisions. What is listed elsewhere is no
+    /// decision as well: one of the `wishes` of the message, or what the purpose quotes.
+    fn add_choices(&mut self, message: &str, prose: &[&str], wishes: &[String]) {
         // A brief describes what is wanted, and chooses nothing.
-        let choosing_prose = if message.lines().count() < BRIEF_LINES {
-            &prose[..]
-        } else {
-            &[]
-        };
-        for choice in find_choices(choosing_prose, &open) {
-            // What is a constraint, or is quoted as the purpose, or with what was put off, is no
-            // decision as well.
+        if message.lines().count() >= BRIEF_LINES {
+            return;
+        }
+        let is_first = self.turn.number == 1;
+        let turn_before = self.earlier_turns.last();
+        let reply_before = turn_before.map_or("", Turn::last_words);
+        let open = format!("{reply_before}\n{}", self.decisions.refused_lately());
+        for choice in find_choices(prose, &open) {
             let is_wish = wishes.contains(&quote_line(&choice, POINT));
-            if is_put_off || is_wish || is_in_purpose(&choice) {
+            let is_in_purpose = is_first && self.purpose.quotes(&choice);
+            if is_wish || is_in_purpose {
                 continue;
             }
             let referents = match turn_before {
                 Some(turn) if follows_on(&choice) => quote_referents(turn, message),
-                _ => Default::default(),
+                _ => ReferentQuotes::default(),
             };
             let choice = LaterMessage::new(&choice);
             self.decisions
                 .add_choice(&choice, turn_before, referents, self.turn.number);
             self.points
-                .mark_wishes_taken_back(&choice, turn_before, &wishes);
-        }
-        for wish in &wishes {
-            let wish = LaterMessage::new(wish.trim_matches('"'));
-            self.points
-                .mark_wishes_taken_back(&wish, turn_before, &wishes);
-        }
-
-        // Only now, so that nothing in the same message takes them back.
-        for list in rule_lists {
-            self.points.add(Section::Constraints, list);
-        }
-
-        // The request of a previous summary has no number. Its wishes may be listed there already,
-        // with a mark of what took them back.
-        let is_of_previous = self.turn.number == 0;
-        for mut wish in wishes {
-            if is_of_previous && self.points.lists_wish(&wish) {
-                continue;
-            }
-            self.points.remove_wish(&wish);
-            // Without its quotation marks: a pointer in them would be what is meant itself.
-            let words = wish.trim_matches('"').to_owned();
-            if let Some(first_message) = self.turn.message_before_addition(message) {
-                // It is about the work that it was added to, not about the reply before.
-                if points_back(&words) || is_bare_answer(message, &words) {
-                    wish.push_str(&format!(" (on {})", quote_line(first_message, REFERENT)));
-                }
-            } else if let Some(turn) = turn_before {
-                if let Some(question) = question_answered_by(turn, message, &words) {
-                    wish.push_str(&format!(" (asked {question})"));
-                } else if points_back(&words) || is_bare_answer(message, &words) {
-                    wish.push_str(&quote_referent(turn, message, REFERENT));
-                }
-            }
-            self.points.add(Section::Constraints, wish);
+                .mark_wishes_taken_back(&choice, turn_before, wishes);
         }
     }
+
+    /// Adds a quoted wish of a message to the constraints, with what it is about. It replaces an
+    /// equal one.
+    fn add_wish(&mut self, message: &str, wish: String) {
+        // The request of a previous summary has no number. Its wishes may be listed there already,
+        // with a mark of what took them back, which must stay.
+        let is_of_previous = self.turn.number == 0;
+        if is_of_previous && self.points.lists_wish(&wish) {
+            return;
+        }
+        self.points.remove_wish(&wish);
+        // In quotation marks, a pointer such as "it" would be what is meant itself.
+        let topic = self.describe_topic_of_wish(message, wish.trim_matches('"'));
+        self.points
+            .add(Section::Constraints, format!("{wish}{topic}"));
+    }
+
+    /// Describes in parentheses what a wish of a message is about, if its own words do not name it:
+    /// ` (asked "Shall I print it?")` for the wish "yes but only in blue". Otherwise empty.
+    fn describe_topic_of_wish(&self, message: &str, wish: &str) -> String {
+        let needs_topic = || points_back(wish) || is_bare_answer(message, wish);
+        // A message that was added during the work is about this work, and not about the reply
+        // before.
+        if let Some(first_message) = self.turn.message_before_addition(message) {
+            if needs_topic() {
+                return format!(" (on {})", quote_line(first_message, REFERENT));
+            }
+            return String::new();
+        }
+
+        let Some(turn_before) = self.earlier_turns.last() else {
+            return String::new();
+        };
+        if let Some(question) = question_answered_by(turn_before, message, wish) {
+            return format!(" (asked {question})");
+        }
+        if needs_topic() {
+            return quote_referent(turn_before, message, REFERENT);
+        }
+        String::new()
+    }
+}
+
+/// Returns the prose of the user in a message without the lines of its rule lists, which are listed
+/// as a whole. The rules that such a list has no room for are returned with the prose: they are
+/// listed one by one.
+fn prose_beside_rules<'m>(message: &'m str, rule_lists: &[RuleList<'m>]) -> Vec<&'m str> {
+    let mut prose = prose_of_user(message);
+    for list in rule_lists {
+        prose.retain(|line| !list.lines.contains(line));
+        prose.extend(list.omitted_rules());
+    }
+    prose
 }
 
 impl Sections {
@@ -172,11 +215,12 @@ impl Sections {
         own_wishes: &[String],
     ) {
         for item in self.items_mut(Section::Constraints) {
-            let take_back = |wish| part_taking_back(later, wish, turn_before, own_wishes);
-            // The mark of a list quotes what was said, by which it is seen which rule is meant.
+            let part_against = |wish| part_taking_back(later, wish, turn_before, own_wishes);
+            // The whole list is marked if one of its rules is taken back. The mark quotes what was
+            // said, so a reader sees which rule is meant.
             let part = match listed_rules(item) {
-                Some(mut rules) => rules.find_map(take_back),
-                None => take_back(wish_in_item(item)),
+                Some(mut rules) => rules.find_map(part_against),
+                None => part_against(wish_in_item(item)),
             };
             if let Some(part) = part {
                 let unmarked = without_later_mark(item);
@@ -228,11 +272,12 @@ fn part_taking_back<'m>(
     turn_before: Option<&Turn>,
     own_wishes: &[String],
 ) -> Option<&'m str> {
-    let lower_wish = wish.to_lowercase();
     let is_own = own_wishes.iter().any(|own| wish_in_item(own) == wish);
+    let lower_wish = wish.to_lowercase();
     if is_own || !later.may_take_back(&lower_wish) {
         return None;
     }
+    // A message right after the wish needs to have less in common with it.
     let follows_closely = turn_before.is_some_and(|turn| turn.request.contains(wish));
     let distance = if follows_closely {
         Distance::Next
