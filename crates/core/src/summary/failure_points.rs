@@ -43,94 +43,156 @@ const SOME_WORK: usize = 10;
 
 impl ToolHistory {
     /// Describes a failed step: `` `make test`: exit code 2: "tide.c:3: error" (not run again
-    /// since, in 3 tool calls) ``.
-    ///
-    /// A failure is certainly open if it is recent (at most [`STALE_TURNS`] turns old), and one of
-    /// these holds: the last words of its turn mention it, or name the program that is missing; the
-    /// user remarked on it; its turn is the current one, and has no answer yet; or no other work
-    /// followed. Any other failure may be over, so little or nothing of its output is quoted.
-    ///
-    /// A program that was missing in an earlier turn counts as dealt with in two cases, whatever
-    /// the user remarked: a later command of that turn passed with all its arguments
-    /// ([`is_replaced_in_turn`]), or the reply of that turn does not speak of the failure.
+    /// since, in 3 tool calls) ``. Of a failure that may be over, little or nothing of the output
+    /// is quoted.
     pub(super) fn describe_failure(
         &self,
         failure: &FailedStep,
         spoken_of: SpokenOf,
     ) -> OpenFailure {
+        let evidence = Evidence::collect(failure, spoken_of, self.turn_number);
+        let is_missing_program_settled = evidence.is_missing_program_settled();
+        let is_certainly_open =
+            evidence.is_recent && evidence.is_known_open() && !is_missing_program_settled;
+        OpenFailure {
+            is_of_current_turn: evidence.is_of_current_turn,
+            may_be_over: !is_certainly_open,
+            was_certain: evidence.is_spoken_of() && !failure.run.has_missing_program(),
+            is_settled_otherwise: is_missing_program_settled
+                || evidence.is_look_over()
+                || evidence.is_passed_over(),
+            is_in_last_words: evidence.is_in_last_words(),
+            point: evidence.describe(is_certainly_open),
+        }
+    }
+}
+
+/// What shows whether a failure is still open.
+struct Evidence<'f> {
+    failure: &'f FailedStep<'f>,
+    spoken_of: SpokenOf,
+    is_of_current_turn: bool,
+    /// Whether it is at most [`STALE_TURNS`] turns old.
+    is_recent: bool,
+    /// Whether its turn was answered.
+    is_answered: bool,
+    /// Whether the last words of its turn mention it.
+    is_mentioned: bool,
+    /// Whether a program was missing, and the last words of its turn name that.
+    is_missing_named: bool,
+    /// Whether a reply explains it, or the last words of its turn are about it, and do not report
+    /// that it was got round.
+    is_reported: bool,
+    /// Whether no other work followed: the assistant only looked around or tried again.
+    is_last_work: bool,
+}
+
+impl<'f> Evidence<'f> {
+    fn collect(
+        failure: &'f FailedStep<'f>,
+        spoken_of: SpokenOf,
+        current_turn_number: usize,
+    ) -> Evidence<'f> {
+        let run = failure.run;
+        let step = failure.step;
+        let reply = failure.turn.map(Turn::last_words);
+        let is_of_current_turn = run.turn_number == current_turn_number;
+
+        // An earlier turn may name the command for another reason, so its words must report a
+        // failure as well.
+        let is_mentioned = reply.is_some_and(|reply| {
+            step.is_named_in(reply) && (is_of_current_turn || reports_failure_of(step, reply))
+        });
+        let is_missing_named =
+            run.has_missing_program() && reply.is_some_and(|reply| step.is_program_named_in(reply));
+        let is_reply_about_it =
+            reply.is_some_and(|reply| is_about(run, reply) && !is_got_round(run, reply));
+        let mut later_runs = failure.later_runs.clone();
+        let is_last_work =
+            later_runs.all(|later| later.command.is_read_only || later.repeats_step(step));
+        Evidence {
+            failure,
+            is_of_current_turn,
+            is_recent: run.turn_number + STALE_TURNS >= current_turn_number,
+            is_answered: failure.turn.is_some_and(Turn::is_answered),
+            is_mentioned,
+            is_missing_named,
+            is_reported: spoken_of.is_explained || is_reply_about_it,
+            is_last_work,
+            spoken_of,
+        }
+    }
+
+    /// Whether something shows that the failure is open: its turn speaks of it, the user remarked
+    /// on it, its turn is the current one and has no answer yet, or no other work followed.
+    fn is_known_open(&self) -> bool {
+        let is_turn_unanswered = self.is_of_current_turn && !self.is_answered;
+        self.is_mentioned
+            || self.is_missing_named
+            || self.spoken_of.is_remarked_on
+            || is_turn_unanswered
+            || self.is_last_work
+    }
+
+    /// Whether a program was missing in an earlier turn, and that was dealt with, whatever the user
+    /// remarked: another command or program replaced it, or the reply of the turn does not speak of
+    /// the failure.
+    fn is_missing_program_settled(&self) -> bool {
         let FailedStep {
             run, step, turn, ..
-        } = *failure;
-        let later_runs = &failure.later_runs;
-        let SpokenOf {
-            is_remarked_on,
-            is_explained,
-        } = spoken_of;
-        let is_of_current_turn = run.turn_number == self.turn_number;
-        let is_answered = turn.is_some_and(Turn::is_answered);
-        let is_mentioned = turn.is_some_and(|turn| {
-            let words = turn.last_words();
-            step.is_named_in(words) && (is_of_current_turn || reports_failure_of(step, words))
-        });
-        let is_reported = is_explained
-            || turn.is_some_and(|turn| {
-                let words = turn.last_words();
-                is_about(run, words) && !is_got_round(run, words)
-            });
-        let is_turn_unanswered = is_of_current_turn && !is_answered;
-        // Since then, the assistant only looked around or tried again.
-        let is_last_work = later_runs
-            .clone()
-            .all(|later| later.command.is_read_only || later.repeats_step(step));
-        let is_recent = run.turn_number + STALE_TURNS >= self.turn_number;
-        let is_missing_named = run.has_missing_program()
-            && turn.is_some_and(|turn| step.is_program_named_in(turn.last_words()));
-        let is_known_open = is_mentioned
-            || is_missing_named
-            || is_remarked_on
-            || is_turn_unanswered
-            || is_last_work;
-        let is_missing_program_settled = run.has_missing_program()
-            && !is_of_current_turn
-            && (is_replaced_in_turn(run, step, later_runs.clone())
-                || turn.is_some_and(|turn| reports_replacement_of(step, turn.last_words()))
-                || !is_mentioned && !is_missing_named && !is_reported);
-        let is_open = is_recent && is_known_open && !is_missing_program_settled;
-        let is_in_last_words = is_of_current_turn && is_mentioned;
+        } = *self.failure;
+        if !run.has_missing_program() || self.is_of_current_turn {
+            return false;
+        }
+        let is_unspoken_of = !self.is_mentioned && !self.is_missing_named && !self.is_reported;
+        is_unspoken_of
+            || is_replaced_in_turn(run, step, self.failure.later_runs.clone())
+            || turn.is_some_and(|turn| reports_replacement_of(step, turn.last_words()))
+    }
 
-        // What only looks is done again in another way, if at all.
-        let is_look_old = later_runs.len() >= SOME_WORK && !is_in_last_words;
-        let is_look_left = !is_of_current_turn
-            && !is_mentioned
-            && !is_remarked_on
-            && !is_explained
-            && !is_last_work;
-        let is_look_over = only_looks(run, step) && (is_look_old || is_look_left);
-        // Its turn was answered, or the user went on to other work without an answer.
-        let is_turn_over = is_answered || !is_of_current_turn && later_runs.len() >= MUCH_WORK;
-        let is_passed_over = is_turn_over && !is_known_open && !is_reported;
+    /// Whether the user or a reply spoke of it.
+    fn is_spoken_of(&self) -> bool {
+        self.is_mentioned || self.spoken_of.is_remarked_on || self.spoken_of.is_explained
+    }
 
+    fn is_in_last_words(&self) -> bool {
+        self.is_of_current_turn && self.is_mentioned
+    }
+
+    /// Whether the step only looked, and the work went on without what it would have found. A look
+    /// is done again in another way, if at all.
+    fn is_look_over(&self) -> bool {
+        if !only_looks(self.failure.run, self.failure.step) {
+            return false;
+        }
+        let is_old = self.failure.later_runs.len() >= SOME_WORK && !self.is_in_last_words();
+        let is_left_behind = !self.is_of_current_turn && !self.is_spoken_of() && !self.is_last_work;
+        is_old || is_left_behind
+    }
+
+    /// Whether its turn is over, and nothing in it shows that the failure is open. The turn was
+    /// answered, or the user went on to much other work without an answer.
+    fn is_passed_over(&self) -> bool {
+        let is_left_unanswered =
+            !self.is_of_current_turn && self.failure.later_runs.len() >= MUCH_WORK;
+        let is_turn_over = self.is_answered || is_left_unanswered;
+        is_turn_over && !self.is_known_open() && !self.is_reported
+    }
+
+    fn describe(&self, is_certainly_open: bool) -> String {
+        let run = self.failure.run;
         let call = describe_call(&run.call);
         let outcome = run.describe_outcome();
-        let since = describe_since(failure);
-        let point = if is_open {
+        let since = describe_since(self.failure);
+        if is_certainly_open {
             let output = quote_line(&run.output, POINT);
-            format!("{call}: {outcome}: {output} ({since})")
-        } else if is_recent && !run.output.is_empty() {
-            let output = quote_line(&run.output, OLDEST);
-            format!("{call}: {outcome}: {output} ({since}; may be over)")
-        } else {
-            format!("{call}: {outcome} ({since}; may be over)")
-        };
-        OpenFailure {
-            is_of_current_turn,
-            may_be_over: !is_open,
-            was_certain: !run.has_missing_program()
-                && (is_mentioned || is_remarked_on || is_explained),
-            is_settled_otherwise: is_missing_program_settled || is_look_over || is_passed_over,
-            is_in_last_words,
-            point,
+            return format!("{call}: {outcome}: {output} ({since})");
         }
+        if self.is_recent && !run.output.is_empty() {
+            let output = quote_line(&run.output, OLDEST);
+            return format!("{call}: {outcome}: {output} ({since}; may be over)");
+        }
+        format!("{call}: {outcome} ({since}; may be over)")
     }
 }
 
