@@ -1,6 +1,7 @@
 //! Reads the messages of a session one by one, and keeps what its summary may show.
 
 use super::budget::{NEWEST, SHORT_REPLY};
+use super::call::SummaryCall;
 use super::choices::{doubts_reply, is_correction};
 use super::decisions::Decisions;
 use super::failures::OpenFailures;
@@ -63,14 +64,7 @@ impl SummaryBuilder {
     /// Adds the next message, in which no secrets are left, with the id of its entry.
     pub fn add(&mut self, entry: &str, message: &SummaryMessage) {
         match message {
-            SummaryMessage::User(text) => {
-                if is_agent_command(text) {
-                    self.is_aside = !self.turn.request.is_empty();
-                } else if !text.trim().is_empty() {
-                    self.is_aside = false;
-                    self.add_request(entry, text.trim());
-                }
-            }
+            SummaryMessage::User(text) => self.add_user_message(entry, text),
             SummaryMessage::Reply {
                 text,
                 stop,
@@ -84,23 +78,10 @@ impl SummaryBuilder {
                 self.tool_history.pending.clone_from(calls);
             }
             SummaryMessage::Result {
-                call: named_call,
+                call,
                 outcome,
                 output,
-            } => {
-                let call = self.tool_history.take_pending(named_call.clone());
-                if *outcome == Outcome::Passed && !call.question.is_empty() {
-                    self.add_answers_of_tool(&call.question, output);
-                }
-                // A file that was read may begin like a refusal.
-                if *outcome == Outcome::Stopped
-                    && let Some(words) = words_of_refusal(output)
-                {
-                    self.add_request(entry, words);
-                    self.turn.refusals.push(words.to_owned());
-                }
-                self.tool_history.record_run(call, outcome.clone(), output);
-            }
+            } => self.add_result(entry, call, outcome, output),
             SummaryMessage::Extension { kind, text } => {
                 self.add_note(&format!("Message of {kind}"), text);
             }
@@ -113,6 +94,44 @@ impl SummaryBuilder {
             }
             SummaryMessage::Other => {}
         }
+    }
+
+    /// Adds what the user sent: a request, or a command to the agent itself such as `/model`, after
+    /// which the next messages are no reply to the request.
+    fn add_user_message(&mut self, entry: &str, text: &str) {
+        if is_agent_command(text) {
+            let has_request = !self.turn.request.is_empty();
+            self.is_aside = has_request;
+            return;
+        }
+        let words = text.trim();
+        if !words.is_empty() {
+            self.is_aside = false;
+            self.add_request(entry, words);
+        }
+    }
+
+    /// Adds the result of a call. The user may have answered a question in it, or refused the call
+    /// with words that request something.
+    fn add_result(
+        &mut self,
+        entry: &str,
+        named_call: &SummaryCall,
+        outcome: &Outcome,
+        output: &str,
+    ) {
+        let call = self.tool_history.take_pending(named_call.clone());
+        if *outcome == Outcome::Passed && !call.question.is_empty() {
+            self.add_answers_of_tool(&call.question, output);
+        }
+        // The outcome is tested as well, because a file that was read may begin like a refusal.
+        if *outcome == Outcome::Stopped
+            && let Some(words) = words_of_refusal(output)
+        {
+            self.add_request(entry, words);
+            self.turn.refusals.push(words.to_owned());
+        }
+        self.tool_history.record_run(call, outcome.clone(), output);
     }
 
     /// Writes the summary, once all messages were added: only then it is known which failures are
@@ -171,61 +190,93 @@ impl SummaryBuilder {
     }
 
     /// Adds a user message: to the current request, if the agent is at work on it or the message is
-    /// only a nod to it; otherwise as the next request. A message that answers a question at the
-    /// end of the reply, corrects the reply, or puts off what it is about, is a decision as well.
+    /// only a nod to it; otherwise as the next request.
     fn add_request(&mut self, entry: &str, text: &str) {
-        let is_running = match self.turn.reply_end {
+        let is_running = self.is_request_running();
+        if !is_running {
+            self.drop_expired_wishes();
+            // What the request decides comes before what this message decides.
+            self.add_wishes_and_choices();
+        }
+        self.decisions.renew_quoted(text, self.turn.number);
+        // A decision is of the turn that called for it, even if the message begins the next one.
+        self.add_decision_on_turn(text);
+
+        let has_request = !self.turn.request.is_empty();
+        if has_request && (is_running || self.is_nod_to_turn(text)) {
+            self.turn.add_to_request(text);
+        } else {
+            self.begin_turn(entry, text);
+        }
+    }
+
+    /// Whether the agent is at work on the current request.
+    fn is_request_running(&self) -> bool {
+        match self.turn.reply_end {
             ReplyEnd::ToolUse => true,
             // A message that was added during the work, and has no reply yet.
             ReplyEnd::NoReply => self.turn.has_new_calls(),
             ReplyEnd::Done | ReplyEnd::Interrupted | ReplyEnd::TokenLimit | ReplyEnd::Failed(_) => {
                 false
             }
-        };
-        if !is_running {
-            self.drop_expired_wishes();
-            // What the request decides comes before what this message decides.
-            self.add_wishes_and_choices();
         }
-        let turn = &mut self.turn;
-        self.decisions.renew_quoted(text, turn.number);
-        let proposal = turn.proposal();
-        let is_asked = proposal.as_ref().is_some_and(Proposal::asks);
-        let is_ended = turn.is_answered() || turn.is_interrupted();
+    }
 
-        // A decision is of the turn that called for it, even if the message begins the next one.
-        if let Some(proposal) = proposal
-            && proposal.is_answered_by(text)
+    /// Adds what a message decides on the current turn: it answers a question at the end of the
+    /// reply, puts off what the turn is about, or corrects or doubts the reply. Most messages do
+    /// nothing of it.
+    fn add_decision_on_turn(&mut self, message: &str) {
+        let turn = &self.turn;
+        if let Some(proposal) = turn.proposal()
+            && proposal.is_answered_by(message)
         {
             let turn_before = self.earlier_turns.last();
             self.decisions
-                .add_answer(&proposal, text, turn, turn_before);
-        } else if (is_ended || turn.is_passed_over()) && is_put_off(turn, text) {
-            // What has no reply yet can be put off as well: "no wait, later".
-            self.decisions.add_deferral(text, turn);
-        } else if is_ended && is_correction(text) {
-            let correction = LaterMessage::new(text);
-            self.decisions.add_correction(&correction, turn);
-            self.points
-                .mark_wishes_taken_back(&correction, Some(turn), &[]);
-        } else if is_ended && doubts_reply(text, turn.last_words()) {
-            self.decisions.add_doubt(text, turn);
-        }
-
-        // A nod to a question belongs to the request about which the assistant asked.
-        let is_short = is_narrower(text, SHORT_REPLY);
-        let is_nod = is_short && !is_question(text) && (!turn.is_answered() || is_asked);
-        if !turn.request.is_empty() && (is_running || is_nod) {
-            turn.add_to_request(text);
+                .add_answer(&proposal, message, turn, turn_before);
             return;
         }
 
+        let is_ended = turn.is_answered() || turn.is_interrupted();
+        // What has no reply yet can be put off as well: "no wait, later".
+        if (is_ended || turn.is_passed_over()) && is_put_off(turn, message) {
+            self.decisions.add_deferral(message, turn);
+            return;
+        }
+        // Only a reply that has ended can be corrected or doubted.
+        if !is_ended {
+            return;
+        }
+        if is_correction(message) {
+            let correction = LaterMessage::new(message);
+            self.decisions.add_correction(&correction, turn);
+            self.points
+                .mark_wishes_taken_back(&correction, Some(turn), &[]);
+        } else if doubts_reply(message, turn.last_words()) {
+            self.decisions.add_doubt(message, turn);
+        }
+    }
+
+    /// Whether a message only nods to the current turn ("yes", "go on"), which is unanswered or
+    /// ends with a question.
+    fn is_nod_to_turn(&self, message: &str) -> bool {
+        if !is_narrower(message, SHORT_REPLY) || is_question(message) {
+            return false;
+        }
+        !self.turn.is_answered() || self.turn.proposal().is_some_and(|proposal| proposal.asks())
+    }
+
+    /// Ends the current turn, and begins the next one with a request.
+    fn begin_turn(&mut self, entry: &str, request: &str) {
+        const MOST_ID_UNITS: usize = 60;
+
         self.end_turn();
-        self.own_choices.drop_those_in(text);
-        self.decisions.drop_own_choices_in(text);
-        self.tool_history.turn_number += 1;
-        self.turn = Turn::from_message(self.tool_history.turn_number, one_line(entry, 60), text);
-        let is_first = self.turn.number == 1 && !self.is_continued;
+        self.own_choices.drop_those_in(request);
+        self.decisions.drop_own_choices_in(request);
+
+        let number = self.tool_history.turn_number + 1;
+        self.tool_history.turn_number = number;
+        self.turn = Turn::from_message(number, one_line(entry, MOST_ID_UNITS), request);
+        let is_first = number == 1 && !self.is_continued;
         self.purpose.keep_request(&self.turn.request, is_first);
     }
 
