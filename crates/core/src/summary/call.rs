@@ -55,72 +55,103 @@ impl SummaryCall {
 }
 
 /// Reads a tool call from its block. What the call does not have is empty.
-///
-/// A command line is in `command` or `cmd`, as a string or, in Codex, as an array of words. Of
-/// several questions in one call, the first is read.
 pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> SummaryCall {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
     let name = block.name.and_then(Raw::text).unwrap_or_default();
-    let names = [
-        "command",
-        "cmd",
-        "question",
-        "questions",
-        "options",
-        "todos",
-        "cwd",
-        "workdir",
-    ];
-    let [
-        command,
-        cmd,
-        question,
-        questions,
-        options,
-        todos,
-        cwd,
-        workdir,
-    ] = find_members(arguments, names);
-
-    let first_question = questions.and_then(|questions| questions.items().next());
-    let question = match first_question {
-        Some(first) => first.get("question"),
-        None => question,
-    };
     let tool = string_head(block.name);
-    let mut question_words = String::new();
-    if asks_user(&tool) {
-        question_words = string_words(question);
-        // A tool named `ask` may search documents for the words.
-        let has_choice = first_question.is_some() || options.is_some();
-        if !has_choice && !question_words.ends_with(['?', '？']) {
-            question_words.clear();
-        }
-    }
+    let members = ReadMembers::find(arguments);
+    let command = members.command_line();
 
-    let command = match command.or(cmd) {
-        Some(words) if words.is_array() => join_words(words),
-        line => string_words(line),
-    };
+    let is_shown = call_use == CallUse::Show;
     let mut target = String::new();
-    let mut replacements = Vec::new();
     // A call that is only counted is searched for secrets, too, because these may be quoted
     // elsewhere. If it has a command, all of them are in the command.
-    if call_use == CallUse::Show || command.is_empty() {
+    if is_shown || command.is_empty() {
         target = describe_target(&name, arguments, folders);
     }
-    if call_use == CallUse::Show && changes_files(&tool) {
+    let mut replacements = Vec::new();
+    if is_shown && changes_files(&tool) {
         replacements = read_replacements(arguments);
     }
     SummaryCall {
         id: string_head(block.id),
+        question: members.question_to_user(&tool),
         tool,
         command,
         target,
         replacements,
-        question: question_words,
-        todo_list: todos.map(format_todo_list).unwrap_or_default(),
-        has_folder: cwd.or(workdir).is_some(),
+        todo_list: members.todos.map(format_todo_list).unwrap_or_default(),
+        has_folder: members.folder.is_some(),
+    }
+}
+
+/// The members of a call's arguments that are read one by one, as the agents name them.
+struct ReadMembers<'a> {
+    /// `command` or `cmd`: a string or, in Codex, an array of words.
+    command: Option<Raw<'a>>,
+    /// `question`, or that of the first of several `questions`.
+    question: Option<Raw<'a>>,
+    /// Whether the user can choose from answers: `questions` have some each, and `options` are
+    /// those of a single question.
+    has_choice: bool,
+    todos: Option<Raw<'a>>,
+    /// `cwd` or `workdir`.
+    folder: Option<Raw<'a>>,
+}
+
+impl<'a> ReadMembers<'a> {
+    fn find(arguments: Raw<'a>) -> ReadMembers<'a> {
+        // All members are found in one walk, because this is done for each call of a session.
+        let names = [
+            "command",
+            "cmd",
+            "question",
+            "questions",
+            "options",
+            "todos",
+            "cwd",
+            "workdir",
+        ];
+        let [
+            command,
+            cmd,
+            question,
+            questions,
+            options,
+            todos,
+            cwd,
+            workdir,
+        ] = find_members(arguments, names);
+
+        let first_question = questions.and_then(|questions| questions.items().next());
+        ReadMembers {
+            command: command.or(cmd),
+            question: match first_question {
+                Some(first) => first.get("question"),
+                None => question,
+            },
+            has_choice: first_question.is_some() || options.is_some(),
+            todos,
+            folder: cwd.or(workdir),
+        }
+    }
+
+    fn command_line(&self) -> String {
+        match self.command {
+            Some(words) if words.is_array() => join_words(words),
+            line => string_words(line),
+        }
+    }
+
+    /// Returns what the call asks the user. Empty if it asks nothing.
+    fn question_to_user(&self, tool: &str) -> String {
+        if !asks_user(tool) {
+            return String::new();
+        }
+        let question = string_words(self.question);
+        // A tool named `ask` may search documents for the words instead.
+        let is_question = self.has_choice || question.ends_with(['?', '？']);
+        if is_question { question } else { String::new() }
     }
 }
 
