@@ -38,6 +38,7 @@ pub(super) struct OwnChoice {
 static SETTLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES));
 static BEGINNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(BEGINS));
 static WITHDRAWAL: LazyLock<Regex> = LazyLock::new(|| compile_expression(WITHDRAWS));
+static REASON: LazyLock<Regex> = LazyLock::new(|| compile_expression(REASONS));
 static DO: LazyLock<Regex> = LazyLock::new(|| compile_expression(DOES));
 
 /// Words of which each choice has one: its subject, its first word, or what follows "let me".
@@ -157,8 +158,7 @@ pub(super) fn find_choices(remark: &str) -> Vec<OwnChoice> {
     let mut choices = Vec::new();
     for line in prose_lines(remark) {
         // Most lines settle nothing, and dividing them into sentences takes long.
-        if !has_lead_word(line) || !settles(line) && !BEGINNING.is_match(line) && !DO.is_match(line)
-        {
+        if !may_choose(line) {
             continue;
         }
         let mut before = "";
@@ -176,55 +176,41 @@ pub(super) fn find_choices(remark: &str) -> Vec<OwnChoice> {
     choices
 }
 
+/// Whether a line has words that may settle something. The lead word is tested first, because the
+/// search for it compiles no expression.
+fn may_choose(line: &str) -> bool {
+    has_lead_word(line) && (settles(line) || BEGINNING.is_match(line) || DO.is_match(line))
+}
+
 impl OwnChoice {
     /// Reads the choice in a sentence, with the sentence before it if it needs that: it is short,
-    /// points back, or gives no reason. `None` if it makes none.
+    /// points back, or gives no reason. `None` if it makes none, or says too little of it.
     fn read(before: &str, sentence: &str) -> Option<OwnChoice> {
-        static REASON: LazyLock<Regex> = LazyLock::new(|| compile_expression(REASONS));
-        static REASON_OF_WORK: LazyLock<Regex> =
-            LazyLock::new(|| compile_expression(REASONS_OF_WORK));
-        static NOTHING: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES_NOTHING));
         static REPLACEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(REPLACES));
-        static CONDITION: LazyLock<Regex> = LazyLock::new(|| compile_expression(CONDITIONS));
-        /// The points for a verb that settles, and for a reason.
-        const POINTS: usize = 2;
 
-        let is_announcement = sentence.ends_with(':');
-        if is_announcement || is_asking(sentence) {
-            return None;
-        }
-        let own_words = blank_quotations(sentence);
-        // A mark in place of a condition, so that what follows it does not begin the sentence.
-        let settling = CONDITION.replace_all(&own_words, "_");
-        let settles = settles(&settling) || begins_as_choice(&settling);
-        let has_reason = REASON.is_match(&own_words);
-        let does = !settles && DO.is_match(&settling) && REASON_OF_WORK.is_match(&own_words);
-        if !settles && !does || NOTHING.is_match(&own_words) {
-            return None;
-        }
-        let withdraws = WITHDRAWAL.is_match(sentence);
+        let settling = Settling::read(sentence)?;
         let names_value = sentence.contains(|c: char| c == '`' || c.is_ascii_digit());
         if !names_value && names_nothing(sentence) {
             return None;
         }
 
         let is_short = is_narrower(sentence, SHORT_CHOICE);
-        let needs_context = is_short || !has_reason || points_back(sentence);
-        let fits = count_utf16(before) + count_utf16(sentence) < POINT;
-        // "I left it alone": nobody knows what.
-        let is_pointer = points_back(sentence) && !names_value;
-        if is_pointer && (before.is_empty() || !fits) {
+        let points_back = points_back(sentence);
+        let needs_context = is_short || points_back || !settling.has_reason;
+        let size_with_context = count_utf16(before) + count_utf16(sentence);
+        let has_context = !before.is_empty() && size_with_context < POINT;
+        // "I left it alone": without the sentence before, nobody knows what.
+        if points_back && !names_value && !has_context {
             return None;
         }
-        let text = if needs_context && fits && !before.is_empty() {
+        let text = if needs_context && has_context {
             format!("{before} {sentence}")
         } else {
             sentence.to_owned()
         };
-        let gives_reason = has_reason || REASON.is_match(&text);
-        let rating = POINTS * usize::from(settles)
-            + POINTS * usize::from(gives_reason)
-            + usize::from(names_value);
+
+        let gives_reason = settling.has_reason || REASON.is_match(&text);
+        let withdraws = WITHDRAWAL.is_match(sentence);
         // "I leave the notes where you find them." says next to nothing.
         if !gives_reason && !names_value && !withdraws {
             return None;
@@ -232,14 +218,62 @@ impl OwnChoice {
         Some(OwnChoice {
             words: naming_words(&text.to_lowercase()).map(Box::from).collect(),
             text,
-            rating,
+            rating: rate(settling.is_certain, gives_reason, names_value),
             is_reversal: withdraws || REPLACEMENT.is_match(sentence),
             is_withdrawal: withdraws && is_short && !has_second_part(sentence),
         })
     }
 }
 
-/// Returns a sentence with spaces in place of what it quotes: what others said.
+/// Rates how much a choice says. A verb that certainly settles something and a reason weigh twice
+/// as much as a value, so that both together are [`CERTAIN`].
+fn rate(is_certain: bool, gives_reason: bool, names_value: bool) -> usize {
+    2 * usize::from(is_certain) + 2 * usize::from(gives_reason) + usize::from(names_value)
+}
+
+/// How a sentence settles something.
+struct Settling {
+    /// Whether its verb settles something by itself, as in "I keep the lock". Otherwise, its verb
+    /// describes work, as in "I store dates as text", and it gives the reason.
+    is_certain: bool,
+    has_reason: bool,
+}
+
+impl Settling {
+    /// Reads how a sentence settles something. `None` if it settles nothing.
+    fn read(sentence: &str) -> Option<Settling> {
+        static REASON_OF_WORK: LazyLock<Regex> =
+            LazyLock::new(|| compile_expression(REASONS_OF_WORK));
+        static NOTHING: LazyLock<Regex> = LazyLock::new(|| compile_expression(SETTLES_NOTHING));
+        static CONDITION: LazyLock<Regex> = LazyLock::new(|| compile_expression(CONDITIONS));
+
+        let is_announcement = sentence.ends_with(':');
+        if is_announcement || is_asking(sentence) {
+            return None;
+        }
+        let own_words = blank_quotations(sentence);
+        // The verb of a condition settles nothing. A mark replaces the condition, so that what
+        // follows it is not taken for the beginning of the sentence.
+        let without_conditions = CONDITION.replace_all(&own_words, "_");
+        let is_certain = settles(&without_conditions) || begins_as_choice(&without_conditions);
+        let is_work_with_reason =
+            || DO.is_match(&without_conditions) && REASON_OF_WORK.is_match(&own_words);
+        if !is_certain && !is_work_with_reason() {
+            return None;
+        }
+        // "I could keep the lock" leaves it open.
+        if NOTHING.is_match(&own_words) {
+            return None;
+        }
+        Some(Settling {
+            is_certain,
+            has_reason: REASON.is_match(&own_words),
+        })
+    }
+}
+
+/// Returns a sentence with spaces in place of its quotations, which are what others said: `I keep
+/// "small" here` becomes `I keep         here`.
 fn blank_quotations(sentence: &str) -> Cow<'_, str> {
     if !sentence.contains(['"', '“']) {
         return Cow::Borrowed(sentence);
@@ -247,14 +281,15 @@ fn blank_quotations(sentence: &str) -> Cow<'_, str> {
     let mut own_words = String::with_capacity(sentence.len());
     let mut is_quoted = false;
     for c in sentence.chars() {
-        let ends = c == '"' || c == '”';
-        is_quoted = match c {
-            '"' => !is_quoted,
-            '“' => true,
-            '”' => false,
-            _ => is_quoted,
-        };
-        own_words.push(if is_quoted || ends { ' ' } else { c });
+        let is_mark = ['"', '“', '”'].contains(&c);
+        // The straight mark both opens and closes a quotation.
+        match c {
+            '"' => is_quoted = !is_quoted,
+            '“' => is_quoted = true,
+            '”' => is_quoted = false,
+            _ => {}
+        }
+        own_words.push(if is_quoted || is_mark { ' ' } else { c });
     }
     Cow::Owned(own_words)
 }
