@@ -32,8 +32,8 @@ impl SummaryBuilder {
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
         let turns = &self.earlier_turns[..listed_count];
 
-        // A request takes a share, and its answer another: together, two thirds of the room of a
-        // turn. The last third is for the longer answers of heavy turns.
+        // A request and its answer take a share each: together, two thirds of the room of a turn.
+        // The last third is for the longer answers of heavy turns.
         let room_of_turn = room / turns.len().max(1);
         let share = (room_of_turn / 3).clamp(OLDEST, NEWEST);
         let weights = self.weigh_turns(turns);
@@ -41,15 +41,17 @@ impl SummaryBuilder {
             page,
             purpose: &self.purpose,
         };
-        let mut series = describe_series(turns, &weights, share, &quoted);
+        let mut series =
+            describe_series(&allot_answer_room(turns, &weights, share), share, &quoted);
         series.retain(|series| self.is_worth_listing(series.turn, outcomes, &quoted));
 
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
-        let all_size: usize = series.iter().map(|series| item_size(&series.text)).sum();
-        if all_size > room_left {
-            let list_room = LEAST_LIST.max(room_left / 6);
-            let omitted = retain_heaviest(&mut series, room_left.saturating_sub(list_room));
-            points.push(list_without_answers(&omitted, &quoted, list_room));
+        let size_of_all: usize = series.iter().map(|series| item_size(&series.text)).sum();
+        if size_of_all > room_left {
+            let omitted_room = LEAST_LIST.max(room_left / 6);
+            let chosen = choose_heaviest(series, room_left.saturating_sub(omitted_room));
+            points.push(list_without_answers(&chosen.omitted, &quoted, omitted_room));
+            series = chosen.listed;
         }
         points.extend(series.into_iter().map(|series| series.text));
         points
@@ -136,12 +138,47 @@ fn quoted_start(text: &str) -> String {
     quotation.trim_matches(['"', '…']).to_owned()
 }
 
+/// A turn that may be listed.
+struct WeighedTurn<'t> {
+    turn: &'t Turn,
+    weight: usize,
+    /// The number of units for its answer.
+    answer_max: usize,
+}
+
+/// Allots room to the answers of turns, by the weight of each turn: [`NEWEST`] units for that of the heaviest
+/// turn, half of it for the next, then a third of it, and so on. Each answer gets at least `share`,
+/// and [`FINDING`] if its turn has a weight.
+fn allot_answer_room<'t>(
+    turns: &'t [Turn],
+    weights: &[usize],
+    share: usize,
+) -> Vec<WeighedTurn<'t>> {
+    let mut heaviest_first: Vec<usize> = (0..turns.len()).collect();
+    heaviest_first.sort_by_key(|&index| Reverse((weights[index], index)));
+    let mut answer_sizes = vec![share; turns.len()];
+    for (rank, &index) in heaviest_first.iter().enumerate() {
+        let least = if weights[index] > 0 { FINDING } else { OLDEST };
+        let size = share.max(NEWEST / (rank + 1)).max(least);
+        answer_sizes[index] = size_of_answer(turns[index].last_words(), size);
+    }
+
+    let mut weighed = Vec::with_capacity(turns.len());
+    for (index, turn) in turns.iter().enumerate() {
+        weighed.push(WeighedTurn {
+            turn,
+            weight: weights[index],
+            answer_max: answer_sizes[index],
+        });
+    }
+    weighed
+}
+
 /// A turn, or a series of turns that follow one another and are alike.
 struct TurnSeries<'t> {
     /// The first.
     turn: &'t Turn,
-    /// The weight of the first: 0 in a series, whose answers are alike, and if the answer is quoted
-    /// elsewhere.
+    /// The weight of the first; 0 if its answer is quoted elsewhere.
     weight: usize,
     /// Their description on one line.
     text: String,
@@ -150,94 +187,114 @@ struct TurnSeries<'t> {
 /// A series of at least this many turns is described by its first and its last.
 const SHORTEST_SERIES: usize = 4;
 
-/// Describes turns, those that are alike but for numbers by the first and the last of a series. The
-/// answers of the heaviest ones get [`NEWEST`], half of it, a third of it, and so on: at least
-/// `share`, and [`FINDING`] if they have a weight. Requests get `share`, or [`REMINDER`] if they
-/// are quoted elsewhere. Answers that a decision quotes are replaced by a pointer. The two turns of
-/// a long series get [`OLDEST`].
+/// Describes turns on one line each, and a long series of turns that are alike but for numbers on
+/// one line for all. A request takes at most `request_max` units.
 fn describe_series<'t>(
-    turns: &'t [Turn],
-    weights: &[usize],
-    share: usize,
+    turns: &[WeighedTurn<'t>],
+    request_max: usize,
     quoted: &QuotedElsewhere,
 ) -> Vec<TurnSeries<'t>> {
-    let mut by_weight: Vec<usize> = (0..turns.len()).collect();
-    by_weight.sort_by_key(|&index| Reverse((weights[index], index)));
-    let mut answer_sizes = vec![share; turns.len()];
-    for (rank, &index) in by_weight.iter().enumerate() {
-        let least = if weights[index] > 0 { FINDING } else { OLDEST };
-        let size = share.max(NEWEST / (rank + 1)).max(least);
-        answer_sizes[index] = size_of_answer(turns[index].last_words(), size);
-    }
-
     let mut all_series = Vec::new();
-    let mut start = 0;
-    for alike in turns.chunk_by(|one, other| one.series_key() == other.series_key()) {
+    for alike in turns.chunk_by(|one, other| one.turn.series_key() == other.turn.series_key()) {
         if let [first, .., last] = alike
             && alike.len() >= SHORTEST_SERIES
         {
-            let first_text = describe_turn(first, OLDEST, OLDEST);
-            let last_text = describe_turn(last, OLDEST, OLDEST);
-            all_series.push(TurnSeries {
-                turn: first,
-                weight: weights[start],
-                text: format!("{first_text} … {last_text} ({} alike)", alike.len()),
-            });
-        } else {
-            for (turn, index) in alike.iter().zip(start..) {
-                let is_request_quoted = quoted.has_request(&turn.request);
-                let request_size = if is_request_quoted { REMINDER } else { share };
-                let (text, weight) = if quoted.has_answer(turn) {
-                    let request = turn.quote_request(request_size);
-                    (format!("{request}: see Key Decisions"), 0)
-                } else {
-                    let text = describe_turn(turn, request_size, answer_sizes[index]);
-                    (text, weights[index])
-                };
-                all_series.push(TurnSeries { turn, weight, text });
-            }
+            all_series.push(TurnSeries::of_alike(first, last, alike.len()));
+            continue;
         }
-        start += alike.len();
+        for turn in alike {
+            all_series.push(TurnSeries::of_one(turn, request_max, quoted));
+        }
     }
     all_series
 }
 
-/// Removes all but the heaviest series, which fit in `room` UTF-16 units. The order of `series`
-/// does not change. Returns the first turn of each series that was removed, the heaviest first, so
-/// that these can be listed without answers.
-///
-/// Of two series with the same weight, the newer counts as heavier. Series without a weight report
-/// nothing new: they are removed even if there is room for them, and not returned.
-fn retain_heaviest<'t>(series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t Turn> {
-    let mut heaviest_first: Vec<usize> = (0..series.len()).collect();
-    heaviest_first.sort_by_key(|&index| Reverse((series[index].weight, index)));
-
-    let mut is_kept = vec![false; series.len()];
-    let mut omitted = Vec::new();
-    let mut room_left = room;
-    for index in heaviest_first {
-        if series[index].weight == 0 {
-            // All after it have no weight, either.
-            break;
-        }
-        let size = item_size(&series[index].text);
-        // Once one does not fit, lighter ones are not taken in its place.
-        if size <= room_left && omitted.is_empty() {
-            is_kept[index] = true;
-            room_left -= size;
-        } else {
-            omitted.push(series[index].turn);
+impl<'t> TurnSeries<'t> {
+    /// Describes a long series by its first and its last turn.
+    fn of_alike(
+        first: &WeighedTurn<'t>,
+        last: &WeighedTurn<'t>,
+        turn_count: usize,
+    ) -> TurnSeries<'t> {
+        let first_text = describe_turn(first.turn, OLDEST, OLDEST);
+        let last_text = describe_turn(last.turn, OLDEST, OLDEST);
+        TurnSeries {
+            turn: first.turn,
+            weight: first.weight,
+            text: format!("{first_text} … {last_text} ({turn_count} alike)"),
         }
     }
 
-    // `retain` visits the series in the order of their indexes.
-    let mut index = 0;
-    series.retain(|_| {
-        let stays = is_kept[index];
-        index += 1;
-        stays
-    });
-    omitted
+    /// Describes a single turn. Of what is quoted elsewhere, the request is only a reminder, and
+    /// the answer a pointer.
+    fn of_one(
+        weighed: &WeighedTurn<'t>,
+        request_max: usize,
+        quoted: &QuotedElsewhere,
+    ) -> TurnSeries<'t> {
+        let turn = weighed.turn;
+        let request_max = if quoted.has_request(&turn.request) {
+            REMINDER
+        } else {
+            request_max
+        };
+        if quoted.has_answer(turn) {
+            let request = turn.quote_request(request_max);
+            return TurnSeries {
+                turn,
+                weight: 0,
+                text: format!("{request}: see Key Decisions"),
+            };
+        }
+        TurnSeries {
+            turn,
+            weight: weighed.weight,
+            text: describe_turn(turn, request_max, weighed.answer_max),
+        }
+    }
+}
+
+/// The series that are listed, and the turns of the others.
+struct ChosenSeries<'t> {
+    /// The listed series, in their order.
+    listed: Vec<TurnSeries<'t>>,
+    /// The first turn of each series that there was no room for, the heaviest first.
+    omitted: Vec<&'t Turn>,
+}
+
+/// Chooses the heaviest series, as many as fit in `room` UTF-16 units. Of two series with the same
+/// weight, the newer counts as heavier. Series without a weight report nothing new: they are
+/// neither listed, even if there is room, nor among the omitted.
+fn choose_heaviest(all_series: Vec<TurnSeries<'_>>, room: usize) -> ChosenSeries<'_> {
+    let mut heaviest_first: Vec<usize> = (0..all_series.len()).collect();
+    heaviest_first.sort_by_key(|&index| Reverse((all_series[index].weight, index)));
+
+    let mut is_listed = vec![false; all_series.len()];
+    let mut omitted = Vec::new();
+    let mut room_left = room;
+    for index in heaviest_first {
+        let series = &all_series[index];
+        if series.weight == 0 {
+            // All after it have no weight, either.
+            break;
+        }
+        let size = item_size(&series.text);
+        // Once one does not fit, lighter ones are not taken in its place.
+        if size <= room_left && omitted.is_empty() {
+            is_listed[index] = true;
+            room_left -= size;
+        } else {
+            omitted.push(series.turn);
+        }
+    }
+
+    let mut listed = Vec::new();
+    for (index, series) in all_series.into_iter().enumerate() {
+        if is_listed[index] {
+            listed.push(series);
+        }
+    }
+    ChosenSeries { listed, omitted }
 }
 
 /// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left
@@ -247,8 +304,8 @@ fn list_without_answers(turns: &[&Turn], quoted: &QuotedElsewhere, room: usize) 
     let mut requests = Vec::new();
     for turn in turns {
         let request = &turn.request;
-        let is_worth = !is_nod(&turn.quote_request(OLDEST)) && !is_question(request);
-        if is_worth && !quoted.has_request(request) {
+        let asks_for_nothing_more = is_nod(&turn.quote_request(OLDEST)) || is_question(request);
+        if !asks_for_nothing_more && !quoted.has_request(request) {
             requests.push(turn.quote_request(REMINDER));
         }
     }
