@@ -64,26 +64,17 @@ impl ToolHistory {
             let Some(failure) = self.failed_step_at(index, &turns) else {
                 continue;
             };
-            let is_settled = failure.is_settled_by_later_run()
-                || removals.are_named_since(&failure.step.words.join(" "), index + 1)
-                || self.is_settled_in_sequel(&failure, sequel)
-                || failure.is_given_up();
-            if is_settled {
+            let names_removed_path =
+                removals.are_named_since(&failure.step.words.join(" "), index + 1);
+            if names_removed_path || self.was_settled_since(&failure, sequel) {
                 continue;
             }
-
             let reaction = self.find_reaction(&failure);
-            if let Some(reaction) = &reaction {
-                let words = reaction.words();
-                if failure.turn.is_some_and(|turn| is_put_off(turn, words)) {
-                    put_off.push(PutOffFailure::new(failure.run, words));
-                    continue;
-                }
-                if reports_success(words) {
-                    continue;
-                }
+            match Verdict::of_user(&failure, reaction.as_ref()) {
+                Verdict::PutOff(failure) => put_off.push(failure),
+                Verdict::Works => {}
+                Verdict::Open => open.extend(self.describe_if_open(&failure, reaction)),
             }
-            open.extend(self.describe_if_open(&failure, reaction));
         }
         // A stable sort, so the newest stays first in each group. What the last words mention is
         // always open, so these are three groups.
@@ -93,6 +84,14 @@ impl ToolHistory {
             points: open.into_iter().map(|failure| failure.point).collect(),
             put_off,
         }
+    }
+
+    /// Whether a later call, the kept messages or the user settled a failure. What the user says of
+    /// it without giving it up is read later.
+    fn was_settled_since(&self, failure: &FailedStep, sequel: &Sequel) -> bool {
+        failure.is_settled_by_later_run()
+            || self.is_settled_in_sequel(failure, sequel)
+            || failure.is_given_up()
     }
 
     /// Returns the failed step of the run at `index`, with what came after it. `None` if no step
@@ -118,8 +117,8 @@ impl ToolHistory {
         sequel.settles(step) || is_of_current_turn && sequel.passes_over(run, step)
     }
 
-    /// Describes a failure with what the user said to it. `None` if other work settled it, or if it
-    /// may be over, and nothing is known of it.
+    /// Describes a failure with what the user said to it. `None` if it was settled otherwise, or if
+    /// it may be over and nobody mentions it any more.
     fn describe_if_open(
         &self,
         failure: &FailedStep,
@@ -130,8 +129,11 @@ impl ToolHistory {
             is_explained: failure.is_explained(),
         };
         let mut described = self.describe_failure(failure, spoken_of);
+        if described.is_settled_otherwise {
+            return None;
+        }
         let is_doubtful = described.may_be_over && !described.was_certain;
-        if described.is_settled_otherwise || is_doubtful && failure.is_forgotten() {
+        if is_doubtful && failure.is_forgotten() {
             return None;
         }
         if let Some(reaction) = reaction {
@@ -139,6 +141,32 @@ impl ToolHistory {
             described.point.push_str(&quotation);
         }
         Some(described)
+    }
+}
+
+/// What the user says of a failure.
+enum Verdict {
+    /// It is to be repaired later, if at all.
+    PutOff(PutOffFailure),
+    /// It is none: what seemed to fail works.
+    Works,
+    /// Nothing, or that it is still there.
+    Open,
+}
+
+impl Verdict {
+    fn of_user(failure: &FailedStep, reaction: Option<&Reaction>) -> Verdict {
+        let Some(reaction) = reaction else {
+            return Verdict::Open;
+        };
+        let words = reaction.words();
+        if failure.turn.is_some_and(|turn| is_put_off(turn, words)) {
+            return Verdict::PutOff(PutOffFailure::new(failure.run, words));
+        }
+        if reports_success(words) {
+            return Verdict::Works;
+        }
+        Verdict::Open
     }
 }
 
@@ -162,17 +190,22 @@ impl<'a> FailedStep<'a> {
 
     /// Whether a later run passed, or most likely did: the same step, or all tests.
     fn is_settled_by_later_run(&self) -> bool {
-        let settles = |later: &ToolRun| later.settles_step(self.step);
-        if self.later_runs.clone().any(settles) {
+        let settles_step = |later: &ToolRun| later.settles_step(self.step);
+        if self.later_runs.clone().any(settles_step) {
             return true;
         }
+
+        // The rest only makes it likely, so a reply that reports the failure as open counts more.
         let reports_failure = |turn: &Turn| reports_open_failure(turn.last_words(), self.step);
         if self.turn.is_some_and(reports_failure) {
             return false;
         }
         let is_answered = self.turn.is_some_and(Turn::is_answered);
+        if is_answered && self.seems_to_have_passed() {
+            return true;
+        }
         let settles_tests = |later: &ToolRun| later.settles_tests_of(self.run, self.step);
-        is_answered && self.seems_to_have_passed() || self.later_runs.clone().any(settles_tests)
+        self.later_runs.clone().any(settles_tests)
     }
 
     /// Whether the step was run again with a hidden exit code, and most likely passed.
@@ -186,10 +219,11 @@ impl<'a> FailedStep<'a> {
     fn is_given_up(&self) -> bool {
         let later_turns = self.later_turns.iter().copied();
         let turns_from_own = self.turn.into_iter().chain(later_turns);
-        is_given_up_by_name(self.run, self.step, turns_from_own)
-            || self
-                .turn
-                .is_some_and(|turn| is_given_up(turn, self.next_turn()))
+        if is_given_up_by_name(self.run, self.step, turns_from_own) {
+            return true;
+        }
+        self.turn
+            .is_some_and(|turn| is_given_up(turn, self.next_turn()))
     }
 
     /// Whether the last reply that speaks of the failure explains it, and no later call did part of
