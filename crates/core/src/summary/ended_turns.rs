@@ -17,6 +17,27 @@ impl SummaryBuilder {
     /// Moves the current turn to the earlier ones, before the next request begins. The current turn
     /// is empty afterwards.
     pub(super) fn end_turn(&mut self) {
+        self.keep_choices_of_turn();
+        self.drop_blockers_worked_on();
+        self.shorten_turn();
+        self.drop_void_tables();
+        self.close_previous_points();
+
+        // The earlier turns were shortened, too, so the turn is compared with them after that.
+        self.fold_similar_turn();
+        // After a fold, the current turn is an earlier one, which goes back to its place.
+        let ended = std::mem::take(&mut self.turn);
+        if is_worth_keeping(&ended) {
+            self.earlier_turns.push(ended);
+        }
+        if self.earlier_turns.len() > MAX_HELD {
+            self.drop_lightest_turn();
+        }
+    }
+
+    /// Keeps what was settled in the current turn: by the assistant alone, at its suggestion, and
+    /// by refusals of calls.
+    fn keep_choices_of_turn(&mut self) {
         self.own_choices.add_turn(&self.turn);
         if let Some(suggestion) = find_suggestion(&self.turn) {
             self.decisions.add_suggestion(suggestion, self.turn.number);
@@ -24,36 +45,26 @@ impl SummaryBuilder {
         for words in std::mem::take(&mut self.turn.refusals) {
             self.decisions.add_refusal(&words, self.turn.number);
         }
-        self.drop_blockers_worked_on();
-        // An earlier turn is shown short. Its wishes and choices were found in the whole request.
-        self.turn.request = cut_middle(&self.turn.request, WORDS);
-        self.turn.remarks = vec![cut_middle(self.turn.last_words(), WORDS)];
-        self.turn.value_count = count_values(&self.turn);
-        self.drop_void_tables();
+    }
 
-        // What was under way or next in a previous summary does not outlive its request. Its first
-        // goal is what the session is for, and others are counted as reached: they say more of the
-        // work than what else is listed as done.
+    /// Shortens the current turn to what is shown of an earlier one. Its wishes and choices were
+    /// found in the whole request, and its values are counted once it is short.
+    fn shorten_turn(&mut self) {
+        let turn = &mut self.turn;
+        turn.request = cut_middle(&turn.request, WORDS);
+        turn.remarks = vec![cut_middle(turn.last_words(), WORDS)];
+        turn.value_count = count_values(turn);
+    }
+
+    /// Closes the points of a previous summary that are of its current request: what was under way
+    /// or next does not outlive that. The first goal is what the session is for. Others count as
+    /// reached: they say more of the work than what else is listed as done.
+    fn close_previous_points(&mut self) {
         self.points.items_mut(Section::InProgress).clear();
         self.points.items_mut(Section::NextSteps).clear();
         let mut goals = std::mem::take(self.points.items_mut(Section::Goal));
         self.purpose.take_goal(&mut goals);
         self.points.items_mut(Section::Done).extend(goals);
-
-        // The earlier turns were cut, too, so the turn is compared with them once it is cut. After
-        // a fold, the current turn is an earlier one, which goes back to its place.
-        self.fold_similar_turn();
-        let ended = std::mem::take(&mut self.turn);
-        // A nod without a reply ("ok") requests nothing. "Later" does: it postpones work.
-        let is_short = is_narrower(&ended.request, SHORT_REPLY);
-        let is_nod = ended.is_passed_over() && is_short && !is_deferral(&ended.request);
-        let has_request = !ended.request.is_empty() && !is_nod;
-        if has_request || !ended.last_words().is_empty() {
-            self.earlier_turns.push(ended);
-        }
-        if self.earlier_turns.len() > MAX_HELD {
-            self.drop_lightest_turn();
-        }
     }
 
     /// Drops the blockers of a previous summary that the current turn is about: its reply says how
@@ -135,14 +146,7 @@ impl SummaryBuilder {
     pub(super) fn fold_similar_turn(&mut self) {
         let mut earlier_turns = self.earlier_turns.iter();
         if let Some(index) = earlier_turns.position(|turn| turn.is_alike(&self.turn)) {
-            let mut repeated = self.earlier_turns.remove(index);
-            repeated.repeats += 1;
-            // It is not what is worked on, so it becomes the oldest after the first turn, which
-            // keeps its place.
-            let oldest = usize::from(index > 0);
-            self.earlier_turns.insert(oldest, repeated);
-            // If there is only one earlier turn, this is the repeated one.
-            self.turn = self.earlier_turns.pop().unwrap_or_default();
+            self.replace_by_earlier(index);
             return;
         }
 
@@ -154,4 +158,28 @@ impl SummaryBuilder {
             self.turn.count_as_repeat_of(earlier);
         }
     }
+
+    /// Drops the current turn, which repeats the earlier turn at `index`. The newest of the earlier
+    /// turns becomes the current one again.
+    fn replace_by_earlier(&mut self, index: usize) {
+        let mut repeated = self.earlier_turns.remove(index);
+        repeated.repeats += 1;
+        // What is repeated is not what is worked on, so it becomes the oldest but for the first
+        // turn of the session, which keeps its place.
+        let oldest = if index == 0 { 0 } else { 1 };
+        self.earlier_turns.insert(oldest, repeated);
+        // If there is only one earlier turn, this is the repeated one.
+        self.turn = self.earlier_turns.pop().unwrap_or_default();
+    }
+}
+
+/// Whether an ended turn is shown: it requests something, or the assistant said something in it. A
+/// nod without a reply ("ok") requests nothing. "Later" does: it postpones work.
+fn is_worth_keeping(turn: &Turn) -> bool {
+    if !turn.last_words().is_empty() {
+        return true;
+    }
+    let is_short = is_narrower(&turn.request, SHORT_REPLY);
+    let is_nod = turn.is_passed_over() && is_short && !is_deferral(&turn.request);
+    !turn.request.is_empty() && !is_nod
 }
