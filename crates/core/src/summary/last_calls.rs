@@ -15,8 +15,28 @@ impl ToolHistory {
     /// If none of these calls changed a file, the last one that did replaces the first of them: its
     /// file is most likely the one that is worked on.
     pub fn describe_last_calls(&self) -> Vec<String> {
-        let mut newest_first = Vec::new();
-        let mut last_change = None;
+        let runs = self.newest_results_of_turn();
+        let descriptions: Vec<String> = runs.iter().map(|run| describe_run(run)).collect();
+        let mut newest_first = fold_series(&descriptions);
+        newest_first.truncate(LAST_CALLS);
+
+        if let Some(index) = runs.iter().position(|run| run.changes_file()) {
+            let last_change = &descriptions[index];
+            // A series has the descriptions of its calls.
+            let is_listed = newest_first.iter().any(|call| call.contains(last_change));
+            if !is_listed {
+                newest_first.pop();
+                newest_first.push(last_change.clone());
+            }
+        }
+        newest_first.reverse();
+        newest_first
+    }
+
+    /// Returns the calls of the current turn that changed or found something, newest first. Of
+    /// those that only read, the newest [`SEARCHES`] are returned.
+    fn newest_results_of_turn(&self) -> Vec<&ToolRun> {
+        let mut results = Vec::new();
         let mut search_count = 0;
         for run in self.runs.iter().rev() {
             if run.turn_number != self.turn_number {
@@ -31,25 +51,9 @@ impl ToolHistory {
                     continue;
                 }
             }
-            let description = describe_run(run);
-            if run.changes_file() && last_change.is_none() {
-                last_change = Some(description.clone());
-            }
-            newest_first.push(description);
+            results.push(run);
         }
-
-        // The newest call is still the first, so this drops the oldest ones.
-        let mut calls = fold_series(&newest_first);
-        calls.truncate(LAST_CALLS);
-        if let Some(change) = last_change {
-            let is_listed = calls.iter().any(|call| call.contains(&change));
-            if !is_listed {
-                calls.pop();
-                calls.push(change);
-            }
-        }
-        calls.reverse();
-        calls
+        results
     }
 }
 
