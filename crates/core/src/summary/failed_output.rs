@@ -23,30 +23,13 @@ const MOST_TESTS: usize = 4;
 pub(super) fn pick_informative_lines(status: &str, output: &str) -> String {
     let output = sanitize(output);
     let failed_tests = list_failed_tests(&output);
-    let most_lines = if failed_tests.is_empty() {
-        MOST_INFORMATIVE_LINES
-    } else {
-        MOST_INFORMATIVE_LINES - 1
-    };
-    // From the last line to the first.
     let mut lines: Vec<&str> = Vec::new();
-    for line in output.lines().rev() {
-        let is_empty = ["", "(no output)", status].contains(&line.trim());
-        if is_empty || is_truncation_notice(line) || failed_test_name(line).is_some() {
-            continue;
-        }
-        let is_last_line = lines.is_empty();
-        if is_last_line || has_reason(line) {
-            lines.push(line);
-        }
-        if lines.len() == most_lines {
-            break;
-        }
-    }
+    let mut most_reasons = MOST_INFORMATIVE_LINES;
     if !failed_tests.is_empty() {
         lines.push(&failed_tests);
+        most_reasons -= 1;
     }
-    lines.reverse();
+    lines.extend(last_reasons(status, &output, most_reasons));
 
     let room_per_line = POINT / lines.len().max(1);
     let mut clipped = Vec::new();
@@ -56,10 +39,38 @@ pub(super) fn pick_informative_lines(status: &str, output: &str) -> String {
     clipped.join("\n")
 }
 
-/// Returns the line of the output of a failed call that most likely says why it failed: the first
-/// that a test runner writes for a failed test; else the first that reports an error, as programs
-/// write it; else the last of the form `what: why` that is not indented; else the last line with a
-/// letter, which is usually a total; else the last line. Empty if there is none.
+/// Returns the last line of an output, and the last lines before it that give a reason, up to
+/// `most` in all and in the order of the output. Lines that name a failed test are skipped: they
+/// are listed by their names.
+fn last_reasons<'o>(status: &str, output: &'o str, most: usize) -> Vec<&'o str> {
+    let mut last_first = Vec::new();
+    for line in output.lines().rev() {
+        if last_first.len() == most {
+            break;
+        }
+        let is_empty = ["", "(no output)", status].contains(&line.trim());
+        if is_empty || is_truncation_notice(line) || failed_test_name(line).is_some() {
+            continue;
+        }
+        let is_last_line = last_first.is_empty();
+        if is_last_line || has_reason(line) {
+            last_first.push(line);
+        }
+    }
+    last_first.reverse();
+    last_first
+}
+
+/// Returns the line of the output of a failed call that most likely says why it failed. It is one
+/// of these, the first that the output has:
+///
+/// 1. the first line that a test runner writes for a failed test
+/// 2. the first that reports an error, as programs write it
+/// 3. the last of the form `what: why` that is not indented
+/// 4. the last line with a letter, which is usually a total
+/// 5. the last line
+///
+/// Empty if the output has none.
 pub fn failure_reason(output: &str) -> String {
     let output = sanitize(output);
     let mut lines = Vec::new();
@@ -75,14 +86,10 @@ pub fn failure_reason(output: &str) -> String {
     let failed_test = lines.iter().find(|line| failed_test_name(line).is_some());
     let error = lines.iter().find(|line| reports_error(line));
     let reason = lines.iter().rfind(|line| has_reason(line));
-    let last_words = lines
+    let total = lines
         .iter()
         .rfind(|line| line.contains(char::is_alphabetic));
-    let found = failed_test
-        .or(error)
-        .or(reason)
-        .or(last_words)
-        .or(lines.last());
+    let found = failed_test.or(error).or(reason).or(total).or(lines.last());
     match found {
         Some(line) => one_line(line.trim(), POINT),
         None => String::new(),
