@@ -14,26 +14,24 @@ use foldhash::HashMap;
 pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
     // Most words of a longer answer are not names of items: `a` is in most sentences.
     let is_short = is_narrower(answer, REMARK);
-    let mut items = NamedItems::default();
-    let mut lines_of_items = None;
+    let may_name = |word: &str| is_short || word.chars().all(char::is_uppercase);
+    let mut items = NamedItems::of(reply);
     // "c'est" does not name c.
-    let words = answer.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(&c));
-    for name in words.map(|word| word.trim_matches(APOSTROPHES)) {
-        if items.found.len() == MOST_NAMED_ITEMS {
+    for quoted_word in answer.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(&c)) {
+        if items.is_full() {
             break;
         }
-        if !is_short && !name.chars().all(char::is_uppercase) {
+        let word = quoted_word.trim_matches(APOSTROPHES);
+        if !may_name(word) {
             continue;
         }
-        let found = match place_in_list(name) {
-            Some(place) => {
-                let lines =
-                    lines_of_items.get_or_insert_with(|| item_lines(reply).collect::<Vec<_>>());
-                lines.get(place).copied()
+        match place_in_list(word) {
+            Some(place) => items.add_at(place),
+            None => {
+                let item = items.look_up(word);
+                items.add_if_known(item);
             }
-            None => items.look_up(reply, name),
-        };
-        items.add(found);
+        }
     }
     if items.found.is_empty() && !is_short {
         return find_items_named_at_starts(reply, answer);
@@ -47,10 +45,10 @@ const APOSTROPHES: [char; 2] = ['\'', '’'];
 /// Returns the items that the sentences and lines of an answer name by their first words. If there
 /// is a single one, it must be set off: "2, …" names an item, and "2 days" counts.
 fn find_items_named_at_starts<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> {
-    let mut items = NamedItems::default();
+    let mut items = NamedItems::of(reply);
     let mut has_set_off = false;
     for sentence in answer.lines().flat_map(|line| line.split(". ")) {
-        if items.found.len() == MOST_NAMED_ITEMS {
+        if items.is_full() {
             break;
         }
         let name = first_word(sentence);
@@ -59,9 +57,9 @@ fn find_items_named_at_starts<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> 
         if !is_set_off && !name.bytes().all(|byte| byte.is_ascii_digit()) {
             continue;
         }
-        let found = items.look_up(reply, name);
-        has_set_off |= is_set_off && found.is_some();
-        items.add(found);
+        let item = items.look_up(name);
+        has_set_off |= is_set_off && item.is_some();
+        items.add_if_known(item);
     }
     if items.found.len() == 1 && !has_set_off {
         return Vec::new();
@@ -69,27 +67,52 @@ fn find_items_named_at_starts<'r>(reply: &'r str, answer: &str) -> Vec<&'r str> 
     items.found
 }
 
-/// The items that an answer names.
-#[derive(Default)]
+/// The items of a reply that an answer names.
 struct NamedItems<'r, 'a> {
+    reply: &'r str,
+    /// The items in the order in which they are named, each once.
     found: Vec<&'r str>,
     /// The items of the names that were looked up. Each search reads the whole reply, and the lines
     /// of an answer may be those of a long log, which begin with the same numbers.
     known: HashMap<&'a str, Option<&'r str>>,
+    /// The lines of all items in the reply, once a place in the list was named.
+    lines: Option<Vec<&'r str>>,
 }
 
 impl<'r, 'a> NamedItems<'r, 'a> {
-    fn look_up(&mut self, reply: &'r str, name: &'a str) -> Option<&'r str> {
+    fn of(reply: &'r str) -> NamedItems<'r, 'a> {
+        NamedItems {
+            reply,
+            found: Vec::new(),
+            known: HashMap::default(),
+            lines: None,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.found.len() == MOST_NAMED_ITEMS
+    }
+
+    /// Returns the item with this number or letter.
+    fn look_up(&mut self, name: &'a str) -> Option<&'r str> {
         if !may_name_item(name) {
             return None;
         }
-        *self
-            .known
-            .entry(name)
-            .or_insert_with(|| find_item(reply, name))
+        let find = || find_item(self.reply, name);
+        *self.known.entry(name).or_insert_with(find)
     }
 
-    fn add(&mut self, item: Option<&'r str>) {
+    /// Adds the item at a place of the list, counted from 0, if there is one.
+    fn add_at(&mut self, place: usize) {
+        let reply = self.reply;
+        let lines = self
+            .lines
+            .get_or_insert_with(|| item_lines(reply).collect());
+        let item = lines.get(place).copied();
+        self.add_if_known(item);
+    }
+
+    fn add_if_known(&mut self, item: Option<&'r str>) {
         if let Some(item) = item
             && !self.found.contains(&item)
         {
@@ -110,16 +133,17 @@ pub(super) fn begins_with_item(reply: &str, message: &str) -> bool {
         return false;
     }
     let items = LastList::find(reply).items;
-    if items.len() < 2 || item_lines(message).count() > 1 {
+    let is_message_a_list = item_lines(message).count() > 1;
+    if items.len() < 2 || is_message_a_list {
         return false;
     }
-    match place_in_list(name) {
-        Some(place) => {
-            let is_adverb = words.len() == message.len() && words[name.len()..].starts_with(',');
-            !is_adverb && place < items.len()
-        }
-        None => find_item(reply, name).is_some(),
-    }
+    let Some(place) = place_in_list(name) else {
+        return find_item(reply, name).is_some();
+    };
+    // "First, …" orders what follows; "the first, …" names an item.
+    let has_article = words.len() < message.len();
+    let is_adverb = !has_article && words[name.len()..].starts_with(',');
+    !is_adverb && place < items.len()
 }
 
 /// Returns an answer with the number that it begins with in parentheses. As `1.`, it would be cut
@@ -167,17 +191,17 @@ pub(super) fn quote_items(items: &[&str], max: usize) -> String {
     let item_max = if size > max { max / items.len() } else { max };
     let mut texts = Vec::new();
     for item in items {
+        // `cut_line` drops the number, as the mark of a list.
+        let text = cut_line(item, item_max);
         let name = first_word(item.trim_start());
         let is_numbered = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
-        // A number is cut off as the mark of a list.
-        let text = cut_line(item, item_max);
-        texts.push(if is_numbered {
-            format!("({name}) {text}")
+        if is_numbered {
+            texts.push(format!("({name}) {text}"));
         } else {
-            text
-        });
+            texts.push(text);
+        }
     }
-    // Only the shares limit it: it has a label for each item, too.
+    // The items have been cut to their shares. The double leaves room for the numbers and slashes.
     quote_line(&texts.join(" / "), 2 * max)
 }
 
