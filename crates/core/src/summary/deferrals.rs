@@ -121,7 +121,8 @@ pub(super) fn is_deferral(message: &str) -> bool {
         .any(is_deferring_clause)
 }
 
-/// Whether a clause in lower case has the words of a deferral.
+/// Whether a clause in lower case has the words of a deferral. The phrases have spaces at both ends
+/// so that they match whole words, and so has the text in which they are looked for.
 fn is_deferring_clause(clause: &str) -> bool {
     let words: Vec<&str> = clause.split_whitespace().collect();
     let spaced = format!(" {} ", words.join(" "));
@@ -132,11 +133,10 @@ fn is_deferring_clause(clause: &str) -> bool {
     if has_last_words && !compares_times(&words) {
         return true;
     }
-    // "not yet fixed" reports a state.
-    let ends_in_not_yet = spaced.ends_with(" not yet ");
-    let has_later = LATER.iter().any(|phrase| spaced.contains(phrase));
     if words.len() <= SHORT_CLAUSE {
-        return ends_in_not_yet || has_later;
+        let has_later = LATER.iter().any(|phrase| spaced.contains(phrase));
+        // "not yet fixed" reports a state.
+        return has_later || spaced.ends_with(" not yet ");
     }
     words.len() <= SHORT_SENTENCE && ends_with_later(&spaced)
 }
@@ -185,36 +185,45 @@ fn compares_times(words: &[&str]) -> bool {
 /// plural. It is a verb after a subject, and in a few words that request nothing.
 fn is_verb_at_end(words: &[&str]) -> bool {
     const BEFORE_NOUNS: [&str; 8] = ["the", "these", "those", "all", "my", "our", "your", "other"];
-    const SUBJECTS: [&str; 6] = ["it", "they", "that", "this", "he", "she"];
+
+    // Of "too: starts", only the clause after the colon matters.
+    let mut clauses = words.rsplit(|word| word.ends_with(':'));
+    let last_clause = clauses.next().unwrap_or_default();
+    let Some((last, before)) = last_clause.split_last() else {
+        return false;
+    };
+    let may_be_verb = last.ends_with('s') && *last != "this";
+    if !may_be_verb {
+        return false;
+    }
+    match before {
+        // The clause is the verb alone: "starts".
+        [] => true,
+        // "draw all harbours"
+        [.., word] if BEFORE_NOUNS.contains(word) => false,
+        _ => names_subject(before) || is_subject_alone(before),
+    }
+}
+
+/// Whether words before a possible verb have a subject: "the ferry", "i think it".
+fn names_subject(words: &[&str]) -> bool {
     const ARTICLES: [&str; 5] = ["the", "a", "an", "my", "our"];
+    const PRONOUNS: [&str; 6] = ["it", "they", "that", "this", "he", "she"];
+
+    let begins_with_article = words.first().is_some_and(|first| ARTICLES.contains(first));
+    begins_with_article || words.iter().any(|word| PRONOUNS.contains(word))
+}
+
+/// Whether a single word is before a possible verb, and does not request something: "CI starts" has
+/// a subject, "write tests" has none.
+fn is_subject_alone(words: &[&str]) -> bool {
     const REQUESTS: [&str; 11] = [
         "add", "check", "do", "draw", "fix", "make", "run", "test", "update", "write", "more",
     ];
-    /// The most words of a clause such as "CI starts".
-    const SHORT: usize = 2;
-
-    // "too: starts later"
-    let mut clauses = words.rsplit(|word| word.ends_with(':'));
-    let clause = clauses.next().unwrap_or_default();
-    let Some((last, before)) = clause.split_last() else {
-        return false;
-    };
-    if !last.ends_with('s') || *last == "this" {
-        return false;
+    match words {
+        [word] => !REQUESTS.contains(word),
+        _ => false,
     }
-    let [first, ..] = before else {
-        // The clause is the verb alone.
-        return true;
-    };
-    if before
-        .last()
-        .is_some_and(|word| BEFORE_NOUNS.contains(word))
-    {
-        return false;
-    }
-    let has_subject = ARTICLES.contains(first) || before.iter().any(|word| SUBJECTS.contains(word));
-    let is_short = clause.len() <= SHORT && !REQUESTS.contains(first);
-    has_subject || is_short
 }
 
 #[cfg(test)]
