@@ -117,25 +117,10 @@ pub(super) fn find_wish_clauses(sentence: &str) -> Vec<Clause<'_>> {
         LazyLock::new(|| compile_expression(&format!("(?ix){EVERYTHING}")));
     let mut wish_clauses = Vec::new();
     let mut has_look = false;
-    for part in split_at_full_stops(sentence) {
-        let first_of_part = wish_clauses.len();
-        let mut follows_look = false;
-        for clause in split_clauses(part) {
-            let clause = Clause {
-                follows_look,
-                ..clause
-            };
-            if !clause.is_for_moment() {
-                wish_clauses.push(clause);
-                continue;
-            }
-            if !follows_look {
-                let before = wish_clauses.split_off(first_of_part);
-                wish_clauses.extend(before.iter().filter(|one| !one.is_contrast_of(&clause)));
-            }
-            follows_look = true;
-        }
-        has_look |= follows_look;
+    for text in split_at_full_stops(sentence) {
+        let part = SentencePart::read(text);
+        has_look |= part.has_look;
+        wish_clauses.extend(part.wish_clauses);
     }
     // "look at it. dont touch anything"
     if has_look && ALL.is_match(sentence) {
@@ -145,6 +130,40 @@ pub(super) fn find_wish_clauses(sentence: &str) -> Vec<Clause<'_>> {
     wish_clauses
 }
 
+/// What a part of a sentence up to a full stop has.
+struct SentencePart<'s> {
+    /// The clauses in which a wish may be.
+    wish_clauses: Vec<Clause<'s>>,
+    /// Whether another clause looks, or does something at once.
+    has_look: bool,
+}
+
+impl<'s> SentencePart<'s> {
+    fn read(part: &'s str) -> SentencePart<'s> {
+        let mut wish_clauses: Vec<Clause<'s>> = Vec::new();
+        let mut has_look = false;
+        for clause in split_clauses(part) {
+            let clause = Clause {
+                follows_look: has_look,
+                ..clause
+            };
+            if !clause.is_for_moment() {
+                wish_clauses.push(clause);
+                continue;
+            }
+            // Only the first look can be meant in place of the clauses before it.
+            if !has_look {
+                wish_clauses.retain(|before| !before.is_contrast_of(&clause));
+            }
+            has_look = true;
+        }
+        SentencePart {
+            wish_clauses,
+            has_look,
+        }
+    }
+}
+
 /// Splits a part of a sentence at punctuation marks, dashes and conjunctions.
 fn split_clauses(part: &str) -> Vec<Clause<'_>> {
     static MARK: LazyLock<Regex> =
@@ -152,25 +171,31 @@ fn split_clauses(part: &str) -> Vec<Clause<'_>> {
     static CONJUNCTION: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(&format!("(?ix){CONJUNCTIONS}")));
     let mut clauses = Vec::new();
-    for marked in MARK.split(part) {
-        let marked = marked.trim_start();
-        clauses.push(Clause::new(marked, Joint::Mark));
-        let mut head_start = 0;
-        for conjunction in CONJUNCTION.find_iter(marked) {
-            let head = &marked[head_start..conjunction.start()];
-            let joint = if is_request(head) {
-                Joint::Conjunction
-            } else if BUT.contains(&conjunction.as_str().trim()) {
-                Joint::ButOfStatement
-            } else {
-                Joint::AndOfStatement
-            };
-            // The conjunction belongs to the clause, whose words may follow it.
-            clauses.push(Clause::new(&marked[conjunction.start() + 1..], joint));
-            head_start = conjunction.end();
+    for between_marks in MARK.split(part) {
+        let text = between_marks.trim_start();
+        clauses.push(Clause::new(text, Joint::Mark));
+        let mut clause_start = 0;
+        for conjunction in CONJUNCTION.find_iter(text) {
+            let clause_before = &text[clause_start..conjunction.start()];
+            let joint = joint_after(clause_before, conjunction.as_str().trim());
+            // The conjunction is a part of the clause that it begins: it is one of [`LEAD_WORDS`].
+            let next_clause = &text[conjunction.start() + " ".len()..];
+            clauses.push(Clause::new(next_clause, joint));
+            clause_start = conjunction.end();
         }
     }
     clauses
+}
+
+/// Returns how a conjunction joins the clause after it to the clause before it.
+fn joint_after(clause_before: &str, conjunction: &str) -> Joint {
+    if is_request(clause_before) {
+        Joint::Conjunction
+    } else if BUT.contains(&conjunction) {
+        Joint::ButOfStatement
+    } else {
+        Joint::AndOfStatement
+    }
 }
 
 /// Whether the words before a conjunction request something, and do not state it.
