@@ -51,19 +51,26 @@ pub(super) fn is_given_up(turn: &Turn, next_turn: Option<&Turn>) -> bool {
     if !turn.is_replied_to() {
         return false;
     }
-    let message = if let Some(nod) = turn.unworked_nod() {
-        nod
-    } else if let Some(next_turn) = next_turn
-        && next_turn.is_answered()
-    {
-        first_chars(&next_turn.request, POINT)
-    } else {
+    let Some(message) = message_after_reply(turn, next_turn) else {
         return false;
     };
-    // Any other message is about something new.
-    let reacts_to_reply =
-        display_width(message) < REMARK || shares_word(turn.last_words(), message);
+    // A long message that shares no word with the reply is about something new.
+    let is_short = display_width(message) < REMARK;
+    let reacts_to_reply = is_short || shares_word(turn.last_words(), message);
     reacts_to_reply && gives_up(message)
+}
+
+/// Returns what the user said after the reply of a turn: an answer that called for no work, or else
+/// the next request, if that is answered.
+fn message_after_reply<'t>(turn: &'t Turn, next_turn: Option<&'t Turn>) -> Option<&'t str> {
+    if let Some(nod) = turn.unworked_nod() {
+        return Some(nod);
+    }
+    let next_turn = next_turn?;
+    if !next_turn.is_answered() {
+        return None;
+    }
+    Some(first_chars(&next_turn.request, POINT))
 }
 
 /// The words with which a reply says that the work does without something.
@@ -102,39 +109,44 @@ fn gives_up_in(sentence: &str) -> bool {
     GIVE_UP.is_match(sentence) && !KEEP.is_match(sentence)
 }
 
-/// Whether one of some answered turns, of which the first is that of a failed run, does without
-/// what failed, and names it: the user gives it up ("skip HEIC, nobody has that"), or the reply
-/// says so ("CentOS 7 is left out"), unless it reports that the step still fails.
+/// Whether one of the answered `turns` does without what failed, and names it: "skip HEIC, nobody
+/// has that". The first of the turns is that of the failed run.
 pub(super) fn is_given_up_by_name<'t>(
     run: &ToolRun,
     step: &CommandStep,
     turns: impl Iterator<Item = &'t Turn>,
 ) -> bool {
-    let mut names = None;
+    // Few turns give something up, so the names are collected when one does.
+    let mut names_of_failed = None;
     for turn in turns.filter(|turn| turn.is_answered()) {
-        // The request of the turn itself came before the failure.
-        let request = if turn.number == run.turn_number {
-            ""
-        } else {
-            first_chars(&turn.request, POINT)
-        };
-        let reply = turn.last_words();
-        let mut sentences = Vec::new();
-        if GIVE_UP.is_match(request) && !REPAIR.is_match(request) {
-            sentences.extend(sentences_with(request, gives_up_in));
-        }
-        if WITHOUT.is_match(reply) && !reports_open_failure(reply, step) {
-            sentences.extend(sentences_with(reply, does_without));
-        }
+        let sentences = sentences_giving_up(turn, run, step);
         if sentences.is_empty() {
             continue;
         }
-        let names = names.get_or_insert_with(|| names_of_failure(run, step));
+        let names = names_of_failed.get_or_insert_with(|| names_of_failure(run, step));
         if sentences.iter().any(|sentence| has_name(sentence, names)) {
             return true;
         }
     }
     false
+}
+
+/// Returns the sentences of a turn that do without something: the user gives it up ("skip HEIC"),
+/// or the reply says so ("CentOS 7 is left out"), unless the reply reports that the failed step
+/// still fails.
+fn sentences_giving_up<'t>(turn: &'t Turn, run: &ToolRun, step: &CommandStep) -> Vec<&'t str> {
+    let mut sentences = Vec::new();
+    let request = first_chars(&turn.request, POINT);
+    // The request of the run's own turn came before the failure.
+    let is_later_request = turn.number != run.turn_number;
+    if is_later_request && GIVE_UP.is_match(request) && !REPAIR.is_match(request) {
+        sentences.extend(sentences_with(request, gives_up_in));
+    }
+    let reply = turn.last_words();
+    if WITHOUT.is_match(reply) && !reports_open_failure(reply, step) {
+        sentences.extend(sentences_with(reply, does_without));
+    }
+    sentences
 }
 
 /// Returns the sentences of a text that say something, and do not ask for it.
@@ -145,26 +157,26 @@ fn sentences_with(text: &str, says_so: impl Fn(&str) -> bool) -> impl Iterator<I
 
 /// Collects the words that name what failed, in lower case: of the command, and of the output.
 fn names_of_failure(run: &ToolRun, step: &CommandStep) -> HashSet<String> {
-    let arguments: Vec<&str> = step.words.iter().skip(1).map(String::as_str).collect();
-    let text = format!("{}\n{}", arguments.join(" "), run.output);
+    let arguments = step.words.get(1..).unwrap_or_default().join(" ");
+    let text = format!("{arguments}\n{}", run.output);
     let mut names = HashSet::default();
     for word in naming_words(&text.to_lowercase()) {
         if !WORDS_OF_OUTPUTS.contains(&word) {
             names.insert(word.to_owned());
         }
     }
-    // A short name is one of capitals, or has a digit: `HEIC`, `el7`.
+    // Words in capitals name something even if they are too short for other names: `HEIC`.
     for word in text.split(|c: char| !c.is_alphanumeric()) {
-        let is_name = word.bytes().filter(u8::is_ascii_uppercase).count() >= SHORT_NAME;
-        if is_name && word.len() >= SHORT_NAME {
+        let capital_count = word.bytes().filter(u8::is_ascii_uppercase).count();
+        if capital_count >= LEAST_CAPITALS {
             names.insert(word.to_lowercase());
         }
     }
     names
 }
 
-/// The least number of capitals in a short name.
-const SHORT_NAME: usize = 3;
+/// A word with this many capitals is a name.
+const LEAST_CAPITALS: usize = 3;
 
 fn has_name(sentence: &str, names: &HashSet<String>) -> bool {
     let lower = sentence.to_lowercase();
