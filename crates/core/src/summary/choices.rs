@@ -49,24 +49,25 @@ fn repeats_itself(message: &str) -> bool {
     let first_line = message.lines().next().unwrap_or_default();
     let start = first_chars(first_line, START).to_lowercase();
     let words: Vec<&str> = words_and_contractions(&start).collect();
-    for (index, word) in words.iter().enumerate() {
-        let is_reminder = *word == "i"
-            && matches!(
-                words[index + 1..],
-                ["said", ..] | ["told", "you", ..] | ["asked", "for", ..]
-            );
-        if !is_reminder {
-            continue;
+    let mut indexes = 0..words.len();
+    let Some(reminder_start) = indexes.find(|&index| begins_with_reminder(&words[index..])) else {
+        return false;
+    };
+    match &words[..reminder_start] {
+        // "and as i said", "not what i asked for"
+        [words_before @ .., comparison] if COMPARISONS.contains(comparison) => {
+            let begins_message = words_before.iter().all(|word| LEADS.contains(word));
+            begins_message || words_before.iter().any(|word| is_negation(word))
         }
-        return match words[..index].split_last() {
-            Some((last, before)) if COMPARISONS.contains(last) => {
-                let begins_message = before.iter().all(|word| LEADS.contains(word));
-                begins_message || before.iter().any(|word| is_negation(word))
-            }
-            _ => true,
-        };
+        _ => true,
     }
-    false
+}
+
+fn begins_with_reminder(words: &[&str]) -> bool {
+    matches!(
+        words,
+        ["i", "said", ..] | ["i", "told", "you", ..] | ["i", "asked", "for", ..]
+    )
 }
 
 fn is_negation(word: &str) -> bool {
@@ -87,17 +88,17 @@ fn words_and_contractions(lower: &str) -> impl Iterator<Item = &str> {
 /// ignores unknown names". A question, "hm, later", praise, and what comes next do not.
 pub(super) fn doubts_reply(message: &str, reply: &str) -> bool {
     let lower = message.trim_start().to_lowercase();
-    let rest = lower.trim_start_matches('h').trim_start_matches('m');
-    let begins_with_hm = lower.starts_with("hm") && !rest.starts_with(char::is_alphanumeric);
-    begins_with_hm
-        && !is_question(message)
-        && !is_deferral(message)
-        && !praises_or_goes_on(rest)
-        && shares_word(reply, message)
+    let after_hm = lower.trim_start_matches('h').trim_start_matches('m');
+    // "hmm" is the same, but not "hms".
+    let begins_with_hm = lower.starts_with("hm") && !after_hm.starts_with(char::is_alphanumeric);
+    if !begins_with_hm || is_question(message) || is_deferral(message) {
+        return false;
+    }
+    !praises_or_goes_on(after_hm) && shares_word(reply, message)
 }
 
-/// Whether the first clause of a message praises, and nothing limits that, or says what comes next:
-/// "the harbours look good", "the harbours next".
+/// Whether the first clause of a message says what comes next ("the harbours next"), or praises
+/// ("the harbours look good"), and nothing in the message limits that.
 fn praises_or_goes_on(lower: &str) -> bool {
     const PRAISE: [&str; 20] = [
         "awesome", "better", "cool", "fine", "good", "great", "lovely", "nice", "ok", "okay",
@@ -108,14 +109,19 @@ fn praises_or_goes_on(lower: &str) -> bool {
 
     let text = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
     let first_clause = text.split([',', '.', ';', ':', '!', '\n']).next();
-    let has_word_of =
-        |text: &str, list: &[&str]| words_and_contractions(text).any(|word| list.contains(&word));
     let first_clause = first_clause.unwrap_or_default();
     if has_word_of(first_clause, &NEXT) {
         return true;
     }
+    if !has_word_of(first_clause, &PRAISE) {
+        return false;
+    }
     let is_limited = has_word_of(text, &LIMITS) || words_and_contractions(text).any(is_negation);
-    has_word_of(first_clause, &PRAISE) && !is_limited
+    !is_limited
+}
+
+fn has_word_of(text: &str, list: &[&str]) -> bool {
+    words_and_contractions(text).any(|word| list.contains(&word))
 }
 
 /// The words with which people choose one thing over another, or say what something is to be.
@@ -157,10 +163,12 @@ pub(super) fn find_choices(prose: &[&str], open: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     for sentence in sentences_of_lines(prose, &MAY_CHOOSE) {
         let is_quotable = (SHORTEST_CHOICE..POINT).contains(&display_width(sentence));
-        let is_consequence = CONSEQUENCE.is_match(sentence) && is_about(sentence, open);
-        let chooses = CHOICE.is_match(sentence) || is_consequence;
         let is_hope = NO_CHOICE.is_match(sentence);
-        if is_quotable && chooses && !is_hope && !is_question(sentence) {
+        if !is_quotable || is_hope || is_question(sentence) {
+            continue;
+        }
+        let is_consequence = CONSEQUENCE.is_match(sentence) && is_about(sentence, open);
+        if is_consequence || CHOICE.is_match(sentence) {
             sentences.push(sentence.to_owned());
         }
     }
