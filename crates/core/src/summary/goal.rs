@@ -51,19 +51,7 @@ impl SummaryBuilder {
     /// summary, what the session is for, and the request before, to which the current one may
     /// refer.
     pub(super) fn background_of_request(&self) -> Vec<String> {
-        // Without a request, the goals of the previous summary are all that is known of it.
-        let max = if self.turn.request.is_empty() {
-            SECTION + GOALS_WITHOUT_REQUEST
-        } else {
-            SECTION
-        };
-        let mut goals = self.newest_points(Section::Goal, max);
-        // A model's summary begins with the purpose, whatever it lists after it.
-        if let Some(first) = self.points.items(Section::Goal).first()
-            && !goals.contains(first)
-        {
-            goals.insert(0, cut_line(first, PURPOSE));
-        }
+        let mut goals = self.goals_of_previous_summary();
         goals.extend(self.quote_purposes());
 
         let turns = self.turns_under_goal();
@@ -75,6 +63,24 @@ impl SummaryBuilder {
         if let [remarked_turn, _remark] = turns {
             let request = describe_turn(remarked_turn, NEWEST / 2, NEWEST / 2);
             goals.push(format!("{REMARKED_LEAD}{request}"));
+        }
+        goals
+    }
+
+    /// Returns the newest goals of a previous summary that fit in a section, and the first one in
+    /// any case: a summary that a model wrote begins with the purpose of the session.
+    fn goals_of_previous_summary(&self) -> Vec<String> {
+        // Without a request, these goals are all that is known of it.
+        let max = if self.turn.request.is_empty() {
+            SECTION + GOALS_WITHOUT_REQUEST
+        } else {
+            SECTION
+        };
+        let mut goals = self.newest_points(Section::Goal, max);
+        if let Some(first) = self.points.items(Section::Goal).first()
+            && !goals.contains(first)
+        {
+            goals.insert(0, cut_line(first, PURPOSE));
         }
         goals
     }
