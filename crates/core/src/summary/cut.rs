@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Leaves out the middle of a text of more than `max` UTF-16 units. A line that reports how much is
 /// missing replaces it: `[… 5120 characters left out …]`. The start of the text takes two thirds of
-/// the space. Lines stay whole, unless one of them is too long.
+/// the space, the end one third.
 pub(super) fn cut_middle(text: &str, max: usize) -> String {
     // A unit takes at least one byte, so few texts need to be counted.
     if text.len() <= max || count_utf16(text) <= max {
@@ -17,21 +17,30 @@ pub(super) fn cut_middle(text: &str, max: usize) -> String {
     }
     // The line fits into `max`, too, so that the result is not cut again.
     let room = max.saturating_sub(GAP_LINE_SIZE);
+    let tail_room = room / 3;
+    let pieces = split_for_cut(text, tail_room);
+    let head_len = fitting_len(pieces.iter().copied(), room * 2 / 3);
+    let tail_len = fitting_len(pieces.iter().rev().copied(), tail_room);
+
+    let tail_start = text.len() - tail_len;
+    let head = text[..head_len].trim_end();
+    let middle = &text[head_len..tail_start];
+    let tail = text[tail_start..].trim_start();
+    format!("{head}{}{tail}", gap_line(units_before_gap(middle)))
+}
+
+/// Splits a text into the pieces that a cut keeps whole: lines, or words if a line is longer than
+/// `longest_line` UTF-16 units, and so might not fit at all.
+fn split_for_cut(text: &str, longest_line: usize) -> Vec<&str> {
+    // Few lines have so many bytes, and only these are counted.
     let has_long_line = text
         .lines()
-        .any(|line| line.len() > room / 3 && count_utf16(line) > room / 3);
-    let pieces: Vec<&str> = if has_long_line {
+        .any(|line| line.len() > longest_line && count_utf16(line) > longest_line);
+    if has_long_line {
         text.split_word_bounds().collect()
     } else {
         text.split_inclusive('\n').collect()
-    };
-    let head_end = fitting_len(pieces.iter().copied(), room * 2 / 3);
-    let tail_start = text.len() - fitting_len(pieces.iter().rev().copied(), room / 3);
-    let head = text[..head_end].trim_end();
-    let tail = text[tail_start..].trim_start();
-    // The part between may have such a line already, whose number is added.
-    let missing = units_before_gap(&text[head_end..tail_start]);
-    format!("{head}{}{tail}", gap_line(missing))
+    }
 }
 
 /// Leaves out the middle of a message of more than about `max_len` bytes, so that a long one is not
@@ -40,14 +49,15 @@ pub(super) fn cut_message(text: String, max_len: usize) -> String {
     if text.len() <= max_len {
         return text;
     }
-    // Both parts have only whole words: half a secret could not be recognized.
-    let inside_head_word = char_boundary_before(&text, max_len / 2);
-    let head_end = text[..inside_head_word]
+    // Both parts have only whole words: half a secret could not be recognized. So the start ends
+    // at the last space in it, and the end begins at its first space.
+    let most_of_start = &text[..char_boundary_before(&text, max_len / 2)];
+    let head_end = most_of_start
         .rfind(char::is_whitespace)
-        .unwrap_or(inside_head_word);
-    let inside_tail_word = char_boundary_before(&text, text.len() - max_len / 2);
-    let word_rest = text[inside_tail_word..].find(char::is_whitespace);
-    let tail_start = inside_tail_word + word_rest.unwrap_or(0);
+        .unwrap_or(most_of_start.len());
+    let most_of_end = &text[char_boundary_before(&text, text.len() - max_len / 2)..];
+    let space = most_of_end.find(char::is_whitespace).unwrap_or(0);
+    let tail_start = text.len() - most_of_end.len() + space;
 
     let gap = gap_line(count_utf16(&text[head_end..tail_start]));
     format!("{}{gap}{}", &text[..head_end], &text[tail_start..])
@@ -153,7 +163,7 @@ fn gap_line(missing: usize) -> String {
 }
 
 /// Returns the number of units that a text had before [`cut_message`] replaced a part of it by a
-/// line that reports the gap.
+/// line that reports the gap. That line has the number of units that it replaced.
 fn units_before_gap(text: &str) -> usize {
     if let Some((before, rest)) = text.split_once(GAP_START)
         && let Some((number, after)) = rest.split_once(GAP_END)
