@@ -63,13 +63,15 @@ pub(super) fn words_and_numbers(text: &str) -> impl Iterator<Item = &str> {
 /// "gauge 7".
 pub(super) fn counts_otherwise(later: &str, earlier: &str) -> bool {
     let later_counts = find_counts(later);
-    find_counts(earlier).iter().any(|(number, counted)| {
-        let same_counted = later_counts.iter().filter(|(_, other)| other == counted);
-        let mut numbers = same_counted
-            .map(|(other_number, _)| other_number)
-            .peekable();
-        numbers.peek().is_some() && numbers.all(|other_number| other_number != number)
-    })
+    for (number, counted) in find_counts(earlier) {
+        let mut same_counted = later_counts.clone();
+        same_counted.retain(|(_, other_counted)| *other_counted == counted);
+        let has_number = same_counted.contains(&(number, counted));
+        if !same_counted.is_empty() && !has_number {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns each whole number in a text with what it counts, the noun or the unit after it: "3 pots,
