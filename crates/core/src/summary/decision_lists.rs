@@ -70,25 +70,36 @@ pub(super) fn find_decision_list(reply: &str) -> Option<String> {
     list
 }
 
-/// Whether a line is a heading, or ends in a colon, and its last sentence names decisions.
+/// Whether a line names the list below it as one of decisions that were made.
 fn names_decisions(line: &str) -> bool {
-    let text = line.trim();
-    let is_bold = text.starts_with("**") && text.ends_with("**");
-    let is_heading = text.starts_with('#') || is_bold;
-    if !is_heading && !text.trim_end_matches('*').ends_with([':', '：']) {
+    let Some(name) = list_name(line) else {
         return false;
-    }
-    let name = text.trim_end_matches([':', '：', '*', ' ']);
-    let name = name.rsplit(['.', '!', '?']).next().unwrap_or_default();
-    if !is_narrower(name, LONGEST_NAME) {
-        return false;
-    }
+    };
     let lower = name.to_lowercase();
     let has_word_of = |list: &[&str]| {
         let mut words = lower.split(|c: char| !c.is_alphanumeric());
         words.any(|word| list.contains(&word))
     };
     has_word_of(&NAMES) && !has_word_of(&OPEN_NAMES)
+}
+
+/// Returns the name that a line gives to the list below it, if the line is a heading or ends in a
+/// colon: `Key decisions` in `The plan is ready. **Key decisions:**`. `None` for other lines, and
+/// if the name is a sentence.
+fn list_name(line: &str) -> Option<&str> {
+    let text = line.trim();
+    let is_bold = text.starts_with("**") && text.ends_with("**");
+    let is_heading = text.starts_with('#') || is_bold;
+    let ends_in_colon = text.trim_end_matches('*').ends_with([':', '：']);
+    if !is_heading && !ends_in_colon {
+        return None;
+    }
+    let unmarked = text.trim_end_matches([':', '：', '*', ' ']);
+    let last_sentence = unmarked.rsplit(['.', '!', '?']).next()?;
+    if !is_narrower(last_sentence, LONGEST_NAME) {
+        return None;
+    }
+    Some(last_sentence)
 }
 
 /// Joins the items that some lines begin with, after empty lines, as many as fit. `None` if these
