@@ -100,16 +100,17 @@ impl QuotedElsewhere<'_> {
         }
         let start = quoted_start(request);
         let first_line = quote_line(request.lines().next().unwrap_or_default(), POINT);
-        let sections = [Section::Constraints, Section::Decisions];
-        let mut items = sections
-            .iter()
-            .flat_map(|&section| self.page.items(section));
-        items.any(|item| {
-            // `The user chose: "use the table"` quotes what is between its quotation marks.
-            let quoted_words = item.split('"').nth(1).unwrap_or_default();
-            let quotes_first_line = !quoted_words.is_empty() && first_line.contains(quoted_words);
-            quotes_first_line || item.contains(&start)
-        })
+        for section in [Section::Constraints, Section::Decisions] {
+            for item in self.page.items(section) {
+                // `The user chose: "use the table"` quotes what is between its quotation marks.
+                let quoted_words = item.split('"').nth(1).unwrap_or_default();
+                let has_quotation = !quoted_words.is_empty();
+                if item.contains(&start) || has_quotation && first_line.contains(quoted_words) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Whether a decision quotes the whole answer of a turn, and a reader knows its request: it is
