@@ -66,15 +66,9 @@ impl Decisions {
             short_text.push_str(&referents.short);
         }
 
-        // The names in the proposal that the answer does not repeat are refused.
-        let lower_answer = answer.to_lowercase();
-        let taken_up: HashSet<&str> = content_words(&lower_answer).collect();
-        let proposed = proposal.proposing_sentences().to_lowercase();
-        let refused = naming_words(&proposed).filter(|word| !taken_up.contains(word));
-
         let mut decision = Decision::new(text, short_text, turn.number);
         decision.set_said(answer);
-        decision.refused_words = refused.map(Box::from).collect();
+        decision.refused_words = refused_words(&proposal.proposing_sentences(), answer);
         self.add(decision);
     }
 
@@ -153,16 +147,9 @@ impl Decisions {
     fn mark_taken_back(&mut self, later: &LaterMessage, turn_before: Option<&Turn>) {
         let goes_on = is_sequel(later.message);
         for (age, decision) in self.0.iter_mut().rev().enumerate() {
-            let revises_newest = goes_on && age < REVISABLE;
-            let names_refused = later.names_one_of(&decision.refused_words);
-            let names_chosen = later.has_name_in(&decision.lower_said);
-
-            let chooses_refused =
-                names_refused && (later.is_reversal() || revises_newest && !names_chosen);
-            let ends_trial = revises_newest
-                && turn_before.is_some_and(|turn| decision.is_carried_out_in(turn))
-                && is_trial(&decision.lower_said);
-            if chooses_refused || ends_trial {
+            let may_revise = goes_on && age < REVISABLE;
+            let revises_trial = may_revise && ends_trial(decision, turn_before);
+            if revises_trial || chooses_refused(later, decision, may_revise) {
                 decision.later_mark = later.mark();
             } else if let Some(part) = decision.part_taking_back(later, turn_before) {
                 decision.later_mark = mark_with(part);
@@ -204,11 +191,9 @@ impl Decisions {
     /// Drops the choices of the assistant that a previous summary lists, if a later request is
     /// about them: what it says of them counts.
     pub fn drop_own_choices_in(&mut self, request: &str) {
-        if !self
-            .0
-            .iter()
-            .any(|decision| decision.own_choice().is_some())
-        {
+        // Most summaries list none, and then the words of the request are not needed.
+        let mut decisions = self.0.iter();
+        if !decisions.any(|decision| decision.own_choice().is_some()) {
             return;
         }
         let lower = request.to_lowercase();
@@ -282,12 +267,13 @@ impl Decisions {
         let mut texts = Vec::new();
         for decision in &self.0 {
             let is_old = decision.turn_number + DECISION_TURNS < turn_number;
-            texts.push(if is_old {
-                decision.describe_short()
+            if is_old {
+                texts.push(decision.describe_short());
             } else {
-                decision.describe()
-            });
+                texts.push(decision.describe());
+            }
         }
+        // From the oldest on, until all fit.
         for (index, decision) in self.0.iter().enumerate() {
             if items_size(&texts) <= max {
                 break;
@@ -296,4 +282,34 @@ impl Decisions {
         }
         texts
     }
+}
+
+/// Returns the words that name something in a proposal, and that the answer does not take up: the
+/// answer refused what they name. Of "Redis or a file?", the answer "a file" refuses "redis".
+fn refused_words(proposal: &str, answer: &str) -> HashSet<Box<str>> {
+    let lower_answer = answer.to_lowercase();
+    let taken_up: HashSet<&str> = content_words(&lower_answer).collect();
+    let mut refused = HashSet::default();
+    for word in naming_words(&proposal.to_lowercase()) {
+        if !taken_up.contains(word) {
+            refused.insert(Box::from(word));
+        }
+    }
+    refused
+}
+
+/// Whether a message chooses what a decision refused: "use Redis after all", or only "then use
+/// Redis", if it may revise the decision and does not name what was chosen.
+fn chooses_refused(later: &LaterMessage, decision: &Decision, may_revise: bool) -> bool {
+    if !later.names_one_of(&decision.refused_words) {
+        return false;
+    }
+    later.is_reversal() || may_revise && !later.has_name_in(&decision.lower_said)
+}
+
+/// Whether a decision is a trial that the turn before a message carried out: after "try it", the
+/// message "then without" ends that.
+fn ends_trial(decision: &Decision, turn_before: Option<&Turn>) -> bool {
+    let is_carried_out = turn_before.is_some_and(|turn| decision.is_carried_out_in(turn));
+    is_carried_out && is_trial(&decision.lower_said)
 }
