@@ -29,19 +29,19 @@ impl CommandStep {
     /// [`Self::shorten`], and sets the directory of the step.
     pub fn parse(part: &str) -> Option<Self> {
         let all_words: Vec<&str> = part.split_whitespace().collect();
-        let own_words = skip_runner(skip_prefixes(&all_words));
-        let (path, mut from_arguments) = own_words.split_first()?;
-        let mut program = path.rsplit('/').next()?;
-        // `python -m pytest` runs `pytest`.
-        if program.starts_with("python")
-            && let ["-m", module, rest @ ..] = from_arguments
-        {
-            program = module;
-            from_arguments = rest;
-        }
+        let (path, after_program) = skip_runner(skip_prefixes(&all_words)).split_first()?;
+        let file_name = path.rsplit('/').next()?;
+        let (program, after_program) = match after_program {
+            // `python -m pytest` runs `pytest`.
+            ["-m", module, rest @ ..] if file_name.starts_with("python") => (*module, rest),
+            _ => (file_name, after_program),
+        };
+
         let mut words = vec![program.to_owned()];
-        let arguments = from_arguments.iter().filter(|word| is_argument(word));
-        words.extend(arguments.take(MOST_PATHS).map(|word| (*word).to_owned()));
+        let arguments = after_program.iter().filter(|word| is_argument(word));
+        for argument in arguments.take(MOST_PATHS) {
+            words.push((*argument).to_owned());
+        }
         Some(CommandStep {
             words,
             folder: String::new(),
@@ -77,13 +77,16 @@ impl CommandStep {
             return false;
         }
         // Without a file, an interpreter runs the text of an option: `python -c "print(1)"`.
-        if runs_files(program) && arguments.is_empty() && !earlier_arguments.is_empty() {
+        let runs_text = runs_files(program) && arguments.is_empty();
+        if runs_text && !earlier_arguments.is_empty() {
             return false;
         }
 
+        // `zip` compares as many arguments as both have.
         let mut pairs = arguments.iter().zip(earlier_arguments);
-        pairs.all(|(own, earlier)| own == earlier || is_part_of(earlier, own))
-            || self.has_all_words_of(earlier)
+        let covers_arguments =
+            pairs.all(|(own, earlier)| own == earlier || is_part_of(earlier, own));
+        covers_arguments || self.has_all_words_of(earlier)
     }
 
     /// Whether the step most likely does what a `missing` program was to do: it has arguments, all
@@ -117,6 +120,7 @@ impl CommandStep {
             ["mv", ref paths @ .., _to] | ["git", "mv", ref paths @ .., _to] => paths,
             _ => &[],
         };
+        // A pattern or a variable names other paths than its text.
         let is_path = |path: &&str| !path.contains(['*', '?', '$', '{']) && *path != ".";
         paths.iter().copied().filter(is_path).collect()
     }
@@ -132,13 +136,13 @@ impl CommandStep {
         contains_whole(&text.to_lowercase(), &self.words[0].to_lowercase())
     }
 
-    /// Whether a text names the program, and that is no word of other sentences, as `make` and `sh`
-    /// may be.
+    /// Whether a text names the program, and its name is long enough not to be another word of the
+    /// text, as `make` may be. Interpreters run other programs, so their names say little.
     pub fn is_distinct_program_named_in(&self, text: &str) -> bool {
         const SHORTEST: usize = 5;
-        self.words[0].len() >= SHORTEST
-            && !runs_files(&self.words[0])
-            && contains_whole(&text.to_lowercase(), &self.words[0].to_lowercase())
+        let program = &self.words[0];
+        let is_distinct = program.len() >= SHORTEST && !runs_files(program);
+        is_distinct && self.is_program_named_in(text)
     }
 
     /// Whether a text mentions what distinguishes the step: one of its arguments or, if it has
@@ -174,17 +178,18 @@ fn contains_whole(text: &str, word: &str) -> bool {
 /// Skips the words before the program, such as variables, `sudo`, `timeout` and their options:
 /// `LANG=C sudo -u ada timeout 60 make test` becomes `make test`.
 pub(super) fn skip_prefixes<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
-    let mut start = 0;
-    while start < words.len() {
-        let word = words[start];
-        let is_option = start > 0 && word.starts_with('-') && word.len() > 1;
-        if is_option && PREFIX_OPTIONS.contains(&word) {
+    let mut rest = words;
+    while let [word, after_word @ ..] = rest {
+        // The first word of a command line is no option.
+        let is_after_prefix = rest.len() < words.len();
+        let is_option = is_after_prefix && word.starts_with('-') && word.len() > 1;
+        if is_option && PREFIX_OPTIONS.contains(word) {
             // The value of the option is skipped, too.
-            start += 2;
+            rest = after_word.get(1..).unwrap_or_default();
         } else if is_option || precedes_command(word) {
-            start += 1;
+            rest = after_word;
         } else {
-            return &words[start..];
+            return rest;
         }
     }
     &[]
@@ -231,9 +236,13 @@ fn starts_with_digit(word: &str) -> bool {
 
 /// Whether two programs are the same, versions of Python apart: `python` and `python3.11`.
 fn is_same_program(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
     let is_version = |c: char| c.is_ascii_digit() || c == '.';
     let bare = one.trim_end_matches(is_version);
-    one == other || ["python", "pip"].contains(&bare) && bare == other.trim_end_matches(is_version)
+    let has_versions = ["python", "pip"].contains(&bare);
+    has_versions && bare == other.trim_end_matches(is_version)
 }
 
 /// Whether a program is an interpreter, which runs what a file has, or a text in its options.
