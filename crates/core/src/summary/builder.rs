@@ -141,19 +141,12 @@ impl SummaryBuilder {
         self.own_choices.add_turn(&self.turn);
         self.drop_void_tables();
         self.fold_similar_turn();
-        // The fold may have made an earlier turn the current one. The failures below are compared
-        // with this number.
+        // The fold may have made an earlier turn the current one. The age of failures is counted
+        // from this number.
         self.tool_history.turn_number = self.turn.number;
-        self.removals = self.tool_history.removals(&self.cwd);
-        if !self.removals.is_empty() {
-            self.decisions
-                .judge_removed_paths(&self.tool_history, &self.removals);
-        }
-        let turns = self.earlier_turns.iter().chain([&self.turn]);
-        self.sequel.collect_removals(&self.cwd);
-        self.failures = self
-            .tool_history
-            .describe_failures(turns, &self.sequel, &self.removals);
+        self.find_removals();
+        self.find_failures();
+
         let mut text = match self.extent {
             SummaryExtent::Whole => self.write_page(),
             SummaryExtent::Facts => {
@@ -168,6 +161,24 @@ impl SummaryBuilder {
             text,
             removals: self.removals,
         }
+    }
+
+    /// Finds the paths that were removed, and judges the decisions that name them.
+    fn find_removals(&mut self) {
+        self.removals = self.tool_history.removals(&self.cwd);
+        if !self.removals.is_empty() {
+            self.decisions
+                .judge_removed_paths(&self.tool_history, &self.removals);
+        }
+    }
+
+    /// Finds the failures that are still open, also after what the kept messages removed.
+    fn find_failures(&mut self) {
+        self.sequel.collect_removals(&self.cwd);
+        let turns = self.earlier_turns.iter().chain([&self.turn]);
+        self.failures = self
+            .tool_history
+            .describe_failures(turns, &self.sequel, &self.removals);
     }
 
     /// Continues from the summary of an earlier compaction. Its points replace those read so far,
