@@ -45,11 +45,14 @@ pub(super) fn describe_turn(turn: &Turn, request_max: usize, answer_max: usize) 
 /// Describes how a turn ended, with the assistant's last words in at most `max` UTF-16 units:
 /// `answered: "The map has 4 islands."`, or `interrupted by the user: "Now the harbours."`
 pub(super) fn describe_ending(turn: &Turn, max: usize) -> String {
-    let mut answer = strip_transitions(turn.last_words());
-    // Words such as "Done." are all that is left of some answers.
-    if answer.is_empty() {
-        answer = turn.last_words();
-    }
+    let last_words = turn.last_words();
+    let without_transitions = strip_transitions(last_words);
+    let answer = if without_transitions.is_empty() {
+        // Words such as "Done." are all that some answers have.
+        last_words
+    } else {
+        without_transitions
+    };
     if answer.is_empty() && turn.is_passed_over() {
         return "not replied to".to_owned();
     }
