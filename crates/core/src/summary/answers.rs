@@ -92,22 +92,21 @@ pub(super) fn cut_keeping_value(sentence: &str, max: usize) -> String {
     if !start.ends_with('…') {
         return start;
     }
-    let line = one_line(sentence, MOST_TIMES_TOO_LONG * max);
-    if line.ends_with('…') {
+    let Some(line) = whole_line(sentence, max) else {
         return start;
-    }
+    };
     let kept_len = start.len() - '…'.len_utf8();
     let cut_off = line.get(kept_len..).unwrap_or_default();
-    if count_measurements(cut_off) == 0 {
-        return start;
-    }
-
     let end = short_end(&line, max / 2);
-    // The value may be before the end, in the middle that would be left out.
-    if count_measurements(end) == 0 {
-        return start;
+    // The value may also be before the end, in the middle that would be left out, or in the part of
+    // the end that the start has, too.
+    let loses_value = count_measurements(cut_off) > 0;
+    let keeps_value = count_measurements(end) > 0;
+    if loses_value && keeps_value {
+        join_start_and_end(&line, end, max)
+    } else {
+        start
     }
-    join_start_and_end(&line, end, max)
 }
 
 /// Cuts a sentence to one line of about `max` UTF-16 units, in its middle. The end of a question
@@ -117,11 +116,20 @@ pub(super) fn cut_keeping_end(sentence: &str, max: usize) -> String {
     if !start.ends_with('…') {
         return start;
     }
+    match whole_line(sentence, max) {
+        Some(line) => join_start_and_end(&line, short_end(&line, max / 2), max),
+        None => start,
+    }
+}
+
+/// Returns a whole sentence on one line. `None` if it takes more than [`MOST_TIMES_TOO_LONG`] times
+/// `max` UTF-16 units: its end has little to do with its start then.
+fn whole_line(sentence: &str, max: usize) -> Option<String> {
     let line = one_line(sentence, MOST_TIMES_TOO_LONG * max);
     if line.ends_with('…') {
-        return start;
+        return None;
     }
-    join_start_and_end(&line, short_end(&line, max / 2), max)
+    Some(line)
 }
 
 /// A sentence that is more than this many times too long is only cut at its end.
@@ -140,8 +148,8 @@ fn short_end(line: &str, max: usize) -> &str {
     &line[end_start..]
 }
 
-/// Returns as much of the start of a line as fits before its `end` in `max` UTF-16 units, and the
-/// end.
+/// Joins the start of a line, cut with an ellipsis, and its `end`, in `max` UTF-16 units together:
+/// `Since the index is sorted… is 47 ms`.
 fn join_start_and_end(line: &str, end: &str, max: usize) -> String {
     let before_end = &line[..line.len() - end.len()];
     let head = one_line(before_end, max.saturating_sub(count_utf16(end)));
@@ -252,7 +260,7 @@ impl Candidate {
 }
 
 /// Picks the sentences that report most, as far as they fit in `room` UTF-16 units. Returns a text
-/// for each sentence, which is empty if the sentence is not picked.
+/// for each of the given sentences, in their order. It is empty if the sentence is not picked.
 fn pick_by_values(sentences: &[&str], room: usize, too_long: TooLong) -> Vec<String> {
     let mut candidates = list_candidates(sentences);
     let mut room_left = room;

@@ -112,7 +112,7 @@ impl SummaryBuilder {
     }
 
     /// Adds the result of a call. The user may have answered a question in it, or refused the call
-    /// with words that request something.
+    /// with words that request something. `named_call` is the call as far as the result names it.
     fn add_result(
         &mut self,
         entry: &str,
@@ -305,7 +305,9 @@ impl SummaryBuilder {
 
     /// Adds a quotation to the context, replacing an older one from the same source.
     pub fn add_note(&mut self, source: &str, text: &str) {
-        let start = format!("{}: ", one_line(source, 80));
+        const MOST_SOURCE_UNITS: usize = 80;
+
+        let start = format!("{}: ", one_line(source, MOST_SOURCE_UNITS));
         self.points
             .items_mut(Section::Context)
             .retain(|known| !known.starts_with(&start));

@@ -196,17 +196,15 @@ impl OwnChoice {
 
         let is_short = is_narrower(sentence, SHORT_CHOICE);
         let points_back = points_back(sentence);
-        let needs_context = is_short || points_back || !settling.has_reason;
-        let size_with_context = count_utf16(before) + count_utf16(sentence);
-        let has_context = !before.is_empty() && size_with_context < POINT;
+        let with_context = join_sentences(before, sentence);
         // "I left it alone": without the sentence before, nobody knows what.
-        if points_back && !names_value && !has_context {
+        if points_back && !names_value && with_context.is_none() {
             return None;
         }
-        let text = if needs_context && has_context {
-            format!("{before} {sentence}")
-        } else {
-            sentence.to_owned()
+        let needs_context = is_short || points_back || !settling.has_reason;
+        let text = match with_context {
+            Some(text) if needs_context => text,
+            _ => sentence.to_owned(),
         };
 
         let gives_reason = settling.has_reason || REASON.is_match(&text);
@@ -223,6 +221,16 @@ impl OwnChoice {
             is_withdrawal: withdraws && is_short && !has_second_part(sentence),
         })
     }
+}
+
+/// Joins a sentence to the one before it. `None` if there is none before it, or if they are too long
+/// for a point.
+fn join_sentences(before: &str, sentence: &str) -> Option<String> {
+    let has_room = count_utf16(before) + count_utf16(sentence) < POINT;
+    if before.is_empty() || !has_room {
+        return None;
+    }
+    Some(format!("{before} {sentence}"))
 }
 
 /// Rates how much a choice says. A verb that certainly settles something and a reason weigh twice

@@ -101,6 +101,7 @@ impl CommandStep {
     fn has_all_words_of(&self, other: &CommandStep) -> bool {
         let mut own_words = self.words[1..].iter().map(|word| without_version(word));
         let mut other_words = other.words[1..].iter().map(|word| without_version(word));
+        // `any` goes on after the word that it found last, so the order counts.
         other_words.all(|word| own_words.any(|own| own == word))
     }
 

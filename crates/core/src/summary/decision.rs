@@ -64,8 +64,8 @@ impl Decision {
         self.lower_said = self.said.to_lowercase();
     }
 
-    /// Whether a message quotes it: the message has [`QUOTED_WORDS`] of its words of content, or
-    /// all of them if they are fewer. `said_words` are the words of the message.
+    /// Whether a message quotes the decision: the message has [`QUOTED_WORDS`] words of content of
+    /// the decision, or all of them if they are fewer. `said_words` are the words of the message.
     pub fn is_quoted_in(&self, said_words: &HashSet<&str>) -> bool {
         let mut shared_count = 0;
         for word in &self.words {
@@ -76,32 +76,33 @@ impl Decision {
         !self.words.is_empty() && shared_count >= QUOTED_WORDS.min(self.words.len())
     }
 
-    /// Whether it quotes a message.
+    /// Whether the decision quotes a message.
     pub fn quotes(&self, message: &str) -> bool {
         let quotation = quote_line(message, POINT);
-        // It may quote more than these words, so the quotation marks are not compared.
+        // The decision may quote more than these words, so the quotation marks are not compared.
         let words = quotation.trim_matches('"');
         self.text.contains(words) || self.is_of_message(message)
     }
 
-    /// Returns the choice, if the assistant made it, and a previous summary lists it.
+    /// Returns the choice, if the decision is one that the assistant made itself, and a previous
+    /// summary lists it.
     pub fn own_choice(&self) -> Option<&str> {
         let text = self.text.trim_start_matches(EARLIER_MARK);
         text.strip_prefix(OWN_CHOICE_LEAD)
     }
 
-    /// Whether what the user said for it is a part of a message.
+    /// Whether what the user said for the decision is a part of a message.
     pub fn is_said_in(&self, message: &str) -> bool {
         !self.said.is_empty() && message.contains(&self.said)
     }
 
-    /// Whether it is what this message decided.
+    /// Whether this message made the decision.
     pub fn is_of_message(&self, message: &str) -> bool {
         first_chars(message, POINT) == self.said
     }
 
-    /// Whether a message of a turn made it as a whole: the answer in the turn or, without one, its
-    /// request.
+    /// Whether a whole message of a turn made the decision: the answer in the turn or, without one,
+    /// its request.
     pub fn is_made_by(&self, turn: &Turn) -> bool {
         let message = if turn.nod.is_empty() {
             &turn.request
@@ -111,8 +112,8 @@ impl Decision {
         self.is_near(turn) && self.is_of_message(message)
     }
 
-    /// Whether a turn carried it out: a message of the turn made it, or has the sentence that did.
-    /// A short sentence such as "yes" could be anywhere.
+    /// Whether a turn carried the decision out: a message of the turn made it, or has the sentence
+    /// that did. A short sentence such as "yes" could be anywhere, so it does not count.
     pub fn is_carried_out_in(&self, turn: &Turn) -> bool {
         let is_sentence = !is_narrower(&self.said, SHORTEST_SENTENCE);
         let has_sentence = is_sentence && turn.request.contains(&self.said);
@@ -120,9 +121,9 @@ impl Decision {
         self.is_near(turn) && (is_message || has_sentence)
     }
 
-    /// Returns the part of a later message that takes the decision back, by what the user said for
-    /// each. `turn_before` is the turn before the later message. If it carried out the decision,
-    /// the message follows closely, so that less in common suffices.
+    /// Returns the part of a later message that takes the decision back, compared with what the user
+    /// said for the decision. `turn_before` is the turn before the later message. If that turn
+    /// carried the decision out, less needs to be in common.
     pub fn part_taking_back<'m>(
         &self,
         later: &LaterMessage<'m>,
@@ -140,12 +141,12 @@ impl Decision {
         later.part_taking_back(&self.lower_said, distance)
     }
 
-    /// Returns its text, and what takes it back.
+    /// Returns the text of the decision, and what takes it back.
     pub fn describe(&self) -> String {
         format!("{}{}", self.text, self.describe_later())
     }
 
-    /// Returns its shorter text, and what takes it back.
+    /// Returns the shorter text of the decision, and what takes it back.
     pub fn describe_short(&self) -> String {
         format!("{}{}", self.short_text, self.describe_later())
     }
@@ -158,7 +159,8 @@ impl Decision {
         }
     }
 
-    /// Whether it is of a previous summary, which does not show what the user said for it.
+    /// Whether the decision is of a previous summary, which does not show what the user said for
+    /// it.
     pub fn is_of_previous(&self) -> bool {
         self.made_in == 0 && self.said.is_empty()
     }
@@ -177,6 +179,7 @@ impl Decision {
         !self.later_mark.is_empty()
     }
 
+    /// Whether a turn is the one in which the decision was made, or the next.
     fn is_near(&self, turn: &Turn) -> bool {
         let is_near = turn.number == self.made_in || turn.number == self.made_in + 1;
         is_near && !self.said.is_empty()
@@ -190,6 +193,7 @@ impl Decision {
 /// "Shall I…", the user answered "no"`.
 pub(super) fn shorten_decision(text: &str) -> String {
     let without_reply = text.split("; reply: ").next().unwrap_or_default();
+    // These are the two forms in which a summary reports an answer.
     for verb in [", the user answered ", ", the user decided "] {
         let Some((question, answer)) = without_reply.rsplit_once(verb) else {
             continue;

@@ -50,9 +50,12 @@ impl Decisions {
         let short_text = format!("The user refused a call: {}", quote_user(words, ANSWER));
         let mut decision = Decision::new(text, short_text, turn_number);
         decision.set_said(words);
-        // The words were searched for choices before. These are quoted as a part of the refusal.
-        self.0
-            .retain(|known| known.turn_number != turn_number || !known.is_said_in(words));
+        // The words were searched for choices before. The refusal quotes these choices as well, so
+        // they are not listed twice.
+        self.0.retain(|known| {
+            let is_of_turn = known.turn_number == turn_number;
+            !(is_of_turn && known.is_said_in(words))
+        });
         self.add(decision);
     }
 }

@@ -31,9 +31,10 @@ impl Decisions {
         let mut decisions = Decisions::default();
         for text in texts {
             let text = shorten_decision(&text);
-            // What a model lists as decided gets short before it is left out. Of a quotation, the
-            // end matters most.
-            let short_text = if text.contains('"') {
+            // The words of a model are cut once they are old. A quotation is not: its end, the
+            // answer of the user, matters most.
+            let has_quotation = text.contains('"');
+            let short_text = if has_quotation {
                 text.clone()
             } else {
                 one_line(&text, REFERENT)
@@ -177,9 +178,10 @@ impl Decisions {
         }
     }
 
-    /// Drops the decisions of a previous summary that name a path which was removed since, and
-    /// marks the others: their words still say what the user wants. The turn of a decision, and the
-    /// next, may remove the path because of it. `removals` are those of all calls.
+    /// Judges the decisions that name a path which was removed since. One of a previous summary is
+    /// dropped. Any other is marked: its words still say what the user wants. A removal in the turn
+    /// of the decision or in the next does not count, because it may be what was decided.
+    /// `removals` are those of all calls.
     pub fn judge_removed_paths(&mut self, history: &ToolHistory, removals: &Removals) {
         self.0.retain_mut(|decision| {
             let first_run = history.first_run_after(decision.last_turn_for_it());

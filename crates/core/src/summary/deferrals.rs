@@ -154,7 +154,7 @@ fn ends_with_later(spaced: &str) -> bool {
     !has_time && !ends_with_count(&words)
 }
 
-/// Whether words end with a number and what it counts: "two lines".
+/// Whether words end with a number and what it counts: "fails two lines".
 fn ends_with_count(words: &[&str]) -> bool {
     const NUMBERS: [&str; 15] = [
         "two", "three", "four", "five", "few", "couple", "several", "zwei", "drei", "vier", "fünf",

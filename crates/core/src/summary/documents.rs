@@ -4,16 +4,18 @@ use super::prose::prose_of_user;
 
 /// Whether a message of several lines has no more lines of the user's own words than others.
 pub(super) fn is_mostly_pasted(text: &str) -> bool {
-    let line_count = text.lines().filter(|line| !line.trim().is_empty()).count();
+    let line_count = count_filled(text.lines());
     if line_count < PASTED_LINES {
         return false;
     }
-    let own_lines = prose_of_user(text);
-    let own_count = own_lines
-        .iter()
-        .filter(|line| !line.trim().is_empty())
-        .count();
-    2 * own_count <= line_count
+    let own_count = count_filled(prose_of_user(text).into_iter());
+    let other_count = line_count.saturating_sub(own_count);
+    own_count <= other_count
+}
+
+/// Returns the number of lines that are not empty.
+fn count_filled<'t>(lines: impl Iterator<Item = &'t str>) -> usize {
+    lines.filter(|line| !line.trim().is_empty()).count()
 }
 
 /// A message of fewer lines is most likely the user's own.

@@ -28,6 +28,7 @@ impl SummaryBuilder {
         page: &Sections,
         outcomes: &Outcomes,
     ) -> Vec<String> {
+        // The points of a previous summary get two fifths of the room, if they need so much.
         let mut points = self.newest_points(Section::Done, room * 2 / 5);
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
         let turns = &self.earlier_turns[..listed_count];
@@ -48,6 +49,7 @@ impl SummaryBuilder {
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
         let size_of_all: usize = series.iter().map(|series| item_size(&series.text)).sum();
         if size_of_all > room_left {
+            // A sixth of the room is for the requests without answers.
             let omitted_room = LEAST_LIST.max(room_left / 6);
             let chosen = choose_heaviest(series, room_left.saturating_sub(omitted_room));
             points.push(list_without_answers(&chosen.omitted, &quoted, omitted_room));

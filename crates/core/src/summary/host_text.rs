@@ -57,6 +57,8 @@ pub(super) fn strip_output_frame(output: &str) -> &str {
     output.split_once(END).map_or(output, |(_, rest)| rest)
 }
 
+/// Returns what follows the element that a text begins with: `draw it` in
+/// `<ide_selection>x</ide_selection>draw it`. `None` if no program writes such an element.
 fn strip_first_element(text: &str) -> Option<&str> {
     let name = element_name(text.strip_prefix('<')?)?;
     let closing_tag = format!("</{name}>");
@@ -64,18 +66,23 @@ fn strip_first_element(text: &str) -> Option<&str> {
     Some(rest)
 }
 
+/// Returns what precedes the element that a text ends with. `None` if no program writes such an
+/// element.
 fn strip_last_element(text: &str) -> Option<&str> {
-    let inner = text.strip_suffix('>')?;
-    let (_, closed) = inner.rsplit_once("</")?;
-    let name = element_name(closed)?;
-    if closed != name {
+    let before_bracket = text.strip_suffix('>')?;
+    let (before_closing_tag, closed_name) = before_bracket.rsplit_once("</")?;
+    let name = element_name(closed_name)?;
+    let is_whole_tag = closed_name == name;
+    if !is_whole_tag {
         return None;
     }
-    let start = inner.rfind(&format!("<{name}>"))?;
-    Some(&text[..start])
+    let opening_tag = format!("<{name}>");
+    let (before_element, _content) = before_closing_tag.rsplit_once(&opening_tag)?;
+    Some(before_element)
 }
 
-/// Returns the name at the start of a tag, if a program writes such elements.
+/// Returns the name at the start of a tag without its bracket, `ide_selection` in `ide_selection
+/// a="b">`, if a program writes elements of this name.
 fn element_name(tag: &str) -> Option<&str> {
     let is_in_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let name = tag.split(|c| !is_in_name(c)).next()?;

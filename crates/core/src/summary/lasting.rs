@@ -56,8 +56,8 @@ impl SummaryBuilder {
         }
     }
 
-    /// Drops the wishes of earlier turns that were for the moment, once the current turn changed a
-    /// file: what had to wait goes on.
+    /// Drops the wishes that were for the moment ("do not edit yet"), once the current turn changed a
+    /// file: the moment is over.
     pub(super) fn drop_expired_wishes(&mut self) {
         if self.tool_history.changes_files_in(self.turn.number) {
             let wishes = self.points.items_mut(Section::Constraints);
@@ -234,10 +234,14 @@ impl Sections {
     pub(super) fn drop_wishes_in_decisions(&mut self) {
         let decisions = self.items(Section::Decisions).to_vec();
         self.items_mut(Section::Constraints).retain(|item| {
+            // A previous summary dropped such wishes already when it was written.
+            if item.starts_with(EARLIER_MARK) {
+                return true;
+            }
             let wish = wish_in_item(item);
-            let is_of_before = item.starts_with(EARLIER_MARK);
-            let is_answer = is_narrower(wish, LONG_REQUEST) && begins_answer(wish, &decisions);
-            is_of_before || !is_answer || binds_in_general(wish)
+            let is_short = is_narrower(wish, LONG_REQUEST);
+            let is_quoted = is_short && begins_answer(wish, &decisions);
+            !is_quoted || binds_in_general(wish)
         });
     }
 
@@ -294,8 +298,10 @@ fn begins_answer(wish: &str, decisions: &[String]) -> bool {
     quoting.any(|decision| answers.iter().any(|answer| decision.contains(answer)))
 }
 
-/// Returns the wish of an item of the constraints: without the mark of an earlier summary, its
-/// quotation marks, and what it refers to or what takes it back, which follow the quotation.
+/// Returns the wish of an item of the constraints, without the mark of an earlier summary and
+/// without its quotation marks. What follows the quotation is left out: what the wish refers to, and
+/// what takes it back. `"never print it" (on "Draw the map") (later: "print it")` has the wish
+/// `never print it`.
 fn wish_in_item(item: &str) -> &str {
     let wish = without_later_mark(item.trim_start_matches(EARLIER_MARK));
     match wish.strip_prefix('"') {
@@ -320,8 +326,9 @@ fn question_answered_by(turn: &Turn, message: &str, wish: &str) -> Option<String
     is_answer.then(|| quote_line(proposal.sentence(), REFERENT))
 }
 
-/// Whether a sentence of a message that puts something off is neither that nor its start: "ach ne,
-/// lass erstmal. später".
+/// Whether a sentence may bind later work, in a message that puts something off ("ach ne, lass
+/// erstmal. später"). The sentence that puts it off does not, and neither does an answer that leads
+/// over to it, unless that binds in general.
 fn binds_beside_deferral(sentence: &str) -> bool {
     let begins_deferral = begins_as_answer(sentence) && !binds_in_general(sentence);
     !is_deferral(sentence) && !begins_deferral
@@ -338,7 +345,7 @@ fn is_bare_answer(message: &str, wish: &str) -> bool {
 /// is one search in the whole text; without it, the prose of each request would be found line by
 /// line, and each line searched for wishes and for choices.
 pub(super) fn may_wish_or_choose(request: &str) -> bool {
-    // The anchors match at each line, as they do in the searches of single lines.
+    // With the flag `m`, `^` and `$` match at each line, as in the searches of single lines.
     static WORDS: LazyLock<Regex> = LazyLock::new(|| {
         let wishes = may_bind_expression();
         compile_expression(&format!(
