@@ -100,6 +100,7 @@ impl SummaryBuilder {
     /// which the next messages are no reply to the request.
     fn add_user_message(&mut self, entry: &str, text: &str) {
         if is_agent_command(text) {
+            // Before the first request, no reply could be taken for one to a request.
             let has_request = !self.turn.request.is_empty();
             self.is_aside = has_request;
             return;
@@ -190,7 +191,8 @@ impl SummaryBuilder {
         self.is_continued = true;
         if let Some(turn) = Turn::from_previous(&previous) {
             self.turn = turn;
-            let is_first = previous.rests_with_lead(BEFORE_LEAD).next().is_none();
+            let lists_request_before = previous.rests_with_lead(BEFORE_LEAD).next().is_some();
+            let is_first = !lists_request_before;
             self.purpose.keep_request(&self.turn.request, is_first);
         }
         self.points = previous.into_earlier();
@@ -291,7 +293,8 @@ impl SummaryBuilder {
         self.purpose.keep_request(&self.turn.request, is_first);
     }
 
-    /// Adds what the user answered to a call that asked.
+    /// Adds what the user answered to a call that asked. The output has several questions with
+    /// their answers or, from some tools, only the answer to the one question.
     fn add_answers_of_tool(&mut self, question: &str, output: &str) {
         let answers = read_answers(output);
         if !answers.is_empty() {

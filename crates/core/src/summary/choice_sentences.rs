@@ -223,8 +223,8 @@ impl OwnChoice {
     }
 }
 
-/// Joins a sentence to the one before it. `None` if there is none before it, or if they are too long
-/// for a point.
+/// Joins a sentence to the one before it. `None` if there is none before it, or if they are too
+/// long for a point.
 fn join_sentences(before: &str, sentence: &str) -> Option<String> {
     let has_room = count_utf16(before) + count_utf16(sentence) < POINT;
     if before.is_empty() || !has_room {

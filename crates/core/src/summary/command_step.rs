@@ -220,7 +220,8 @@ fn skip_runner<'w>(words: &'w [&'w str]) -> &'w [&'w str] {
     };
     let is_option = |word: &&&str| word.starts_with('-');
     let option_count = after_runner.iter().take_while(is_option).count();
-    if option_count == after_runner.len() {
+    let has_program = option_count < after_runner.len();
+    if !has_program {
         return words;
     }
     &after_runner[option_count..]

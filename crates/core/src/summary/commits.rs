@@ -33,8 +33,8 @@ fn is_commit(step: &str) -> bool {
     CommandStep::parse(step).is_some_and(|step| step.is_one_of("git-commit"))
 }
 
-/// Returns the offset of the value of the first `-m` or `--message` in a step: 14 in `git commit -m
-/// _____`.
+/// Returns the offset of the value of the first `-m` or `--message` in a masked step. It is 14 in
+/// `git commit -m _____`.
 fn find_message_value(step: &str) -> Option<usize> {
     let mut words = words_with_offsets(step).into_iter();
     while let Some((word_start, word)) = words.next() {
@@ -81,7 +81,8 @@ fn read_message_option(word: &str) -> Option<OptionValue> {
         return None;
     }
 
-    // The letters end where a quotation begins: in `-S_____m`, the `m` is in the value of `-S`.
+    // The letters end where a masked quotation begins: in `-S_____m`, `m` is a part of the value of
+    // `-S`, and no option.
     let letters = word.split('_').next()?;
     let value_offset = letters.find('m')? + 1;
     if value_offset == word.len() {

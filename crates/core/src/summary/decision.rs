@@ -121,8 +121,8 @@ impl Decision {
         self.is_near(turn) && (is_message || has_sentence)
     }
 
-    /// Returns the part of a later message that takes the decision back, compared with what the user
-    /// said for the decision. `turn_before` is the turn before the later message. If that turn
+    /// Returns the part of a later message that takes the decision back, compared with what the
+    /// user said for the decision. `turn_before` is the turn before the later message. If that turn
     /// carried the decision out, less needs to be in common.
     pub fn part_taking_back<'m>(
         &self,

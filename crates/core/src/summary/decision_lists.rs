@@ -59,6 +59,7 @@ const LEAST_ITEMS: usize = 2;
 /// [`DECISION_LIST`] UTF-16 units. `None` if there is none.
 pub(super) fn find_decision_list(reply: &str) -> Option<String> {
     let lines: Vec<&str> = reply.lines().collect();
+    // A later list replaces an earlier one, because it is more likely up to date.
     let mut list = None;
     for (index, line) in lines.iter().enumerate() {
         if names_decisions(line)
@@ -102,13 +103,13 @@ fn list_name(line: &str) -> Option<&str> {
     Some(last_sentence)
 }
 
-/// Joins the items that some lines begin with, after empty lines, as many as fit. `None` if these
-/// are fewer than [`LEAST_ITEMS`].
+/// Reads the list that `lines` begin with, and joins its items, as many as fit. `None` if fewer
+/// than [`LEAST_ITEMS`] fit. Of an item, only the first line is read.
 fn read_items(lines: &[&str]) -> Option<String> {
     let mut items: Vec<String> = Vec::new();
     for line in lines {
-        let is_below_item = line.starts_with([' ', '\t']) && !items.is_empty();
-        if line.trim().is_empty() || is_below_item {
+        let continues_item = line.starts_with([' ', '\t']) && !items.is_empty();
+        if line.trim().is_empty() || continues_item {
             continue;
         }
         if !is_list_item(line) {
@@ -118,7 +119,10 @@ fn read_items(lines: &[&str]) -> Option<String> {
         items.push(one_line(&unmarked, LISTED_DECISION));
     }
     let shown = keep_first(items, DECISION_LIST);
-    (shown.len() >= LEAST_ITEMS).then(|| shown.join("; "))
+    if shown.len() < LEAST_ITEMS {
+        return None;
+    }
+    Some(shown.join("; "))
 }
 
 #[cfg(test)]

@@ -101,8 +101,8 @@ impl Decisions {
         // decision that names harbours.
         let is_about_reply = points_back(message) || correction.names.is_empty();
         for decision in &mut self.0 {
-            let is_carried_out = decision.is_carried_out_in(turn);
-            if is_carried_out && (is_about_reply || correction.names_one_of(&decision.words)) {
+            let is_corrected = is_about_reply || correction.names_one_of(&decision.words);
+            if is_corrected && decision.is_carried_out_in(turn) {
                 decision.later_mark = correction.mark();
             }
         }

@@ -141,7 +141,8 @@ fn is_deferring_clause(clause: &str) -> bool {
     words.len() <= SHORT_SENTENCE && ends_with_later(&spaced)
 }
 
-/// Whether a clause, between spaces, ends with a word of [`LATER`] that no word of time precedes.
+/// Whether a clause, between spaces, ends with a word of [`LATER`], and does not compare times with
+/// it: "das machen wir später" ends so, "eine Stunde später" and "drei Zeilen später" compare.
 fn ends_with_later(spaced: &str) -> bool {
     let mut phrases = LATER.iter();
     let Some(before) = phrases.find_map(|phrase| spaced.strip_suffix(phrase)) else {
@@ -176,6 +177,7 @@ fn compares_times(words: &[&str]) -> bool {
     let [.., last, "later"] = words else {
         return false;
     };
+    // "seconds"
     let singular = last.strip_suffix('s').unwrap_or(last);
     let before_later = &words[..words.len() - 1];
     TIMES.contains(&singular) || ends_with_count(before_later) || is_verb_at_end(before_later)

@@ -35,8 +35,7 @@ pub(super) fn before_document(text: &str) -> &str {
         return text;
     }
     let first_heading = headings(text).next().unwrap_or_default();
-    // The heading is a slice of the text, so it is found: where it is, or where the same words are
-    // before.
+    // The heading is found, at the latest where it is: it may also be quoted before.
     let start = text.find(first_heading).unwrap_or_default();
     &text[..start]
 }

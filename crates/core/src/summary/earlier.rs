@@ -42,20 +42,12 @@ impl SummaryBuilder {
             page,
             purpose: &self.purpose,
         };
-        let mut series =
-            describe_series(&allot_answer_room(turns, &weights, share), share, &quoted);
+        let weighed = allot_answer_room(turns, &weights, share);
+        let mut series = describe_series(&weighed, share, &quoted);
         series.retain(|series| self.is_worth_listing(series.turn, outcomes, &quoted));
 
         let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
-        let size_of_all: usize = series.iter().map(|series| item_size(&series.text)).sum();
-        if size_of_all > room_left {
-            // A sixth of the room is for the requests without answers.
-            let omitted_room = LEAST_LIST.max(room_left / 6);
-            let chosen = choose_heaviest(series, room_left.saturating_sub(omitted_room));
-            points.push(list_without_answers(&chosen.omitted, &quoted, omitted_room));
-            series = chosen.listed;
-        }
-        points.extend(series.into_iter().map(|series| series.text));
+        points.extend(list_series(series, room_left, &quoted));
         points
     }
 
@@ -149,30 +141,32 @@ struct WeighedTurn<'t> {
     answer_max: usize,
 }
 
-/// Allots room to the answers of turns, by the weight of each turn: [`NEWEST`] units for that of the heaviest
-/// turn, half of it for the next, then a third of it, and so on. Each answer gets at least `share`,
-/// and [`FINDING`] if its turn has a weight.
+/// Allots room to the answers of turns, by the weight of each turn: [`NEWEST`] units for the answer
+/// of the heaviest, half of it for the next, then a third of it, and so on. Each gets at least
+/// `share`, and [`FINDING`] if its turn has a weight.
 fn allot_answer_room<'t>(
     turns: &'t [Turn],
     weights: &[usize],
     share: usize,
 ) -> Vec<WeighedTurn<'t>> {
-    let mut heaviest_first: Vec<usize> = (0..turns.len()).collect();
-    heaviest_first.sort_by_key(|&index| Reverse((weights[index], index)));
-    let mut answer_sizes = vec![share; turns.len()];
-    for (rank, &index) in heaviest_first.iter().enumerate() {
-        let least = if weights[index] > 0 { FINDING } else { OLDEST };
-        let size = share.max(NEWEST / (rank + 1)).max(least);
-        answer_sizes[index] = size_of_answer(turns[index].last_words(), size);
-    }
-
     let mut weighed = Vec::with_capacity(turns.len());
-    for (index, turn) in turns.iter().enumerate() {
+    for (turn, &weight) in turns.iter().zip(weights) {
         weighed.push(WeighedTurn {
             turn,
-            weight: weights[index],
-            answer_max: answer_sizes[index],
+            weight,
+            answer_max: share,
         });
+    }
+
+    // Of equally heavy turns, the newer comes first.
+    let mut heaviest_first: Vec<usize> = (0..turns.len()).collect();
+    heaviest_first.sort_by_key(|&index| Reverse((weights[index], index)));
+    for (rank, index) in heaviest_first.into_iter().enumerate() {
+        let weighed_turn = &mut weighed[index];
+        let has_weight = weighed_turn.weight > 0;
+        let least = if has_weight { FINDING } else { OLDEST };
+        let size = share.max(NEWEST / (rank + 1)).max(least);
+        weighed_turn.answer_max = size_of_answer(weighed_turn.turn.last_words(), size);
     }
     weighed
 }
@@ -298,6 +292,29 @@ fn choose_heaviest(all_series: Vec<TurnSeries<'_>>, room: usize) -> ChosenSeries
         }
     }
     ChosenSeries { listed, omitted }
+}
+
+/// Lists the texts of all series. If they take more than `room` UTF-16 units, the heaviest series
+/// are listed, below a line with the requests of the others.
+fn list_series(
+    all_series: Vec<TurnSeries<'_>>,
+    room: usize,
+    quoted: &QuotedElsewhere,
+) -> Vec<String> {
+    let mut points = Vec::new();
+    let mut listed = all_series;
+    let size_of_all: usize = listed.iter().map(|series| item_size(&series.text)).sum();
+    if size_of_all > room {
+        // A sixth of the room is for the requests without answers.
+        let omitted_room = LEAST_LIST.max(room / 6);
+        let chosen = choose_heaviest(listed, room.saturating_sub(omitted_room));
+        points.push(list_without_answers(&chosen.omitted, quoted, omitted_room));
+        listed = chosen.listed;
+    }
+    for series in listed {
+        points.push(series.text);
+    }
+    points
 }
 
 /// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left

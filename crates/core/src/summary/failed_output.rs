@@ -48,8 +48,8 @@ fn last_reasons<'o>(status: &str, output: &'o str, most: usize) -> Vec<&'o str> 
         if last_first.len() == most {
             break;
         }
-        let is_empty = ["", "(no output)", status].contains(&line.trim());
-        if is_empty || is_truncation_notice(line) || failed_test_name(line).is_some() {
+        let reports_nothing = ["", "(no output)", status].contains(&line.trim());
+        if reports_nothing || is_truncation_notice(line) || failed_test_name(line).is_some() {
             continue;
         }
         let is_last_line = last_first.is_empty();
@@ -73,16 +73,7 @@ fn last_reasons<'o>(status: &str, output: &'o str, most: usize) -> Vec<&'o str> 
 /// Empty if the output has none.
 pub fn failure_reason(output: &str) -> String {
     let output = sanitize(output);
-    let mut lines = Vec::new();
-    for line in output.lines() {
-        // The agents add the last three.
-        let is_status = line.starts_with("Command exited with code ");
-        let is_added = line == "(no output)" || is_status || is_truncation_notice(line);
-        if !line.trim().is_empty() && !is_added {
-            lines.push(line);
-        }
-    }
-
+    let lines = lines_of_program(&output);
     let failed_test = lines.iter().find(|line| failed_test_name(line).is_some());
     let error = lines.iter().find(|line| reports_error(line));
     let reason = lines.iter().rfind(|line| has_reason(line));
@@ -94,6 +85,21 @@ pub fn failure_reason(output: &str) -> String {
         Some(line) => one_line(line.trim(), POINT),
         None => String::new(),
     }
+}
+
+/// Returns the lines of an output that its program wrote, without empty ones. The agents write
+/// others in place of an empty output, or below the output.
+fn lines_of_program(output: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    for line in output.lines() {
+        let is_of_agent = line == "(no output)"
+            || line.starts_with("Command exited with code ")
+            || is_truncation_notice(line);
+        if !line.trim().is_empty() && !is_of_agent {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// Whether a line is the agent's notice that the output is longer: `[Showing lines 151-2150 of

@@ -203,20 +203,21 @@ fn only_looks(run: &ToolRun, step: &CommandStep) -> bool {
     run.command.is_read_only || PROGRAMS.contains(&program)
 }
 
-/// Whether one of the `later_runs` in the turn of `run` passed with all arguments of `step`. This
-/// is the step of `run` whose program is missing, so another program most likely did its work. To
-/// look at a file, or to add it to a commit, does not.
+/// Whether another program most likely did the work of `step`, the step of `run` whose program is
+/// missing: one of the `later_runs` in the same turn passed with all arguments of `step`. To look
+/// at a file, or to add it to a commit, does not do the work.
 fn is_replaced_in_turn(
     run: &ToolRun,
     step: &CommandStep,
     mut later_runs: vec_deque::Iter<ToolRun>,
 ) -> bool {
     later_runs.any(|later| {
-        let mut steps = later.command.steps.iter();
-        later.turn_number == run.turn_number
-            && later.is_passed()
-            && !later.command.is_read_only
-            && steps.any(|own| own.words[0] != "git" && own.replaces(step))
+        let is_of_turn = later.turn_number == run.turn_number;
+        if !is_of_turn || !later.is_passed() || later.command.is_read_only {
+            return false;
+        }
+        let mut other_steps = later.command.steps.iter();
+        other_steps.any(|other| other.words[0] != "git" && other.replaces(step))
     })
 }
 

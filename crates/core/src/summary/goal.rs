@@ -22,7 +22,8 @@ impl SummaryBuilder {
         ))
     }
 
-    /// Returns the line above the current request.
+    /// Returns the line above the current request, with what is known of it in parentheses: the id
+    /// of its entry, how often it was made, and how many requests follow the summary.
     fn request_lead(&self) -> String {
         let mut facts = vec![self.turn.entry.clone()];
         if self.turn.repeats > 0 {

@@ -66,7 +66,8 @@ impl ToolRun {
     }
 }
 
-/// Describes a call with its outcome and, as far as it is known, its result.
+/// Describes a call with its outcome and, as far as it is known, its result: `` `make test`: ok,
+/// "31 passed" `` or ``edit `a.ts`: ok, wrote `function low` ``.
 fn describe_run(run: &ToolRun) -> String {
     let mut description = format!("{}: {}", describe_call(&run.call), run.describe_outcome());
     if !run.call.command.is_empty() && !run.output.is_empty() {

@@ -56,8 +56,8 @@ impl SummaryBuilder {
         }
     }
 
-    /// Drops the wishes that were for the moment ("do not edit yet"), once the current turn changed a
-    /// file: the moment is over.
+    /// Drops the wishes that were for the moment ("do not edit yet"), once the current turn changed
+    /// a file: the moment is over.
     pub(super) fn drop_expired_wishes(&mut self) {
         if self.tool_history.changes_files_in(self.turn.number) {
             let wishes = self.points.items_mut(Section::Constraints);
@@ -76,7 +76,7 @@ impl SummaryBuilder {
             .mark_wishes_taken_back(&later, turn_before, &[quote_line(message, POINT)]);
     }
 
-    /// Adds what one message of the current request wishes, rules and chooses.
+    /// Adds the wishes, the rules and the choices of one message of the current request.
     fn add_wishes_and_choices_in(&mut self, message: &str) {
         let rule_lists = self.find_rule_lists_to_keep(message);
         let mut prose = prose_beside_rules(message, &rule_lists);
@@ -299,8 +299,8 @@ fn begins_answer(wish: &str, decisions: &[String]) -> bool {
 }
 
 /// Returns the wish of an item of the constraints, without the mark of an earlier summary and
-/// without its quotation marks. What follows the quotation is left out: what the wish refers to, and
-/// what takes it back. `"never print it" (on "Draw the map") (later: "print it")` has the wish
+/// without its quotation marks. What follows the quotation is left out: what the wish refers to,
+/// and what takes it back. `"never print it" (on "Draw the map") (later: "print it")` has the wish
 /// `never print it`.
 fn wish_in_item(item: &str) -> &str {
     let wish = without_later_mark(item.trim_start_matches(EARLIER_MARK));

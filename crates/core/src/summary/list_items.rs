@@ -17,11 +17,11 @@ pub(super) fn find_named_items<'r>(reply: &'r str, answer: &str) -> Vec<&'r str>
     let may_name = |word: &str| is_short || word.chars().all(char::is_uppercase);
     let mut items = NamedItems::of(reply);
     // "c'est" does not name c.
-    for quoted_word in answer.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(&c)) {
+    for part in answer.split(|c: char| !c.is_alphanumeric() && !APOSTROPHES.contains(&c)) {
         if items.is_full() {
             break;
         }
-        let word = quoted_word.trim_matches(APOSTROPHES);
+        let word = part.trim_matches(APOSTROPHES);
         if !may_name(word) {
             continue;
         }
