@@ -73,7 +73,7 @@ impl Removals {
                 for removals in self.by_name.values_mut() {
                     removals.retain(|removal| !is_there_after(&removal.removed.path, change));
                 }
-                self.drop_empty_lists();
+                self.by_name.retain(|_, removals| !removals.is_empty());
                 self.shown_present.push(change.clone());
             }
         }
@@ -81,16 +81,9 @@ impl Removals {
 
     /// Adds a removal. If the same path was removed before, as far as is known, both are one.
     fn add(&mut self, mut removed: RemovedPath, is_folder_known: bool, run_index: usize) {
-        let mut path = Path::new(&removed.folder).join(&removed.path);
+        let path = Path::new(&removed.folder).join(&removed.path);
         removed.is_certain &= is_folder_known || path.is_absolute();
-        // The shell would replace these.
-        let is_expanded = [&removed.folder, &removed.path]
-            .iter()
-            .any(|part| part.starts_with(['~', '$']));
-        if removed.is_certain && !is_expanded {
-            path = self.cwd.join(path);
-        }
-        let absolute = path.is_absolute().then(|| normalize_path(&path));
+        let absolute = self.absolute_path(&removed, &path);
 
         let name = name_of(&removed.path).to_owned();
         let removals = self.by_name.entry(name).or_default();
@@ -111,6 +104,20 @@ impl Removals {
         });
     }
 
+    /// Returns the path from the root to a removed one, if it is known. `path` is the removed path
+    /// with its folder.
+    fn absolute_path(&self, removed: &RemovedPath, path: &Path) -> Option<PathBuf> {
+        // The shell replaces `~` and variables, so the path is not what the command says.
+        let is_expanded = |part: &str| part.starts_with(['~', '$']);
+        let is_as_written = !is_expanded(&removed.folder) && !is_expanded(&removed.path);
+        let from_root = if removed.is_certain && is_as_written {
+            self.cwd.join(path)
+        } else {
+            path.to_owned()
+        };
+        from_root.is_absolute().then(|| normalize_path(&from_root))
+    }
+
     /// Forgets the removal of a path that is there again, and those of the directories above it:
     /// they are there again, too.
     pub(super) fn restore(&mut self, path: &str) {
@@ -123,10 +130,6 @@ impl Removals {
                 self.by_name.remove(name);
             }
         }
-    }
-
-    fn drop_empty_lists(&mut self) {
-        self.by_name.retain(|_, removals| !removals.is_empty());
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -171,7 +174,7 @@ impl Removals {
             .any(|change| is_there_after(path, change))
     }
 
-    /// Whether a text names such a path.
+    /// Whether a text names a path that was removed, or one below it.
     pub(super) fn are_named_in(&self, text: &str) -> bool {
         self.are_named_since(text, 0)
     }
@@ -185,11 +188,16 @@ impl Removals {
             return false;
         }
         let is_in_path = |c: char| c.is_alphanumeric() || "/._-@+~".contains(c);
-        text.split(|c| !is_in_path(c)).any(|word| {
-            let word = word.trim_end_matches('.');
+        for word in text.split(|c| !is_in_path(c)) {
+            // At the end, a dot is most likely that of the sentence.
+            let path = word.trim_end_matches('.');
             // A word without these may have another meaning than that of a path.
-            word.contains(['/', '.']) && self.contain_since(word, first_run)
-        })
+            let may_be_path = path.contains(['/', '.']);
+            if may_be_path && self.contain_since(path, first_run) {
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -235,14 +243,11 @@ fn is_below(path: &str, removed: &str) -> bool {
     }
 
     match (path.starts_with('/'), removed.starts_with('/')) {
-        (true, true) | (false, false) => {
-            let rest = path.strip_prefix(removed);
-            rest.is_some_and(starts_with_name_end)
+        (true, true) | (false, false) => is_at_or_below(path, removed),
+        (true, false) => {
+            let mut slashes = path.match_indices('/');
+            slashes.any(|(slash, _)| is_at_or_below(&path[slash + 1..], removed))
         }
-        (true, false) => path.match_indices('/').any(|(slash, _)| {
-            let rest = path[slash + 1..].strip_prefix(removed);
-            rest.is_some_and(starts_with_name_end)
-        }),
         // Only the removed path itself can be recognized, not what is below it.
         (false, true) => {
             let folder = removed.strip_suffix(path);
@@ -251,158 +256,16 @@ fn is_below(path: &str, removed: &str) -> bool {
     }
 }
 
-/// Whether the name before `rest` ends there: `src/older` is not below `src/old`.
-fn starts_with_name_end(rest: &str) -> bool {
-    rest.is_empty() || rest.starts_with('/')
+/// Whether a path begins with the names of another one: `src/old/a.ts` is below `src/old`, but
+/// `src/older` is not.
+fn is_at_or_below(path: &str, removed: &str) -> bool {
+    match path.strip_prefix(removed) {
+        Some(rest) => rest.is_empty() || rest.starts_with('/'),
+        None => false,
+    }
 }
 
 /// Returns a path without `./` at its start and `/` at its end.
 fn bare_path(path: &str) -> &str {
     path.trim_start_matches("./").trim_end_matches('/')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn removed(path: &str, folder: &str) -> PathChange {
-        PathChange::Removed(RemovedPath {
-            path: path.to_owned(),
-            folder: folder.to_owned(),
-            is_certain: true,
-        })
-    }
-
-    #[test]
-    fn a_removal_is_certain_only_where_its_directory_is_known() {
-        let is_certain = |change: &PathChange, path: &str| {
-            let mut removals = Removals::default();
-            removals.apply(change, true, 0);
-            removals.certainly_contain(path, "/src")
-        };
-        for (path, folder, file) in [
-            ("a.rs", "", "/src/a.rs"),
-            ("a.rs", "", "a.rs"),
-            ("../a.rs", "docs/old", "docs/a.rs"),
-            ("docs", "", "/src/docs/a.rs"),
-            ("a.rs", "/src/docs", "docs/a.rs"),
-        ] {
-            assert!(is_certain(&removed(path, folder), file), "{path}");
-        }
-        for (path, folder, file) in [
-            ("README.md", "", "/src/docs/README.md"),
-            ("README.md", "/tmp/t", "/src/docs/README.md"),
-            ("README.md", "/tmp/t", "README.md"),
-            ("README.md", "~", "README.md"),
-            ("README.md", "$TMP", "README.md"),
-            ("doc", "", "docs/a.rs"),
-        ] {
-            assert!(!is_certain(&removed(path, folder), file), "{path}");
-        }
-
-        // An earlier command may have changed to another directory.
-        let mut removals = Removals::default();
-        removals.apply(&removed("a.rs", ""), false, 0);
-        removals.apply(&removed("b.rs", "/src"), false, 0);
-        assert!(!removals.certainly_contain("a.rs", "/src"));
-        assert!(removals.certainly_contain("b.rs", "/src"));
-        // Another file of this name was removed.
-        removals.apply(&removed("README.md", "/tmp/t"), true, 0);
-        assert!(!removals.contain("/src/docs/README.md"));
-    }
-
-    /// `mv notes.md /tmp/` writes another file of this name.
-    #[test]
-    fn an_absolute_path_is_compared_from_the_directory_of_the_session() {
-        for (folder, path, is_same) in [
-            ("", "/tmp/notes.md", false),
-            ("", "/src/notes.md", true),
-            ("", "/src/docs/../notes.md", true),
-            ("docs", "/src/docs/notes.md", true),
-            ("docs", "/src/notes.md", false),
-            ("~", "/home/ada/notes.md", true),
-        ] {
-            let mut removals = Removals::in_folder("/src");
-            removals.apply(&removed("notes.md", folder), true, 0);
-            assert_eq!(removals.contain(path), is_same, "{path}");
-            removals.restore(path);
-            assert_eq!(removals.is_empty(), is_same, "{path}");
-        }
-        // The command may have run in any directory.
-        let mut removals = Removals::in_folder("/src");
-        removals.apply(&removed("notes.md", ""), false, 0);
-        assert!(removals.contain("/tmp/notes.md"));
-    }
-
-    /// What is removed again later is one removal, of the last call.
-    #[test]
-    fn removals_are_found_from_a_call_on() {
-        let mut removals = Removals::default();
-        removals.apply(&removed("docs/a.md", ""), true, 2);
-        removals.apply(&removed("b.md", ""), true, 3);
-        removals.apply(&removed("docs/a.md", ""), true, 5);
-        assert!(removals.are_named_since("python docs/a.md", 5));
-        assert!(!removals.are_named_since("python docs/a.md", 6));
-        assert!(removals.are_named_since("python b.md", 3));
-        assert!(!removals.are_named_since("python b.md", 4));
-    }
-
-    #[test]
-    fn any_path_may_be_below_one_without_a_name() {
-        let mut removals = Removals::in_folder("/src/docs");
-        removals.apply(&removed("../docs/..", ""), true, 0);
-        assert!(removals.contain("/src/a.md"));
-        assert!(removals.certainly_contain("a.md", "/src/docs"));
-        assert!(!removals.contain("/lib/a.md"));
-    }
-
-    #[test]
-    fn what_a_command_writes_or_restores_is_there() {
-        let written = |path: &str| PathChange::Written(path.to_owned());
-        let restored = |path: &str| PathChange::Restored(path.to_owned());
-        for (change, path, is_there) in [
-            (written("a.rs"), "/src/a.rs", true),
-            (written("/src/a.rs"), "a.rs", true),
-            (written("docs/a.rs"), "docs", true),
-            (written("docs"), "docs/a.rs", false),
-            (restored("docs/"), "/src/docs/a.rs", true),
-            (restored("."), "/src/docs/a.rs", true),
-            (restored("main"), "/src/docs/a.rs", false),
-        ] {
-            let mut removals = Removals::default();
-            removals.apply(&removed(path, ""), true, 0);
-            removals.apply(&change, true, 0);
-            assert_eq!(removals.have_restored(path), is_there, "{change:?} {path}");
-            assert_eq!(removals.contain(path), !is_there, "{change:?} {path}");
-        }
-    }
-
-    #[test]
-    fn a_path_is_gone_with_its_directory_until_it_is_written_again() {
-        let mut removals = Removals::default();
-        for path in ["./src/old/", "/home/ada/ledger/notes.md"] {
-            removals.apply(&removed(path, ""), true, 0);
-        }
-        for path in [
-            "src/old",
-            "src/old/a.ts",
-            "/home/ada/ledger/src/old/a.ts",
-            "notes.md",
-            "/home/ada/ledger/notes.md",
-        ] {
-            assert!(removals.contain(path), "{path}");
-        }
-        for path in ["src/older.ts", "src", "lib/src/old", "my-notes.md"] {
-            assert!(!removals.contain(path), "{path}");
-        }
-        removals.apply(&removed("a/a", ""), true, 0);
-        assert!(removals.contain("/aa/a/a"));
-        assert!(!removals.contain("/aa/a"));
-        assert!(removals.are_named_in("keep `src/old/a.ts`, it is used."));
-        assert!(!removals.are_named_in("the old one is in src."));
-
-        removals.restore("src/old/a.ts");
-        assert!(!removals.contain("src/old/a.ts"));
-        assert!(removals.contain("notes.md"));
-    }
 }

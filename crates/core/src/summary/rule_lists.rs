@@ -105,21 +105,20 @@ pub(super) fn find_rule_lists(message: &str) -> Vec<RuleList<'_>> {
     } else {
         read_items(&lines)
     };
+
     let mut lists = Vec::new();
     let mut index = 0;
     let mut is_fenced = false;
     while index < lines.len() {
-        if lines[index].trim_start().starts_with("```") {
+        if is_fence(lines[index]) {
             is_fenced = !is_fenced;
         }
-        let list = if is_fenced {
-            None
-        } else {
-            let items_from_here = items.get(index..).unwrap_or_default();
-            read_named_list(&lines[index..])
-                .or_else(|| read_unnamed_list(&lines[index..], items_from_here))
-        };
-        match list {
+        if is_fenced {
+            index += 1;
+            continue;
+        }
+        let items_from_here = items.get(index..).unwrap_or_default();
+        match read_list(&lines[index..], items_from_here) {
             Some(list) => {
                 index += list.lines.len();
                 lists.push(list);
@@ -128,6 +127,20 @@ pub(super) fn find_rule_lists(message: &str) -> Vec<RuleList<'_>> {
         }
     }
     lists
+}
+
+/// Whether a line begins or ends a block of code.
+fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```")
+}
+
+/// Reads the list of rules that begins in the first of some lines. `items` are the items in these
+/// lines; empty if no list without a name is wanted.
+fn read_list<'m>(lines: &[&'m str], items: &[Option<ListItem<'m>>]) -> Option<RuleList<'m>> {
+    match read_named_list(lines) {
+        Some(list) => Some(list),
+        None => read_unnamed_list(lines, items),
+    }
 }
 
 /// Whether a message may have a list of rules: it has a name of one, or items.
@@ -150,13 +163,21 @@ fn read_named_list<'m>(lines: &[&'m str]) -> Option<RuleList<'m>> {
     let first_below = below.iter().find(|line| !line.trim().is_empty());
     let has_items = first_below.is_some_and(|line| is_list_item(line));
     for &line in below {
-        let is_empty = line.trim().is_empty();
-        let ends_items = has_items && !is_empty && !continues_items(line);
-        let ends_lines = !has_items && is_empty && !list.rules.is_empty();
-        let is_next_part = line.starts_with('#') || line.trim_start().starts_with("```");
-        if ends_items || ends_lines || is_next_part || rest_after_name(line).is_some() {
+        let begins_other_part = line.starts_with('#') || is_fence(line);
+        if begins_other_part || rest_after_name(line).is_some() {
             break;
         }
+        let is_empty = line.trim().is_empty();
+        let is_end = if has_items {
+            !is_empty && !continues_items(line)
+        } else {
+            // An empty line between the name and the first rule ends nothing.
+            is_empty && !list.rules.is_empty()
+        };
+        if is_end {
+            break;
+        }
+
         list.lines.push(line);
         if is_list_item(line) {
             list.rules.push(strip_marks(line.trim()));
@@ -170,7 +191,7 @@ fn read_named_list<'m>(lines: &[&'m str]) -> Option<RuleList<'m>> {
 /// An item of a list.
 struct ListItem<'m> {
     text: &'m str,
-    /// Whether it binds later work.
+    /// Whether it forbids or demands something of later work, too.
     is_rule: bool,
 }
 
@@ -178,13 +199,13 @@ struct ListItem<'m> {
 fn read_items<'m>(lines: &[&'m str]) -> Vec<Option<ListItem<'m>>> {
     let mut items = Vec::with_capacity(lines.len());
     for line in lines {
-        items.push(if is_list_item(line) {
-            let text = strip_marks(line.trim());
-            let is_rule = !quote_binding_sentences(text, &[text]).is_empty();
-            Some(ListItem { text, is_rule })
-        } else {
-            None
-        });
+        if !is_list_item(line) {
+            items.push(None);
+            continue;
+        }
+        let text = strip_marks(line.trim());
+        let is_rule = !quote_binding_sentences(text, &[text]).is_empty();
+        items.push(Some(ListItem { text, is_rule }));
     }
     items
 }
@@ -197,14 +218,20 @@ fn read_unnamed_list<'m>(
 ) -> Option<RuleList<'m>> {
     let mut item_count = 0;
     let mut rule_count = 0;
-    for item in items.iter().map_while(Option::as_ref) {
+    for item in items {
+        let Some(item) = item else {
+            break;
+        };
         item_count += 1;
-        rule_count += usize::from(item.is_rule);
+        if item.is_rule {
+            rule_count += 1;
+        }
     }
     let are_rules = rule_count >= LEAST_RULES && 2 * rule_count >= item_count;
     if item_count < LEAST_ITEMS || !are_rules {
         return None;
     }
+
     let list_items = items[..item_count].iter().flatten();
     Some(RuleList {
         lines: lines[..item_count].to_vec(),
@@ -222,20 +249,23 @@ fn continues_items(line: &str) -> bool {
 /// such name.
 fn rest_after_name(line: &str) -> Option<&str> {
     let text = line.trim();
-    let is_heading = text.starts_with('#') || text.starts_with("**") && text.ends_with("**");
     let Some(colon) = text.find([':', '：']) else {
+        let is_heading = text.starts_with('#') || text.starts_with("**") && text.ends_with("**");
         return (is_heading && names_rules(text)).then_some("");
     };
     let (before, from_colon) = text.split_at(colon);
     let rest = from_colon.trim_start_matches([':', '：']);
     let is_set_off = rest.is_empty() || rest.starts_with([' ', '*']);
-    let clause = before
+    // A setting of a program, such as `rules: {…}`, is not a list of the user.
+    let is_setting = rest.contains(['{', '}', '<', '=', '|', '\\']);
+    if !is_set_off || is_setting {
+        return None;
+    }
+    let last_clause = before
         .rsplit(['.', '!', '?', ';', ','])
         .next()
         .unwrap_or_default();
-    // A setting of a program, such as `rules: {…}`, is not a list of the user.
-    let is_setting = rest.contains(['{', '}', '<', '=', '|', '\\']);
-    (is_set_off && !is_setting && names_rules(clause)).then(|| rest.trim_matches(['*', ' ']))
+    names_rules(last_clause).then(|| rest.trim_matches(['*', ' ']))
 }
 
 /// Whether a few words name a list of rules: "house rules".
@@ -254,68 +284,6 @@ fn add_sentences<'m>(rules: &mut Vec<&'m str>, line: &'m str) {
         for part in split_at_full_stops(sentence) {
             let clauses = part.split(';').map(str::trim);
             rules.extend(clauses.filter(|clause| !clause.is_empty()));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn describe_all(message: &str) -> Vec<String> {
-        let lists = find_rule_lists(message);
-        lists.iter().map(RuleList::describe).collect()
-    }
-
-    #[test]
-    fn a_list_is_kept_as_a_whole() {
-        for (message, expected) in [
-            (
-                "draw the map. rules: nothing is changed, only read. region north; reports in German",
-                r#"Rules: "nothing is changed, only read.; region north; reports in German""#,
-            ),
-            (
-                "House rules:\n- one commit for each map\n\n- names stay\n\nNow draw.",
-                r#"Rules: "one commit for each map; names stay""#,
-            ),
-            (
-                "# Map\nDraw it.\n## Constraints\n1. Never push.\n   Not even once.\n2. Keep the names.\n## Colors\n- blue",
-                r#"Rules: "Never push.; Keep the names.""#,
-            ),
-            (
-                "Regeln:\nnur lesen\nnichts löschen\n\nzeichne",
-                r#"Rules: "nur lesen; nichts löschen""#,
-            ),
-            (
-                "one more thing\n- never touch the charts\n- no frames\n- the legend is in English",
-                r#"Rules: "never touch the charts; no frames; the legend is in English""#,
-            ),
-        ] {
-            assert_eq!(describe_all(message), [expected], "{message}");
-        }
-    }
-
-    #[test]
-    fn rules_that_do_not_fit_are_omitted() {
-        let rule = "- never draw a frame that is wider than the pier, nor one that hides the names";
-        let message = format!("Rules:\n{}- never print\n", format!("{rule}\n").repeat(10));
-        let lists = find_rule_lists(&message);
-        assert_eq!(lists[0].omitted_rules(), ["never print"]);
-        assert!(lists[0].describe().ends_with("\" and 1 more"));
-    }
-
-    #[test]
-    fn other_lists_and_settings_are_none() {
-        for message in [
-            "rules: {\"a\": 1}\nb: 2",
-            "draw:\n- the map\n- the legend\n- the frame",
-            "rule: one letter per owner",
-            "the rules of the harbour are what we draw next: first the pier. then the boats",
-            "```\nrules:\n- never\n- no more\n```",
-            "",
-            ":",
-        ] {
-            assert!(describe_all(message).is_empty(), "{message}");
         }
     }
 }
