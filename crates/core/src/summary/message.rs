@@ -20,9 +20,6 @@ use regex::Regex;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// Matches files and skills as pi puts them into a request.
-const ATTACHED_BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>).*?(</(?:file|skill)>)"#;
-
 #[derive(Debug)]
 pub(super) enum SummaryMessage {
     User(String),
@@ -55,33 +52,43 @@ pub(super) enum SummaryMessage {
 impl SummaryMessage {
     /// Returns the texts of the message in which secrets are looked for, in the order in which
     /// their placeholders are numbered.
-    pub fn redacted_texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
-        let no_calls: &mut [SummaryCall] = &mut [];
-        let ([first, second], calls) = match self {
+    pub fn redacted_texts_mut(&mut self) -> Vec<&mut String> {
+        let mut texts = Vec::new();
+        match self {
             SummaryMessage::User(text)
             | SummaryMessage::CompactionSummary(text)
-            | SummaryMessage::BranchSummary(text) => ([Some(text), None], no_calls),
-            SummaryMessage::Extension { kind, text } => ([Some(text), Some(kind)], no_calls),
+            | SummaryMessage::BranchSummary(text) => texts.push(text),
+            SummaryMessage::Extension { kind, text } => {
+                texts.push(text);
+                texts.push(kind);
+            }
             SummaryMessage::Reply {
-                text,
-                stop: ReplyEnd::Failed(error),
-                calls,
-                ..
-            } => ([Some(text), Some(error)], &mut **calls),
-            SummaryMessage::Reply { text, calls, .. } => ([Some(text), None], &mut **calls),
-            // The line that reports a failure is a part of the output, and must stay equal to it.
+                text, stop, calls, ..
+            } => {
+                texts.push(text);
+                if let ReplyEnd::Failed(error) = stop {
+                    texts.push(error);
+                }
+                for call in calls {
+                    texts.extend(call.redacted_texts_mut());
+                }
+            }
             SummaryMessage::Result {
                 call,
-                outcome: Outcome::Failed(line),
+                outcome,
                 output,
-            } => ([Some(output), Some(line)], std::slice::from_mut(call)),
-            SummaryMessage::Result { call, output, .. } => {
-                ([Some(output), None], std::slice::from_mut(call))
+            } => {
+                texts.push(output);
+                // The line that reports a failure is a part of the output, and must stay equal to
+                // that part.
+                if let Outcome::Failed(line) = outcome {
+                    texts.push(line);
+                }
+                texts.extend(call.redacted_texts_mut());
             }
-            SummaryMessage::Other => ([None, None], no_calls),
-        };
-        let call_texts = calls.iter_mut().flat_map(SummaryCall::redacted_texts_mut);
-        first.into_iter().chain(second).chain(call_texts)
+            SummaryMessage::Other => {}
+        }
+        texts
     }
 
     /// Drops the text of a reply that only leads over to the next call.
@@ -133,81 +140,149 @@ pub(super) enum ReplyEnd {
     Failed(String),
 }
 
-/// Reads a message. Paths are given as they are seen from the `folders`.
-pub(super) fn read_message(message: Raw, folders: Folders, call_use: CallUse) -> SummaryMessage {
-    let mut blocks = Vec::new();
-    let facts = scan_message_facts(message, &mut blocks);
-    let get = |key| message.get_some(key);
-    let stored_role = facts.role.map(|role| role.text()).unwrap_or_default();
+/// Reads a message, by its role. Paths are given as they are seen from the `folders`.
+pub(super) fn read_message(json: Raw, folders: Folders, call_use: CallUse) -> SummaryMessage {
+    let message = ScannedMessage::scan(json);
+    let stored_role = message.facts.role.map(|role| role.text());
+    let stored_role = stored_role.unwrap_or_default();
     let role = stored_role.to_string_lossy();
-    let text = match &*role {
-        "bashExecution" | "pythonExecution" => join_text_borrowed(get("output"), "\n"),
-        "compactionSummary" | "branchSummary" => join_text_borrowed(get("summary"), "\n"),
-        _ => content_text(&facts, &blocks),
-    };
-    let text = cut_message(text.into_string_lossy(), MAX_TEXT_LEN);
-
     match &*role {
-        "user" if !is_truthy(get("synthetic")) => {
-            SummaryMessage::User(request_words(text, &blocks))
+        // The agent itself writes messages of the user, too, and marks them as synthetic.
+        "user" if !message.has_flag("synthetic") => SummaryMessage::User(message.request()),
+        "developer" if message.has_flag("userInitiated") => SummaryMessage::User(message.request()),
+        "custom" => message.read_custom(),
+        "hookMessage" => message.read_extension(),
+        "assistant" => message.read_reply(folders, call_use),
+        "toolResult" => message.read_tool_result(),
+        "bashExecution" | "pythonExecution" if !message.has_flag("excludeFromContext") => {
+            message.read_user_command()
         }
-        "developer" if is_truthy(get("userInitiated")) => {
-            SummaryMessage::User(request_words(text, &blocks))
-        }
-        "custom" if starts_user_turn(message) => SummaryMessage::User(match skill_draft(message) {
-            Some(parsed) => parsed.into_string_lossy(),
-            None => request_words(text, &blocks),
-        }),
-        "custom" if is_from_imported_agent(get("customType")) => SummaryMessage::Other,
-        "custom" | "hookMessage" => SummaryMessage::Extension {
-            kind: string_words(get("customType")),
-            text,
-        },
-        "assistant" => {
-            let mut calls = Vec::new();
-            for block in &blocks {
-                if block.is_call() {
-                    calls.push(read_call(block, folders, call_use));
-                }
-            }
-            let stop = read_reply_end(&facts, !calls.is_empty());
-            SummaryMessage::Reply {
-                text,
-                stop,
-                call_count: calls.len(),
-                calls,
-            }
-        }
-        "toolResult" => SummaryMessage::Result {
-            call: SummaryCall {
-                id: string_head(facts.get(Member::ToolCallId)),
-                tool: string_head(facts.get(Member::ToolName)),
-                ..SummaryCall::default()
-            },
-            outcome: match Outcome::from_result(message, &text) {
-                // Without a line of a shell, whose output may be the text of any file.
-                Outcome::Failed(line) if line.is_empty() && is_refusal(&text) => Outcome::Stopped,
-                outcome => outcome,
-            },
-            output: match strip_output_frame(&text) {
-                bare if bare.len() < text.len() => bare.to_owned(),
-                _ => text,
-            },
-        },
-        "bashExecution" | "pythonExecution" if !is_truthy(get("excludeFromContext")) => {
-            SummaryMessage::Result {
-                call: SummaryCall {
-                    command: string_words(get("command").or(get("code"))),
-                    ..SummaryCall::default()
-                },
-                outcome: Outcome::from_result(message, ""),
-                output: text,
-            }
-        }
-        "compactionSummary" => SummaryMessage::CompactionSummary(text),
-        "branchSummary" => SummaryMessage::BranchSummary(text),
+        "compactionSummary" => SummaryMessage::CompactionSummary(message.text_of("summary")),
+        "branchSummary" => SummaryMessage::BranchSummary(message.text_of("summary")),
         _ => SummaryMessage::Other,
     }
+}
+
+/// A message, and what one walk over it found.
+struct ScannedMessage<'a> {
+    json: Raw<'a>,
+    facts: MessageFacts<'a>,
+    /// The blocks of its content; empty if the content is one string.
+    blocks: Vec<Block<'a>>,
+}
+
+impl<'a> ScannedMessage<'a> {
+    fn scan(json: Raw<'a>) -> Self {
+        let mut blocks = Vec::new();
+        let facts = scan_message_facts(json, &mut blocks);
+        ScannedMessage {
+            json,
+            facts,
+            blocks,
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<Raw<'a>> {
+        self.json.get_some(key)
+    }
+
+    fn has_flag(&self, key: &str) -> bool {
+        is_truthy(self.get(key))
+    }
+
+    /// Returns the text of the content. A very long one is cut.
+    fn content(&self) -> String {
+        let text = content_text(&self.facts, &self.blocks);
+        cut_message(text.into_string_lossy(), MAX_TEXT_LEN)
+    }
+
+    /// Returns the text of a member that is not the content. A very long one is cut.
+    fn text_of(&self, key: &str) -> String {
+        let text = join_text_borrowed(self.get(key), "\n");
+        cut_message(text.into_string_lossy(), MAX_TEXT_LEN)
+    }
+
+    /// Returns what the user wrote, without what programs added to it.
+    fn request(&self) -> String {
+        request_words(&self.content(), &self.blocks)
+    }
+
+    /// Reads a message that an extension added. Some are requests: oh-my-pi stores a skill that the
+    /// user called, and a prompt by another person who shares the session, in this way.
+    fn read_custom(&self) -> SummaryMessage {
+        if starts_user_turn(self.json) {
+            let typed = skill_draft(self.json).map(Text::into_string_lossy);
+            return SummaryMessage::User(typed.unwrap_or_else(|| self.request()));
+        }
+        if is_from_imported_agent(self.get("customType")) {
+            return SummaryMessage::Other;
+        }
+        self.read_extension()
+    }
+
+    fn read_extension(&self) -> SummaryMessage {
+        SummaryMessage::Extension {
+            kind: string_words(self.get("customType")),
+            text: self.content(),
+        }
+    }
+
+    fn read_reply(&self, folders: Folders, call_use: CallUse) -> SummaryMessage {
+        let mut calls = Vec::new();
+        for block in &self.blocks {
+            if block.is_call() {
+                calls.push(read_call(block, folders, call_use));
+            }
+        }
+        SummaryMessage::Reply {
+            text: self.content(),
+            stop: read_reply_end(&self.facts, !calls.is_empty()),
+            call_count: calls.len(),
+            calls,
+        }
+    }
+
+    /// Reads the result of a call. A call that the user refused counts as stopped, not as failed.
+    fn read_tool_result(&self) -> SummaryMessage {
+        let output = self.content();
+        let mut outcome = Outcome::from_result(self.json, &output);
+        // With a status line, the output is that of a shell, and may be the text of any file.
+        let has_no_status = matches!(&outcome, Outcome::Failed(line) if line.is_empty());
+        if has_no_status && is_refusal(&output) {
+            outcome = Outcome::Stopped;
+        }
+        SummaryMessage::Result {
+            call: SummaryCall {
+                id: string_head(self.facts.get(Member::ToolCallId)),
+                tool: string_head(self.facts.get(Member::ToolName)),
+                ..SummaryCall::default()
+            },
+            outcome,
+            output: without_output_frame(output),
+        }
+    }
+
+    /// Reads a command, or code, that the user ran in the agent, with its output.
+    fn read_user_command(&self) -> SummaryMessage {
+        let command = self.get("command").or(self.get("code"));
+        SummaryMessage::Result {
+            call: SummaryCall {
+                command: string_words(command),
+                ..SummaryCall::default()
+            },
+            outcome: Outcome::from_result(self.json, ""),
+            output: self.text_of("output"),
+        }
+    }
+}
+
+/// Does the same as [`strip_output_frame`], and copies the output only if it has a frame.
+fn without_output_frame(output: String) -> String {
+    let bare = strip_output_frame(&output);
+    if bare.len() == output.len() {
+        return output;
+    }
+    bare.to_owned()
 }
 
 /// Returns how far an assistant message got, by its stop reason. A message with calls waits for
@@ -228,9 +303,9 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
     if let Content::Text(text) = facts.content {
         return text.text();
     }
-    let is_text = |block: &&Block| block.is("text");
-    let texts = blocks.iter().filter(is_text);
-    join_with(texts.filter_map(|block| block.text?.text()), "\n")
+    let text_blocks = blocks.iter().filter(|block| block.is("text"));
+    let texts = text_blocks.filter_map(|block| block.text?.text());
+    join_with(texts, "\n")
 }
 
 /// Whether an extension's message is what another agent wrote in the name of the user, under the
@@ -244,22 +319,28 @@ fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
         )
 }
 
-/// Returns what the user wrote of a request. What a chat program or an editor added is left out,
-/// and `[…]` replaces the content of files and skills that pi put into it. An image without a text
+/// Returns what the user wrote of a request, without what a chat program or an editor added. The
+/// content of files and skills that pi put into it is shortened to `[…]`. An image without a text
 /// becomes `[image]`.
-pub(super) fn request_words(text: String, blocks: &[Block]) -> String {
-    static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(ATTACHED_BODIES));
-    let is_image = |block: &Block| block.is("image");
-    if text.is_empty() && blocks.iter().any(is_image) {
+pub(super) fn request_words(text: &str, blocks: &[Block]) -> String {
+    let has_image = blocks.iter().any(|block| block.is("image"));
+    if text.is_empty() && has_image {
         return "[image]".to_owned();
     }
     let words = match forwarded::user_words(text.as_bytes()) {
-        Some(forwarded) => String::from_utf8_lossy(forwarded).into_owned(),
-        None => strip_host_text(&text).to_owned(),
+        Some(words_in_forward) => String::from_utf8_lossy(words_in_forward),
+        None => Cow::Borrowed(strip_host_text(text)),
     };
-    match ATTACHMENT.replace_all(&words, "$1[…]$2") {
-        // Nothing was replaced, so the text need not be copied.
-        Cow::Borrowed(_) => words,
-        Cow::Owned(shortened) => shortened,
-    }
+    shorten_attachments(&words).into_owned()
+}
+
+/// Replaces the content of each file and skill that pi put into a request: `<file
+/// name="a.md">many lines</file>` becomes `<file name="a.md">[…]</file>`.
+fn shorten_attachments(request: &str) -> Cow<'_, str> {
+    static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(
+            r#"(?s)(?<opening_tag><(?:file|skill) name="[^>]*>).*?(?<closing_tag></(?:file|skill)>)"#,
+        )
+    });
+    ATTACHMENT.replace_all(request, "${opening_tag}[…]${closing_tag}")
 }

@@ -261,6 +261,7 @@ impl SearchedMessage {
     ) -> SearchedMessage {
         let has_secrets = message
             .redacted_texts_mut()
+            .into_iter()
             .any(|text| rules.search_text(text).is_some());
         if !has_secrets {
             message.drop_transition();
