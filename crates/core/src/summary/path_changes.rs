@@ -27,22 +27,19 @@ pub(super) fn changes_of_step(
     is_certain: bool,
 ) -> Vec<PathChange> {
     let mut changes = Vec::new();
-    // What `mv notes.md /tmp/` writes is not what it removes, although the directory of the removed
-    // path is not known, so that a later `/tmp/notes.md` may be the same.
+    // What `mv notes.md /tmp/` writes comes before what it removes: the directory of the removed
+    // path is not known, so a later `/tmp/notes.md` may be the same.
     for path in written_paths(step) {
         changes.push(PathChange::Written(path));
     }
-    let removed_paths = if keeps_files(step, part) {
-        Vec::new()
-    } else {
-        step.removed_paths()
-    };
-    for path in removed_paths {
-        changes.push(PathChange::Removed(RemovedPath {
-            path: path.to_owned(),
-            folder: folder.to_owned(),
-            is_certain,
-        }));
+    if !keeps_files(step, part) {
+        for path in step.removed_paths() {
+            changes.push(PathChange::Removed(RemovedPath {
+                path: path.to_owned(),
+                folder: folder.to_owned(),
+                is_certain,
+            }));
+        }
     }
     for path in restored_paths(step, part) {
         changes.push(PathChange::Restored(path));
@@ -63,39 +60,48 @@ fn has_one_of(part: &str, options: &[&str]) -> bool {
     words.any(|word| options.contains(&word))
 }
 
-/// Returns the files that are written by redirections in a part of a command line.
+/// Returns the files that are written by redirections in a part of a command line: `a.txt` in `ls >
+/// a.txt`, `ls >> "a.txt"` and `ls >'a.txt'`.
 pub(super) fn changes_of_redirections(part: &str) -> Vec<PathChange> {
-    static REDIRECTION: LazyLock<Regex> =
-        LazyLock::new(|| compile_expression(r#">>?\s*(?:"([^"]+)"|'([^']+)'|([^\s"'<>&|;()]+))"#));
+    static REDIRECTION: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(
+            r#">>?\s*(?:"(?<double>[^"]+)"|'(?<single>[^']+)'|(?<bare>[^\s"'<>&|;()]+))"#,
+        )
+    });
     let mut changes = Vec::new();
     for found in REDIRECTION.captures_iter(part) {
-        let target = (1..=3).find_map(|group| found.get(group));
-        if let Some(target) = target {
-            changes.push(PathChange::Written(target.as_str().to_owned()));
+        let quoted = found.name("double").or(found.name("single"));
+        if let Some(file) = quoted.or(found.name("bare")) {
+            changes.push(PathChange::Written(file.as_str().to_owned()));
         }
     }
     changes
 }
 
-/// Returns the paths that a step makes, writes, copies or moves to. What is copied or moved to a
-/// directory is there below its own name.
+/// Returns the paths that a step makes, writes, copies or moves to.
 fn written_paths(step: &CommandStep) -> Vec<String> {
     let words: Vec<&str> = step.words.iter().map(String::as_str).collect();
-    let (sources, target) = match words[..] {
+    match words[..] {
         ["touch" | "tee" | "mkdir", ref paths @ ..] => {
-            return paths.iter().map(|path| (*path).to_owned()).collect();
+            paths.iter().map(|path| (*path).to_owned()).collect()
         }
         ["mv" | "cp" | "ln" | "install", ref sources @ .., target]
-        | ["git", "mv", ref sources @ .., target] => (sources, target),
-        _ => return Vec::new(),
-    };
-    let mut written = vec![target.to_owned()];
+        | ["git", "mv", ref sources @ .., target] => copied_paths(sources, target),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the paths at which the sources may be after they were copied or moved to a target: the
+/// target itself or, if that is a directory, a path in it: `docs/a.md` for `cp src/a.md docs`.
+fn copied_paths(sources: &[&str], target: &str) -> Vec<String> {
+    let mut paths = vec![target.to_owned()];
+    let folder = target.trim_end_matches('/');
     for source in sources {
         let source = source.trim_end_matches('/');
         let name = source.rsplit('/').next().unwrap_or(source);
-        written.push(format!("{}/{name}", target.trim_end_matches('/')));
+        paths.push(format!("{folder}/{name}"));
     }
-    written
+    paths
 }
 
 /// Returns the paths that a step takes from git. A branch is taken for a path, too, which no file

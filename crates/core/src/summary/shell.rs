@@ -46,26 +46,15 @@ impl CommandLine {
     /// - A `cd` is no step, but sets the directory of the steps after it.
     /// - Steps that only read or probe are left out, unless all do.
     pub fn parse(line: &str) -> Self {
-        // Quoted text and `2>&1` become `_`, so that nothing in them is taken for an operator or
-        // for a file that is written.
-        static QUOTED: LazyLock<Regex> =
-            LazyLock::new(|| compile_expression(r#""[^"]*"|'[^']*'|>&[12]"#));
-        // What follows `<<` may be the text of the here-document.
-        let (before_document, from_document) = line.split_once("<<").unwrap_or((line, ""));
-        let without_scripts = replace_loading_scripts(before_document);
-        let code = QUOTED.replace_all(&without_scripts, "_").replace("&>", ">");
-
+        let text = CommandText::new(line);
+        let is_certain = runs_each_step(&text.code);
         let mut command = CommandLine {
+            // Until a step is found that changes something.
             is_read_only: true,
             ..CommandLine::default()
         };
-        let is_certain = runs_each_step(&code);
-        let mut path_changes = Vec::new();
         let mut folder = String::new();
-        let parts = code
-            .trim_end_matches([';', '\n', ' '])
-            .split_inclusive(OPERATORS);
-        for part in parts {
+        for part in text.parts() {
             let Some(mut step) = CommandStep::parse(part.trim_end_matches(OPERATORS)) else {
                 continue;
             };
@@ -73,38 +62,39 @@ impl CommandLine {
                 folder = enter_folder(&folder, &step.words[1..]);
                 continue;
             }
-            path_changes.append(&mut changes_of_step(&step, part, &folder, is_certain));
+            let changes = changes_of_step(&step, part, &folder, is_certain);
+            command.path_changes.extend(changes);
+
             step.shorten();
-
-            let is_step_read_only = !writes_file(part)
-                && (step.is_one_of(READ_ONLY_PROGRAMS)
-                    || only_informs(part.trim_end_matches(OPERATORS)));
-            if is_step_read_only && !command.is_read_only {
-                continue;
-            }
-            if !is_step_read_only && command.is_read_only {
-                // All steps before only read, so they are dropped. By default, a command line is
-                // not read-only.
-                command = CommandLine::default();
-            }
             step.folder.clone_from(&folder);
-            command.steps.push(step);
-            command.hides_last_exit_code = part.ends_with(['\n', ';', '|']);
-            if command.hides_last_exit_code {
-                command.hides_exit_code = true;
-            }
+            command.add_step(step, part);
         }
 
-        // `cat <<'EOF' > map.c`: the rest of this line is not part of the document.
-        let rest_of_line = from_document.lines().next().unwrap_or_default();
-        path_changes.append(&mut changes_of_redirections(rest_of_line));
-        // In `code`, a quoted name is `_`.
-        if code.contains("> _") || code.contains(">_") {
-            path_changes.append(&mut changes_of_redirections(before_document));
-        }
-        command.path_changes = path_changes;
+        command.path_changes.extend(text.changes_beyond_steps());
         command.changes_folder = !folder.is_empty();
         command
+    }
+
+    /// Adds the next step. `part` is its part of the command line, with the operator that ends it.
+    ///
+    /// As long as all steps only read, all are kept. The first other step replaces them, and only
+    /// others are kept from then on.
+    fn add_step(&mut self, step: CommandStep, part: &str) {
+        if is_read_only(&step, part) {
+            if !self.is_read_only {
+                return;
+            }
+        } else if self.is_read_only {
+            self.is_read_only = false;
+            self.steps.clear();
+            self.hides_exit_code = false;
+        }
+
+        self.steps.push(step);
+        self.hides_last_exit_code = part.ends_with(['\n', ';', '|']);
+        if self.hides_last_exit_code {
+            self.hides_exit_code = true;
+        }
     }
 
     /// Returns the call of another tool as a command. All tools that change files become `edit`
@@ -127,6 +117,59 @@ impl CommandLine {
             ..CommandLine::default()
         }
     }
+}
+
+/// A command line, divided into what is read as code and what is not.
+struct CommandText<'l> {
+    /// The command line up to a here-document. `_` replaces quoted text and `2>&1`, so that nothing
+    /// in them is taken for an operator or for a file that is written.
+    code: String,
+    /// The same part of the command line as it was written.
+    before_document: &'l str,
+    /// What follows the `<<` of a here-document in its line: `'EOF' > map.c`.
+    after_document_mark: &'l str,
+}
+
+impl<'l> CommandText<'l> {
+    fn new(line: &'l str) -> Self {
+        static QUOTED: LazyLock<Regex> =
+            LazyLock::new(|| compile_expression(r#""[^"]*"|'[^']*'|>&[12]"#));
+        let (before_document, from_document) = line.split_once("<<").unwrap_or((line, ""));
+        let without_scripts = replace_loading_scripts(before_document);
+        let without_quotations = QUOTED.replace_all(&without_scripts, "_");
+        CommandText {
+            // `&>` redirects both streams. Its `&` would be taken for an operator.
+            code: without_quotations.replace("&>", ">"),
+            before_document,
+            after_document_mark: from_document.lines().next().unwrap_or_default(),
+        }
+    }
+
+    /// Iterates over the parts of the code, each with the operator that ends it.
+    fn parts(&self) -> impl Iterator<Item = &str> {
+        self.code
+            .trim_end_matches([';', '\n', ' '])
+            .split_inclusive(OPERATORS)
+    }
+
+    /// Returns the files that are written by redirections that the code does not show: those after
+    /// the mark of a here-document, and those whose file has a quoted name.
+    fn changes_beyond_steps(&self) -> Vec<PathChange> {
+        let mut changes = changes_of_redirections(self.after_document_mark);
+        let has_quoted_target = self.code.contains("> _") || self.code.contains(">_");
+        if has_quoted_target {
+            changes.extend(changes_of_redirections(self.before_document));
+        }
+        changes
+    }
+}
+
+/// Whether a step changes nothing, as its program and its part of the command line show.
+fn is_read_only(step: &CommandStep, part: &str) -> bool {
+    if writes_file(part) {
+        return false;
+    }
+    step.is_one_of(READ_ONLY_PROGRAMS) || only_informs(part.trim_end_matches(OPERATORS))
 }
 
 /// Returns the directory after a `cd` with these arguments in `folder`, as far as it is known.
@@ -153,8 +196,8 @@ pub(super) fn changes_files(tool: &str) -> bool {
 
 /// Whether a part of a command line writes a file, by a redirection or in place.
 fn writes_file(part: &str) -> bool {
-    for (at, _) in part.match_indices('>') {
-        let target = part[at..].trim_start_matches(['>', ' ']);
+    for (redirection, _) in part.match_indices('>') {
+        let target = part[redirection..].trim_start_matches(['>', ' ']);
         if !target.starts_with("/dev/null") {
             return true;
         }
