@@ -6,6 +6,7 @@ use super::answers::{quote_answer, size_of_answer};
 use super::budget::{FINDING, POINT};
 use super::choices::doubts_reply;
 use super::quote::{count_utf16, quote_line, strip_transitions};
+use super::turns::Turn;
 use foldhash::HashSet;
 
 /// The replies that were added to decisions.
@@ -30,54 +31,56 @@ impl SummaryBuilder {
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
         let turns = &self.earlier_turns[..listed_count];
         // The texts may lack the oldest decisions, so both are walked from the newest on.
-        let newest_first = self.decisions.newest_first();
-        for (index, decision) in (0..decisions.len()).rev().zip(newest_first) {
+        let indexes = (0..decisions.len()).rev();
+        for (index, decision) in indexes.zip(self.decisions.newest_first()) {
             let Some(turn) = turns.iter().find(|turn| decision.is_made_by(turn)) else {
                 continue;
             };
-            if decision.is_taken_back() {
-                // The reply is out of date.
-                outcomes.turn_numbers.insert(turn.number);
-                continue;
-            }
-            let reply = turn.last_words();
-            let later_turns = self.earlier_turns.iter().chain([&self.turn]);
-            let is_corrected = later_turns
-                .filter(|later| later.number == turn.number + 1)
-                .any(|later| doubts_reply(&later.request, reply));
-            if is_corrected {
-                // The correction, a decision as well, quotes the part that it is about.
+            if decision.is_taken_back() || self.is_reply_corrected(turn) {
                 outcomes.turn_numbers.insert(turn.number);
                 continue;
             }
             // Several decisions of a turn have the same reply.
-            if !turn.is_answered() || outcomes.turn_numbers.contains(&turn.number) {
+            let is_added = outcomes.turn_numbers.contains(&turn.number);
+            if is_added || !turn.is_answered() {
                 continue;
             }
             let reply = strip_transitions(turn.last_words());
             if reply.is_empty() || is_quoted(reply, decisions) {
                 continue;
             }
-            let room_left = room - outcomes.size;
-            let mut outcome = describe_outcome(reply, size_of_answer(reply, FINDING));
-            if count_utf16(&outcome) > room_left {
-                // Without the rest of its table, it may fit.
-                outcome = describe_outcome(reply, FINDING);
-            }
-            let size = count_utf16(&outcome);
-            if size > room_left {
+
+            let Some(outcome) = describe_fitting_outcome(reply, room - outcomes.size) else {
                 break;
-            }
+            };
             decisions[index].push_str(&outcome);
-            outcomes.size += size;
+            outcomes.size += count_utf16(&outcome);
             outcomes.turn_numbers.insert(turn.number);
         }
         outcomes
     }
+
+    /// Whether the user corrected the reply to an earlier turn in the next one. The correction is a
+    /// decision as well, which quotes the part of the reply that it is about.
+    fn is_reply_corrected(&self, turn: &Turn) -> bool {
+        let mut later_turns = self.earlier_turns.iter().chain([&self.turn]);
+        later_turns.any(|later| {
+            let is_next = later.number == turn.number + 1;
+            is_next && doubts_reply(&later.request, turn.last_words())
+        })
+    }
 }
 
-fn describe_outcome(reply: &str, max: usize) -> String {
-    format!("; reply: {}", quote_answer(reply, max))
+/// Describes a reply in at most `room` UTF-16 units. A reply with a table of values is longer if
+/// that fits, and else is cut like any other. `None` if even this does not fit.
+fn describe_fitting_outcome(reply: &str, room: usize) -> Option<String> {
+    for max in [size_of_answer(reply, FINDING), FINDING] {
+        let outcome = format!("; reply: {}", quote_answer(reply, max));
+        if count_utf16(&outcome) <= room {
+            return Some(outcome);
+        }
+    }
+    None
 }
 
 /// Whether a decision quotes a reply: it proposed what was decided.

@@ -18,7 +18,20 @@ impl Draft {
     fn add(&mut self, section: Section, items: Vec<String>) {
         let items = keep_newest(items, self.room);
         self.room -= items_size(&items);
+        self.insert(section, items);
+    }
+
+    /// Inserts items before those of the section that are there already. Their size is not taken
+    /// from the room.
+    fn insert(&mut self, section: Section, items: Vec<String>) {
         self.page.items_mut(section).splice(..0, items);
+    }
+
+    /// Drops the wishes among the constraints that a decision quotes, and gets back their room.
+    fn drop_repeated_wishes(&mut self) {
+        let size_before = items_size(self.page.items(Section::Constraints));
+        self.page.drop_wishes_in_decisions();
+        self.room += size_before - items_size(self.page.items(Section::Constraints));
     }
 }
 
@@ -35,54 +48,87 @@ impl SummaryBuilder {
             page: Sections::default(),
             room: self.room_beside_request() - requests_room,
         };
+        let own_choices = self.draft_sections(&mut draft);
+
+        draft.room += requests_room;
+        self.draft_outcomes(&mut draft, own_choices);
+
+        let mut page = draft.page;
+        if let Some(request) = self.quote_current_request() {
+            page.items_mut(Section::Goal).insert(0, request);
+        }
+        let is_branch = self.subject == SummarySubject::Branch;
+        let empty_sections = if is_branch && page.are_mostly_empty() {
+            EmptySections::LeftOut
+        } else {
+            EmptySections::Marked
+        };
+        page.to_markdown(empty_sections)
+    }
+
+    /// Adds the items of all sections that do not depend on other items, those that matter most
+    /// first, because each takes room from those after it.
+    ///
+    /// Returns the assistant's own choices, whose room is taken. They become decisions after the
+    /// outcomes were added to these.
+    fn draft_sections(&self, draft: &mut Draft) -> Vec<String> {
+        let last_words = self.turn.last_words();
         draft.add(Section::NextSteps, self.next_steps());
         draft.add(Section::Goal, self.background_of_request());
         draft.add(Section::Blocked, self.blocked_points());
         draft.add(Section::Constraints, self.rules_and_wishes());
         draft.add(Section::InProgress, self.calls_and_todo_list());
-        // Decisions have shorter texts for when there is little room.
-        let findings_room = self.room_for_findings();
-        let decisions_room = draft.room.saturating_sub(findings_room);
-        let decisions_max = decisions_room.clamp(LEAST_DECISIONS.min(draft.room), DECISIONS);
-        let decisions = self.decisions.describe(self.turn.number, decisions_max);
-        let mut decisions = keep_newest(decisions, decisions_max);
-        self.refer_to_request(&mut decisions);
-        draft.add(Section::Decisions, decisions);
-        let last_words = self.turn.last_words();
+        draft.add(Section::Decisions, self.describe_decisions(draft.room));
+
         let lists_max = DECISION_LISTS.min(draft.room);
-        let mut own_choices = self.own_choices.describe_lists(lists_max, last_words);
-        draft.room -= items_size(&own_choices);
-        let context = self.newest_points(Section::Context, CONTEXT);
-        draft.add(Section::Context, context);
+        let choice_lists = self.own_choices.describe_lists(lists_max, last_words);
+        draft.room -= items_size(&choice_lists);
+
+        draft.add(
+            Section::Context,
+            self.newest_points(Section::Context, CONTEXT),
+        );
         draft.add(Section::Done, self.describe_effects());
-        let own_choices_max = OWN_CHOICES.min(draft.room.saturating_sub(findings_room));
-        let single_choices = self.own_choices.describe(own_choices_max, last_words);
+
+        let room_before_findings = draft.room.saturating_sub(self.room_for_findings());
+        let choices_max = OWN_CHOICES.min(room_before_findings);
+        let single_choices = self.own_choices.describe(choices_max, last_words);
         draft.room -= items_size(&single_choices);
+
+        let mut own_choices = choice_lists;
         own_choices.extend(single_choices);
         draft.add(Section::InProgress, self.quote_remarks(&own_choices));
+        own_choices
+    }
 
-        let Draft { mut page, mut room } = draft;
-        room += requests_room;
-        let constraints_size = items_size(page.items(Section::Constraints));
-        page.drop_wishes_in_decisions();
-        room += constraints_size - items_size(page.items(Section::Constraints));
-        let outcomes = self.add_outcomes(page.items_mut(Section::Decisions), room / 2);
-        room -= outcomes.size;
-        // After the replies, which are added to decisions by their place.
-        page.items_mut(Section::Decisions).splice(..0, own_choices);
-        room = room.saturating_sub(self.add_put_off_failures(page.items_mut(Section::Decisions)));
-        let requests = self.list_earlier_requests(room, &page, &outcomes);
-        page.items_mut(Section::Done).splice(..0, requests);
+    /// Describes the decisions of the user in a part of the `room` that is left, in UTF-16 units.
+    /// If that is little, their texts are shorter.
+    fn describe_decisions(&self, room: usize) -> Vec<String> {
+        let room_before_findings = room.saturating_sub(self.room_for_findings());
+        let least = LEAST_DECISIONS.min(room);
+        let max = room_before_findings.clamp(least, DECISIONS);
+        let described = self.decisions.describe(self.turn.number, max);
+        let mut decisions = keep_newest(described, max);
+        self.refer_to_request(&mut decisions);
+        decisions
+    }
 
-        if let Some(request) = self.quote_current_request() {
-            page.items_mut(Section::Goal).insert(0, request);
-        }
-        let is_branch = self.subject == SummarySubject::Branch;
-        page.to_markdown(if is_branch && page.are_mostly_empty() {
-            EmptySections::LeftOut
-        } else {
-            EmptySections::Marked
-        })
+    /// Adds what became of decisions and requests: replies, failures that the user put off, and the
+    /// list of earlier requests, which gets all room that the others leave.
+    fn draft_outcomes(&self, draft: &mut Draft, own_choices: Vec<String>) {
+        draft.drop_repeated_wishes();
+        let outcomes_max = draft.room / 2;
+        let decisions = draft.page.items_mut(Section::Decisions);
+        let outcomes = self.add_outcomes(decisions, outcomes_max);
+        draft.room -= outcomes.size;
+
+        // Replies are added to the decisions by their place, so other items come only now.
+        draft.insert(Section::Decisions, own_choices);
+        let put_off_size = self.add_put_off_failures(draft.page.items_mut(Section::Decisions));
+        draft.room = draft.room.saturating_sub(put_off_size);
+
+        let requests = self.list_earlier_requests(draft.room, &draft.page, &outcomes);
+        draft.insert(Section::Done, requests);
     }
 
     /// Returns the number of UTF-16 units that the other sections leave to earlier requests and
@@ -115,36 +161,40 @@ impl SummaryBuilder {
             return;
         }
         let newest = self.decisions.newest_first().next();
-        if !newest.is_some_and(|decision| decision.is_made_by(&self.turn)) {
+        let is_of_request = newest.is_some_and(|decision| decision.is_made_by(&self.turn));
+        if !is_of_request {
             return;
         }
-        if let Some(text) = decisions.last_mut()
-            && let Some((question, quoted)) = text.split_once(" answered \"")
-            && let Some((_, rest)) = quoted.split_once('"')
+        let Some(text) = decisions.last_mut() else {
+            return;
+        };
+        // `question` ends with "the user".
+        if let Some((question, from_answer)) = text.split_once(" answered \"")
+            && let Some((_, after_answer)) = from_answer.split_once('"')
         {
-            *text = format!("{question} answered with the request under Goal{rest}");
+            *text = format!("{question} answered with the request under Goal{after_answer}");
         }
     }
 
     /// Returns the lists of rules, and the newest wishes, each in its own room.
     fn rules_and_wishes(&self) -> Vec<String> {
-        let (rules, wishes): (Vec<String>, Vec<String>) = self
-            .points
-            .items(Section::Constraints)
-            .iter()
-            .cloned()
-            .partition(|item| {
-                item.trim_start_matches(EARLIER_MARK)
-                    .starts_with(RULES_LEAD)
-            });
+        let mut rules = Vec::new();
+        let mut wishes = Vec::new();
+        for item in self.points.items(Section::Constraints) {
+            let text = item.trim_start_matches(EARLIER_MARK);
+            if text.starts_with(RULES_LEAD) {
+                rules.push(item.clone());
+            } else {
+                wishes.push(item.clone());
+            }
+        }
         let mut constraints = keep_newest(rules, 2 * RULES);
         constraints.extend(keep_newest(wishes, SECTION));
         constraints
     }
 
     /// Adds the failures that the user put off to the decisions, oldest first, and returns the
-    /// number of units that they take. After the replies, which are added to decisions by their
-    /// place.
+    /// number of UTF-16 units that they take.
     fn add_put_off_failures(&self, decisions: &mut Vec<String>) -> usize {
         let size_before = items_size(decisions);
         for failure in self.failures.put_off.iter().take(MOST_PUT_OFF).rev() {
@@ -227,17 +277,16 @@ impl SummaryBuilder {
     /// passed. The files are only those of the newest work, because the agent lists all files below
     /// the summary.
     fn describe_effects(&self) -> Vec<String> {
-        let commits = self.tool_history.commit_messages();
-        let changed = self.tool_history.changed_files(&self.removals);
+        let history = &self.tool_history;
+        let commits = history.commit_messages();
+        let changed = history.changed_files(&self.removals);
         let changed_lead = format!("{CHANGED_LEAD} {}, newest first: ", changed.occasion);
+        let passed = history.passed_commands();
+
         let mut lists = Vec::new();
         lists.extend(join_fitting("Commits, newest first: ", &commits, SECTION));
         lists.extend(join_fitting(&changed_lead, &changed.newest_first, FILES));
-        lists.extend(join_fitting(
-            PASSED_LEAD,
-            &self.tool_history.passed_commands(),
-            COMMANDS,
-        ));
+        lists.extend(join_fitting(PASSED_LEAD, &passed, COMMANDS));
         lists
     }
 }
