@@ -61,26 +61,24 @@ impl Proposal<'_> {
             return format!("Advised{topic} {advised}, the user decided {answered}");
         }
 
-        let sentence = self.sentence();
-        let mut items = find_named_items(self.reply, answer);
-        // Of "(1) the map, (2) the legend, or (3) both?", the sentence is quoted with all items.
-        items.retain(|item| item.ends_with('?') || !sentence.contains(item));
-        if items.iter().any(|item| sentence.contains(item)) {
+        let items = self.find_answered_items(answer);
+        let is_in_items = items.iter().any(|item| self.sentence().contains(item));
+        if is_in_items {
             // The items are questions: "A) Keep it? B) Or both?"
             let asked = quote_line(&items.join(" "), proposal_max);
             let topic = self.quote_topic(&asked);
             return format!("Asked{topic} {asked}, the user answered {answered}");
         }
-        let questions = LastList::find(self.reply).questions();
-        let ends_list = questions.last().is_some_and(|last| last.contains(sentence));
-        if ends_list && questions.len() > 1 && items.len() != 1 {
+        let questions = self.final_questions();
+        if questions.len() > 1 && items.len() != 1 {
             let asked = quote_questions(&questions, answer, list_max);
             return format!("Asked {asked}, the user answered {answered}");
         }
+
         let asked = if items.is_empty() {
             self.quote_with_context(proposal_max)
         } else {
-            quote_line(sentence, proposal_max)
+            quote_line(self.sentence(), proposal_max)
         };
         let topic = self.quote_topic(&asked);
         let mut decision = format!("Asked{topic} {asked}, the user answered {answered}");
@@ -89,6 +87,15 @@ impl Proposal<'_> {
             decision.push_str(&quote_line(item, answer_max / 2));
         }
         decision
+    }
+
+    /// Returns the items of the reply that an answer such as "b" names. An item that is part of the
+    /// proposing sentence is only returned if it is a question. Of "(1) the map, (2) the legend, or
+    /// (3) both?", it is not: the sentence is quoted with all items.
+    fn find_answered_items(&self, answer: &str) -> Vec<&str> {
+        let mut items = find_named_items(self.reply, answer);
+        items.retain(|item| item.ends_with('?') || !self.sentence().contains(item));
+        items
     }
 
     /// Quotes the first line of the request, as ` on "…":`, if a reader needs it to understand
@@ -170,30 +177,42 @@ impl Proposal<'_> {
         const MARKS_AND_SPACE_LEN: usize = 3;
 
         let sentence = self.sentence();
-        let is_short = is_narrower(sentence, SHORT_QUESTION);
-        let is_short_question = is_short && self.kind == ProposalKind::Question;
-        if self.index == 0 && is_short_question {
+        if self.index == 0 && self.is_short_question() {
             // What it is about may follow: "How many? 3 reach 99 % of the islands, 5 reach all."
             return quote_line(&self.sentences.join(" "), max);
         }
 
-        let mut first = self.find_first_fitting(self.index, max);
-        let fits_alone = first == self.index;
-        if fits_alone && (is_short_question || points_back(sentence)) {
-            // A sentence that points back needs the one before it, too.
-            first = first.saturating_sub(1);
-            while first > 0 && points_back(self.sentences[first]) {
-                first -= 1;
-            }
-        }
-        let before = self.sentences[first..self.index].join(" ");
+        let before = self.sentences[self.find_context_start(max)..self.index].join(" ");
         let room = max.saturating_sub(count_utf16(sentence) + MARKS_AND_SPACE_LEN);
         if before.is_empty() || room < SHORTEST_CONTEXT.min(count_utf16(&before)) {
             // Without the quotation marks, and not cut again.
             return quote_line(&cut_keeping_end(sentence, max - 2), max);
         }
-        let before = cut_keeping_value(&before, room);
-        quote_line(&format!("{before} {sentence}"), max)
+        let shown_before = cut_keeping_value(&before, room);
+        quote_line(&format!("{shown_before} {sentence}"), max)
+    }
+
+    /// Whether the sentence that proposes is a short question, which depends on the sentences
+    /// around it.
+    fn is_short_question(&self) -> bool {
+        self.kind == ProposalKind::Question && is_narrower(self.sentence(), SHORT_QUESTION)
+    }
+
+    /// Returns the index of the first sentence to quote with the one that proposes, in `max` UTF-16
+    /// units. If no other fits, it is that of the proposing sentence itself. If this means little
+    /// alone, it is that of the one before it, or of the first in a row of sentences that point
+    /// back.
+    fn find_context_start(&self, max: usize) -> usize {
+        let first_fitting = self.find_first_fitting(self.index, max);
+        let depends_on_context = self.is_short_question() || points_back(self.sentence());
+        if first_fitting < self.index || !depends_on_context {
+            return first_fitting;
+        }
+        let mut start = self.index.saturating_sub(1);
+        while start > 0 && points_back(self.sentences[start]) {
+            start -= 1;
+        }
+        start
     }
 }
 

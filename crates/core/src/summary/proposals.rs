@@ -30,7 +30,7 @@ pub(super) struct Proposal<'r> {
     /// The last sentences of the reply, in order.
     pub sentences: Vec<&'r str>,
     pub kind: ProposalKind,
-    /// Where the sentence is that proposes.
+    /// The index of the sentence that proposes.
     pub index: usize,
 }
 
@@ -98,22 +98,20 @@ impl<'r> Proposal<'r> {
         if !begins_as_answer(message) && is_mostly_pasted(message) {
             return self.chooses_item(message);
         }
+
         let statement = statement_before_question(message);
-        // The message only asks.
-        if statement.is_empty() {
+        let only_asks = statement.is_empty();
+        if only_asks {
             return false;
         }
         let asks_back = statement.len() < message.len();
         if asks_back {
-            return self.asks() && (begins_as_answer(statement) || self.shares_word(statement));
+            let answers_first = begins_as_answer(statement) || self.shares_word(statement);
+            return answers_first && self.asks();
         }
         match self.kind {
             ProposalKind::Question | ProposalKind::Choice => {
-                is_short && !(asks_leave(self.sentence()) && requests_other_work(message))
-                    || begins_as_answer(message)
-                    || self.names_item(message)
-                    || self.shares_word(message)
-                    || self.shares_word_of_questions(message)
+                self.is_question_answered_by(message, is_short)
             }
             ProposalKind::Offer => {
                 begins_as_answer(message)
@@ -126,6 +124,20 @@ impl<'r> Proposal<'r> {
                 is_advice && self.shares_word(message) || self.chooses_item(message)
             }
         }
+    }
+
+    /// Whether a message that asks nothing answers the question or the choice. A short one does,
+    /// whatever its words, unless it requests other work than that for which leave is asked: "Shall
+    /// I draw it?", and then "now count all the lamps".
+    fn is_question_answered_by(&self, message: &str, is_short: bool) -> bool {
+        let requests_other = asks_leave(self.sentence()) && requests_other_work(message);
+        if is_short && !requests_other {
+            return true;
+        }
+        begins_as_answer(message)
+            || self.names_item(message)
+            || self.shares_word(message)
+            || self.shares_word_of_questions(message)
     }
 
     /// Whether the message begins with an item of the last list in the reply. After a statement,
@@ -147,15 +159,23 @@ impl<'r> Proposal<'r> {
         self.last_sharing(message).is_some()
     }
 
-    /// Whether the reply asks several questions in a list, and the message has a word of one.
+    /// Whether the reply asks questions in a list, and the message has a word of one.
     fn shares_word_of_questions(&self, message: &str) -> bool {
-        let questions = LastList::find(self.reply).questions();
-        let last = questions.last().copied().unwrap_or_default();
-        let is_asked_last = last.contains(self.sentence());
-        is_asked_last && shares_word(&questions.join(" "), message)
+        let questions = self.final_questions();
+        !questions.is_empty() && shares_word(&questions.join(" "), message)
     }
 
-    /// Returns where the last sentence is that has a word of content of the message.
+    /// Returns the questions of the last list in the reply, if the last of them is the sentence
+    /// that proposes. Otherwise, the reply goes on after the list, and nothing is returned.
+    pub fn final_questions(&self) -> Vec<&str> {
+        let questions = LastList::find(self.reply).questions();
+        match questions.last() {
+            Some(last) if last.contains(self.sentence()) => questions,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the index of the last of the sentences that has a word of content of the message.
     pub fn last_sharing(&self, message: &str) -> Option<usize> {
         let message = message.to_lowercase();
         let said: HashSet<&str> = content_words(&message).collect();
