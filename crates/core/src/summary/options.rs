@@ -2,42 +2,55 @@
 
 use super::list_items::{begins_with_name, first_word, may_name_item};
 use super::user_quotes::find_answers;
+use std::ops::Range;
 
 /// Returns the item of a list within a line: `A) keep it? B) drop it?`, `(1) one, (2) both`
 pub(super) fn find_inner_item<'r>(reply: &'r str, name: &str) -> Option<&'r str> {
-    let lead = format!("{name}) ");
-    for (start, _) in reply.match_indices(&lead) {
-        let is_name = reply[..start].ends_with([' ', '(']);
-        if !is_name {
-            continue;
+    let name_mark = format!("{name}) ");
+    for (start, _) in reply.match_indices(&name_mark) {
+        let is_word_start = reply[..start].ends_with([' ', '(']);
+        if is_word_start {
+            let len = inner_item_len(&reply[start..]);
+            return Some(with_unit(reply, start..start + len));
         }
-        let item = reply[start..].lines().next().unwrap_or_default();
-        let next_item = find_next_item(item).unwrap_or(item.len());
-        let end = match item.find(['?', ';']) {
-            // Includes the mark, which is one byte.
-            Some(mark) => next_item.min(mark + 1),
-            None => next_item,
-        };
-        return Some(with_unit(reply, start, &item[..end]));
     }
     None
 }
 
-/// Returns an item that begins at an offset of a reply or, if it has no word, the options of its
-/// line up to it, because the first has the unit: `a) 5 minutes, b) 15`.
-fn with_unit<'r>(reply: &'r str, start: usize, item: &'r str) -> &'r str {
-    let has_word = item.chars().filter(|c| c.is_alphabetic()).count() > 1;
-    let line_start = reply[..start].rfind('\n').map_or(0, |newline| newline + 1);
-    let first = ["a) ", "A) "]
-        .iter()
-        .find_map(|lead| reply[line_start..start].find(lead));
-    match first {
-        Some(first) if !has_word => &reply[line_start + first..start + item.len()],
-        _ => item,
+/// Returns the length in bytes of the item that a text begins with. It ends with its question mark
+/// or semicolon, before the next item, or with its line.
+fn inner_item_len(text: &str) -> usize {
+    let line = text.lines().next().unwrap_or_default();
+    let next_item = find_next_item(line).unwrap_or(line.len());
+    match line.find(['?', ';']) {
+        // Includes the mark, which is one byte.
+        Some(mark) => next_item.min(mark + 1),
+        None => next_item,
     }
 }
 
-/// Returns where the comma is before the name of another item: `, (2) both`, `, b) both`. Other
+/// Returns an item, whose byte range in a reply is given. If it has no word, as the second in `a) 5
+/// minutes, b) 15`, the options of its line up to it are returned, because the first has the unit.
+fn with_unit(reply: &str, item: Range<usize>) -> &str {
+    let item_text = &reply[item.clone()];
+    // The name of the item is a letter, too.
+    let has_word = item_text.chars().filter(|c| c.is_alphabetic()).count() > 1;
+    if has_word {
+        return item_text;
+    }
+    let before = &reply[..item.start];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let earlier_options = &before[line_start..];
+    let first = earlier_options
+        .find("a) ")
+        .or_else(|| earlier_options.find("A) "));
+    match first {
+        Some(first) => &reply[line_start + first..item.end],
+        None => item_text,
+    }
+}
+
+/// Returns the byte offset of the comma before the name of another item: `, (2) both`, `, b) both`. Other
 /// words may be in parentheses, too: `A) keep the map, (the large one) of 1990?`
 fn find_next_item(item: &str) -> Option<usize> {
     const LEAD: &str = ", ";
@@ -58,14 +71,21 @@ pub(super) fn keep_chosen_options(questions: &[&str], answer: &str) -> Vec<Strin
     let answers = find_answers(answer);
     let mut shortened = Vec::new();
     for question in questions {
-        // The first answer is that to question 1.
-        let index = item_number(question).and_then(|number| number.checked_sub(1));
-        let chosen = index
-            .and_then(|index| answers.get(index))
-            .and_then(|answer| keep_chosen_option(question, answer));
+        let chosen = match item_number(question) {
+            Some(number) => {
+                answer_to(number, &answers).and_then(|answer| keep_chosen_option(question, answer))
+            }
+            None => None,
+        };
         shortened.push(chosen.unwrap_or_else(|| (*question).to_owned()));
     }
     shortened
+}
+
+/// Returns the answer to the question with a number. The first answer is that to question 1.
+fn answer_to<'a>(number: usize, answers: &[&'a str]) -> Option<&'a str> {
+    let index = number.checked_sub(1)?;
+    answers.get(index).copied()
 }
 
 /// Returns the number of an item of a list: 2 in `2. in blue`, `**2)** in blue` and `(2) in blue`.

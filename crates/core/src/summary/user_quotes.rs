@@ -34,6 +34,13 @@ struct Piece<'m> {
     begins_answer: bool,
 }
 
+impl Piece<'_> {
+    /// Returns the number of UTF-16 units that it takes in a quotation.
+    fn size(&self) -> usize {
+        count_utf16(self.text) + GAP_SIZE
+    }
+}
+
 /// Quotes a message of the user on one line of about `max` UTF-16 units. Of a message that is
 /// longer by more than a fifth, these sentences are quoted, with an ellipsis for others:
 ///
@@ -53,56 +60,62 @@ pub(super) fn quote_user(message: &str, max: usize) -> String {
 
     // Without the quotation marks.
     let texts = pick_pieces(&pieces, max.saturating_sub(2));
-    let mut line = String::new();
-    for (piece, text) in pieces.iter().zip(&texts) {
-        let Some(text) = text else {
-            if !line.ends_with('…') {
-                line.push_str(" …");
-            }
-            continue;
-        };
-        if !line.is_empty() {
-            line.push_str(if piece.begins_line { " / " } else { " " });
-        }
-        line.push_str(text);
-    }
+    let line = join_pieces(&pieces, &texts);
     // The pieces are as long as they may be, so the line is not cut again.
     quote_line(&line, 2 * max)
 }
 
+/// Joins the texts of the pieces that are quoted: those of one line with a space, and lines with a
+/// slash. An ellipsis replaces each row of pieces that are not quoted.
+fn join_pieces(pieces: &[Piece], texts: &[Option<String>]) -> String {
+    let mut line = String::new();
+    for (piece, text) in pieces.iter().zip(texts) {
+        match text {
+            Some(text) => {
+                if !line.is_empty() {
+                    line.push_str(if piece.begins_line { " / " } else { " " });
+                }
+                line.push_str(text);
+            }
+            None if line.ends_with('…') => {}
+            None => line.push_str(" …"),
+        }
+    }
+    line
+}
+
 /// Divides a message into sentences. Empty if part of it is pasted.
 fn read_pieces(message: &str) -> Vec<Piece<'_>> {
-    let lines = prose_of_user(message);
-    let line_count = message
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .count();
-    let mut pieces = Vec::new();
-    if lines.iter().filter(|line| !line.trim().is_empty()).count() < line_count {
-        return pieces;
+    let own_lines = prose_of_user(message);
+    let is_part_pasted = count_filled(own_lines.iter().copied()) < count_filled(message.lines());
+    if is_part_pasted {
+        return Vec::new();
     }
 
+    let mut pieces = Vec::new();
     let mut answer_count = 0;
-    for line in lines {
-        let mut begins_line = true;
-        for sentence in line.split_sentence_bounds() {
-            for text in split_at_full_stops(sentence) {
-                let text = text.trim();
-                if text.is_empty() {
-                    continue;
-                }
-                let begins_answer = leading_number(text) == Some(answer_count + 1);
-                answer_count += usize::from(begins_answer);
-                pieces.push(Piece {
-                    text,
-                    begins_line,
-                    begins_answer,
-                });
-                begins_line = false;
+    for line in own_lines {
+        let sentences = line.split_sentence_bounds().flat_map(split_at_full_stops);
+        let texts = sentences.map(str::trim).filter(|text| !text.is_empty());
+        for (index, text) in texts.enumerate() {
+            // Another number, as in "3 harbours", counts something.
+            let begins_answer = leading_number(text) == Some(answer_count + 1);
+            if begins_answer {
+                answer_count += 1;
             }
+            pieces.push(Piece {
+                text,
+                begins_line: index == 0,
+                begins_answer,
+            });
         }
     }
     pieces
+}
+
+/// Returns the number of lines that are not blank.
+fn count_filled<'l>(lines: impl Iterator<Item = &'l str>) -> usize {
+    lines.filter(|line| !line.trim().is_empty()).count()
 }
 
 /// Returns the answers of a message to numbered questions, without the numbers: `yes.` and `b, but
@@ -134,44 +147,57 @@ fn leading_number(text: &str) -> Option<usize> {
     }
 }
 
-/// Returns the text of each piece that is quoted, in all at most `max` UTF-16 units.
+/// Returns the text of each piece that is quoted, in all at most `max` UTF-16 units; `None` for a
+/// piece that is left out.
 fn pick_pieces(pieces: &[Piece], max: usize) -> Vec<Option<String>> {
-    let mut texts = vec![None; pieces.len()];
-    let mut room = max;
-    let is_lead = |index: usize| index == 0 || pieces[index].begins_answer;
-    let leads: Vec<usize> = (0..pieces.len()).filter(|&index| is_lead(index)).collect();
+    let mut picked = PickedPieces {
+        texts: vec![None; pieces.len()],
+        room: max,
+    };
+    let is_lead = |index: &usize| *index == 0 || pieces[*index].begins_answer;
+    let (leads, mut others): (Vec<usize>, Vec<usize>) = (0..pieces.len()).partition(is_lead);
+
+    // The leads are always quoted. If they do not all fit, each gets the same part of the room.
+    let lead_sizes = leads.iter().map(|&lead| count_utf16(pieces[lead].text));
+    let are_too_long = lead_sizes.sum::<usize>() > max;
     let lead_max = max / leads.len();
-    let leads_size: usize = leads
-        .iter()
-        .map(|&index| count_utf16(pieces[index].text))
-        .sum();
-    for &index in &leads {
-        let text = if leads_size > max {
-            cut_line(pieces[index].text, lead_max)
+    for lead in leads {
+        let text = pieces[lead].text;
+        let shown = if are_too_long {
+            cut_line(text, lead_max)
         } else {
-            pieces[index].text.to_owned()
+            text.to_owned()
         };
-        room = room.saturating_sub(count_utf16(&text) + GAP_SIZE);
-        texts[index] = Some(text);
+        picked.add(lead, shown);
     }
 
-    let mut others: Vec<usize> = (0..pieces.len()).filter(|&index| !is_lead(index)).collect();
-    // A stable sort, so equals stay in order.
+    // Those that bind most come first. The sort is stable, so equals stay in order.
     others.sort_by_key(|&index| std::cmp::Reverse(weigh_piece(pieces[index].text)));
-    let mut is_first = true;
-    for index in others {
-        let size = count_utf16(pieces[index].text) + GAP_SIZE;
-        if size <= room {
-            texts[index] = Some(pieces[index].text.to_owned());
-            room -= size;
-        } else if is_first && room >= SHORTEST_PART {
-            let part = cut_line(pieces[index].text, room - GAP_SIZE);
-            room = room.saturating_sub(count_utf16(&part) + GAP_SIZE);
-            texts[index] = Some(part);
+    for (rank, index) in others.into_iter().enumerate() {
+        let piece = &pieces[index];
+        let binds_most = rank == 0;
+        if piece.size() <= picked.room {
+            picked.add(index, piece.text.to_owned());
+        } else if binds_most && picked.room >= SHORTEST_PART {
+            picked.add(index, cut_line(piece.text, picked.room - GAP_SIZE));
         }
-        is_first = false;
     }
-    texts
+    picked.texts
+}
+
+/// The texts that were picked so far.
+struct PickedPieces {
+    /// The text of each piece; `None` if it is not picked.
+    texts: Vec<Option<String>>,
+    /// The number of UTF-16 units that are left.
+    room: usize,
+}
+
+impl PickedPieces {
+    fn add(&mut self, index: usize, text: String) {
+        self.room = self.room.saturating_sub(count_utf16(&text) + GAP_SIZE);
+        self.texts[index] = Some(text);
+    }
 }
 
 /// Returns how much a sentence most likely binds.
