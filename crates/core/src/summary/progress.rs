@@ -29,11 +29,11 @@ impl SummaryBuilder {
         if !self.is_unfinished() || !self.is_long_reading() {
             return 0;
         }
-        let sizes = self.turn.remarks.iter().map(|remark| {
-            let size = count_utf16(remark).min(NEWEST);
-            size + REMARK_LEAD_SIZE
-        });
-        sizes.sum::<usize>().min(FINDINGS)
+        let mut room = 0;
+        for remark in &self.turn.remarks {
+            room += REMARK_LEAD_SIZE + count_utf16(remark).min(NEWEST);
+        }
+        room.min(FINDINGS)
     }
 
     /// Returns the points of In Progress, without the assistant's remarks.
@@ -64,31 +64,29 @@ impl SummaryBuilder {
         if !self.is_unfinished() {
             return Vec::new();
         }
-        let (remark_max, remarks_max) = if self.is_long_reading() {
+        let (remark_max, newest_max) = if self.is_long_reading() {
             (NEWEST, FINDINGS)
         } else {
             (POINT, SECTION)
         };
+
         // The last remark is the last words, which have a place of their own.
         let mut quotations = Vec::new();
         for remark in self.turn.remarks.iter().rev().skip(1) {
             let quotation = quote_line(strip_transitions(remark), remark_max);
-            let is_listed = own_choices
-                .iter()
-                .any(|choice| is_mostly(&quotation, choice));
-            if !is_listed {
+            let mut listed_choices = own_choices.iter();
+            if !listed_choices.any(|choice| is_mostly(&quotation, choice)) {
                 quotations.push(quotation);
             }
         }
-        // The oldest remark is the last one here.
         let mut newest_first = fold_series(&quotations);
         let first_remark = newest_first.pop();
         let sizes = newest_first
             .iter()
-            .map(|quotation| count_utf16(quotation) + REMARK_LEAD_SIZE);
-        let shown_count = count_fitting(sizes, remarks_max);
-        newest_first.truncate(shown_count);
+            .map(|quotation| REMARK_LEAD_SIZE + count_utf16(quotation));
+        newest_first.truncate(count_fitting(sizes, newest_max));
 
+        // In order: the first remark, and then the newest, of which the oldest comes first.
         let mut remarks = Vec::new();
         for quotation in first_remark.iter().chain(newest_first.iter().rev()) {
             remarks.push(format!("{REMARK_LEAD}{quotation}"));
@@ -118,29 +116,15 @@ impl SummaryBuilder {
 
     /// Describes in words how far the current request is, and where to read what is next.
     fn describe_progress(&self) -> String {
-        let turn = &self.turn;
-        if !turn.is_answered() {
-            let calls_done = format!("{} summarized here", count_calls(turn.call_count));
-            if self.is_split && self.later_requests().is_some() {
-                return format!(
-                    "{ANSWER_FOLLOWS_LEAD}, then later requests: go on with the last of them. ({calls_done}.)"
-                );
-            }
-            if self.is_split {
-                return format!(
-                    "{OPEN_LEAD}; its answer, if any, follows this summary. ({calls_done}.)"
-                );
-            }
-            let reply_end = describe_reply_end(turn);
-            return format!("{GO_ON_LEAD}: {reply_end}, {calls_done}.");
+        if !self.turn.is_answered() {
+            return self.describe_open_request();
         }
-
         let failure_note = if self.failures.is_of_current_turn {
             ", with a failure left open (see Blocked)"
         } else {
             ""
         };
-        let next = if ends_in_question(turn.last_words()) {
+        let next = if ends_in_question(self.turn.last_words()) {
             "The reply ends in a question.".to_owned()
         } else if let Some(later_requests) = self.later_requests() {
             format!("{later_requests}: what is next is there.")
@@ -148,6 +132,22 @@ impl SummaryBuilder {
             "What is next is below, if anything.".to_owned()
         };
         format!("{REPLIED_LEAD}{failure_note}. {next}")
+    }
+
+    /// Describes in words how far a request is that has no complete answer. If the summary ends
+    /// within its turn, the kept messages, which follow the summary, may have the answer.
+    fn describe_open_request(&self) -> String {
+        let calls = count_calls(self.turn.call_count);
+        if !self.is_split {
+            let reply_end = describe_reply_end(&self.turn);
+            return format!("{GO_ON_LEAD}: {reply_end}, {calls} summarized here.");
+        }
+        if self.later_requests().is_some() {
+            return format!(
+                "{ANSWER_FOLLOWS_LEAD}, then later requests: go on with the last of them. ({calls} summarized here.)"
+            );
+        }
+        format!("{OPEN_LEAD}; its answer, if any, follows this summary. ({calls} summarized here.)")
     }
 }
 

@@ -53,38 +53,49 @@ impl ToolHistory {
     }
 
     /// Records a call that ended with `output`. Of more than [`RECENT`] calls, the oldest is
-    /// dropped. If a tool such as `TodoWrite` passed, its list replaces the todo list.
+    /// dropped.
     pub fn record_run(&mut self, mut call: SummaryCall, outcome: Outcome, output: &str) {
-        if outcome == Outcome::Passed && call.tool.to_lowercase().contains("todo") {
-            let list = if call.todo_list.is_empty() {
-                output
-            } else {
-                &call.todo_list
-            };
-            list.clone_into(&mut self.todo_list);
-        }
+        self.update_todo_list(&call, &outcome, output);
 
         let command = if call.command.is_empty() {
             CommandLine::from_tool(&call.tool, &call.target)
         } else {
             CommandLine::parse(&call.command)
         };
+        let shown_output = match &outcome {
+            Outcome::Failed(status) => pick_informative_lines(status, output),
+            _ if command.is_read_only => first_line(output),
+            _ => result_line(output),
+        };
+        // The replaced texts may be long, and only the lines that are chosen now are quoted.
         let replacements = std::mem::take(&mut call.replacements);
         let written = choose_written(&replacements, &call.target);
+
         let excess = (self.runs.len() + 1).saturating_sub(RECENT);
         self.runs.drain(..excess);
         self.runs.push_back(ToolRun {
-            output: match &outcome {
-                Outcome::Failed(status) => pick_informative_lines(status, output),
-                _ if command.is_read_only => first_line(output),
-                _ => result_line(output),
-            },
             call,
             outcome,
             command,
+            output: shown_output,
             written,
             turn_number: self.turn_number,
         });
+    }
+
+    /// Replaces the todo list by that of a call which passed, if its tool keeps one (`TodoWrite`):
+    /// the list that the call was given or, without one, its output.
+    fn update_todo_list(&mut self, call: &SummaryCall, outcome: &Outcome, output: &str) {
+        let keeps_list = call.tool.to_lowercase().contains("todo");
+        if !keeps_list || *outcome != Outcome::Passed {
+            return;
+        }
+        let list = if call.todo_list.is_empty() {
+            output
+        } else {
+            &call.todo_list
+        };
+        list.clone_into(&mut self.todo_list);
     }
 
     /// Whether a call of the current turn, whose number this is, changed a file.
@@ -140,10 +151,10 @@ impl ToolHistory {
     /// Returns the files of the newest work: those changed since the last commit or, if there is no
     /// commit, in the last turn that changed any. Files that were removed since are left out.
     pub fn changed_files(&self, removals: &Removals) -> ChangedFiles {
-        let has_commits = self.runs.iter().any(ToolRun::is_commit);
-        let mut newest_runs = self.runs.iter().rev();
-        let last_change = newest_runs.find(|run| run.changes_file());
+        let mut newest_first = self.runs.iter().rev();
+        let last_change = newest_first.find(|run| run.changes_file());
         let changing_turn = last_change.map_or(self.turn_number, |run| run.turn_number);
+        let has_commits = self.runs.iter().any(ToolRun::is_commit);
         let occasion = if has_commits {
             "since the last `git commit`"
         } else if changing_turn == self.turn_number {
@@ -152,27 +163,29 @@ impl ToolHistory {
             "for an earlier request"
         };
 
-        let mut seen = HashSet::default();
-        let mut files = Vec::new();
-        for run in self.runs.iter().rev() {
-            // The work before the last commit, or before that turn, is older.
-            let is_before_turn = !has_commits && run.turn_number < changing_turn;
-            if run.is_commit() || is_before_turn {
-                break;
-            }
-            let file = &run.call.target;
-            if !run.changes_file() || file.is_empty() || removals.contain(file) {
-                continue;
-            }
-            let is_first_time = seen.insert(file);
-            if is_first_time {
-                files.push(code_span(file, COMMAND));
-            }
-        }
+        let newest_runs = if has_commits {
+            self.runs_since_commit()
+        } else {
+            self.runs_since_turn(changing_turn)
+        };
         ChangedFiles {
             occasion,
-            newest_first: fold_series(&files),
+            newest_first: list_changed_files(newest_runs, removals),
         }
+    }
+
+    /// Returns the runs after the last commit, newest first.
+    fn runs_since_commit(&self) -> Vec<&ToolRun> {
+        let newest_first = self.runs.iter().rev();
+        newest_first.take_while(|run| !run.is_commit()).collect()
+    }
+
+    /// Returns the runs of a turn and of those after it, newest first.
+    fn runs_since_turn(&self, turn_number: usize) -> Vec<&ToolRun> {
+        let newest_first = self.runs.iter().rev();
+        newest_first
+            .take_while(|run| run.turn_number >= turn_number)
+            .collect()
     }
 
     /// Returns the paths that the calls removed, such as with `rm`, and that no later one wrote or
@@ -225,6 +238,24 @@ impl ToolHistory {
     }
 }
 
+/// Lists the files that these runs changed, each once, and in their order. Files that were removed
+/// since are left out.
+fn list_changed_files(runs: Vec<&ToolRun>, removals: &Removals) -> Vec<String> {
+    let mut listed = HashSet::default();
+    let mut files = Vec::new();
+    for run in runs {
+        let file = &run.call.target;
+        if !run.changes_file() || file.is_empty() || removals.contain(file) {
+            continue;
+        }
+        let is_new = listed.insert(file);
+        if is_new {
+            files.push(code_span(file, COMMAND));
+        }
+    }
+    fold_series(&files)
+}
+
 /// Describes a call on one line: `` `make test` ``, ``read `map.c` `` or `TodoWrite`. The text of a
 /// here-document is left out, and so is `cd /work && ` at the start of a command, which agents
 /// write before most commands.
@@ -232,12 +263,10 @@ pub(super) fn describe_call(call: &SummaryCall) -> String {
     static FOLDER_CHANGE: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(r"^cd [/~]\S* *&& *"));
     if !call.command.is_empty() {
-        let command = call
-            .command
-            .split_inclusive("<<")
-            .next()
-            .unwrap_or_default();
-        return code_span(&FOLDER_CHANGE.replace(command, ""), COMMAND);
+        // Keeps the `<<` itself: `cat > map.c <<`.
+        let mut parts = call.command.split_inclusive("<<");
+        let before_document = parts.next().unwrap_or_default();
+        return code_span(&FOLDER_CHANGE.replace(before_document, ""), COMMAND);
     }
     let tool = one_line(&call.tool.replace('`', "'"), COMMAND);
     if call.target.is_empty() {

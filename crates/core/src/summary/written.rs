@@ -33,6 +33,10 @@ impl Replacement {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.old.is_empty() && self.new.is_empty()
+    }
+
     /// Reads a patch. A line that stays begins with a space, and is on both sides, so that it does
     /// not count as added.
     fn read_patch(patch: Option<Raw>) -> Replacement {
@@ -58,30 +62,32 @@ fn push_line(text: &mut String, line: &str) {
 
 /// Reads what a call writes into a file, by the names of the arguments of all agents: `oldText` and
 /// `newText` (pi), `old_string` and `new_string` (Claude Code), several of them in `edits`, a whole
-/// file in `content`, the source of a notebook's cell, or a patch in `input`. A call has one of
-/// these forms.
+/// file in `content`, the source of a notebook's cell in `new_source`, or a patch in `input`. A call
+/// has one of these forms.
 pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
     // All members are found in one walk, because this is done for each edit of a session.
-    let names = [
-        "edits",
-        "oldText",
-        "old_string",
-        "newText",
-        "new_string",
-        "content",
-        "new_source",
-        "input",
-    ];
     let [
-        edits,
         old,
         old_string,
         new,
         new_string,
+        edits,
         content,
-        source,
-        patch,
-    ] = find_members(arguments, names);
+        new_source,
+        input,
+    ] = find_members(
+        arguments,
+        [
+            "oldText",
+            "old_string",
+            "newText",
+            "new_string",
+            "edits",
+            "content",
+            "new_source",
+            "input",
+        ],
+    );
     let mut replacements = vec![Replacement::read(old.or(old_string), new.or(new_string))];
     for edit in edits.unwrap_or(Raw::NULL).items() {
         let names = ["oldText", "old_string", "newText", "new_string"];
@@ -89,10 +95,12 @@ pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
         replacements.push(Replacement::read(old.or(old_string), new.or(new_string)));
     }
     // The old content of a whole file is not in the call.
-    replacements.push(Replacement::read(None, content.or(source)));
-    replacements.push(Replacement::read_patch(patch));
-    // What is only removed is not described, but a secret in it may be quoted elsewhere.
-    replacements.retain(|replacement| !replacement.old.is_empty() || !replacement.new.is_empty());
+    replacements.push(Replacement::read(None, content.or(new_source)));
+    replacements.push(Replacement::read_patch(input));
+
+    // The other forms leave empty ones. One that only removes stays: it is not described, but a
+    // secret in it may be quoted elsewhere.
+    replacements.retain(|replacement| !replacement.is_empty());
     replacements
 }
 
@@ -103,12 +111,7 @@ pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
 /// The secrets in `replacements` were removed before: one line alone of a secret could not be
 /// recognized.
 pub(super) fn choose_written(replacements: &[Replacement], path: &str) -> String {
-    let mut added = Vec::new();
-    for Replacement { old, new } in replacements {
-        let old_lines: HashSet<&str> = old.lines().collect();
-        added.extend(new.lines().filter(|line| !old_lines.contains(line)));
-    }
-
+    let added = added_lines(replacements);
     let mut named_lines = Vec::new();
     for line in &added {
         if find_name(line, path).is_some() && is_quotable(line) {
@@ -121,13 +124,22 @@ pub(super) fn choose_written(replacements: &[Replacement], path: &str) -> String
     if !named_lines.is_empty() {
         return named_lines.join("\n");
     }
-    let first_line = added
-        .iter()
-        .find(|line| line.contains(char::is_alphanumeric));
-    match first_line {
+
+    let has_word = |line: &&&str| line.contains(char::is_alphanumeric);
+    match added.iter().find(has_word) {
         Some(line) if is_quotable(line) => line.trim().to_owned(),
         _ => String::new(),
     }
+}
+
+/// Returns the lines of the new texts that are not in the text that each replaces.
+fn added_lines(replacements: &[Replacement]) -> Vec<&str> {
+    let mut added = Vec::new();
+    for Replacement { old, new } in replacements {
+        let old_lines: HashSet<&str> = old.lines().collect();
+        added.extend(new.lines().filter(|line| !old_lines.contains(line)));
+    }
+    added
 }
 
 fn is_quotable(line: &str) -> bool {
@@ -137,19 +149,15 @@ fn is_quotable(line: &str) -> bool {
 /// Describes the lines that [`choose_written`] returned for the file at `path`: by the names that
 /// they declare (`` `fn low`, `fn high` ``) or, without such names, by a quotation.
 pub(super) fn describe_written(lines: &str, path: &str) -> String {
-    let mut names = Vec::new();
-    for line in lines.lines() {
-        if let Some(name) = find_name(line, path) {
-            names.push(code_span(name, RESULT));
-        }
+    if lines.is_empty() {
+        return String::new();
     }
-    if !names.is_empty() {
-        names.join(", ")
-    } else if !lines.is_empty() {
-        quote_line(lines, RESULT)
-    } else {
-        String::new()
+    let names = lines.lines().filter_map(|line| find_name(line, path));
+    let spans: Vec<String> = names.map(|name| code_span(name, RESULT)).collect();
+    if spans.is_empty() {
+        return quote_line(lines, RESULT);
     }
+    spans.join(", ")
 }
 
 /// Returns the name that a line of the file at `path` declares. Files of text have headings, which
@@ -220,15 +228,16 @@ fn find_declaration(line: &str) -> Option<&str> {
     if !name.starts_with(|c: char| c.is_alphabetic() || "_(<".contains(c)) {
         return None;
     }
-    // The parentheses of a receiver precede the name, so those of the parameters are behind it.
     let name_start = if name.starts_with('(') {
+        // The name is behind the receiver, whose parentheses are not those of the parameters.
         line.find(')')? + 1
     } else {
         line.find(name)?
     };
-    let name_len = line[name_start..].find(['(', '{', ':', '=', ';']);
-    let name_end = name_len.map_or(line.len(), |name_len| name_start + name_len);
-    Some(line[..name_end].trim())
+    let from_name = &line[name_start..];
+    let name_end = from_name.find(['(', '{', ':', '=', ';']);
+    let name_len = name_end.unwrap_or(from_name.len());
+    Some(line[..name_start + name_len].trim())
 }
 
 #[cfg(test)]
