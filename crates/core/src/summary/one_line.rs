@@ -41,8 +41,7 @@ fn find_clause_end(line: &str, max: usize) -> Option<usize> {
     // The size of the line up to and including `c`.
     let mut size = 0;
     let mut is_code = false;
-    let mut chars = line.char_indices().peekable();
-    while let Some((start, c)) = chars.next() {
+    for (start, c) in line.char_indices() {
         size += c.len_utf16();
         if size > longest {
             return last_end_before_max;
@@ -50,24 +49,36 @@ fn find_clause_end(line: &str, max: usize) -> Option<usize> {
         if c == '`' {
             is_code = !is_code;
         }
-        let is_before_space = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
-        let is_separator = line[start..].starts_with(LINE_SEPARATOR);
-        let is_clause_mark = ".!?;:,".contains(c) && is_before_space || "。！？；，、".contains(c);
-        if is_code || size < shortest || !(is_clause_mark || is_separator) {
+        if is_code || size < shortest {
             continue;
         }
-        // The clause has its mark, but not a separator.
-        let end = if is_separator {
-            start
-        } else {
-            start + c.len_utf8()
+        let Some(clause_end) = clause_end_at(line, start, c) else {
+            continue;
         };
         if size > max {
-            return Some(end);
+            return Some(clause_end);
         }
-        last_end_before_max = Some(end);
+        last_end_before_max = Some(clause_end);
     }
     Some(line.len())
+}
+
+/// Returns the byte offset at which a clause ends, if `c`, the character at `start`, ends one. The
+/// clause includes its mark, but not the separator of two lines. The dot of `2.5` ends no clause.
+fn clause_end_at(line: &str, start: usize, c: char) -> Option<usize> {
+    if line[start..].starts_with(LINE_SEPARATOR) {
+        return Some(start);
+    }
+    let mark_end = start + c.len_utf8();
+    let is_mark = match c {
+        '.' | '!' | '?' | ';' | ':' | ',' => {
+            let next = line[mark_end..].chars().next();
+            next.is_none_or(char::is_whitespace)
+        }
+        '。' | '！' | '？' | '；' | '，' | '、' => true,
+        _ => false,
+    };
+    is_mark.then_some(mark_end)
 }
 
 /// What is between the lines of a text that is quoted on one line.

@@ -33,23 +33,19 @@ const LINES_AROUND_CODE: usize = 2;
 /// Of a document, only what precedes it is taken.
 pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
     let prose: Vec<&str> = prose_lines(before_document(text)).collect();
-    let mut is_code = Vec::new();
-    for line in &prose {
-        is_code.push(CODE.is_match(line));
-    }
+    let are_code: Vec<bool> = prose.iter().map(|line| CODE.is_match(line)).collect();
+    let are_passed_on = find_passed_on(&prose);
 
-    let is_passed_on = find_passed_on(&prose);
     let mut own_lines = Vec::new();
     for (index, &line) in prose.iter().enumerate() {
-        let lines_around = if is_list_item(line) {
-            0
+        let is_pasted = if is_list_item(line) {
+            are_code[index]
         } else {
-            LINES_AROUND_CODE
+            let first = index.saturating_sub(LINES_AROUND_CODE);
+            let last = (index + LINES_AROUND_CODE).min(prose.len() - 1);
+            are_code[first..=last].contains(&true)
         };
-        let first = index.saturating_sub(lines_around);
-        let last = (index + lines_around).min(prose.len() - 1);
-        let is_near_code = is_code[first..=last].contains(&true);
-        if !is_near_code && !is_passed_on[index] {
+        if !is_pasted && !are_passed_on[index] {
             own_lines.push(line);
         }
     }
@@ -108,26 +104,29 @@ fn find_passed_on(lines: &[&str]) -> Vec<bool> {
     static ANNOUNCEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(ANNOUNCES));
     static MAIL_START: LazyLock<Regex> = LazyLock::new(|| compile_expression(GREETING));
     static MAIL_END: LazyLock<Regex> = LazyLock::new(|| compile_expression(CLOSING));
-    let mut passed_on = vec![false; lines.len()];
     if lines.len() <= LEAST_LINES {
-        return passed_on;
+        return vec![false; lines.len()];
     }
 
+    let mut are_passed_on = Vec::with_capacity(lines.len());
     let mut is_in_mail = false;
     for (index, line) in lines.iter().enumerate() {
         let line = line.trim();
-        if index > 0 && MAIL_START.is_match(line) {
+        let is_first_line = index == 0;
+        if !is_first_line && MAIL_START.is_match(line) {
             is_in_mail = true;
         }
-        passed_on[index] = is_in_mail;
+        are_passed_on.push(is_in_mail);
         if is_in_mail && MAIL_END.is_match(line) {
             is_in_mail = false;
         }
     }
-    if !passed_on.contains(&true) && ANNOUNCEMENT.is_match(lines[0].trim()) {
-        passed_on[1..].fill(true);
+
+    let has_mail = are_passed_on.contains(&true);
+    if !has_mail && ANNOUNCEMENT.is_match(lines[0].trim()) {
+        are_passed_on[1..].fill(true);
     }
-    passed_on
+    are_passed_on
 }
 
 /// Returns the sentences of those lines of prose that `line_pattern` matches, without the marks of
@@ -139,11 +138,12 @@ pub(super) fn sentences_of_lines<'t>(lines: &[&'t str], line_pattern: &Regex) ->
             continue;
         }
         for sentence in split_keeping_restrictions(line) {
-            if is_narrower(sentence, LONG_SENTENCE) {
-                sentences.push(strip_marks(sentence.trim()));
-                continue;
-            }
-            for part in split_at_full_stops(sentence) {
+            let parts = if is_narrower(sentence, LONG_SENTENCE) {
+                vec![sentence]
+            } else {
+                split_at_full_stops(sentence)
+            };
+            for part in parts {
                 sentences.push(strip_marks(part.trim()));
             }
         }
@@ -159,19 +159,19 @@ const RESTRICTIONS: &str = r"(?i)^(but|though|except|aber|außer|mais|sauf|pero|
 fn split_keeping_restrictions(line: &str) -> Vec<&str> {
     static RESTRICTION: LazyLock<Regex> = LazyLock::new(|| compile_expression(RESTRICTIONS));
     let mut sentences: Vec<&str> = Vec::new();
-    // `start..end` are the sentences that are read, and not yet pushed: one, and its restrictions.
-    let mut start = 0;
-    let mut end = 0;
+    // The byte range of what is read and not yet pushed: a sentence and its restrictions.
+    let mut pending = 0..0;
     for sentence in line.split_sentence_bounds() {
-        let is_joined = RESTRICTION.is_match(sentence)
-            && is_narrower(&line[start..end + sentence.len()], LONG_SENTENCE);
-        if !is_joined {
-            sentences.push(&line[start..end]);
-            start = end;
+        let joined = pending.start..pending.end + sentence.len();
+        let is_restriction = RESTRICTION.is_match(sentence);
+        if is_restriction && is_narrower(&line[joined.clone()], LONG_SENTENCE) {
+            pending = joined;
+        } else {
+            sentences.push(&line[pending.clone()]);
+            pending = pending.end..joined.end;
         }
-        end += sentence.len();
     }
-    sentences.push(&line[start..end]);
+    sentences.push(&line[pending]);
     sentences.retain(|sentence| !sentence.trim().is_empty());
     sentences
 }
@@ -183,21 +183,25 @@ pub(super) fn split_at_full_stops(sentence: &str) -> Vec<&str> {
     const STOP_AND_SPACE: &str = ". ";
 
     let mut parts = Vec::new();
-    let mut start = 0;
+    let mut part_start = 0;
     for (stop, _) in sentence.match_indices(STOP_AND_SPACE) {
-        let word = sentence[start..stop].rsplit(' ').next().unwrap_or_default();
-        let lower = word.trim_start_matches('(').to_lowercase();
-        // As in "e.g. this", "J. Smith" and "approx. 3".
-        let has_stop = word.contains('.');
-        let is_letter = lower.chars().count() == 1;
-        if has_stop || is_letter || ABBREVIATIONS.contains(&&*lower) {
+        let before = &sentence[part_start..stop];
+        let last_word = before.rsplit(' ').next().unwrap_or_default();
+        if is_abbreviation(last_word) {
             continue;
         }
-        parts.push(&sentence[start..=stop]);
-        start = stop + STOP_AND_SPACE.len();
+        parts.push(&sentence[part_start..=stop]);
+        part_start = stop + STOP_AND_SPACE.len();
     }
-    parts.push(&sentence[start..]);
+    parts.push(&sentence[part_start..]);
     parts
+}
+
+/// Whether the full stop after a word is part of it, as in "e.g. this", "J. Smith" and "approx. 3".
+fn is_abbreviation(word_before_stop: &str) -> bool {
+    let word = word_before_stop.trim_start_matches('(').to_lowercase();
+    let is_letter = word.chars().count() == 1;
+    is_letter || word.contains('.') || ABBREVIATIONS.contains(&&*word)
 }
 
 /// What is written in haste is quoted as a whole if it takes fewer columns.

@@ -9,17 +9,17 @@ use std::sync::LazyLock;
 /// table, or the table has no digit and so reports no values.
 pub(super) fn find_value_table(answer: &str) -> Option<Range<usize>> {
     let mut start = None;
-    let mut end = 0;
+    // The byte offset of the line that is read.
+    let mut offset = 0;
     for line in answer.split_inclusive('\n') {
-        let line_start = end;
         if is_table_row(line) {
-            start.get_or_insert(line_start);
+            start.get_or_insert(offset);
         } else if start.is_some() {
             break;
         }
-        end += line.len();
+        offset += line.len();
     }
-    let table = start?..end;
+    let table = start?..offset;
     let has_value = answer[table.clone()].contains(|c: char| c.is_ascii_digit());
     has_value.then_some(table)
 }
@@ -90,11 +90,10 @@ pub(super) fn find_out_of_date(reply: &str) -> Option<OutOfDate> {
     }
     let mut found = None;
     for voiding in VOIDING.captures_iter(reply) {
-        let start = voiding.get_match().start();
-        let before = reply[..start].rsplit(['.', ',', ';', ':', '\n']).next();
-        if is_supposed(before.unwrap_or_default())
-            || is_denied(&voiding["between"], &voiding["word"])
-        {
+        let before = &reply[..voiding.get_match().start()];
+        let clause_start = before.rsplit(['.', ',', ';', ':', '\n']).next();
+        let is_condition = is_supposed(clause_start.unwrap_or_default());
+        if is_condition || is_denied(&voiding["between"], &voiding["word"]) {
             continue;
         }
         let is_table = voiding["values"].to_lowercase().contains("tab");
@@ -123,12 +122,17 @@ fn is_denied(between: &str, word: &str) -> bool {
     ];
 
     let lower = between.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric() && !"'’".contains(c));
-    let denies = words
-        .any(|word| NOT_VOIDING.contains(&word) || word.ends_with("n't") || word.ends_with("n’t"));
+    for denying in lower.split(|c: char| !c.is_alphanumeric() && !"'’".contains(c)) {
+        let is_negated_verb = denying.ends_with("n't") || denying.ends_with("n’t");
+        if is_negated_verb || NOT_VOIDING.contains(&denying) {
+            return true;
+        }
+    }
+    // Before "artefact", a noun, an article is its own. Before an adjective, it begins the name of
+    // another thing.
     let is_noun = word.to_lowercase().starts_with("art");
     let word_before = lower.split_whitespace().next_back().unwrap_or_default();
-    denies || !is_noun && ARTICLES.contains(&word_before)
+    !is_noun && ARTICLES.contains(&word_before)
 }
 
 /// Whether a table lists what an `earlier` one does: both have the same first column, and a row

@@ -163,31 +163,47 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
     if whole.starts_with('`') {
         return Vec::new();
     }
-    let mut quotations = Vec::new();
-    for line in prose.iter().filter(|line| demands_language(line)) {
-        let mut sentences = line.unicode_sentences().map(str::trim);
-        let demand = sentences.find(|one| demands_language(one) && is_narrower(one, POINT));
-        quotations.extend(demand.map(|demand| quote_line(strip_marks(demand), POINT)));
-    }
+    let mut quotations = quote_language_demands(prose);
     for sentence in sentences_of_lines(prose, &MAY_BIND) {
-        // A demand that is the whole message is what is to be done now: "it must be faster".
-        let is_whole_message = sentence == whole && split_at_full_stops(sentence).len() == 1;
-        if is_whole_message && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence) {
-            continue;
-        }
-        if is_diagnostic(sentence) {
+        if is_demand_of_the_moment(sentence, whole) || is_diagnostic(sentence) {
             continue;
         }
         let is_quotable = (SHORT_WISH..POINT).contains(&display_width(sentence));
         let asks = ends_in_question(sentence.trim_end_matches(['\'', '"', '’', '”']));
-        if is_quotable && !asks && has_binding_clause(sentence) {
-            let quotation = quote_line(sentence, POINT);
-            if !quotations.contains(&quotation) {
-                quotations.push(quotation);
-            }
+        if !is_quotable || asks || !has_binding_clause(sentence) {
+            continue;
+        }
+        let quotation = quote_line(sentence, POINT);
+        if !quotations.contains(&quotation) {
+            quotations.push(quotation);
         }
     }
     quotations
+}
+
+/// Quotes of each line the first sentence that demands the language of something: "I want the
+/// messages in french".
+fn quote_language_demands(lines: &[&str]) -> Vec<String> {
+    let mut quotations = Vec::new();
+    for line in lines {
+        // The division into sentences takes long, so the whole line is tested first.
+        if !demands_language(line) {
+            continue;
+        }
+        let mut sentences = line.unicode_sentences().map(str::trim);
+        let demand = sentences.find(|one| demands_language(one) && is_narrower(one, POINT));
+        if let Some(demand) = demand {
+            quotations.push(quote_line(strip_marks(demand), POINT));
+        }
+    }
+    quotations
+}
+
+/// Whether a sentence demands something, and is the whole message: "it must be faster" says what is
+/// to be done now, and nothing of later work.
+fn is_demand_of_the_moment(sentence: &str, message: &str) -> bool {
+    let is_whole_message = sentence == message && split_at_full_stops(sentence).len() == 1;
+    is_whole_message && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence)
 }
 
 /// The least width of a wish, in columns: `no frames` is one, `no no` is none.
@@ -195,30 +211,37 @@ const SHORT_WISH: usize = 9;
 
 /// Whether a sentence is a line of a program's output that the user pasted: it begins with the kind
 /// of message, as in `fatal: You must always set user.email` and `npm ERR! never run it with sudo`.
-/// Users warn, too: "Warning: never touch the charts". Without a colon, the kind is in capitals, as
-/// in `ERROR You must not`: "Error Messages" are a thing.
+/// Users warn, too: "Warning: never touch the charts".
 fn is_diagnostic(sentence: &str) -> bool {
+    // Without a colon, only capitals name a kind, as in `ERROR You must not`: "Error Messages" are
+    // a thing.
     static KIND: LazyLock<Regex> = LazyLock::new(|| {
         compile_expression(
             r"(?x)^\W*((?i:npm\ )?(?i:fatal|error|err!|warning|panic|exception|traceback)[:!\[]
                 | (npm\ )?(FATAL|ERROR|WARNING|PANIC)\ [A-Z])",
         )
     });
-    // "You must" begins the warnings of programs.
-    static USER_WARNING: LazyLock<Regex> = LazyLock::new(|| {
+    static WARNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(r"(?i)^\W*warning\W+"));
+    if !KIND.is_match(sentence) {
+        return false;
+    }
+    let Some(warning) = WARNING.find(sentence) else {
+        return true;
+    };
+    let warned = &sentence[warning.end()..];
+    !begins_as_wish(warned)
+}
+
+/// Whether the text of a warning begins as users forbid or demand something. Warnings of programs
+/// begin otherwise, as with "You must".
+fn begins_as_wish(text: &str) -> bool {
+    static WISH: LazyLock<Regex> = LazyLock::new(|| {
         compile_expression(&format!(
             r"(?ix) ^{LEAD_WORDS}({FIRST_WORDS}|{NO_THING}
       |(never|always|nie|niemals|immer|jamais|toujours|nunca|siempre)\s)"
         ))
     });
-    static WARNING: LazyLock<Regex> = LazyLock::new(|| compile_expression(r"(?i)^\W*warning\W+"));
-    if !KIND.is_match(sentence) {
-        return false;
-    }
-    match WARNING.find(sentence) {
-        Some(kind) => !USER_WARNING.is_match(&sentence[kind.end()..]),
-        None => true,
-    }
+    WISH.is_match(text)
 }
 
 /// Whether a wish forbids or demands something in general, wherever it stands: "never", "always".
@@ -268,15 +291,19 @@ fn is_binding(clause: &Clause) -> bool {
 /// compared one by one, because an expression would have to be compiled for almost every session.
 pub(super) fn demands_language(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    let mut before = "";
+    let mut word_before = "";
     let mut is_demand = false;
-    words.any(|word| {
-        is_demand |= LANGUAGE_DEMANDS.contains(&word);
-        let names_language = before == "in" && LANGUAGES.contains(&word);
-        before = word;
-        is_demand && names_language
-    })
+    for word in lower.split(|c: char| !c.is_alphanumeric()) {
+        if LANGUAGE_DEMANDS.contains(&word) {
+            is_demand = true;
+        }
+        let names_language = word_before == "in" && LANGUAGES.contains(&word);
+        if is_demand && names_language {
+            return true;
+        }
+        word_before = word;
+    }
+    false
 }
 
 /// Whether a clause says of each thing of a kind how it always begins or ends, and reports no
