@@ -10,6 +10,8 @@ use super::sections::{DECISION_LIST_LEAD, OWN_CHOICE_LEAD};
 use super::turns::Turn;
 use super::words::naming_words;
 use foldhash::HashSet;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// A turn with at least this many calls is a long run.
 const LONG_RUN: usize = 10;
@@ -38,19 +40,14 @@ impl OwnChoices {
                 self.add_list(list);
             }
         }
-        if turn.call_count == 0 {
-            return;
-        }
-        if turn.call_count >= LONG_RUN {
+        let is_long_run = turn.call_count >= LONG_RUN;
+        let has_answer_to_work = turn.call_count > 0 && turn.is_answered();
+        if is_long_run {
             for remark in &turn.remarks {
-                for choice in find_choices(remark) {
-                    self.add(choice);
-                }
+                self.add_all(find_choices(remark));
             }
-        } else if turn.is_answered() {
-            for choice in find_certain_choices(turn.last_words()) {
-                self.add(choice);
-            }
+        } else if has_answer_to_work {
+            self.add_all(find_certain_choices(turn.last_words()));
         }
     }
 
@@ -65,23 +62,30 @@ impl OwnChoices {
     /// Quotes the lists of decisions in at most `max` UTF-16 units, but not what is in
     /// `last_words`, which are quoted as well.
     pub fn describe_lists(&self, max: usize, last_words: &str) -> Vec<String> {
-        let quoted = find_decision_list(last_words);
+        let quoted_anyway = find_decision_list(last_words);
         let mut points = Vec::new();
         for list in &self.lists {
-            if quoted.as_ref() != Some(list) {
-                points.push(format!(
-                    "{DECISION_LIST_LEAD}\"{}\"",
-                    list.replace('"', "'")
-                ));
+            if quoted_anyway.as_ref() == Some(list) {
+                continue;
             }
+            let inner = list.replace('"', "'");
+            points.push(format!("{DECISION_LIST_LEAD}\"{inner}\""));
         }
         keep_newest(points, max)
     }
 
+    fn add_all(&mut self, choices: impl IntoIterator<Item = OwnChoice>) {
+        for choice in choices {
+            self.add(choice);
+        }
+    }
+
+    /// Adds a choice in place of those about the same. One that reverses the last choice ("back to
+    /// one file"), and has a word of it, replaces it, too. One that only withdraws it is not added.
     fn add(&mut self, choice: OwnChoice) {
         if choice.is_reversal
-            && let Some(before) = self.choices.last()
-            && !before.words.is_disjoint(&choice.words)
+            && let Some(last) = self.choices.last()
+            && !last.words.is_disjoint(&choice.words)
         {
             self.choices.pop();
         }
@@ -91,7 +95,8 @@ impl OwnChoices {
         self.choices.retain(|known| {
             let shared_count = known.words.intersection(&choice.words).count();
             let fewer_words = known.words.len().min(choice.words.len());
-            shared_count < SHARED_WORDS || 2 * shared_count < fewer_words
+            let is_about_same = shared_count >= SHARED_WORDS && 2 * shared_count >= fewer_words;
+            !is_about_same
         });
         let excess = (self.choices.len() + 1).saturating_sub(MAX_HELD);
         self.choices.drain(..excess);
@@ -112,30 +117,32 @@ impl OwnChoices {
     /// Lists the choices that say most, of equals the newest, in their order and in at most `max`
     /// UTF-16 units. Those in `last_words`, which are quoted as well, are left out.
     pub fn describe(&self, max: usize, last_words: &str) -> Vec<String> {
-        let mut ranked: Vec<usize> = (0..self.choices.len()).collect();
-        // A stable sort, so the newest of equals stays first.
-        ranked.reverse();
-        ranked.sort_by_key(|&index| std::cmp::Reverse(self.choices[index].rating));
-
-        let mut listed = Vec::new();
+        let mut points = BTreeMap::new();
         let mut room = max;
-        for index in ranked {
-            if last_words.contains(&self.choices[index].text) {
+        for index in self.rank() {
+            let text = &self.choices[index].text;
+            if last_words.contains(text) {
                 continue;
             }
-            let point = format!(
-                "{OWN_CHOICE_LEAD}{}",
-                quote_line(&self.choices[index].text, POINT)
-            );
+            let point = format!("{OWN_CHOICE_LEAD}{}", quote_line(text, POINT));
             let size = item_size(&point);
-            if size > room || listed.len() == MOST_LISTED {
+            if size > room || points.len() == MOST_LISTED {
                 break;
             }
             room -= size;
-            listed.push((index, point));
+            points.insert(index, point);
         }
-        listed.sort_by_key(|(index, _)| *index);
-        listed.into_iter().map(|(_, point)| point).collect()
+        // By their indexes, which is the order in which the choices were made.
+        points.into_values().collect()
+    }
+
+    /// Returns the indexes of the choices, that of the choice which says most first; of equals, the
+    /// newest first.
+    fn rank(&self) -> Vec<usize> {
+        let mut newest_first: Vec<usize> = (0..self.choices.len()).rev().collect();
+        // A stable sort, so the newest of equals stays first.
+        newest_first.sort_by_key(|&index| Reverse(self.choices[index].rating));
+        newest_first
     }
 }
 

@@ -34,16 +34,20 @@ impl Purpose {
     /// Keeps a request, if nothing is kept yet: the first of a session if it is more than some
     /// words and not only a look around, any other if it is long.
     pub fn keep_request(&mut self, request: &str, is_first: bool) {
+        if !self.text.is_empty() {
+            return;
+        }
         let (lead, least_width) = if is_first {
             (PURPOSE_LEAD, SHORT_REQUEST)
         } else {
             (FIRST_LONG_LEAD, LONG_REQUEST)
         };
         let is_look = only_asks(request) && is_narrower(request, LONG_REQUEST);
-        if self.text.is_empty() && !is_look && !is_narrower(request, least_width) {
-            let text = cut_line(request, PURPOSE);
-            *self = Purpose { lead, text };
+        if is_look || is_narrower(request, least_width) {
+            return;
         }
+        let text = cut_line(request, PURPOSE);
+        *self = Purpose { lead, text };
     }
 
     /// Moves the first of the goals in a previous summary here, unless a purpose is known. A
@@ -109,31 +113,38 @@ impl SummaryBuilder {
         for turn in self.turns_under_goal() {
             quoted_anyway.push(&turn.request);
         }
-        let mut purposes = Vec::new();
-        let purpose = &self.purpose;
-        let is_quoted = quoted_anyway
-            .iter()
-            .any(|request| purpose.is_start_of(request));
-        if !is_quoted {
-            purposes.extend(purpose.describe());
-        }
 
-        if !is_narrower(&self.turn.request, SHORT_REQUEST) {
-            return purposes;
+        let mut purposes = Vec::new();
+        let is_purpose_quoted = quoted_anyway
+            .iter()
+            .any(|request| self.purpose.is_start_of(request));
+        if !is_purpose_quoted {
+            purposes.extend(self.purpose.describe());
         }
-        let mut newest_first = self.earlier_turns.iter().rev().map(|turn| &*turn.request);
-        let origin = newest_first.find(|request| {
-            // A question that is quoted anyway was asked in between.
-            let is_aside = is_asking(request) && quoted_anyway.contains(request);
-            !is_narrower(request, SHORT_REQUEST) && !is_aside
-        });
-        if let Some(origin) = origin
+        if let Some(origin) = self.find_origin(&quoted_anyway)
             && !quoted_anyway.contains(&origin)
-            && !purpose.is_start_of(origin)
+            && !self.purpose.is_start_of(origin)
         {
             let quotation = quote_line(origin, PURPOSE);
             purposes.push(format!("{LONG_REQUEST_LEAD}{quotation}"));
         }
         purposes
+    }
+
+    /// Returns the request to which the current one goes back, if that is short: the newest earlier
+    /// request that is not short. A question that is `quoted_anyway` is passed over, because it was
+    /// asked in between.
+    fn find_origin(&self, quoted_anyway: &[&str]) -> Option<&str> {
+        if !is_narrower(&self.turn.request, SHORT_REQUEST) {
+            return None;
+        }
+        for turn in self.earlier_turns.iter().rev() {
+            let request = &*turn.request;
+            let is_aside = is_asking(request) && quoted_anyway.contains(&request);
+            if !is_narrower(request, SHORT_REQUEST) && !is_aside {
+                return Some(request);
+            }
+        }
+        None
     }
 }

@@ -79,27 +79,43 @@ impl ToolHistory {
         if let Some(nod) = turn.unworked_nod() {
             return Some(Reaction::Remark(nod));
         }
+
         let next_turn = failure.next_turn()?;
         let words = statement_before_question(&next_turn.request);
         let is_current = next_turn.number == self.turn_number;
         if is_current || words.is_empty() || answers_other_question(run, turn, words) {
             return None;
         }
-        if next_turn.call_count == 0 {
-            // A long message without calls may be about anything: it was sent in a row of others.
-            let is_remark = is_narrower(words, LONG_REQUEST)
-                || points_back(words)
-                || begins_as_answer(words)
-                || may_be_about(run, words) && !words.contains('\n');
-            return is_remark.then_some(Reaction::Remark(words));
+        let calls_for_work = next_turn.call_count > 0;
+        if calls_for_work {
+            let is_about_failure =
+                turn.is_answered() && goes_on_from_failure(run, step, turn, words);
+            is_about_failure.then_some(Reaction::Request(words))
+        } else {
+            is_remark_on(run, words).then_some(Reaction::Remark(words))
         }
-        // A request that called for work may be about anything, unless the reply before it reported
-        // the failure for certain, or may have, and the request goes on from that.
-        let reply = turn.last_words();
-        let goes_on = points_back(words) || is_about(run, words) || begins_as_answer(words);
-        let is_reported = reports_failure_of(step, reply) || is_about(run, reply) && goes_on;
-        (turn.is_answered() && is_reported).then_some(Reaction::Request(words))
     }
+}
+
+/// Whether a message that called for no work is most likely about a failed run. A long one may be
+/// about anything: it was sent in a row of others.
+fn is_remark_on(run: &ToolRun, message: &str) -> bool {
+    if is_narrower(message, LONG_REQUEST) || points_back(message) || begins_as_answer(message) {
+        return true;
+    }
+    !message.contains('\n') && may_be_about(run, message)
+}
+
+/// Whether a message that called for work is most likely about a failed run of the turn before. It
+/// may be about anything, unless the reply before it reported the failure for certain; or may have,
+/// and the message goes on from that.
+fn goes_on_from_failure(run: &ToolRun, step: &CommandStep, turn: &Turn, message: &str) -> bool {
+    let reply = turn.last_words();
+    if reports_failure_of(step, reply) {
+        return true;
+    }
+    let goes_on = points_back(message) || is_about(run, message) || begins_as_answer(message);
+    goes_on && is_about(run, reply)
 }
 
 /// Whether a message answers a question at the end of a reply that has nothing to do with a failed
@@ -147,14 +163,22 @@ pub(super) fn reports_replacement_of(step: &CommandStep, text: &str) -> bool {
 /// The least number of words of an output in a text that is about it.
 const SHARED_WORDS: usize = 2;
 
+/// Whether a text has [`SHARED_WORDS`] words of content of an output, or the only one that the
+/// output has. If it has fewer, a path of the output must be in the text, too.
 fn shares_words(output: &str, text: &str) -> bool {
     let lower_output = output.to_lowercase();
     let reported: HashSet<&str> = content_words(&lower_output).collect();
     let lower_text = text.to_lowercase();
     let said: HashSet<&str> = content_words(&lower_text).collect();
+
     let shared_count = reported.intersection(&said).count();
-    let shares_path = || paths_in(&lower_output).any(|path| lower_text.contains(path));
-    shared_count > 0 && (shared_count >= SHARED_WORDS.min(reported.len()) || shares_path())
+    if shared_count == 0 {
+        return false;
+    }
+    if shared_count >= SHARED_WORDS || shared_count == reported.len() {
+        return true;
+    }
+    paths_in(&lower_output).any(|path| lower_text.contains(path))
 }
 
 /// Iterates over the paths and names of files in an output, without line numbers.
@@ -222,10 +246,15 @@ pub(super) fn explains_open_failure_of(run: &ToolRun, text: &str) -> bool {
     }
     let explains = |sentence: &str| {
         let lower = sentence.to_lowercase();
-        naming_words(&lower).any(|word| reported.contains(word)) && speaks_of_failure(sentence)
+        let names_failure = naming_words(&lower).any(|word| reported.contains(word));
+        names_failure && speaks_of_failure(sentence)
     };
-    text.lines()
-        .any(|line| line.unicode_sentences().any(explains) && !says_what_was_done(line))
+    for line in text.lines() {
+        if line.unicode_sentences().any(explains) && !says_what_was_done(line) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a line of a text is about a failed run, and says what was done instead.
@@ -268,7 +297,9 @@ pub(super) fn is_passed_over<'t>(
                 return false;
             }
         }
-        answered_count += usize::from(turn.is_replied_to());
+        if turn.is_replied_to() {
+            answered_count += 1;
+        }
     }
     answered_count >= TURNS_PASSED_OVER
 }

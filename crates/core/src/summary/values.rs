@@ -52,27 +52,38 @@ pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
     if adds_or_removes(&later_request) {
         return false;
     }
-    let texts = [later, earlier].map(|turn| format!("{} {}", turn.request, turn.last_words()));
-    let [later_text, earlier_text] = texts.map(|text| text.to_lowercase());
+    let later_text = lower_text_of(later);
+    let earlier_text = lower_text_of(earlier);
     let counts = find_counts(&later_text);
-    let is_counted = |word: &str| counts.iter().any(|(_, counted)| *counted == word);
-    let is_name =
-        |word: &&str| !UNITS.contains(word) && !CHANGES.contains(word) && !is_counted(word);
+    let is_name = |word: &&str| {
+        let is_counted = counts.iter().any(|(_, counted)| counted == word);
+        !UNITS.contains(word) && !CHANGES.contains(word) && !is_counted
+    };
 
     let earlier_words: HashSet<&str> = naming_words(&earlier_text).collect();
-    let own_names: Vec<&str> = naming_words(counting_clauses(&later_request))
-        .filter(is_name)
-        .collect();
-    if own_names.iter().any(|name| !earlier_words.contains(name)) {
-        return false;
+    let mut has_own_name = false;
+    for name in naming_words(counting_clauses(&later_request)).filter(is_name) {
+        if !earlier_words.contains(name) {
+            return false;
+        }
+        has_own_name = true;
     }
-    let is_bare_count = own_names.is_empty()
-        && !adds_or_removes(&earlier_request)
-        && naming_words(&earlier_request).find(is_name).is_none()
-        && counts_things_otherwise(&later_request, &earlier_request);
+
     let mut later_names = naming_words(&later_text).filter(is_name);
     let shares_name = later_names.any(|name| earlier_words.contains(name));
-    is_bare_count || shares_name && counts_otherwise(&later_text, &earlier_text)
+    if shares_name && counts_otherwise(&later_text, &earlier_text) {
+        return true;
+    }
+    let mut earlier_names = naming_words(&earlier_request).filter(is_name);
+    let are_bare = !has_own_name && earlier_names.next().is_none();
+    are_bare
+        && !adds_or_removes(&earlier_request)
+        && counts_things_otherwise(&later_request, &earlier_request)
+}
+
+/// Returns the request of a turn and the last words of its reply, in lower case.
+fn lower_text_of(turn: &Turn) -> String {
+    format!("{} {}", turn.request, turn.last_words()).to_lowercase()
 }
 
 /// Whether a request begins with a word by which it adds or removes what it counts: "add 3 tests"

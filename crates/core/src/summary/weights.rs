@@ -59,30 +59,23 @@ impl SummaryBuilder {
         let topic = format!("{}\n{}", self.purpose.text(), self.turn.request).to_lowercase();
         let topic_words: HashSet<&str> = content_words(&topic).collect();
         let works = self.collect_work();
-        let mut answer_counts: HashMap<String, usize> = HashMap::default();
-        for turn in turns {
-            *answer_counts.entry(answer_key(turn)).or_default() += 1;
-        }
+        let no_work = TurnWork::default();
+        let answer_counts = count_answers(turns);
 
         let mut weights = Vec::new();
         for turn in turns {
-            // The key is empty if there is no answer, or if it is only a path. Such turns are not
-            // alike.
-            let key = answer_key(turn);
-            let is_same_answer = answer_counts[&key] > 1 && !key.is_empty();
+            let is_same_answer = answer_counts
+                .get(&answer_key(turn))
+                .is_some_and(|count| *count > 1);
             let is_routine = is_same_answer || turn.repeats > 0;
             if is_routine {
                 weights.push(0);
                 continue;
             }
-            let no_work = TurnWork::default();
             let work = works.get(&turn.number).unwrap_or(&no_work);
-            let findings = turn.value_count + usize::from(gives_cause(turn));
-            weights.push(
-                FINDING_POINTS * findings
-                    + work.points()
-                    + points_for_topic(turn, work, &topic_words),
-            );
+            let finding_count = turn.value_count + usize::from(gives_cause(turn));
+            let topic_points = points_for_topic(turn, work, &topic_words);
+            weights.push(FINDING_POINTS * finding_count + work.points() + topic_points);
         }
         self.move_weights_to_corrections(&mut weights);
         weights
@@ -127,6 +120,19 @@ impl SummaryBuilder {
     }
 }
 
+/// Counts the turns with each answer, by its [`answer_key`]. Turns without an answer, or whose
+/// answer is only a path, are not counted, because they are not alike.
+fn count_answers(turns: &[Turn]) -> HashMap<String, usize> {
+    let mut counts = HashMap::default();
+    for turn in turns {
+        let key = answer_key(turn);
+        if !key.is_empty() {
+            *counts.entry(key).or_default() += 1;
+        }
+    }
+    counts
+}
+
 impl TurnWork {
     fn points(&self) -> usize {
         usize::from(self.has_changed_files)
@@ -144,14 +150,15 @@ pub(super) fn count_values(turn: &Turn) -> usize {
     }
     let mut values = HashSet::default();
     for text in [turn.last_words(), &*turn.request] {
+        // Far faster than to search for values, of which most texts have none.
         if !has_digit(text) {
             continue;
         }
         for value in measurements().find_iter(text) {
+            values.insert(value.as_str());
             if values.len() == MOST_COUNTED {
                 return MOST_COUNTED;
             }
-            values.insert(value.as_str());
         }
     }
     values.len()
@@ -213,9 +220,8 @@ fn points_for_topic(turn: &Turn, work: &TurnWork, topic_words: &HashSet<&str>) -
 
 /// Returns the form in which answers are compared: the words without digits, and without paths.
 fn answer_key(turn: &Turn) -> String {
-    let is_path = |word: &&str| word.contains('/');
-    let words: Vec<&str> = turn.last_words().split_whitespace().collect();
-    let plain_words: Vec<&str> = words.into_iter().filter(|word| !is_path(word)).collect();
+    let words = turn.last_words().split_whitespace();
+    let plain_words: Vec<&str> = words.filter(|word| !word.contains('/')).collect();
     strip_digits(&plain_words.join(" "))
 }
 
