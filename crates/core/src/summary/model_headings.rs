@@ -32,8 +32,6 @@ pub(super) fn mark_numbered_headings(summary: &str) -> Cow<'_, str> {
     if summary.lines().any(|line| line.starts_with("## ")) {
         return Cow::Borrowed(summary);
     }
-    let mut numbers = 1..;
-    let mut next_number = numbers.next();
     let mut heading_count = 0;
     let mut lines: Vec<Cow<str>> = Vec::new();
     for line in summary.lines() {
@@ -45,9 +43,9 @@ pub(super) fn mark_numbered_headings(summary: &str) -> Cow<'_, str> {
             lines.clear();
             continue;
         }
+        let next_number = heading_count + 1;
         match numbered_title(line, next_number) {
             Some(title) => {
-                next_number = numbers.next();
                 heading_count += 1;
                 lines.push(Cow::Owned(format!("## {title}")));
             }
@@ -61,9 +59,9 @@ pub(super) fn mark_numbered_headings(summary: &str) -> Cow<'_, str> {
 }
 
 /// Returns the title in `2. Pending Tasks:`, if the line has this number and ends with the colon.
-fn numbered_title(line: &str, number: Option<usize>) -> Option<&str> {
+fn numbered_title(line: &str, number: usize) -> Option<&str> {
     let (digits, rest) = line.split_once(". ")?;
-    if digits.parse().ok() != number {
+    if digits.parse() != Ok(number) {
         return None;
     }
     let title = rest.trim().trim_matches('*').strip_suffix(':')?;

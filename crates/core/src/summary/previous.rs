@@ -52,17 +52,12 @@ impl Sections {
         while let Some(line) = lines.next() {
             let text = line.trim();
             if let Some(name) = heading_name(text) {
-                match find_section(name) {
-                    Some(known) => section = known,
-                    None => {
-                        section = Section::Context;
-                        sections.items_mut(section).push(format!("{name}:"));
-                    }
+                let known = find_section(name);
+                section = known.unwrap_or(Section::Context);
+                if known.is_none() {
+                    sections.items_mut(section).push(format!("{name}:"));
                 }
-            } else if let Some(name) = bold_line(text)
-                && (ends_in_colon(text) || begins_with_item(lines.clone()))
-            {
-                // Not a section, but a heading all the same. Any other bold line is a point.
+            } else if let Some(name) = subheading_name(text, &lines) {
                 sections.items_mut(section).push(format!("{name}:"));
             } else if let Some(tag) = text.strip_prefix('<') {
                 skip_element(tag, &mut lines);
@@ -85,26 +80,11 @@ impl Sections {
             return;
         }
         let is_inner = line.starts_with("  ") || line.starts_with('\t');
-        match self.items_mut(section).last_mut() {
-            Some(outer) if is_inner => {
-                *outer = one_line(&format!("{outer}; {}", strip_marks(text)), POINT);
-            }
-            _ => {
-                // With its lead, it may be longer than the limit to which it was cut before.
-                let unmarked = strip_marks(text).trim_start_matches(EARLIER_MARK);
-                let is_purpose = starts_with_one_of(unmarked, &PURPOSE_LEADS);
-                let max = if is_purpose || section == Section::Goal {
-                    2 * PURPOSE
-                } else if unmarked.starts_with(RULES_LEAD) {
-                    2 * RULES
-                } else if section == Section::Decisions {
-                    WHOLE_DECISION
-                } else {
-                    POINT
-                };
-                self.add(section, one_line(text, max));
-            }
+        if is_inner && let Some(outer) = self.items_mut(section).last_mut() {
+            *outer = one_line(&format!("{outer}; {}", strip_marks(text)), POINT);
+            return;
         }
+        self.add(section, one_line(text, max_item_size(section, text)));
     }
 
     /// Returns the sections without the items that each summary states anew: the progress, what was
@@ -174,6 +154,22 @@ impl Sections {
             branches.push(format!("{OTHER_BRANCH_MARK}{}", quote_line(&own, NEWEST)));
         }
         branches
+    }
+}
+
+/// Returns the number of UTF-16 units to which an item of a previous summary is cut. An item that
+/// pisess wrote with a lead may be longer than the limit of the text after the lead, so its limit
+/// here is higher.
+fn max_item_size(section: Section, item: &str) -> usize {
+    let unmarked = strip_marks(item).trim_start_matches(EARLIER_MARK);
+    if section == Section::Goal || starts_with_one_of(unmarked, &PURPOSE_LEADS) {
+        2 * PURPOSE
+    } else if unmarked.starts_with(RULES_LEAD) {
+        2 * RULES
+    } else if section == Section::Decisions {
+        WHOLE_DECISION
+    } else {
+        POINT
     }
 }
 
@@ -267,6 +263,14 @@ fn heading_name(line: &str) -> Option<&str> {
     Some(name)
 }
 
+/// Returns the name in a bold line that heads a part of a section: it ends in a colon, or the next
+/// of the `lines` below it is an item of a list. Any other bold line is a point.
+fn subheading_name<'l>(line: &'l str, lines: &Peekable<Lines>) -> Option<&'l str> {
+    let name = bold_line(line)?;
+    let is_subheading = ends_in_colon(line) || begins_with_item(lines.clone());
+    is_subheading.then_some(name)
+}
+
 /// Returns the text of a line that is bold as a whole, and no item of a list: `**Names**`,
 /// `**Names:**`.
 fn bold_line(line: &str) -> Option<&str> {
@@ -296,7 +300,7 @@ fn find_section(heading: &str) -> Option<Section> {
     let mut longest_word = 0;
     for format in &SECTIONS {
         for word in format.names {
-            if word.len() >= longest_word && heading.contains(word) {
+            if heading.contains(word) && word.len() >= longest_word {
                 longest_word = word.len();
                 section = Some(format.section);
             }
