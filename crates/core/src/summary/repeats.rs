@@ -68,17 +68,25 @@ fn is_time_or_id(word: &str) -> bool {
         return true;
     }
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-    // A timestamp has a time after its date: `2026-03-02T10:30:00Z`.
+    is_date(word) || is_time(word) || is_unix_time(word)
+}
+
+/// Whether a word is a date, or a timestamp, which has a time after the date:
+/// `2026-03-02T10:30:00Z`.
+fn is_date(word: &str) -> bool {
     let date = word.split('T').next().unwrap_or_default();
-    // Letters may follow a time, or a fraction of a second: `10:30am`, `10:30:00.250Z`.
-    let time = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let time = match time.split_once('.') {
-        Some((seconds, _)) if seconds.contains(':') => seconds,
-        _ => time,
-    };
     DATE_FORMS.iter().any(|form| has_form(date, form))
-        || TIME_FORMS.iter().any(|form| has_form(time, form))
-        || is_unix_time(word)
+}
+
+/// Whether a word is a time of day. Letters may follow it, or a fraction of a second: `10:30am`,
+/// `10:30:00.250Z`.
+fn is_time(word: &str) -> bool {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let time = match digits.split_once('.') {
+        Some((seconds, _fraction)) if seconds.contains(':') => seconds,
+        _ => digits,
+    };
+    TIME_FORMS.iter().any(|form| has_form(time, form))
 }
 
 /// Whether a word is a time in seconds since 1970, or in milliseconds: it has at least as many
@@ -110,7 +118,9 @@ const TIME_FORMS: [&str; 4] = ["0:00", "00:00", "0:00:00", "00:00:00"];
 /// characters.
 fn has_form(text: &str, form: &str) -> bool {
     let mut pairs = text.bytes().zip(form.bytes());
-    let fits =
-        pairs.all(|(byte, wanted)| byte == wanted || wanted == b'0' && byte.is_ascii_digit());
+    let fits = pairs.all(|(byte, wanted)| match wanted {
+        b'0' => byte.is_ascii_digit(),
+        _ => byte == wanted,
+    });
     text.len() == form.len() && fits
 }

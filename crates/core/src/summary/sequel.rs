@@ -42,6 +42,7 @@ impl Sequel {
             SummaryMessage::Reply {
                 text, stop, calls, ..
             } => {
+                // Later replies are not part of the split turn.
                 if !self.has_request {
                     text.clone_into(&mut self.answer);
                     self.is_turn_answered = *stop == ReplyEnd::Done;
@@ -69,13 +70,21 @@ impl Sequel {
     /// Whether a failed step passed later, most likely passed with a hidden exit code, or names a
     /// path that was removed.
     pub fn settles(&self, step: &CommandStep) -> bool {
-        let mut settling = self.history.runs.iter().rev();
-        let last = settling.find(|run| run.settles_step(step) || run.repeats_step(step));
-        let still_fails = reports_open_failure(&self.answer, step);
-        if last.is_some_and(|run| run.is_passed() || run.ends_well() && !still_fails) {
+        self.has_passed_later(step) || self.removals.are_named_in(&step.words.join(" "))
+    }
+
+    /// Whether the last run of a step passed or, if its exit code is hidden, most likely did: its
+    /// output has no word of failure, and the answer does not report one.
+    fn has_passed_later(&self, step: &CommandStep) -> bool {
+        let mut newest_first = self.history.runs.iter().rev();
+        let last_run = newest_first.find(|run| run.settles_step(step) || run.repeats_step(step));
+        let Some(last_run) = last_run else {
+            return false;
+        };
+        if last_run.is_passed() {
             return true;
         }
-        self.removals.are_named_in(&step.words.join(" "))
+        last_run.ends_well() && !reports_open_failure(&self.answer, step)
     }
 
     /// Whether the rest of the turn that the cut splits was answered without a word on a failure in

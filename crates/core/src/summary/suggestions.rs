@@ -75,13 +75,14 @@ fn refuses(reply: &str) -> bool {
         || REFUSING_WORDS.iter().any(|words| lower.contains(words))
 }
 
+/// Whether a line begins as a suggestion does: "Hm how about", "ok can we".
 fn suggests(line: &str) -> bool {
     let lower = line.to_lowercase().replace('’', "'");
-    let mut text = lower.trim_start();
+    let mut suggestion = lower.trim_start();
     for lead in LEADS {
-        text = text.strip_prefix(lead).unwrap_or(text);
+        suggestion = suggestion.strip_prefix(lead).unwrap_or(suggestion);
     }
-    STARTS.iter().any(|start| text.starts_with(start))
+    STARTS.iter().any(|start| suggestion.starts_with(start))
 }
 
 #[cfg(test)]

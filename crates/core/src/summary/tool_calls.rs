@@ -98,7 +98,8 @@ impl ToolHistory {
         list.clone_into(&mut self.todo_list);
     }
 
-    /// Whether a call of the current turn, whose number this is, changed a file.
+    /// Whether a call of a turn changed a file. It must be the current turn: the search ends at the
+    /// newest call of another one.
     pub fn changes_files_in(&self, turn_number: usize) -> bool {
         let newest_first = self.runs.iter().rev();
         newest_first
@@ -213,19 +214,20 @@ impl ToolHistory {
 
     /// Returns the index of the first call after a turn; with `None`, that of the first call.
     pub fn first_run_after(&self, turn_number: Option<usize>) -> usize {
-        // `None` is less than the number of any turn.
-        self.runs
-            .partition_point(|run| Some(run.turn_number) <= turn_number)
+        match turn_number {
+            Some(turn) => self.runs.partition_point(|run| run.turn_number <= turn),
+            None => 0,
+        }
     }
 
     /// Whether a failure that a previous summary lists is over: its command ran again, or its file
     /// was changed. `point` begins with the call, as [`describe_call`] writes it: `` `make test`:
     /// `` or ``edit `map.c`: ``.
     pub fn is_settled(&self, point: &str) -> bool {
-        let mut parts = point.split('`');
-        let (Some(tool), Some(quoted)) = (parts.next(), parts.next()) else {
+        let Some((tool, from_quoted)) = point.split_once('`') else {
             return false;
         };
+        let quoted = from_quoted.split('`').next().unwrap_or_default();
         let failed = if tool.is_empty() {
             CommandLine::parse(quoted)
         } else {

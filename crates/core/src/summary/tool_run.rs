@@ -86,43 +86,50 @@ impl ToolRun {
     /// more of them, as the same words of both report, and all passed. An example is `npm test`
     /// with `Tests 842 passed`, after `vitest run src/tide` with `Tests 1 failed | 18 passed`.
     pub fn settles_tests_of(&self, earlier: &ToolRun, failed_step: &CommandStep) -> bool {
-        if self.turn_number != earlier.turn_number || !reports_passed_tests(&self.output) {
+        let is_same_turn = self.turn_number == earlier.turn_number;
+        if !is_same_turn || !reports_passed_tests(&self.output) {
             return false;
         }
         // The output is that of the last step.
-        let runs_all_tests = self
-            .command
-            .steps
-            .last()
-            .is_some_and(|last| last.folder == failed_step.folder && last.runs_all_tests());
-        if !runs_all_tests {
+        let Some(last_step) = self.command.steps.last() else {
+            return false;
+        };
+        if last_step.folder != failed_step.folder || !last_step.runs_all_tests() {
             return false;
         }
-        let own_lead = self.output.split_whitespace().next();
-        let mut earlier_reports = earlier.output.split(" / ").flat_map(str::lines);
-        earlier_reports.any(|line| {
-            reports_tests(line)
-                && line.split_whitespace().next() == own_lead
-                && count_passed_tests(line) < count_passed_tests(&self.output)
-        })
+
+        let passed_count = count_passed_tests(&self.output);
+        for report in earlier.output.split(" / ").flat_map(str::lines) {
+            let is_same_kind = first_word(report) == first_word(&self.output);
+            let has_passed_fewer = count_passed_tests(report) < passed_count;
+            if reports_failed_tests(report) && is_same_kind && has_passed_fewer {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether the call passed as far as is known, and its last line has words, but none of
     /// failure. A number alone may be an exit code.
     pub fn ends_well(&self) -> bool {
         static STATUS: LazyLock<Regex> = LazyLock::new(|| compile_expression(EXIT_CODES));
-        self.outcome == Outcome::Passed
-            && self.output.contains(char::is_alphabetic)
-            && !STATUS.is_match(&self.output)
-            && (!reports_failure(&self.output) || reports_passed_tests(&self.output))
+        let has_words = self.output.contains(char::is_alphabetic);
+        if self.outcome != Outcome::Passed || !has_words || STATUS.is_match(&self.output) {
+            return false;
+        }
+        // `12 passed, 0 errors` has a word of failure.
+        !reports_failure(&self.output) || reports_passed_tests(&self.output)
     }
 
     /// Whether the call timed out because it started a server, as its output reports.
     fn started_server(&self) -> bool {
         static SERVING: LazyLock<Regex> = LazyLock::new(|| compile_expression(SERVES));
-        let is_timed_out =
-            matches!(&self.outcome, Outcome::Failed(line) if line.contains("timed out"));
-        is_timed_out && SERVING.is_match(&self.output) && !reports_failure(&self.output)
+        let Outcome::Failed(line) = &self.outcome else {
+            return false;
+        };
+        line.contains("timed out")
+            && SERVING.is_match(&self.output)
+            && !reports_failure(&self.output)
     }
 
     /// Whether the shell did not find a program. Such a step is not run again: if it was needed,
@@ -146,10 +153,11 @@ impl ToolRun {
     /// Whether the call passed, and did part of what an earlier one that failed was to do. A part
     /// of a commit, as `git add`, settles nothing.
     pub fn did_part_of(&self, failed: &ToolRun) -> bool {
+        if !self.is_passed() || self.command.is_read_only {
+            return false;
+        }
         let mut parts = failed.command.steps.iter();
-        self.is_passed()
-            && !self.command.is_read_only
-            && parts.any(|part| part.words[0] != "git" && self.repeats_step(part))
+        parts.any(|part| part.words[0] != "git" && self.repeats_step(part))
     }
 
     /// Whether the call passed only as far as its exit code says, which hides that of a step.
@@ -198,8 +206,13 @@ fn reports_passed_tests(line: &str) -> bool {
 }
 
 /// Whether a line reports tests that passed and some that failed.
-fn reports_tests(line: &str) -> bool {
+fn reports_failed_tests(line: &str) -> bool {
     count_passed_tests(line).is_some() && !reports_passed_tests(line)
+}
+
+/// Returns the first word of a report of tests, which names what is counted: `Tests 842 passed`.
+fn first_word(report: &str) -> Option<&str> {
+    report.split_whitespace().next()
 }
 
 /// Returns the number of tests that passed, as a line reports it.

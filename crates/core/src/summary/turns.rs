@@ -46,6 +46,13 @@ impl Turn {
     /// answered. `None` if it quotes no request, as a summary that a model wrote.
     pub fn from_previous(previous: &Sections) -> Option<Turn> {
         let request = previous.find_quotation(REQUEST_LEAD)?;
+        let is_answered = previous.rests_with_lead(REPLIED_LEAD).next().is_some();
+        let reply_end = if is_answered {
+            ReplyEnd::Done
+        } else {
+            ReplyEnd::NoReply
+        };
+
         let mut remarks = Vec::new();
         for remark in previous.rests_with_lead(REMARK_LEAD) {
             remarks.push(remark.trim_matches('"').to_owned());
@@ -53,16 +60,11 @@ impl Turn {
         if let Some(last_words) = previous.find_quotation(LAST_WORDS_LEAD) {
             remarks.push(last_words.text.to_owned());
         }
-        let is_answered = previous.rests_with_lead(REPLIED_LEAD).next().is_some();
         Some(Turn {
             entry: entry_in_lead(request.lead_rest).to_owned(),
             request: request.text.to_owned(),
             unsearched: vec![request.text.to_owned()],
-            reply_end: if is_answered {
-                ReplyEnd::Done
-            } else {
-                ReplyEnd::NoReply
-            },
+            reply_end,
             remarks,
             ..Turn::default()
         })
@@ -92,7 +94,7 @@ impl Turn {
         self.reply_end = ReplyEnd::NoReply;
         self.calls_before_addition = self.call_count;
 
-        let request = format!("{}\n\n{lead}\n{text}", self.request);
+        let request = format!("{}{}{text}", self.request, separator(lead));
         self.request = cut_middle(&request, 2 * WHOLE_REQUEST);
         if self.unsearched.len() < MAX_HELD {
             let start = first_chars(text, WHOLE_REQUEST);
@@ -127,32 +129,38 @@ impl Turn {
     /// Returns the first message of the request, if another one was added while it was being worked
     /// on.
     pub fn message_before_addition(&self, addition: &str) -> Option<&str> {
-        let (before, added) = self.request.split_once(&format!("\n\n{ADDITION_LEAD}\n"))?;
+        let (before, added) = self.request.split_once(&separator(ADDITION_LEAD))?;
         if !added.contains(addition) {
             return None;
         }
         // An answer may have been added before.
-        before.split(&format!("\n\n{ANSWER_LEAD}\n")).next()
+        before.split(&separator(ANSWER_LEAD)).next()
     }
 
     /// Quotes the request on one line of at most `max` UTF-16 units. What the user added to it
     /// follows `then:`, as in `"Draw the map; then: with the harbours"`.
     pub fn quote_request(&self, max: usize) -> String {
-        let mut request = self.request.clone();
-        // An answer that called for no work is quoted where the end of the turn is described.
-        if let Some(nod) = self.unworked_nod() {
-            let addition = format!("\n\n{ANSWER_LEAD}\n{nod}");
-            let without_nod = request.trim_end_matches(&addition).len();
-            request.truncate(without_nod);
-        }
+        let mut request = self.request_without_nod().to_owned();
         for lead in [ANSWER_LEAD, ADDITION_LEAD] {
-            request = request.replace(&format!("\n\n{lead}\n"), "; then: ");
+            request = request.replace(&separator(lead), "; then: ");
         }
-        // A nod at the start matters less than what would be cut off for it.
-        if count_utf16(&request) > max {
-            return quote_line(&keep_number(strip_nods(&request)), max);
-        }
-        quote_line(&keep_number(&request), max)
+        // Praise at the start matters less than what would be cut off for it.
+        let shown = if count_utf16(&request) > max {
+            strip_nods(&request)
+        } else {
+            &request
+        };
+        quote_line(&keep_number(shown), max)
+    }
+
+    /// Returns the request without an answer at its end that called for no work: that is quoted
+    /// where the end of the turn is described.
+    fn request_without_nod(&self) -> &str {
+        let Some(nod) = self.unworked_nod() else {
+            return &self.request;
+        };
+        let addition = format!("{}{nod}", separator(ANSWER_LEAD));
+        self.request.trim_end_matches(&addition)
     }
 
     /// Returns the assistant's last words.
@@ -231,6 +239,12 @@ impl Turn {
 /// The lines above what was added to a request.
 const ANSWER_LEAD: &str = "(Answered to the assistant's question:)";
 const ADDITION_LEAD: &str = "(Added while it was being worked on:)";
+
+/// Returns what separates an addition from the request before it: an empty line, and the line with
+/// the occasion.
+fn separator(lead: &str) -> String {
+    format!("\n\n{lead}\n")
+}
 
 /// Returns the entry from the rest of the line above a request: `e1)`, or `e1; asked 3 times)`.
 fn entry_in_lead(lead_rest: &str) -> &str {
