@@ -56,29 +56,33 @@ pub(super) fn replace_loading_scripts(line: &str) -> Cow<'_, str> {
 /// program: `node --version`, `sudo docker compose version`.
 pub(super) fn only_informs(part: &str) -> bool {
     let words: Vec<&str> = part.split_whitespace().collect();
-    let mut own_words = skip_prefixes(&words).to_vec();
-    while own_words.pop_if(|word| is_redirection(word)).is_some() {}
-    let [program, .., option] = own_words[..] else {
+    let mut own_words = skip_prefixes(&words);
+    while let [before @ .., last] = own_words
+        && is_redirection(last)
+    {
+        own_words = before;
+    }
+    let [path, .., option] = own_words else {
         return false;
     };
     if own_words.len() > MOST_WORDS {
         return false;
     }
-    let name = program.rsplit('/').next().unwrap_or_default();
-    if own_words.len() == 2 && option == "-V" {
-        return !PROGRAMS_THAT_GO_ON.contains(&name);
+
+    let program = path.rsplit('/').next().unwrap_or_default();
+    let is_only_argument = own_words.len() == 2;
+    match *option {
+        "-V" if is_only_argument => !PROGRAMS_THAT_GO_ON.contains(&program),
+        "-v" if is_only_argument => PROGRAMS_WITH_SHORT_OPTION.contains(&program),
+        "version" => PROGRAMS_WITH_SUBCOMMAND.contains(&program),
+        _ => INFORMING_OPTIONS.contains(option),
     }
-    if own_words.len() == 2 && option == "-v" {
-        return PROGRAMS_WITH_SHORT_OPTION.contains(&name);
-    }
-    INFORMING_OPTIONS.contains(&option)
-        || option == "version" && PROGRAMS_WITH_SUBCOMMAND.contains(&name)
 }
 
 /// Whether a word at the end of a command redirects a stream. `2>&1` is `2_` here.
-fn is_redirection(word: &&str) -> bool {
+fn is_redirection(word: &str) -> bool {
     let is_merge = word
         .strip_suffix('_')
         .is_some_and(|stream| stream.bytes().all(|byte| byte.is_ascii_digit()));
-    is_merge || word.contains('>') || *word == "/dev/null"
+    is_merge || word.contains('>') || word == "/dev/null"
 }

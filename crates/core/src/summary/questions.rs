@@ -71,11 +71,9 @@ pub(super) fn statement_before_question(message: &str) -> &str {
     if !is_question(message) {
         return message;
     }
-    for sentence in message.split_sentence_bounds() {
-        for part in split_at_full_stops(sentence) {
-            if !is_question(part) {
-                continue;
-            }
+    let sentences = message.split_sentence_bounds();
+    for part in sentences.flat_map(split_at_full_stops) {
+        if is_question(part) {
             // A part is a slice of the message, so it is found: where it is, or where the same
             // words are before, which ask, too.
             let start = message.find(part).unwrap_or_default();
@@ -129,14 +127,16 @@ const WHICH: [&str; 17] = [
 
 /// Whether a question begins with a word that asks for one of several things.
 pub(super) fn asks_which(question: &str) -> bool {
+    /// The words of scripts that have no space after them.
+    const UNSPACED: [&str; 4] = ["哪", "どれ", "どちら", "어느"];
+
     let lower = question.to_lowercase();
-    let first_word = lower
-        .split(|c: char| !c.is_alphanumeric())
-        .find(|word| !word.is_empty());
-    let starts_unspaced = ["哪", "どれ", "どちら", "어느"]
-        .iter()
-        .any(|word| lower.starts_with(word));
-    starts_unspaced || first_word.is_some_and(|word| WHICH.contains(&word))
+    if UNSPACED.iter().any(|word| lower.starts_with(word)) {
+        return true;
+    }
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    let first_word = words.find(|word| !word.is_empty());
+    first_word.is_some_and(|word| WHICH.contains(&word))
 }
 
 /// Whether a message begins with a word that answers a question.

@@ -77,6 +77,8 @@ pub(super) fn read_answers(output: &str) -> Vec<ToolAnswer> {
     read_arrow_answers(output)
 }
 
+/// Reads answers as Codex stores them. A question has a name (`map_kind`) in place of its text, and
+/// may have several answers: `{"answers":{"map_kind":{"answers":["the old one","with names"]}}}`.
 fn read_json_answers(output: &str) -> Vec<ToolAnswer> {
     let Ok(result) = Raw::parse(output.as_bytes()) else {
         return Vec::new();
@@ -88,16 +90,19 @@ fn read_json_answers(output: &str) -> Vec<ToolAnswer> {
             let text = answer.text().unwrap_or_default().into_string_lossy();
             answers.push(text.trim_start_matches("user_note: ").to_owned());
         }
-        if !answers.is_empty() {
-            all.push(ToolAnswer {
-                question: name.text().into_string_lossy().replace('_', " "),
-                answer: without_advice(&answers.join("; ")),
-            });
+        if answers.is_empty() {
+            continue;
         }
+        all.push(ToolAnswer {
+            question: name.text().into_string_lossy().replace('_', " "),
+            answer: without_advice(&answers.join("; ")),
+        });
     }
     all
 }
 
+/// Reads answers in quotation marks: `"Which map?"="the old one", "How wide?"="3 m"`. They are not
+/// escaped, and may have quotation marks in them.
 fn read_quoted_answers(output: &str) -> Vec<ToolAnswer> {
     let mut parts = output.split("\"=\"");
     let mut before = parts.next().unwrap_or_default();
@@ -105,30 +110,44 @@ fn read_quoted_answers(output: &str) -> Vec<ToolAnswer> {
     // Each part is an answer and the next question, so that each is searched once.
     for part in parts {
         let question = before.rsplit_once('"').map_or(before, |(_, text)| text);
-        // An answer may have quotation marks in it.
-        let end = part.find("\", \"").or_else(|| part.find("\". "));
-        let end = end.or_else(|| part.rfind('"')).unwrap_or(part.len());
+        let (answer, rest) = part.split_at(quoted_answer_len(part));
         all.push(ToolAnswer {
             question: question.to_owned(),
-            answer: without_advice(&part[..end]),
+            answer: without_advice(answer),
         });
-        before = &part[end..];
+        before = rest;
     }
     all
 }
 
+/// Returns the length in bytes of the answer that a text begins with: up to the quotation mark
+/// before the next question or the next sentence, or else up to the last quotation mark.
+fn quoted_answer_len(text: &str) -> usize {
+    for end_mark in ["\", \"", "\". "] {
+        if let Some(end) = text.find(end_mark) {
+            return end;
+        }
+    }
+    text.rfind('"').unwrap_or(text.len())
+}
+
+/// Reads answers in lines of their own: `Which map? -> the old one`.
 fn read_arrow_answers(output: &str) -> Vec<ToolAnswer> {
     let mut all = Vec::new();
     for line in output.lines() {
         let Some((question, answer)) = line.split_once(" -> ").or(line.split_once(" → ")) else {
             continue;
         };
-        if question.trim_end().ends_with(['?', '？']) && !answer.trim().is_empty() {
-            all.push(ToolAnswer {
-                question: question.trim().to_owned(),
-                answer: without_advice(answer.trim()),
-            });
+        let question = question.trim();
+        let answer = answer.trim();
+        // Other lines have arrows, too, as those of logs.
+        if !question.ends_with(['?', '？']) || answer.is_empty() {
+            continue;
         }
+        all.push(ToolAnswer {
+            question: question.to_owned(),
+            answer: without_advice(answer),
+        });
     }
     all
 }
