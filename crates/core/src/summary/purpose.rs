@@ -58,12 +58,14 @@ impl Purpose {
             return;
         };
         let goal = goal.trim_start_matches(EARLIER_MARK);
-        if self.text.is_empty() && !goal.starts_with(BEFORE_LEAD) {
-            let text = cut_line(goal, PURPOSE);
-            let lead = EARLIER_GOAL_LEAD;
-            *self = Purpose { lead, text };
-            goals.remove(0);
+        if !self.text.is_empty() || goal.starts_with(BEFORE_LEAD) {
+            return;
         }
+        *self = Purpose {
+            lead: EARLIER_GOAL_LEAD,
+            text: cut_line(goal, PURPOSE),
+        };
+        goals.remove(0);
     }
 
     /// Returns the point that quotes it, if it is known.

@@ -66,12 +66,13 @@ impl PutOffFailure {
     pub fn add_to(&self, decisions: &mut Vec<String>) {
         let deferral = format!("{PUT_OFF_LEAD}: {}", self.words);
         let answer = format!("the user answered {}", self.words);
-        let quoting = decisions
-            .iter_mut()
-            .rfind(|known| known.starts_with(&deferral) || known.contains(&answer));
-        match quoting {
-            Some(decision) => decision.push_str(&format!("; what failed: {}", self.description)),
-            None => decisions.push(format!("{deferral}; what failed: {}", self.description)),
+        let failure = format!("; what failed: {}", self.description);
+        for decision in decisions.iter_mut().rev() {
+            if decision.starts_with(&deferral) || decision.contains(&answer) {
+                decision.push_str(&failure);
+                return;
+            }
         }
+        decisions.push(format!("{deferral}{failure}"));
     }
 }

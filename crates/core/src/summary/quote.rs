@@ -17,7 +17,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Matches tags that an agent puts around a summary, or evaluates in one, and a model's control
 /// tokens.
-const TAGS: &str = r"(?i)<(\s*\||\s*/?\s*(?:(?:previous[-_])?summary|conversation|facts|(?:read[-_]|modified[-_])?files|system(?:[-_](?:notice|reminder|prompt))?)\b)";
+const TAGS: &str = r"(?i)<(?<after_bracket>\s*\||\s*/?\s*(?:(?:previous[-_])?summary|conversation|facts|(?:read[-_]|modified[-_])?files|system(?:[-_](?:notice|reminder|prompt))?)\b)";
 /// The marks that make a line a heading, a list item or a quotation. A space follows the marks of a
 /// heading, but not those of a color (`#708090`).
 const MARKS: &str = r"^(\s|[>•|]|([-*+]|#+|\d{1,3}[.)])(\s+|$))+";
@@ -77,9 +77,10 @@ pub(super) fn format_quotation(lead: &str, text: &str, max: usize) -> String {
     let shown = cut_middle(cleaned.trim_matches('\n').trim_end(), max);
     let mut quotation = lead.to_owned();
     for line in shown.lines() {
+        let text = line.trim_end();
         // An empty line has no space after the mark.
-        let marked = format!("\n> {}", line.trim_end());
-        quotation.push_str(marked.trim_end());
+        quotation.push_str(if text.is_empty() { "\n>" } else { "\n> " });
+        quotation.push_str(text);
     }
     quotation
 }
@@ -104,18 +105,15 @@ pub(super) fn sanitize(text: &str) -> String {
     if is_printable_ascii(text.as_bytes()) && !text.contains('<') {
         return text.to_owned();
     }
-    let stripped = anstream::adapter::strip_str(text).to_string();
-    // The line breaks of other systems and of Unicode become newlines.
-    let lines = stripped
+    let without_escapes = anstream::adapter::strip_str(text).to_string();
+    // The line breaks of Windows, of old Macs, and of Unicode.
+    let lines = without_escapes
         .replace("\r\n", "\n")
         .replace(['\r', '\u{2028}', '\u{2029}', '\u{85}'], "\n");
-    // A tab acts on the terminal, too, so it becomes spaces.
-    let plain: String = lines
-        .replace('\t', "    ")
-        .chars()
-        .filter(|c| *c == '\n' || !acts_on_terminal(*c))
-        .collect();
-    TAG.replace_all(&plain, "‹$1").into_owned()
+    // A tab acts on a terminal, too.
+    let mut plain = lines.replace('\t', "    ");
+    plain.retain(|c| c == '\n' || !acts_on_terminal(c));
+    TAG.replace_all(&plain, "‹${after_bracket}").into_owned()
 }
 
 /// An exclamation of fewer columns only leads over to what follows.

@@ -11,7 +11,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Words that stand for something that was named before.
+/// Pointers: words that stand for something that was named before.
 const POINTERS: &str = r"(?ix)(^|(?-i:[^\w'’]))(it|its|that|this|these|those|them|they|their|theirs
       |ours|both
     | the\ (first|second|third|last|other|others|former|latter|same)|another\ one
@@ -43,10 +43,13 @@ pub(super) fn points_back(text: &str) -> bool {
         return false;
     };
     let before = text[..pointer_start].to_lowercase();
-    let sentence_start = before.rfind(". ").map_or(0, |stop| stop + 1);
-    let (earlier_sentences, own_sentence) = before.split_at(sentence_start);
+    let (earlier_sentences, own_sentence) = match before.rfind(". ") {
+        Some(stop) => before.split_at(stop + 1),
+        None => ("", &*before),
+    };
     let is_named_earlier = naming_words(earlier_sentences).next().is_some();
-    !is_named_earlier && naming_words(own_sentence).count() < NAMED_BEFORE
+    let is_named_before = naming_words(own_sentence).count() >= NAMED_BEFORE;
+    !is_named_earlier && !is_named_before
 }
 
 /// Whether a text has a word such as "it", whatever stands before it.
@@ -94,18 +97,21 @@ pub(super) fn quote_referent(turn: &Turn, message: &str, max: usize) -> String {
     if reply.is_empty() {
         return String::new();
     }
-    // As much longer as a quotation may be.
-    let said = if count_utf16(reply) <= max + max / 5 {
+    // A quotation may be longer than `max` by a fifth, too, to end with a clause.
+    let longest = max + max / 5;
+    let said = if count_utf16(reply) <= longest {
         reply
     } else {
         find_relevant_sentence(reply, message)
     };
     let quotation = quote_line(said, max);
-    if is_narrower(said, SHORT_REFERENT) && !turn.request.is_empty() {
-        let request = turn.quote_request(max - count_utf16(said).min(max / 2));
-        return format!(" (after {request}: {quotation})");
+    if turn.request.is_empty() || !is_narrower(said, SHORT_REFERENT) {
+        return format!(" (after {quotation})");
     }
-    format!(" (after {quotation})")
+    // The request takes what the reply leaves, but at least half.
+    let request_max = max - count_utf16(said).min(max / 2);
+    let request = turn.quote_request(request_max);
+    format!(" (after {request}: {quotation})")
 }
 
 /// Whether a reply has a word of content of the message.
@@ -125,22 +131,21 @@ fn find_relevant_sentence<'r>(reply: &'r str, message: &str) -> &'r str {
         sentences.extend(line.unicode_sentences());
     }
 
-    let mut relevant = sentences
+    let sharing = sentences
         .iter()
         .rfind(|sentence| shares_word(sentence, message));
-    if relevant.is_none() && is_correction(message) {
+    let relevant = if sharing.is_some() {
+        sharing
+    } else if is_correction(message) {
         // The division into sentences also ends one at a mark in a code span, as in `x.rs`? The
         // rest then begins with the mark, and is no whole sentence.
-        relevant = sentences
+        sentences
             .iter()
-            .rfind(|sentence| sentence.starts_with(char::is_alphanumeric));
-    } else if relevant.is_none() {
-        relevant = sentences.first();
-    }
-    match relevant {
-        Some(sentence) => sentence.trim(),
-        None => reply,
-    }
+            .rfind(|sentence| sentence.starts_with(char::is_alphanumeric))
+    } else {
+        sentences.first()
+    };
+    relevant.map_or(reply, |sentence| sentence.trim())
 }
 
 /// What a decision refers to, in the form of [`quote_referent`], as quotations of two lengths. Both

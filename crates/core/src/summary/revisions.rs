@@ -125,18 +125,21 @@ impl<'m> LaterMessage<'m> {
     /// A long message has many names, and a negation somewhere. So these must be in one sentence,
     /// unless the message goes back on something by its words.
     pub fn part_taking_back(&self, earlier: &str, distance: Distance) -> Option<&'m str> {
-        let takes_back = || self.takes_back_as_whole(earlier, distance);
-        if self.reach == Reach::Values || is_narrower(self.message, MARK) {
-            return takes_back().then_some(self.message);
-        }
-        for sentence in self.message.unicode_sentences() {
-            let sentence = sentence.trim();
-            if LaterMessage::new(sentence).takes_back_as_whole(earlier, distance) {
-                return Some(sentence);
+        let is_read_as_whole = self.reach == Reach::Values || is_narrower(self.message, MARK);
+        if !is_read_as_whole {
+            for sentence in self.message.unicode_sentences() {
+                let sentence = sentence.trim();
+                if LaterMessage::new(sentence).takes_back_as_whole(earlier, distance) {
+                    return Some(sentence);
+                }
+            }
+            let goes_back = self.is_reversal() || is_correction(self.message);
+            if !goes_back {
+                return None;
             }
         }
-        let goes_back = self.is_reversal() || is_correction(self.message);
-        (goes_back && takes_back()).then_some(self.message)
+        let takes_back = self.takes_back_as_whole(earlier, distance);
+        takes_back.then_some(self.message)
     }
 
     /// Whether the message as a whole takes back an `earlier` one, which is in lower case. Both
@@ -154,15 +157,10 @@ impl<'m> LaterMessage<'m> {
             return true;
         }
 
-        let mut shared_names: HashSet<&str> = naming_words(earlier).collect();
-        shared_names.retain(|name| self.names.iter().any(|own| own == name));
-        if distance == Distance::Far {
-            shared_names.retain(|name| !UNITS.contains(name));
-        }
-        if shared_names.is_empty() {
+        let shared_count = self.count_shared_names(earlier, distance);
+        if shared_count == 0 {
             return false;
         }
-
         if counts_otherwise(&self.lower, earlier) {
             return true;
         }
@@ -173,8 +171,18 @@ impl<'m> LaterMessage<'m> {
             return true;
         }
         let is_only_one_negated = is_negated(&self.lower) != is_negated(earlier);
-        let is_same_topic = shared_names.len() >= SAME_TOPIC;
-        is_same_topic && (is_only_one_negated || is_correction(self.message))
+        let says_otherwise = is_only_one_negated || is_correction(self.message);
+        shared_count >= SAME_TOPIC && says_otherwise
+    }
+
+    /// Returns the number of names that the message and an `earlier` one have in common.
+    fn count_shared_names(&self, earlier: &str, distance: Distance) -> usize {
+        let mut shared: HashSet<&str> = naming_words(earlier).collect();
+        shared.retain(|name| self.names.iter().any(|own| own == name));
+        if distance == Distance::Far {
+            shared.retain(|name| !UNITS.contains(name));
+        }
+        shared.len()
     }
 
     /// Whether it repeats an answer that is little more than a number, and goes back on it or finds

@@ -54,13 +54,13 @@ fn redact_cut_values(redactor: &mut Redactor, text: &mut String) {
         return;
     }
     for value in redactor.found_values() {
-        let Ok(secret) = std::str::from_utf8(&value.bytes) else {
-            continue;
-        };
         // A word such as `password` may be a value, too, but its parts are in many words.
         if value.is_ordinary() {
             continue;
         }
+        let Ok(secret) = std::str::from_utf8(&value.bytes) else {
+            continue;
+        };
         let placeholder = redactor.placeholder_for(&value);
         replace_starts(text, secret, value.shape_prefix_len(), &placeholder);
         replace_ends(text, secret, &placeholder);
@@ -121,20 +121,26 @@ fn replace_ends(text: &mut String, secret: &str, placeholder: &str) {
 
 /// Returns the length in bytes of the longest start that two texts have in common.
 fn shared_start_len(one: &str, other: &str) -> usize {
-    let pairs = one.chars().zip(other.chars());
-    pairs
-        .take_while(|(own, theirs)| own == theirs)
-        .map(|(c, _)| c.len_utf8())
-        .sum()
+    let mut len = 0;
+    for (c, other_c) in one.chars().zip(other.chars()) {
+        if c != other_c {
+            break;
+        }
+        len += c.len_utf8();
+    }
+    len
 }
 
 /// Returns the length in bytes of the longest end that two texts have in common.
 fn shared_end_len(one: &str, other: &str) -> usize {
-    let pairs = one.chars().rev().zip(other.chars().rev());
-    pairs
-        .take_while(|(own, theirs)| own == theirs)
-        .map(|(c, _)| c.len_utf8())
-        .sum()
+    let mut len = 0;
+    for (c, other_c) in one.chars().rev().zip(other.chars().rev()) {
+        if c != other_c {
+            break;
+        }
+        len += c.len_utf8();
+    }
+    len
 }
 
 #[cfg(test)]
