@@ -246,7 +246,8 @@ impl SummaryBuilder {
         if section != Section::Constraints {
             points.retain(|point| {
                 let is_earlier = point.starts_with(EARLIER_MARK);
-                !(is_earlier && self.removals.are_named_in(point))
+                let is_out_of_date = is_earlier && self.removals.are_named_in(point);
+                !is_out_of_date
             });
         }
         keep_newest(points, room)

@@ -132,18 +132,16 @@ impl Sections {
         if let Some(request) = self.find_quotation(REQUEST_LEAD) {
             own_points.push(quote_line(request.text, OLDEST));
         }
-        let mut branches = Vec::new();
+        let mut points = Vec::new();
         for item in self.0.into_iter().flatten() {
-            if starts_with_one_of(&item, &PROGRESS_LEADS)
-                || starts_with_one_of(&item, &QUOTATION_LEADS)
-            {
+            let is_progress = starts_with_one_of(&item, &PROGRESS_LEADS);
+            if is_progress || starts_with_one_of(&item, &QUOTATION_LEADS) {
                 continue;
             }
-            let is_other_branch = item
-                .trim_start_matches(EARLIER_MARK)
-                .starts_with(OTHER_BRANCH_MARK);
+            let text = item.trim_start_matches(EARLIER_MARK);
+            let is_other_branch = text.starts_with(OTHER_BRANCH_MARK);
             if is_other_branch {
-                branches.push(item);
+                points.push(item);
             } else {
                 own_points.push(item);
             }
@@ -151,9 +149,9 @@ impl Sections {
 
         let own = own_points.join("; ");
         if !own.is_empty() {
-            branches.push(format!("{OTHER_BRANCH_MARK}{}", quote_line(&own, NEWEST)));
+            points.push(format!("{OTHER_BRANCH_MARK}{}", quote_line(&own, NEWEST)));
         }
-        branches
+        points
     }
 }
 
@@ -185,12 +183,19 @@ fn is_heading_only(item: &str) -> bool {
 /// well".
 fn reports_nothing(item: &str) -> bool {
     const UNWANTED: [&str; 5] = ["error", "issue", "problem", "unresolved", "pending"];
+    /// The number of words after "no" in which one of the unwanted is looked for.
+    const WORDS_AFTER_NO: usize = 3;
+
     let lower = strip_marks(item).trim_start_matches('*').to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric());
-    words.next() == Some("no")
-        && words
-            .take(3)
-            .any(|word| UNWANTED.contains(&word.trim_end_matches('s')))
+    if words.next() != Some("no") {
+        return false;
+    }
+    let mut next_words = words.take(WORDS_AFTER_NO);
+    next_words.any(|word| {
+        let singular = word.trim_end_matches('s');
+        UNWANTED.contains(&singular)
+    })
 }
 
 /// Whether an item is the request for the summary itself, which a model lists with the user's.
