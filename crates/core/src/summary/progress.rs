@@ -70,16 +70,7 @@ impl SummaryBuilder {
             (POINT, SECTION)
         };
 
-        // The last remark is the last words, which have a place of their own.
-        let mut quotations = Vec::new();
-        for remark in self.turn.remarks.iter().rev().skip(1) {
-            let quotation = quote_line(strip_transitions(remark), remark_max);
-            let mut listed_choices = own_choices.iter();
-            if !listed_choices.any(|choice| is_mostly(&quotation, choice)) {
-                quotations.push(quotation);
-            }
-        }
-        let mut newest_first = fold_series(&quotations);
+        let mut newest_first = fold_series(&self.quote_unlisted_remarks(own_choices, remark_max));
         let first_remark = newest_first.pop();
         let sizes = newest_first
             .iter()
@@ -92,6 +83,20 @@ impl SummaryBuilder {
             remarks.push(format!("{REMARK_LEAD}{quotation}"));
         }
         remarks
+    }
+
+    /// Quotes each remark but the last words, which have a place of their own, in at most `max`
+    /// UTF-16 units, newest first. A remark that is mostly one of `own_choices` is left out.
+    fn quote_unlisted_remarks(&self, own_choices: &[String], max: usize) -> Vec<String> {
+        let mut quotations = Vec::new();
+        for remark in self.turn.remarks.iter().rev().skip(1) {
+            let quotation = quote_line(strip_transitions(remark), max);
+            let mut listed_choices = own_choices.iter();
+            if !listed_choices.any(|choice| is_mostly(&quotation, choice)) {
+                quotations.push(quotation);
+            }
+        }
+        quotations
     }
 
     /// Returns how far the current request is, what a previous summary planned, and the assistant's

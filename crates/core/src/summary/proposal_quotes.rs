@@ -56,32 +56,28 @@ impl Proposal<'_> {
         }
         if !self.asks() {
             let index = self.last_sharing(answer).unwrap_or(self.index);
-            let advised = self.quote_with_sentences_before(index, proposal_max);
-            let topic = self.quote_topic(&advised);
-            return format!("Advised{topic} {advised}, the user decided {answered}");
+            let advised = self.with_topic(self.quote_with_sentences_before(index, proposal_max));
+            return format!("Advised{advised}, the user decided {answered}");
         }
 
         let items = self.find_answered_items(answer);
-        let is_in_items = items.iter().any(|item| self.sentence().contains(item));
-        if is_in_items {
+        if items.iter().any(|item| self.sentence().contains(item)) {
             // The items are questions: "A) Keep it? B) Or both?"
-            let asked = quote_line(&items.join(" "), proposal_max);
-            let topic = self.quote_topic(&asked);
-            return format!("Asked{topic} {asked}, the user answered {answered}");
+            let asked = self.with_topic(quote_line(&items.join(" "), proposal_max));
+            return format!("Asked{asked}, the user answered {answered}");
         }
         let questions = self.final_questions();
         if questions.len() > 1 && items.len() != 1 {
             let asked = quote_questions(&questions, answer, list_max);
             return format!("Asked {asked}, the user answered {answered}");
         }
+        if items.is_empty() {
+            let asked = self.with_topic(self.quote_with_context(proposal_max));
+            return format!("Asked{asked}, the user answered {answered}");
+        }
 
-        let asked = if items.is_empty() {
-            self.quote_with_context(proposal_max)
-        } else {
-            quote_line(self.sentence(), proposal_max)
-        };
-        let topic = self.quote_topic(&asked);
-        let mut decision = format!("Asked{topic} {asked}, the user answered {answered}");
+        let asked = self.with_topic(quote_line(self.sentence(), proposal_max));
+        let mut decision = format!("Asked{asked}, the user answered {answered}");
         for item in items {
             decision.push_str("; ");
             decision.push_str(&quote_line(item, answer_max / 2));
@@ -98,21 +94,20 @@ impl Proposal<'_> {
         items
     }
 
-    /// Quotes the first line of the request, as ` on "…":`, if a reader needs it to understand
-    /// `asked`, what was asked or advised: `Asked on "draw the harbours": "Which ones?"`. Otherwise
-    /// returns an empty text.
+    /// Returns what was asked or advised after a space and, if a reader needs it to understand that,
+    /// after the first line of the request: ` on "draw the harbours": "Which ones?"`.
     ///
     /// A request that reports values is always quoted. Any other is only quoted if `asked` depends
     /// on it, and if it names a topic that `asked` does not name.
-    fn quote_topic(&self, asked: &str) -> String {
+    fn with_topic(&self, asked: String) -> String {
         // What was added to the request is below its first line.
         let request_line = self.request.lines().next().unwrap_or_default();
-        let is_needed = self.depends_on_request(asked) && names_other_topic(request_line, asked);
+        let is_needed = self.depends_on_request(&asked) && names_other_topic(request_line, &asked);
         if is_needed || reports_values(self.request) {
-            format!(" on {}:", quote_line(request_line, TOPIC))
-        } else {
-            String::new()
+            let topic = quote_line(request_line, TOPIC);
+            return format!(" on {topic}: {asked}");
         }
+        format!(" {asked}")
     }
 
     /// Whether `asked`, what was asked or advised, most likely means little without the request:

@@ -97,18 +97,30 @@ const CLOSING: &str = r"(?ix)^((best|kind|warm)\ )?(regards|wishes|cheers|sincer
 const LEAST_LINES: usize = 2;
 
 /// Returns for each line of a message whether somebody else wrote it, and the user only passes it
-/// on: the lines from the greeting to the closing of a mail or, without a mail, all lines below a
-/// first line that announces them ("the captain wrote:"). A greeting in the first line is the
-/// user's own.
+/// on: the lines of a mail or, without a mail, all lines below a first line that announces them
+/// ("the captain wrote:").
 fn find_passed_on(lines: &[&str]) -> Vec<bool> {
     static ANNOUNCEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(ANNOUNCES));
-    static MAIL_START: LazyLock<Regex> = LazyLock::new(|| compile_expression(GREETING));
-    static MAIL_END: LazyLock<Regex> = LazyLock::new(|| compile_expression(CLOSING));
     if lines.len() <= LEAST_LINES {
         return vec![false; lines.len()];
     }
+    let are_in_mail = find_mails(lines);
+    if are_in_mail.contains(&true) {
+        return are_in_mail;
+    }
+    let is_announced = ANNOUNCEMENT.is_match(lines[0].trim());
+    let mut are_passed_on = vec![is_announced; lines.len()];
+    // The announcement is the user's own.
+    are_passed_on[0] = false;
+    are_passed_on
+}
 
-    let mut are_passed_on = Vec::with_capacity(lines.len());
+/// Returns for each line of a message whether it is part of a mail: from the greeting to the
+/// closing. A greeting in the first line is the user's own.
+fn find_mails(lines: &[&str]) -> Vec<bool> {
+    static MAIL_START: LazyLock<Regex> = LazyLock::new(|| compile_expression(GREETING));
+    static MAIL_END: LazyLock<Regex> = LazyLock::new(|| compile_expression(CLOSING));
+    let mut are_in_mail = Vec::with_capacity(lines.len());
     let mut is_in_mail = false;
     for (index, line) in lines.iter().enumerate() {
         let line = line.trim();
@@ -116,17 +128,13 @@ fn find_passed_on(lines: &[&str]) -> Vec<bool> {
         if !is_first_line && MAIL_START.is_match(line) {
             is_in_mail = true;
         }
-        are_passed_on.push(is_in_mail);
+        // The closing is part of the mail, too.
+        are_in_mail.push(is_in_mail);
         if is_in_mail && MAIL_END.is_match(line) {
             is_in_mail = false;
         }
     }
-
-    let has_mail = are_passed_on.contains(&true);
-    if !has_mail && ANNOUNCEMENT.is_match(lines[0].trim()) {
-        are_passed_on[1..].fill(true);
-    }
-    are_passed_on
+    are_in_mail
 }
 
 /// Returns the sentences of those lines of prose that `line_pattern` matches, without the marks of

@@ -71,6 +71,17 @@ impl<'m> RuleList<'m> {
         &self.rules[self.shown_rules().len()..]
     }
 
+    /// Whether the list ends before the next line of a message: a list of items at a text that is no
+    /// part of them, and any other list at an empty line, unless that precedes its first rule.
+    fn ends_at(&self, line: &str, has_items: bool) -> bool {
+        let is_empty = line.trim().is_empty();
+        if has_items {
+            !is_empty && !continues_items(line)
+        } else {
+            is_empty && !self.rules.is_empty()
+        }
+    }
+
     /// Returns the first rules, as many as fit, as they are shown.
     fn shown_rules(&self) -> Vec<String> {
         let mut texts = Vec::new();
@@ -164,20 +175,9 @@ fn read_named_list<'m>(lines: &[&'m str]) -> Option<RuleList<'m>> {
     let has_items = first_below.is_some_and(|line| is_list_item(line));
     for &line in below {
         let begins_other_part = line.starts_with('#') || is_fence(line);
-        if begins_other_part || rest_after_name(line).is_some() {
+        if begins_other_part || rest_after_name(line).is_some() || list.ends_at(line, has_items) {
             break;
         }
-        let is_empty = line.trim().is_empty();
-        let is_end = if has_items {
-            !is_empty && !continues_items(line)
-        } else {
-            // An empty line between the name and the first rule ends nothing.
-            is_empty && !list.rules.is_empty()
-        };
-        if is_end {
-            break;
-        }
-
         list.lines.push(line);
         if is_list_item(line) {
             list.rules.push(strip_marks(line.trim()));

@@ -156,32 +156,11 @@ fn pick_pieces(pieces: &[Piece], max: usize) -> Vec<Option<String>> {
     };
     let is_lead = |index: &usize| *index == 0 || pieces[*index].begins_answer;
     let (leads, mut others): (Vec<usize>, Vec<usize>) = (0..pieces.len()).partition(is_lead);
-
-    // The leads are always quoted. If they do not all fit, each gets the same part of the room.
-    let lead_sizes = leads.iter().map(|&lead| count_utf16(pieces[lead].text));
-    let are_too_long = lead_sizes.sum::<usize>() > max;
-    let lead_max = max / leads.len();
-    for lead in leads {
-        let text = pieces[lead].text;
-        let shown = if are_too_long {
-            cut_line(text, lead_max)
-        } else {
-            text.to_owned()
-        };
-        picked.add(lead, shown);
-    }
+    picked.add_leads(pieces, &leads);
 
     // Those that bind most come first. The sort is stable, so equals stay in order.
     others.sort_by_key(|&index| std::cmp::Reverse(weigh_piece(pieces[index].text)));
-    for (rank, index) in others.into_iter().enumerate() {
-        let piece = &pieces[index];
-        let binds_most = rank == 0;
-        if piece.size() <= picked.room {
-            picked.add(index, piece.text.to_owned());
-        } else if binds_most && picked.room >= SHORTEST_PART {
-            picked.add(index, cut_line(piece.text, picked.room - GAP_SIZE));
-        }
-    }
+    picked.add_fitting(pieces, &others);
     picked.texts
 }
 
@@ -197,6 +176,37 @@ impl PickedPieces {
     fn add(&mut self, index: usize, text: String) {
         self.room = self.room.saturating_sub(count_utf16(&text) + GAP_SIZE);
         self.texts[index] = Some(text);
+    }
+
+    /// Adds the pieces with these indexes, all of which are quoted. If they do not fit, each is cut
+    /// to the same part of the room.
+    fn add_leads(&mut self, pieces: &[Piece], leads: &[usize]) {
+        let sizes = leads.iter().map(|&lead| count_utf16(pieces[lead].text));
+        let are_too_long = sizes.sum::<usize>() > self.room;
+        let max_of_each = self.room / leads.len();
+        for &lead in leads {
+            let text = pieces[lead].text;
+            let shown = if are_too_long {
+                cut_line(text, max_of_each)
+            } else {
+                text.to_owned()
+            };
+            self.add(lead, shown);
+        }
+    }
+
+    /// Adds as many of the pieces with these indexes as fit. Of the first one, a part is added if
+    /// it does not fit as a whole.
+    fn add_fitting(&mut self, pieces: &[Piece], indexes: &[usize]) {
+        for (rank, &index) in indexes.iter().enumerate() {
+            let piece = &pieces[index];
+            let is_first = rank == 0;
+            if piece.size() <= self.room {
+                self.add(index, piece.text.to_owned());
+            } else if is_first && self.room >= SHORTEST_PART {
+                self.add(index, cut_line(piece.text, self.room - GAP_SIZE));
+            }
+        }
     }
 }
 

@@ -55,30 +55,33 @@ pub(super) fn replaces_value(later: &Turn, earlier: &Turn) -> bool {
     let later_text = lower_text_of(later);
     let earlier_text = lower_text_of(earlier);
     let counts = find_counts(&later_text);
-    let is_name = |word: &&str| {
-        let is_counted = counts.iter().any(|(_, counted)| counted == word);
-        !UNITS.contains(word) && !CHANGES.contains(word) && !is_counted
-    };
-
     let earlier_words: HashSet<&str> = naming_words(&earlier_text).collect();
-    let mut has_own_name = false;
-    for name in naming_words(counting_clauses(&later_request)).filter(is_name) {
-        if !earlier_words.contains(name) {
-            return false;
-        }
-        has_own_name = true;
-    }
 
-    let mut later_names = naming_words(&later_text).filter(is_name);
-    let shares_name = later_names.any(|name| earlier_words.contains(name));
+    let own_names = names_in(counting_clauses(&later_request), &counts);
+    if own_names.iter().any(|name| !earlier_words.contains(name)) {
+        return false;
+    }
+    let later_names = names_in(&later_text, &counts);
+    let shares_name = later_names.iter().any(|name| earlier_words.contains(name));
     if shares_name && counts_otherwise(&later_text, &earlier_text) {
         return true;
     }
-    let mut earlier_names = naming_words(&earlier_request).filter(is_name);
-    let are_bare = !has_own_name && earlier_names.next().is_none();
+
+    let are_bare = own_names.is_empty() && names_in(&earlier_request, &counts).is_empty();
     are_bare
         && !adds_or_removes(&earlier_request)
         && counts_things_otherwise(&later_request, &earlier_request)
+}
+
+/// Returns the names in a text: words that may name something, but neither units, nor what is
+/// counted, nor verbs such as "increase". `counts` are numbers with what each counts.
+fn names_in<'t>(text: &'t str, counts: &[(&str, &str)]) -> Vec<&'t str> {
+    let mut names: Vec<&str> = naming_words(text).collect();
+    names.retain(|name| {
+        let is_counted = counts.iter().any(|(_number, counted)| counted == name);
+        !is_counted && !UNITS.contains(name) && !CHANGES.contains(name)
+    });
+    names
 }
 
 /// Returns the request of a turn and the last words of its reply, in lower case.
@@ -111,9 +114,12 @@ fn counting_clauses(request: &str) -> &str {
     for (mark_start, mark) in request.match_indices([',', ';', '.']) {
         let after_mark = &request[mark_start + mark.len()..];
         // The dot of `2.5` ends no clause.
-        let is_mark = after_mark.starts_with(' ');
+        let ends_clause = after_mark.starts_with(' ');
+        if mark_start < number_start || !ends_clause {
+            continue;
+        }
         let next_word = after_mark.split_whitespace().next().unwrap_or_default();
-        if mark_start > number_start && is_mark && !RESTRICTIONS.contains(&next_word) {
+        if !RESTRICTIONS.contains(&next_word) {
             return &request[..mark_start];
         }
     }
@@ -126,15 +132,16 @@ pub(super) fn is_found_excessive(number: &str, words: &[&str]) -> bool {
     /// The number of words after the number in which "too" is looked for.
     const WORDS_AFTER_NUMBER: usize = 4;
 
-    let first_word = words_and_numbers(number).next();
-    let index = words.iter().position(|word| Some(*word) == first_word);
-    let Some(index) = index else {
+    let Some(number) = words_and_numbers(number).next() else {
+        return false;
+    };
+    let Some(index) = words.iter().position(|word| *word == number) else {
         return false;
     };
     let after_number = &words[index + 1..];
-    let near_words = after_number.iter().take(WORDS_AFTER_NUMBER).enumerate();
-    for (offset, word) in near_words {
-        if EXCESSES.contains(word) && means_excess(word, after_number.get(offset + 1)) {
+    for (offset, word) in after_number.iter().take(WORDS_AFTER_NUMBER).enumerate() {
+        let next_word = after_number.get(offset + 1);
+        if EXCESSES.contains(word) && means_excess(word, next_word.copied()) {
             return true;
         }
     }
@@ -143,14 +150,14 @@ pub(super) fn is_found_excessive(number: &str, words: &[&str]) -> bool {
 
 /// Whether a word of [`EXCESSES`] has that meaning before the next word: not "too" at the end,
 /// which means "also", nor "zu" before an article, where it means "to".
-fn means_excess(word: &str, next_word: Option<&&str>) -> bool {
+fn means_excess(word: &str, next_word: Option<&str>) -> bool {
     const ARTICLES: [&str; 9] = [
         "der", "die", "das", "dem", "den", "einem", "einer", "einen", "diesem",
     ];
     match (word, next_word) {
         ("too" | "zu", None) => false,
-        ("too", Some(next)) => *next != "please",
-        ("zu", Some(next)) => !ARTICLES.contains(next),
+        ("too", Some(next)) => next != "please",
+        ("zu", Some(next)) => !ARTICLES.contains(&next),
         _ => true,
     }
 }

@@ -33,6 +33,13 @@ impl Replacement {
         }
     }
 
+    /// Reads one of several edits in a call.
+    fn read_edit(edit: Raw) -> Replacement {
+        let names = ["oldText", "old_string", "newText", "new_string"];
+        let [old, old_string, new, new_string] = find_members(edit, names);
+        Replacement::read(old.or(old_string), new.or(new_string))
+    }
+
     fn is_empty(&self) -> bool {
         self.old.is_empty() && self.new.is_empty()
     }
@@ -90,9 +97,7 @@ pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
     );
     let mut replacements = vec![Replacement::read(old.or(old_string), new.or(new_string))];
     for edit in edits.unwrap_or(Raw::NULL).items() {
-        let names = ["oldText", "old_string", "newText", "new_string"];
-        let [old, old_string, new, new_string] = find_members(edit, names);
-        replacements.push(Replacement::read(old.or(old_string), new.or(new_string)));
+        replacements.push(Replacement::read_edit(edit));
     }
     // The old content of a whole file is not in the call.
     replacements.push(Replacement::read(None, content.or(new_source)));
