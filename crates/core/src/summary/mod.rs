@@ -154,20 +154,7 @@ pub fn extract_summary<'b>(
 ) -> io::Result<BuiltinSummary> {
     let cwd = session.header.cwd.as_ref();
     let folders = Folders { cwd, home: None };
-    let mut builder = SummaryBuilder {
-        is_split: !input.turn_prefix.is_empty(),
-        sequel: Sequel::after_cut(!input.turn_prefix.is_empty()),
-        subject: input.subject,
-        extent: input.extent,
-        redactor,
-        cwd: cwd
-            .map(|cwd| cwd.to_string_lossy().into_owned())
-            .unwrap_or_default(),
-        ..SummaryBuilder::default()
-    };
-    if let Some(summary) = input.previous_summary {
-        builder.add_previous_summary(summary);
-    }
+    let mut builder = begin_summary(input, session, redactor);
     let MessagesToRead {
         messages,
         first_with_calls,
@@ -203,6 +190,27 @@ pub fn extract_summary<'b>(
 
     builder.add_instructions(input.instructions.unwrap_or_default());
     Ok(builder.finish())
+}
+
+/// Returns a builder that has read no message yet, only the previous summary.
+fn begin_summary(input: &SummaryInput, session: &Session, redactor: Redactor) -> SummaryBuilder {
+    let is_split = !input.turn_prefix.is_empty();
+    let cwd = session.header.cwd.as_ref();
+    let mut builder = SummaryBuilder {
+        is_split,
+        sequel: Sequel::after_cut(is_split),
+        subject: input.subject,
+        extent: input.extent,
+        redactor,
+        cwd: cwd
+            .map(|cwd| cwd.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        ..SummaryBuilder::default()
+    };
+    if let Some(summary) = input.previous_summary {
+        builder.add_previous_summary(summary);
+    }
+    builder
 }
 
 /// The messages that a summary reads.
