@@ -68,11 +68,15 @@ fn numbered_title(line: &str, number: usize) -> Option<&str> {
     (title.split_whitespace().count() <= HEADING_WORDS).then_some(title)
 }
 
-/// Returns a line without the indent of what is below a numbered line: up to three spaces.
+/// Returns a line without the indent of what is below a numbered line: up to three spaces, as wide
+/// as `1. `.
 fn without_indent(line: &str) -> &str {
     const INDENT: usize = 3;
-    let indent = line.bytes().take_while(|&byte| byte == b' ').count();
-    &line[indent.min(INDENT)..]
+    let mut text = line;
+    for _ in 0..INDENT {
+        text = text.strip_prefix(' ').unwrap_or(text);
+    }
+    text
 }
 
 #[cfg(test)]

@@ -53,11 +53,13 @@ fn with_unit(reply: &str, item: Range<usize>) -> &str {
 /// Returns the byte offset of the comma before the name of another item: `, (2) both`, `, b) both`. Other
 /// words may be in parentheses, too: `A) keep the map, (the large one) of 1990?`
 fn find_next_item(item: &str) -> Option<usize> {
-    const LEAD: &str = ", ";
-    for (comma, _) in item.match_indices(LEAD) {
-        let name_start = item[comma + LEAD.len()..].trim_start_matches('(');
-        let name = first_word(name_start);
-        if may_name_item(name) && name_start[name.len()..].starts_with(')') {
+    const SEPARATOR: &str = ", ";
+    for (comma, _) in item.match_indices(SEPARATOR) {
+        let after_comma = &item[comma + SEPARATOR.len()..];
+        let next_item = after_comma.trim_start_matches('(');
+        let name = first_word(next_item);
+        let is_closed = next_item[name.len()..].starts_with(')');
+        if is_closed && may_name_item(name) {
             return Some(comma);
         }
     }
@@ -71,21 +73,19 @@ pub(super) fn keep_chosen_options(questions: &[&str], answer: &str) -> Vec<Strin
     let answers = find_answers(answer);
     let mut shortened = Vec::new();
     for question in questions {
-        let chosen = match item_number(question) {
-            Some(number) => {
-                answer_to(number, &answers).and_then(|answer| keep_chosen_option(question, answer))
-            }
-            None => None,
-        };
+        let chosen = shorten_to_chosen(question, &answers);
         shortened.push(chosen.unwrap_or_else(|| (*question).to_owned()));
     }
     shortened
 }
 
-/// Returns the answer to the question with a number. The first answer is that to question 1.
-fn answer_to<'a>(number: usize, answers: &[&'a str]) -> Option<&'a str> {
+/// Shortens a numbered question to the option that the answer with the same number names. `None` if
+/// there is no such answer or option. `answers` begin with that to question 1.
+fn shorten_to_chosen(question: &str, answers: &[&str]) -> Option<String> {
+    let number = item_number(question)?;
     let index = number.checked_sub(1)?;
-    answers.get(index).copied()
+    let answer = answers.get(index)?;
+    keep_chosen_option(question, answer)
 }
 
 /// Returns the number of an item of a list: 2 in `2. in blue`, `**2)** in blue` and `(2) in blue`.

@@ -149,6 +149,8 @@ impl SummaryBuilder {
             return OTHER_SECTIONS + GOALS_WITHOUT_REQUEST;
         }
         let request_size = count_utf16(&self.turn.request).min(WHOLE_REQUEST);
+        // The page may grow by one half of a long request, and the other sections shrink by the
+        // other half.
         let room = OTHER_SECTIONS.saturating_sub(request_size / 2);
         room.max(LEAST_OTHER_SECTIONS)
     }
@@ -210,22 +212,16 @@ impl SummaryBuilder {
     /// Facts that were taken from a previous summary are left out, because the prompt contains that
     /// summary.
     pub(super) fn describe_facts(&self) -> String {
-        let constraints = self.rules_and_wishes();
-        let decisions_max = DECISIONS;
-        let decisions = self.decisions.describe(self.turn.number, decisions_max);
-        let mut decisions = keep_newest(decisions, decisions_max);
+        let described = self.decisions.describe(self.turn.number, DECISIONS);
+        let mut decisions = keep_newest(described, DECISIONS);
         // Only now, because the limit is not for these: their number has one of its own.
         self.add_put_off_failures(&mut decisions);
 
         let mut facts = Sections::default();
-        facts
-            .items_mut(Section::Goal)
-            .extend(self.purpose.describe());
-        facts.items_mut(Section::Constraints).extend(constraints);
-        facts.items_mut(Section::Decisions).extend(decisions);
-        facts
-            .items_mut(Section::Blocked)
-            .extend(self.blocked_points());
+        *facts.items_mut(Section::Goal) = self.purpose.describe().into_iter().collect();
+        *facts.items_mut(Section::Constraints) = self.rules_and_wishes();
+        *facts.items_mut(Section::Decisions) = decisions;
+        *facts.items_mut(Section::Blocked) = self.blocked_points();
 
         // A wish among the constraints need not be repeated if a decision quotes it. Decisions of a
         // previous summary count here, so they are dropped only afterwards.

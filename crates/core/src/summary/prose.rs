@@ -223,19 +223,13 @@ const ABBREVIATIONS: [&str; 23] = [
 
 /// Returns the lines of a text that are prose: neither in a fence nor matched by [`NO_PROSE`].
 pub(super) fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut lines = text.lines();
     let mut is_fenced = false;
-    std::iter::from_fn(move || {
-        for line in lines.by_ref() {
-            if line.trim_start().starts_with("```") {
-                is_fenced = !is_fenced;
-            }
-            // The fence that ends a block is left out by the expression.
-            if !is_fenced && is_prose_line(line) {
-                return Some(line);
-            }
+    text.lines().filter(move |line| {
+        if line.trim_start().starts_with("```") {
+            is_fenced = !is_fenced;
         }
-        None
+        // The fence that ends a block is no prose by the expression.
+        !is_fenced && is_prose_line(line)
     })
 }
 

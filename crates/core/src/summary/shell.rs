@@ -109,7 +109,7 @@ impl CommandLine {
         };
         let step = CommandStep {
             words,
-            folder: String::new(),
+            ..CommandStep::default()
         };
         CommandLine {
             is_read_only: step.is_one_of(READ_ONLY_PROGRAMS),
@@ -175,12 +175,14 @@ fn is_read_only(step: &CommandStep, part: &str) -> bool {
 /// Returns the directory after a `cd` with these arguments in `folder`, as far as it is known.
 fn enter_folder(folder: &str, arguments: &[String]) -> String {
     let target = arguments.concat();
-    let is_from_cwd = folder.is_empty() || target.starts_with(['/', '~', '$']);
-    match &*target {
-        "" => "~".to_owned(),
-        _ if is_from_cwd => target,
-        _ => format!("{folder}/{target}"),
+    if target.is_empty() {
+        return "~".to_owned();
     }
+    let is_from_folder = !target.starts_with(['/', '~', '$']);
+    if is_from_folder && !folder.is_empty() {
+        return format!("{folder}/{target}");
+    }
+    target
 }
 
 /// Whether a tool changes files, by its name.

@@ -135,16 +135,14 @@ pub(super) fn find_answers(message: &str) -> Vec<&str> {
 /// "(2) in blue".
 fn leading_number(text: &str) -> Option<usize> {
     let unmarked = text.trim_start_matches('(');
-    let digits_len = unmarked.bytes().take_while(u8::is_ascii_digit).count();
-    let (digits, rest) = unmarked.split_at(digits_len);
-    let is_set_off = rest
-        .trim_start_matches([')', '.', ':', ','])
-        .starts_with(' ');
-    if is_set_off {
-        digits.parse().ok()
-    } else {
-        None
+    let digits_end = unmarked.find(|c: char| !c.is_ascii_digit())?;
+    let (digits, rest) = unmarked.split_at(digits_end);
+    let after_marks = rest.trim_start_matches([')', '.', ':', ',']);
+    // In "2.5 m" and "2nd", the number is part of the answer.
+    if !after_marks.starts_with(' ') {
+        return None;
     }
+    digits.parse().ok()
 }
 
 /// Returns the text of each piece that is quoted, in all at most `max` UTF-16 units; `None` for a
