@@ -50,8 +50,8 @@ fn with_unit(reply: &str, item: Range<usize>) -> &str {
     }
 }
 
-/// Returns the byte offset of the comma before the name of another item: `, (2) both`, `, b) both`. Other
-/// words may be in parentheses, too: `A) keep the map, (the large one) of 1990?`
+/// Returns the byte offset of the comma before the name of another item, as in `, (2) both` and
+/// `, b) both`. Other words may be in parentheses, too: `A) keep the map, (the large one) of 1990?`
 fn find_next_item(item: &str) -> Option<usize> {
     const SEPARATOR: &str = ", ";
     for (comma, _) in item.match_indices(SEPARATOR) {

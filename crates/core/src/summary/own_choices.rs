@@ -153,7 +153,8 @@ pub(super) fn is_about_choice(request: &str, said_words: &HashSet<&str>, choice:
     words.intersection(said_words).count() >= SHARED_WORDS || names_identifier_of(request, choice)
 }
 
-/// Whether two lists have half of the words in common that name something.
+/// Whether two lists have most of the words in common that name something: more than half of those
+/// of the list that has fewer.
 fn shares_most_words(one: &str, other: &str) -> bool {
     let lower_one = one.to_lowercase();
     let lower_other = other.to_lowercase();

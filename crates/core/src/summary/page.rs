@@ -132,7 +132,7 @@ impl SummaryBuilder {
     }
 
     /// Returns the number of UTF-16 units that the other sections leave to earlier requests and
-    /// their answers.
+    /// their answers. A single one that is not described under Goal gets what is left anyway.
     fn room_for_requests(&self) -> usize {
         let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
         if listed_count > 1 {

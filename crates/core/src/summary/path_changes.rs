@@ -104,8 +104,8 @@ fn copied_paths(sources: &[&str], target: &str) -> Vec<String> {
     paths
 }
 
-/// Returns the paths that a step takes from git. A branch is taken for a path, too, which no file
-/// has.
+/// Returns the paths that a step takes from git, such as `a.md` for `git checkout HEAD a.md`. The
+/// name of a branch or commit is returned as well, which does no harm, because no file has it.
 fn restored_paths(step: &CommandStep, part: &str) -> Vec<String> {
     let words: Vec<&str> = step.words.iter().map(String::as_str).collect();
     match words[..] {

@@ -212,7 +212,8 @@ fn name_of(path: &str) -> &str {
     }
 }
 
-/// Returns the names in a path, and the empty one: see [`name_of`].
+/// Returns the names in a path, and the empty one, under which the removals of `..` and `/` are
+/// kept: see [`name_of`].
 fn names_of(path: &str) -> impl Iterator<Item = &str> {
     let names = path.split('/').filter(|name| !name.is_empty());
     names.chain([""])

@@ -21,20 +21,27 @@ pub(super) struct LastList<'r> {
 }
 
 impl<'r> LastList<'r> {
+    /// Finds the last list. It is empty if the reply has no list.
     pub fn find(reply: &'r str) -> LastList<'r> {
         let mut list = LastList::default();
         let mut line_before = "";
-        let mut is_ended = true;
+        let mut is_in_list = false;
         for line in reply.lines() {
             if is_item(line) {
-                if is_ended {
-                    list.items.clear();
-                    list.lead = line_before;
+                if !is_in_list {
+                    // A new list replaces the one before.
+                    list = LastList {
+                        lead: line_before,
+                        items: Vec::new(),
+                    };
                 }
-                is_ended = false;
+                is_in_list = true;
                 list.items.push(line);
-            } else if !line.is_empty() && !line.starts_with(' ') {
-                is_ended = true;
+                continue;
+            }
+            let belongs_to_item = line.is_empty() || line.starts_with(' ');
+            if !belongs_to_item {
+                is_in_list = false;
                 line_before = line;
             }
         }
@@ -62,7 +69,8 @@ pub(super) fn item_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| is_item(line))
 }
 
-/// Whether a line is an item of a list.
+/// Whether a line is an item of a list. Its mark is `-`, `*`, `+`, `•`, or a number or letter as in
+/// `1.`, `b)`, `(12)` and `**2)**`.
 pub(super) fn is_item(line: &str) -> bool {
     static ITEM: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(r"^\s*([-*+•]|\**\(?\w{1,2}[.):])\s"));

@@ -71,8 +71,8 @@ impl<'m> RuleList<'m> {
         &self.rules[self.shown_rules().len()..]
     }
 
-    /// Whether the list ends before the next line of a message: a list of items at a text that is no
-    /// part of them, and any other list at an empty line, unless that precedes its first rule.
+    /// Whether the list ends before the next line of a message: a list of items at a text that is
+    /// no part of them, and any other list at an empty line, unless that precedes its first rule.
     fn ends_at(&self, line: &str, has_items: bool) -> bool {
         let is_empty = line.trim().is_empty();
         if has_items {

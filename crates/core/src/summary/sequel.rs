@@ -16,16 +16,17 @@ pub(super) struct Sequel {
     history: ToolHistory,
     /// The paths that they removed, as far as [`Self::collect_removals`] has read them.
     removals: Removals,
-    /// The last words of the rest of the turn that the cut splits.
+    /// The last words in them on the request whose turn was summarized in part.
     answer: String,
-    /// Whether the turn is answered in them.
+    /// Whether this turn is answered in them.
     is_turn_answered: bool,
     /// Whether the next turn has begun.
     has_request: bool,
 }
 
 impl Sequel {
-    /// Returns an empty sequel. Unless the cut splits a turn, a request has begun the next one.
+    /// Returns an empty sequel. If the last turn was summarized only in part (`is_split`), the kept
+    /// messages go on with it. Otherwise, they begin with the next request.
     pub fn after_cut(is_split: bool) -> Sequel {
         Sequel {
             has_request: !is_split,
@@ -87,9 +88,10 @@ impl Sequel {
         last_run.ends_well() && !reports_open_failure(&self.answer, step)
     }
 
-    /// Whether the rest of the turn that the cut splits was answered without a word on a failure in
-    /// it: the work was done in another way. What was missing may be named for the reason. An
-    /// answer that speaks of any failure may mean this one: "I could not reach the machine".
+    /// Whether the kept messages answer the request whose turn was summarized in part, without a
+    /// word on a failure in that part: the work was done in another way. What was missing may be
+    /// named for the reason. An answer that speaks of any failure may mean this one: "I could not
+    /// reach the machine".
     pub fn passes_over(&self, run: &ToolRun, step: &CommandStep) -> bool {
         if !self.is_turn_answered {
             return false;

@@ -75,16 +75,16 @@ impl CommandLine {
         command
     }
 
-    /// Adds the next step. `part` is its part of the command line, with the operator that ends it.
-    ///
-    /// As long as all steps only read, all are kept. The first other step replaces them, and only
-    /// others are kept from then on.
+    /// Adds the next step, unless it only reads and another one does not. `part` is its part of the
+    /// command line, with the operator that ends it.
     fn add_step(&mut self, step: CommandStep, part: &str) {
-        if is_read_only(&step, part) {
-            if !self.is_read_only {
-                return;
-            }
-        } else if self.is_read_only {
+        let is_step_read_only = is_read_only(&step, part);
+        if is_step_read_only && !self.is_read_only {
+            return;
+        }
+        let is_first_change = !is_step_read_only && self.is_read_only;
+        if is_first_change {
+            // The steps before only read, so they are dropped, with what is known of them.
             self.is_read_only = false;
             self.steps.clear();
             self.hides_exit_code = false;

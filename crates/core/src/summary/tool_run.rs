@@ -53,16 +53,24 @@ impl ToolRun {
         }
     }
 
-    /// Returns the step that failed, unless the call only looks, as `test -f a && make` also does
-    /// if it finds nothing, or started a server that never ends by itself. Which of several steps
-    /// failed is not known; most likely the last.
+    /// Returns the step that failed. Which of several steps failed is not known; most likely it was
+    /// the last.
+    ///
+    /// `None` if the call did not fail, or if its failure blocks nothing, because it only looked,
+    /// or started a server, which never ends by itself.
     pub fn failed_step(&self) -> Option<&CommandStep> {
         let has_failed = matches!(self.outcome, Outcome::Failed(_));
-        let found_nothing = self.output.is_empty() && self.outcome.exit_code() == Some("1");
-        if !has_failed || found_nothing || self.command.is_read_only || self.started_server() {
+        if !has_failed || self.only_looked() || self.started_server() {
             return None;
         }
         self.command.steps.last()
+    }
+
+    /// Whether a call that failed only looked: all its steps do, or the exit code is that of a look
+    /// that found nothing, as that of `test -f a && make` without the file `a`.
+    fn only_looked(&self) -> bool {
+        let found_nothing = self.output.is_empty() && self.outcome.exit_code() == Some("1");
+        found_nothing || self.command.is_read_only
     }
 
     /// Whether the call ran a failed step again, and it is known whether the step then passed. The
@@ -187,21 +195,21 @@ fn reports_failure(output: &str) -> bool {
     FAILURE.is_match(output)
 }
 
+/// Matches a number of tests that passed, or that none failed.
+const TESTS_PASSED: &str = r"(?ix)(^|\W)(
+    [1-9][0-9]*\ (tests?\ )?(passed|passing|succeeded|successful)
+    | fail(ed|ures|s)?\W{0,2}\ 0 | 0\ (failed|failures|failing))(\W|$)";
+
+/// Matches a number of tests that failed, other than 0.
+const TESTS_FAILED: &str = r"(?ix)(^|\W)(
+    [1-9][0-9]*\ (tests?\ )?(failed|failing|failures?|errors?)
+    | fail(ed|ures|s)?\W{0,2}\ [1-9][0-9]* | errors?\W{1,2}\ [1-9][0-9]*)(\W|$)";
+
 /// Whether a line of output says that all tests passed. Examples are `36 passed; 0 failed`,
 /// `12 test cases: 12 succeeded` and `# fail 0`.
 fn reports_passed_tests(line: &str) -> bool {
-    static PASSED: LazyLock<Regex> = LazyLock::new(|| {
-        compile_expression(
-            r"(?ix)(^|\W)([1-9][0-9]*\ (tests?\ )?(passed|passing|succeeded|successful)
-                | fail(ed|ures|s)?\W{0,2}\ 0 | 0\ (failed|failures|failing))(\W|$)",
-        )
-    });
-    static FAILED: LazyLock<Regex> = LazyLock::new(|| {
-        compile_expression(
-            r"(?ix)(^|\W)([1-9][0-9]*\ (tests?\ )?(failed|failing|failures?|errors?)
-                | fail(ed|ures|s)?\W{0,2}\ [1-9][0-9]* | errors?\W{1,2}\ [1-9][0-9]*)(\W|$)",
-        )
-    });
+    static PASSED: LazyLock<Regex> = LazyLock::new(|| compile_expression(TESTS_PASSED));
+    static FAILED: LazyLock<Regex> = LazyLock::new(|| compile_expression(TESTS_FAILED));
     PASSED.is_match(line) && !FAILED.is_match(line)
 }
 

@@ -217,8 +217,8 @@ impl Turn {
         }
     }
 
-    /// Whether the next message came before any reply. Only of an earlier turn. What precedes the
-    /// first request is a turn, too, but requests nothing.
+    /// Whether the next message came before any reply. It must be an earlier turn: the current one
+    /// may still get a reply. What precedes the first request is a turn, too, but requests nothing.
     pub fn is_passed_over(&self) -> bool {
         let is_unanswered = self.reply_end == ReplyEnd::NoReply && self.call_count == 0;
         is_unanswered && !self.request.is_empty()

@@ -152,6 +152,7 @@ fn pick_pieces(pieces: &[Piece], max: usize) -> Vec<Option<String>> {
         texts: vec![None; pieces.len()],
         room: max,
     };
+    // The leads, which are always quoted: the first piece, and the first of each answer.
     let is_lead = |index: &usize| *index == 0 || pieces[*index].begins_answer;
     let (leads, mut others): (Vec<usize>, Vec<usize>) = (0..pieces.len()).partition(is_lead);
     picked.add_leads(pieces, &leads);
@@ -176,8 +177,8 @@ impl PickedPieces {
         self.texts[index] = Some(text);
     }
 
-    /// Adds the pieces with these indexes, all of which are quoted. If they do not fit, each is cut
-    /// to the same part of the room.
+    /// Adds all pieces with these indexes. If they do not fit, each is cut to the same part of the
+    /// room.
     fn add_leads(&mut self, pieces: &[Piece], leads: &[usize]) {
         let sizes = leads.iter().map(|&lead| count_utf16(pieces[lead].text));
         let are_too_long = sizes.sum::<usize>() > self.room;

@@ -275,16 +275,24 @@ fn has_binding_clause(sentence: &str) -> bool {
     find_wish_clauses(sentence).iter().any(is_binding)
 }
 
-/// Whether a clause binds later work, by its words and by what precedes it. After a look or a
-/// conjunction, only its first words do: "look into the test, it must be the cache" is no wish.
+/// Whether a clause binds later work, by its words and by what precedes it.
 fn is_binding(clause: &Clause) -> bool {
     let has_words = match clause.joint {
-        Joint::Mark if !clause.follows_look => BINDING.is_match(clause.text),
-        Joint::Mark | Joint::Conjunction => DIRECTIVE.is_match(clause.text),
+        // "look into the test, it must be the cache": after a look, a "must" is a guess.
+        Joint::Mark if clause.follows_look => DIRECTIVE.is_match(clause.text),
+        Joint::Mark => BINDING.is_match(clause.text),
+        // "draw the map, but never the border"
+        Joint::Conjunction => DIRECTIVE.is_match(clause.text),
+        // "it works, but don't touch the border", and not: "it works but only on one"
         Joint::ButOfStatement => UNMISTAKABLE.is_match(clause.text),
+        // "it hangs and never stops"
         Joint::AndOfStatement => false,
     };
-    has_words && (!EXCEPTION.is_match(clause.text) || is_rule(clause.text))
+    if !has_words {
+        return false;
+    }
+    let is_exception = EXCEPTION.is_match(clause.text) && !is_rule(clause.text);
+    !is_exception
 }
 
 /// Whether a sentence demands the language of something: "I want the messages in french". Words are

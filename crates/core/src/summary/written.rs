@@ -69,8 +69,8 @@ fn push_line(text: &mut String, line: &str) {
 
 /// Reads what a call writes into a file, by the names of the arguments of all agents: `oldText` and
 /// `newText` (pi), `old_string` and `new_string` (Claude Code), several of them in `edits`, a whole
-/// file in `content`, the source of a notebook's cell in `new_source`, or a patch in `input`. A call
-/// has one of these forms.
+/// file in `content`, the source of a notebook's cell in `new_source`, or a patch in `input`. A
+/// call has one of these forms.
 pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
     // All members are found in one walk, because this is done for each edit of a session.
     let [
