@@ -49,9 +49,9 @@ impl Proposal<'_> {
         answer_max: usize,
     ) -> String {
         let answered = quote_user(&keep_number(answer), answer_max);
-        let list_max = proposal_max + proposal_max / 2;
         if self.kind < ProposalKind::Choice && self.chooses_item(answer) {
-            let asked = quote_items(&LastList::find(self.reply).items, list_max);
+            let list = LastList::find(self.reply);
+            let asked = quote_items(&list.items, list_max(proposal_max));
             return format!("Asked {asked}, the user answered {answered}");
         }
         if !self.asks() {
@@ -61,28 +61,38 @@ impl Proposal<'_> {
         }
 
         let items = self.find_answered_items(answer);
-        if items.iter().any(|item| self.sentence().contains(item)) {
-            // The items are questions: "A) Keep it? B) Or both?"
-            let asked = self.with_topic(quote_line(&items.join(" "), proposal_max));
+        if let Some(asked) = self.quote_listed_questions(&items, answer, proposal_max) {
             return format!("Asked{asked}, the user answered {answered}");
         }
-        let questions = self.final_questions();
-        if questions.len() > 1 && items.len() != 1 {
-            let asked = quote_questions(&questions, answer, list_max);
-            return format!("Asked {asked}, the user answered {answered}");
-        }
-        if items.is_empty() {
-            let asked = self.with_topic(self.quote_with_context(proposal_max));
-            return format!("Asked{asked}, the user answered {answered}");
-        }
-
-        let asked = self.with_topic(quote_line(self.sentence(), proposal_max));
+        let sentence = if items.is_empty() {
+            self.quote_with_context(proposal_max)
+        } else {
+            quote_line(self.sentence(), proposal_max)
+        };
+        let asked = self.with_topic(sentence);
         let mut decision = format!("Asked{asked}, the user answered {answered}");
         for item in items {
             decision.push_str("; ");
             decision.push_str(&quote_line(item, answer_max / 2));
         }
         decision
+    }
+
+    /// Quotes the questions that the reply asks in a list, after a space or the topic: those of the
+    /// `items` that the answer names if the proposing sentence is one of them, as in "A) Keep it?
+    /// B) Or both?", or else all questions of the list. `None` if it asks no such questions, or if
+    /// the answer names a single item of another list.
+    fn quote_listed_questions(&self, items: &[&str], answer: &str, max: usize) -> Option<String> {
+        let are_questions = items.iter().any(|item| self.sentence().contains(item));
+        if are_questions {
+            return Some(self.with_topic(quote_line(&items.join(" "), max)));
+        }
+        let questions = self.final_questions();
+        if questions.len() < 2 || items.len() == 1 {
+            return None;
+        }
+        let asked = quote_questions(&questions, answer, list_max(max));
+        Some(format!(" {asked}"))
     }
 
     /// Returns the items of the reply that an answer such as "b" names. An item that is part of the
@@ -94,8 +104,8 @@ impl Proposal<'_> {
         items
     }
 
-    /// Returns what was asked or advised after a space and, if a reader needs it to understand that,
-    /// after the first line of the request: ` on "draw the harbours": "Which ones?"`.
+    /// Returns what was asked or advised after a space and, if a reader needs it to understand
+    /// this, after the first line of the request: ` on "draw the harbours": "Which ones?"`.
     ///
     /// A request that reports values is always quoted. Any other is only quoted if `asked` depends
     /// on it, and if it names a topic that `asked` does not name.
@@ -209,6 +219,11 @@ impl Proposal<'_> {
         }
         start
     }
+}
+
+/// Returns the number of UTF-16 units for a list in place of a sentence that may take `max`.
+fn list_max(max: usize) -> usize {
+    max + max / 2
 }
 
 /// Quotes several questions with their numbers. If they take more than `max` UTF-16 units, options
