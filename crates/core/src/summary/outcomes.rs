@@ -41,15 +41,12 @@ impl SummaryBuilder {
                 continue;
             }
             // Several decisions of a turn have the same reply.
-            let is_added = outcomes.turn_numbers.contains(&turn.number);
-            if is_added || !turn.is_answered() {
+            if outcomes.turn_numbers.contains(&turn.number) {
                 continue;
             }
-            let reply = strip_transitions(turn.last_words());
-            if reply.is_empty() || is_quoted(reply, decisions) {
+            let Some(reply) = reply_to_add(turn, decisions) else {
                 continue;
-            }
-
+            };
             let Some(outcome) = describe_fitting_outcome(reply, room - outcomes.size) else {
                 break;
             };
@@ -69,6 +66,19 @@ impl SummaryBuilder {
             is_next && doubts_reply(&later.request, turn.last_words())
         })
     }
+}
+
+/// Returns the reply to a turn, unless it is not complete, says nothing, or is quoted in one of the
+/// decisions anyway.
+fn reply_to_add<'t>(turn: &'t Turn, decisions: &[String]) -> Option<&'t str> {
+    if !turn.is_answered() {
+        return None;
+    }
+    let reply = strip_transitions(turn.last_words());
+    if reply.is_empty() || is_quoted(reply, decisions) {
+        return None;
+    }
+    Some(reply)
 }
 
 /// Describes a reply in at most `room` UTF-16 units. A reply with a table of values is longer if

@@ -114,10 +114,8 @@ impl<'r> Proposal<'r> {
                 self.is_question_answered_by(message, is_short)
             }
             ProposalKind::Offer => {
-                begins_as_answer(message)
-                    || is_deferral(message)
-                    || self.shares_word(message)
-                    || self.chooses_item(message)
+                let is_reaction = begins_as_answer(message) || is_deferral(message);
+                is_reaction || self.shares_word(message) || self.chooses_item(message)
             }
             ProposalKind::Statement => {
                 let is_advice = is_question(self.request);
