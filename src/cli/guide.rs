@@ -226,23 +226,22 @@ pub const TOPICS: [Section; 10] = [
              tried as an id or label. Only then are suffixes such as `^` and `~3` split off, the \
              last one first. References are case-sensitive, except for TEXT. An unknown or \
              ambiguous reference is an error (exit 2), and the message lists the candidates.",
-            "`:/TEXT` searches the path to the leaf, then the other branches. In each of the two, \
-             thinking, tool calls and results count only if no message or summary contains TEXT; \
-             for `:1/TEXT`, they always count. \
-             White space in TEXT matches any white space. Quote the reference for the shell: \
-             `pisess switch last ':/tide gaps'`. Suffixes can follow: `':/tide gaps^{user}'` is \
-             the user message at or above that entry, and `':1/tide gaps^'` is the entry before \
-             the gaps were first mentioned.",
+            "`:/TEXT` searches the path to the leaf, then the other branches. In both, messages \
+             and summaries are searched first, then thinking, tool calls and results. `:1/TEXT` \
+             searches all of these alike. White space in TEXT matches any white space. Quote the \
+             reference for the shell: `pisess switch last ':/tide gaps'`. Suffixes can follow: \
+             `':/tide gaps^{user}'` is the user message at or above that entry, and `':1/tide \
+             gaps^'` is the entry before the gaps were first mentioned.",
             "`@` is the same entry in every command. It is usually the leaf, the last entry of the \
              file. If the leaf is a label, a name, a mark of `switch` or a setting, `@` is the \
              nearest entry of the conversation above the leaf. `@~0` is `@`; `@^` and `@~3` count \
              only entries of the conversation. New entries are always appended after the leaf. \
              `@^{label}` and `@^{model_change}` start at the leaf, so they also find the labels, \
              names and settings after `@`.",
-            "`show`, `path`, `tree`, `context`, `export`, `grep`, `redact` and `pick` also take a range. \
-             Both ends of a range must be on one path. `REF..` and `REF+3` follow the path to the \
-             leaf if REF is on it, otherwise the newest branch below REF. Except for `pick`, the \
-             range `@~20..` can also be written `--last 20`.",
+            "`show`, `path`, `tree`, `context`, `export`, `grep`, `redact` and `pick` also take a \
+             range. Both ends of a range must be on one path. `REF..` and `REF+3` follow the path \
+             to the leaf if REF is on it, otherwise the newest branch below REF. Except for \
+             `pick`, the range `@~20..` can also be written `--last 20`.",
             "In a shell, quote a reference that contains a brace or begins with a tilde.",
         ],
     )
@@ -300,24 +299,25 @@ pub const TOPICS: [Section; 10] = [
              session. If the command is cancelled, pisess exits with the command's exit code, such \
              as 130.",
             "Most commands that take several sessions also take directories; `resume` does not, \
-             and `relocate` takes only the directory of a project. Reading commands \
-             (`list`, `grep`, `stats`, `blame`, `export`, `check`, and `migrate` or `redact` with \
-             `--check` or `-n`) search directories recursively. Writing commands (`archive`, \
-             `migrate`, `prune`, `check --repair`) do so only with `-r`; with `-n`, they list all \
-             sessions, and a note says which of them need `-r`. As one of the two sessions of \
-             `diff` or `join`, a directory means the copy of the other session in it. If a directory contains no sessions, a \
-             reading command treats it as a project: it takes that project's sessions from the \
-             stores, and prints a note. The name of a project, as `list` shows it, selects the \
-             same sessions.",
+             and `relocate` takes only the directory of a project. Reading commands (`list`, \
+             `grep`, `stats`, `blame`, `export`, `check`, and `migrate` or `redact` with `--check` \
+             or `-n`) search directories recursively. Writing commands (`archive`, `migrate`, \
+             `prune`, `check --repair`) do so only with `-r`; with `-n`, they list all sessions, \
+             and a note says which of them need `-r`. For `diff` and `join`, a directory in place \
+             of one session means the other session's copy in that directory. If a directory \
+             contains no sessions, a reading command treats it as a project: it takes that \
+             project's sessions from the stores, and prints a note. The name of a project, as \
+             `list` shows it, selects the same sessions.",
             "Reading commands also take a session of Claude Code, Codex, OpenCode or Gemini CLI, \
              by its path or its id. They show it as `import` would convert it, with the same ids. \
              Commands that change a session refuse it.",
             "The environment can move the stores. An agent's store is the first of these that is \
              set: `PI_CODING_AGENT_SESSION_DIR`, then (only for pi) `sessionDir` in \
              `.pi/settings.json` or in `~/.pi/agent/settings.json`. If none is set, it is \
-             `~/.pi/agent/sessions` or `~/.omp/agent/sessions`, with a directory for each project. `PI_CODING_AGENT_DIR` replaces \
-             `~/.pi/agent`. For oh-my-pi, `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, \
-             `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same effect as in oh-my-pi.",
+             `~/.pi/agent/sessions` or `~/.omp/agent/sessions`, with a directory for each project. \
+             `PI_CODING_AGENT_DIR` replaces `~/.pi/agent`. For oh-my-pi, `PI_CODING_AGENT_DIR`, \
+             `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same effect \
+             as in oh-my-pi.",
         ],
     ),
     Section::new(
@@ -349,11 +349,11 @@ pub const TOPICS: [Section; 10] = [
             "Messages and tables show the home directory as `~`, and other paths as they were \
              given. A path alone on a line, and any path in JSON, is never shortened: scripts can \
              use it.",
-            "By default, output is coloured, and truncated to the width of the terminal, only on a terminal. \
-             Its meaning never depends on colour. Text from a session is escaped, even in a pipe: \
-             control characters, escape sequences and characters that change the direction of \
-             writing. Data requested verbatim (`--json`, `context --as text`, lines of a session) \
-             is escaped only on a terminal.",
+            "By default, output on a terminal is coloured, and truncated to the terminal's width; \
+             output to a pipe or a file is neither. The meaning of output never depends on colour. \
+             Text from a session is escaped, even in a pipe: control characters, escape sequences \
+             and characters that change the direction of writing. Data requested verbatim \
+             (`--json`, `context --as text`, lines of a session) is escaped only on a terminal.",
             "On a terminal, a pager shows help and the output of commands that print or find \
              sessions, such as `tree` and `list`. The pager is the command in `PISESS_PAGER`, \
              otherwise in `PAGER`, otherwise `less`. Unless `LESS` is set, `less` exits at once \
@@ -408,7 +408,7 @@ pub const TOPICS: [Section; 10] = [
              with `--hook`, or in `PISESS_HOOK` for every command. It receives one JSON object on \
              standard input: `type` is the event, and `ctx` describes the session. It may reply \
              with one JSON object on standard output. If it prints nothing, `null` or `{}`, the \
-             operation continues. The fields have the names of the agents' own events.",
+             operation continues. The fields are named as in the agents' own events.",
             "Before an operation the hook receives `session_before_compact`, \
              `session_before_tree`, `session_before_fork` or `context`. It may reply with \
              `\"cancel\":true` (exit 1), a `summary` with `details`, another `firstKeptEntryId`, \
@@ -429,9 +429,9 @@ pub const TOPICS: [Section; 10] = [
         &[
             "An operation keeps what it does not change, byte for byte. Most commands only add \
              entries. `migrate` and `relocate` change fields of existing lines. `prune` moves \
-             payloads, secrets, old entries and branches to `SESSION.pruned`. `archive` removes a session \
-             only after reading its archive again. `check --repair` removes damaged lines, and \
-             keeps them in `FILE.rejected`.",
+             payloads, secrets, entries and branches to `SESSION.pruned`. `archive` removes a \
+             session only after reading its archive again. `check --repair` removes damaged lines, \
+             and keeps them in `FILE.rejected`.",
             "Added entries are appended to the file with a single write, followed by fsync. A \
              rewrite, such as a migration, writes a new file with the same mode, owner and \
              attributes, and renames it over the old one. A crash during a rewrite leaves either \
@@ -443,10 +443,10 @@ pub const TOPICS: [Section; 10] = [
              other way, nothing is written (exit 3).",
             "An operation that fails (exit code 2 or 3) changes nothing. Given several files, a \
              failure for one of them does not stop the others.",
-            "Without `--force`, pisess does not overwrite an existing output. (An earlier page of \
-             the same session, which `export` wrote, is the exception.) Nor does it write to a \
-             file system without locks, rewrite a file whose attributes cannot be kept, or change \
-             a session that a running oh-my-pi has open. Even with `--force`, a file with \
+            "Without `--force`, pisess refuses to overwrite an existing output, except an earlier \
+             page that `export` wrote for the same session. pisess also refuses to write to a file \
+             system without locks, to rewrite a file whose attributes cannot be kept, and to \
+             change a session that a running oh-my-pi has open. Even with `--force`, a file with \
              several hard links is never rewritten, and the session that is read is never \
              overwritten by an output.",
         ],
