@@ -112,8 +112,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT
 /// contains up to 32 characters before the match, and up to 128 from where the match begins. On a
 /// terminal, TEXT fills the row. If an entry has no id, the row has `:LINE` instead. Other commands
-/// accept the id and `:LINE` as REF. For a tool result, the tool and its command, path or pattern
-/// replace ROLE, as in `bash cargo test`.
+/// accept the id and `:LINE` as REF. For a tool call, the tool and its command, path or pattern
+/// follow ROLE, as in `assistant bash cargo test`; for a tool result, they replace ROLE.
 ///
 /// Unless `--failed` is given, `(failed)` ends the row of a tool call that failed, of its result, and
 /// of a failed reply or command of the user. With `--failed`, the result of a call has the only row,
@@ -138,8 +138,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// before a match, the row ends with `(after ID)`; ID is the parent of the matching entry. With `-m
 /// N` and one SESSION, following ends after N matching entries.
 ///
-/// `--pruned` also searches what `prune` moved to SESSION.pruned. `pisess show` prints such an
-/// entry. It keeps its old line number.
+/// `--pruned` also searches what `prune` moved to SESSION.pruned. Such an entry keeps its old line
+/// number, and `pisess show` prints it.
 ///
 /// With a range after SESSION, only the entries of the range are searched; with `--last`, only the
 /// last N entries of each conversation.
