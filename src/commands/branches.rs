@@ -49,18 +49,18 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the age of that entry; if a `switch` moved the leaf to it, the age of the
 ///   switch
 /// - the number of entries after the branch point
-/// - the size of its context in tokens: the provider's last count, plus an
-///   estimate of what followed. `~` marks the agent's estimate for all messages.
-///   It is shown instead if the sum is less than a quarter of it, or if `prune`
-///   moved images, results or details after the last count
+/// - the size of its context in tokens: the provider's last count, plus an estimate
+///   of what followed. `~` marks the agent's estimate for all messages. This
+///   estimate replaces a sum below a quarter of it, and any sum if `prune` moved
+///   images, results or details after the last count
 /// - the branch point: the last message or other entry of the conversation that the
-///   branch shares with another one. A narrow terminal shows only its id. The column
-///   is left out if no branch has one
+///   branch shares with another branch. A narrow terminal shows only its id. The
+///   column is left out if no branch has one
 /// - its first user message after the branch point. The column is left out on a narrow
 ///   terminal, and if in every branch this message is also the last user message
 /// - its last user message, with the label of that message
-/// - its outcome: the last answer or other entry that follows that message;
-///   `(failed)` precedes it if this entry or the last tool call failed
+/// - its outcome: the last answer or other entry after its last user message;
+///   `(failed)` precedes the outcome if this entry or the last tool call failed
 ///
 /// `[LABEL] on ID` is a label of another entry on the branch. `(undone)` means
 /// that `undo` took back the last entry.

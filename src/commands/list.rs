@@ -80,7 +80,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the size of the file
 /// - the size of the context at the leaf, in tokens: the provider's last count,
 ///   plus an estimate of what followed. `~` marks the agent's estimate for all
-///   messages. It is shown instead if the sum is less than a quarter of it, or if
+///   messages. This estimate replaces a sum below a quarter of it, and any sum if
 ///   `prune` moved images, results or details after the last count
 /// - the cost
 /// - the name, or else the first user message that is not just a command
