@@ -76,9 +76,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --tokens --by prints the tokens of each role, tool, file or entry, and their share of the
 /// context. These tokens are estimates of the agent, because no provider counts them. With --by
-/// entry, rows show ids, which `edit` accepts. The last row is what remains: the size of the
-/// context minus the sum of the other rows. It includes a system prompt and tools that the session
-/// does not record. With --json, it may be negative.
+/// entry, rows show ids, which `edit` accepts. The last row is the size of the context minus the
+/// sum of the other rows. This rest includes a system prompt and tools that the session does not
+/// record; with --json, it may be negative.
 ///
 /// After an `edit` or a compaction of a session of pi, and until the next reply, --tokens counts
 /// only messages. A note on standard error then gives the size with the system prompt and tools,
@@ -92,9 +92,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// With `--as` and the name of an API, prints the body of a request to that API: the system prompt,
 /// messages, tools, model and maximum reply length. Parts that the API would reject, such as a
-/// result without a call, are repaired. Sessions from before pi 0.86 contain no tool definitions. A
-/// request to Anthropic then declares each called tool by its name, with a schema that allows any
-/// arguments.
+/// result without a call, are repaired. Sessions from before pi 0.86 contain no tool definitions.
+/// For such a session, a request to Anthropic declares each called tool by its name, with a schema
+/// that allows any arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

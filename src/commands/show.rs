@@ -124,18 +124,17 @@ pub const GUIDE: Guide = Guide::new(&[
 /// --code prints the fenced code blocks of REF unchanged. Without REF, the last answer is used.
 /// `--code=rust` prints only blocks in that language; `-1` prints only the last block.
 ///
-/// --images writes the images of REF to files, and prints their paths. Without REF, the images of
-/// the whole conversation are written, and their paths are in its order. Each file is named after
-/// the entry and the number of the image in it. An existing file with different content is not
-/// replaced.
+/// --images writes the images of REF to files, and prints their paths. Without REF, it writes the
+/// images of the whole conversation, in order. Each file is named after the entry and the number of
+/// the image in it. An existing file with different content is not replaced.
 ///
 /// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
 /// with all later edits. Failed calls are ignored. If only a part of the file is known, a note says
 /// which, and the exit code is 1. FILE is the end of a path, or a path relative to the session's
 /// directory or the current one. --files lists the files, and whether the content of each is known:
-/// `whole`, `part` or `nothing`. `outdated` means that the whole content was known, but a later
-/// edit did not fit it, or the tool result of that edit has an unknown form. Changes made by
-/// commands are not known.
+/// `whole`, `part` or `nothing`. `outdated` means that the whole content was known until an edit
+/// that did not fit it, or whose result has an unknown form. Changes made by commands are not
+/// known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
 /// diff for `git apply`. The diff of a file is between its content before the first change and its
