@@ -37,8 +37,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A tool call and its result belong together: if only one of them is omitted, the edit is refused.
 ///
-/// Sessions of oh-my-pi cannot have such entries. In them, start a branch instead: append the
-/// changed message with `append --at REF^`.
+/// oh-my-pi does not support context edits. In its sessions, append the changed message on a branch
+/// instead, with `append --at REF^`.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
 #[command(override_usage = concat!(

@@ -28,12 +28,12 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Take back the last user message, leaving a summary of what followed.
 ///
-/// The session continues from before the last user message. With REF, it continues from REF; if REF
-/// is a user message or a custom message, from before REF. A summary of the branch you leave is
-/// appended there, so that the model knows what was tried. If the session continues from before a
-/// message, the text of that message is printed, so that you can edit and send it again. Run `pop`
-/// again to go back one more user message. `--back 2` goes back two user messages at once, with one
-/// summary.
+/// The session continues from before the last user message. With REF, the session continues from
+/// REF or, if REF is a user message or a custom message, from before REF. A summary of the branch
+/// you leave is appended there, so that the model knows what was tried. If the session continues
+/// from before a message, the text of that message is printed, so that you can edit and send it
+/// again. Run `pop` again to go back one more user message. `--back 2` goes back two user messages
+/// at once, with one summary.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model. If
 /// the message has no reply yet, there is nothing to summarize, and `pop` appends a mark, as

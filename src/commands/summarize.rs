@@ -46,7 +46,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// of the branch you leave is appended there. The summary covers the entries from the branch point
 /// to the leaf. If there is nothing to summarize, nothing is written (exit code 1); `switch` would
 /// move without a summary. If REF is a user message or a custom message, the session continues from
-/// before it. Its text is printed, so that you can edit and send it again.
+/// before REF, and the text of REF is printed for editing.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
 /// After a move, the id of the new entry is printed, and stderr reports where the session

@@ -47,8 +47,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Agents continue from the last entry of the file, so `switch` appends an entry, the mark, under
 /// REF. No model sees a mark. If REF is a user message or a custom message, the session continues
-/// from before it. Its text is printed, so that you can edit and send it again. If REF is already
-/// the leaf, nothing is written; to undo a user message at the leaf, use `pisess pop`.
+/// from before REF, and the text of REF is printed for editing. If REF is already the leaf, nothing
+/// is written; to undo a user message at the leaf, use `pisess pop`.
 ///
 /// As REF, `-` is the leaf before the last move, even if another program made the move. A second
 /// `switch -` goes back again. (To name an entry with the id `-`, use `id:-`.)
