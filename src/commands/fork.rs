@@ -89,7 +89,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The original is not changed.
 ///
 /// A session of another agent, such as Claude Code, may also be given by words of its title. It is
-/// converted as `import` does it, to a session of pi, unless --for names another agent.
+/// converted as by `import`, to a session of pi unless --for names another agent.
 ///
 /// --for converts the new session to the format of that agent. Entries of a type that the other
 /// format lacks are kept inside custom entries. The model gets the same context, except for parts
@@ -118,7 +118,7 @@ pub struct Args {
     /// Also copy the descendants of REF, with all their branches
     #[arg(long, conflicts_with_all = ["before", "branches"])]
     pub subtree: bool,
-    /// Leave out the ancestors of REF: the new session begins with it
+    /// Leave out the ancestors of REF: the new session begins with REF
     #[arg(long, requires = "subtree")]
     pub alone: bool,
     /// Include all branches (and copy every entry)

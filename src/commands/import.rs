@@ -83,9 +83,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The path of each written session is printed. On a terminal, without -o, its title, its id and
 /// the command that continues it are printed to standard error, too.
 ///
-/// With --cwd, the new sessions belong to the project in DIR. Use it if, for example, the project
-/// has another path on this machine. A session that was imported before keeps its directory; to
-/// move it, use `pisess relocate`.
+/// If the project has another path on this machine, give it with --cwd: the new sessions then
+/// belong to the project in DIR. A session that was imported before keeps its directory; to move
+/// it, use `pisess relocate`.
 ///
 /// With -o, the session is written to PATH. If PATH is a directory, each source gets a file in it.
 #[derive(Debug, clap::Args)]
