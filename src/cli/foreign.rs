@@ -14,8 +14,9 @@ pub use convert::{ConvertedSource, is_foreign_session, load_failure, read_head, 
 use foldhash::HashSet;
 use names::find_by_name_or_title;
 pub use names::{
-    commands_that_list, read_any_for_list, resolve_argument_to_change, resolve_argument_to_read,
-    resolve_argument_unconverted, resolve_foreign_id, resolve_foreign_title,
+    commands_that_list, find_last_of_sources, read_any_for_list, resolve_argument_to_change,
+    resolve_argument_to_read, resolve_argument_unconverted, resolve_foreign_id,
+    resolve_foreign_title,
 };
 use pisess_store::{self as store, FoundFile, KnownFiles, Reach};
 use std::path::{Path, PathBuf};
@@ -360,11 +361,15 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
     SourceFiles { files, failures }
 }
 
-/// Returns the path of an argument: a path, or a session's id, name or words of its title.
+/// Returns the path of an argument: a path, a session's id, name or words of its title, or, with
+/// `--source`, `last`.
 ///
 /// A word that is also the name of a file, such as `Dockerfile`, means that file only if it is a
 /// session, or if no session has the word.
 fn find_path_of_argument(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    if let Some(last) = find_last_of_sources(argument, ui)? {
+        return Ok(last);
+    }
     if let Some(name) = name_argument(argument) {
         return find_by_name_or_title(name, ui);
     }

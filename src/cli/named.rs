@@ -1,7 +1,7 @@
 //! Finds the sessions that arguments name: by path, by name, or as all sessions below directories.
 
 use crate::cli::candidates::{describe_candidates, shown_path};
-use crate::cli::foreign::resolve_foreign_id;
+use crate::cli::foreign::{find_last_of_sources, resolve_foreign_id};
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
@@ -164,6 +164,17 @@ impl ResolvedArguments {
     fn resolve(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> ResolvedArguments {
         let mut resolved = ResolvedArguments::default();
         for argument in arguments {
+            match find_last_of_sources(argument, ui) {
+                Ok(Some(last)) => {
+                    resolved.paths.push(last);
+                    continue;
+                }
+                Ok(None) => {}
+                Err(failure) => {
+                    resolved.failures.push(failure);
+                    continue;
+                }
+            }
             match resolve_name(argument, ui) {
                 Ok(path) if path == Path::new("-") => resolved.streams.push(path),
                 Ok(path) => resolved.paths.push(path),

@@ -6,8 +6,8 @@ use crate::cli::rollouts::{detect_file, is_pipe};
 use crate::import::Origin;
 use crate::load::read_dialect;
 use crate::session::dialect::Dialect;
-use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use clap::{ArgMatches, FromArgMatches, ValueEnum};
 use pisess_store::{FoundFile, Glance};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -32,6 +32,16 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
+    /// Returns the option of a command line; `None` if it is not given, or if the command does not
+    /// have it.
+    pub fn given_in(matches: &ArgMatches) -> Option<SourceArgs> {
+        let is_given = matches.try_contains_id("source").unwrap_or(false);
+        if !is_given {
+            return None;
+        }
+        SourceArgs::from_arg_matches(matches).ok()
+    }
+
     /// Whether `--source` is given.
     pub fn is_given(&self) -> bool {
         !self.names.is_empty()

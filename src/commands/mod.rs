@@ -433,8 +433,7 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     if named_command.is_paged() && !cli.no_pager {
         ui.enable_pager();
     }
-    if named_command.limits_source() {
-        let source: SourceArgs = read_args(command_args)?;
+    if let Some(source) = SourceArgs::given_in(command_args) {
         ui.limit_sources(&source);
     }
     let exit = (named_command.run)(command_args, ui)?;

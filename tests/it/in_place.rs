@@ -522,6 +522,19 @@ fn source_limits_the_candidates_for_a_title_and_for_last() {
         let last = run(&format!("path --ids --source {source} last"));
         assert!(last.text().contains("1a2b3c01"), "{source}: {last}");
     }
+    // Commands that read any number of sessions take `last` in the same sense, and `last~1` is the
+    // one before it.
+    for command in ["list -l", "stats", "grep -c e", "check", "redact --check"] {
+        let of_claude = run(&format!("{command} --source claude last"));
+        let before_last = run(&format!("{command} --source all last~1"));
+        assert!(of_claude.code <= 1, "{command}: {of_claude}");
+        assert_eq!(before_last.stdout, of_claude.stdout, "{command}");
+    }
+    let listed = run("list -l --source all last~1");
+    assert!(listed.text().contains("0000000000b2"), "{listed}");
+    let refused = run("stats --source claude last~1").fails(2);
+    assert_snapshot!(refused, @"last~1: these agents have only 1 session in the current directory (hint: `pisess list --source all --all` lists the sessions of all agents)");
+
     // `diff` with one session searches for its other copy.
     let lone = run("diff --source claude last");
     assert!(lone.stderr.contains("0000000000b2"), "{lone}");

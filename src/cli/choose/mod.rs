@@ -26,7 +26,7 @@ use crate::cli::titled::{TitleWords, find_by_title};
 pub use chooser::Stop;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use entries::choose_entry;
 pub use redundant::without_redundant_all;
 use sessions::choose_session;
@@ -172,7 +172,7 @@ pub fn take_last(
         return Ok(None);
     }
 
-    let path = match sources_of(&partial.matches) {
+    let path = match SourceArgs::given_in(&partial.matches) {
         Some(source) => {
             ui.limit_sources(&source);
             resolve_argument_to_read(Path::new("last"), ui)?
@@ -181,16 +181,6 @@ pub fn take_last(
     };
     report_session("last is", &path, ui)?;
     insert_word(args, slots.session_place, path.into_os_string(), parser).map(Some)
-}
-
-/// Returns the agents that `--source` names; `None` if the option is not given, or if the command
-/// does not have it.
-fn sources_of(matches: &ArgMatches) -> Option<SourceArgs> {
-    let is_given = matches.try_contains_id("source").unwrap_or(false);
-    if !is_given {
-        return None;
-    }
-    SourceArgs::from_arg_matches(matches).ok()
 }
 
 /// Whether to ask the user for the session of a command line. The user is asked on a terminal, if

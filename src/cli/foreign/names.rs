@@ -9,32 +9,34 @@ use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::rollouts::Rollouts;
 use crate::cli::sources::{Sources, may_be_read};
 use crate::cli::titled::{TitleWords, require_one_title, resolve_title};
+use crate::format::format_count;
 use crate::import::{self, Origin};
-use crate::load::names::{NameError, SessionCandidate, choose_session};
+use crate::load::names::{
+    NameError, SessionCandidate, choose_session, nth_newest, parse_steps_back,
+};
 use crate::ops::list::{ListedSession, read_single};
 use crate::session::dialect::Dialect;
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile};
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 /// Returns the path of a session for a command that only reads. Accepts everything that
 /// [`named::resolve_argument`] accepts; in addition, the id of a session of another agent, and
 /// words of a title.
 ///
-/// If `--source` limits the agents, `last` is the newest session of theirs in the current
-/// directory, and only titles of theirs are searched.
+/// If `--source` limits the agents, `last` and `last~1` are sessions of theirs
+/// ([`find_last_of_sources`]), and only titles of theirs are searched.
 ///
 /// # Errors
 /// Also if the session is not of one of these agents.
 pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
-    let sources = ui.sources.clone();
-    if let Some(sources) = &sources
-        && name_argument(argument) == Some("last")
-    {
-        return find_last_of(sources, ui);
+    if let Some(last) = find_last_of_sources(argument, ui)? {
+        return Ok(last);
     }
 
+    let sources = ui.sources.clone();
     let named = named::resolve_name(argument, ui);
     let is_named = named.is_ok();
     let failure = match named {
@@ -66,30 +68,57 @@ fn excluded_failure(argument: &Path) -> Failure {
     Failure::invalid(what).with_path(name)
 }
 
-/// Returns the session of these agents, in the current directory, whose file changed last. As for
-/// `last` without `--source`, a session of oh-my-pi without messages is skipped.
-fn find_last_of(sources: &Sources, ui: &mut Ui) -> Result<PathBuf, Failure> {
-    let stores = SessionStores::locate(ui);
-    let newest_own = stores
-        .newest_sessions()
-        .find(|path| sources.may_include(path));
-    let mut paths = Vec::from_iter(newest_own);
+/// Returns the session that `last` or `last~2` names if `--source` limits the agents: these count
+/// back among the sessions of these agents in the current directory. `None` without `--source`, and
+/// for any other argument.
+///
+/// # Errors
+/// If these agents have fewer sessions in the current directory.
+pub fn find_last_of_sources(argument: &Path, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
+    let Some(sources) = ui.sources.clone() else {
+        return Ok(None);
+    };
+    let Some(back) = name_argument(argument).and_then(parse_steps_back) else {
+        return Ok(None);
+    };
+    let newest = find_newest_of(&sources, back + 1, ui);
+    let session_count = newest.len();
+    if let Ok(path) = nth_newest(back, newest.into_iter()) {
+        return Ok(Some(path));
+    }
+
+    let what = match session_count {
+        0 => "no session of these agents in the current directory".to_owned(),
+        _ => {
+            let sessions = format_count(session_count, "session", "sessions");
+            format!("last~{back}: these agents have only {sessions} in the current directory")
+        }
+    };
+    Err(Failure::invalid(what)
+        .with_hint("`pisess list --source all --all` lists the sessions of all agents"))
+}
+
+/// Returns sessions of these agents in the current directory, the one whose file changed last
+/// first, and at least the first `count` of them. As for `last` without `--source`, sessions of
+/// oh-my-pi without messages are skipped.
+fn find_newest_of(sources: &Sources, count: usize, ui: &mut Ui) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    if sources.includes_own() {
+        let stores = SessionStores::locate(ui);
+        let own = stores
+            .newest_sessions()
+            .filter(|path| sources.may_include(path));
+        // Each session is opened, so no more than needed are listed.
+        paths.extend(own.take(count));
+    }
     let here = ui.current_folder().to_owned();
     for file in find_project_sessions_of(&sources.origins, &[here], ui) {
         if file.owner.is_none() {
             paths.push(file.path);
         }
     }
-    let newest = paths
-        .into_iter()
-        .max_by_key(|path| store::modified_ms(path).unwrap_or_default());
-    match newest {
-        Some(path) => Ok(path),
-        None => Err(
-            Failure::invalid("no session of these agents in the current directory")
-                .with_hint("`pisess list --source all --all` lists the sessions of all agents"),
-        ),
-    }
+    paths.sort_by_cached_key(|path| Reverse(store::modified_ms(path)));
+    paths
 }
 
 /// Returns the path of a session for a command that copies its lines or appends to it. Such a

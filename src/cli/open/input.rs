@@ -80,9 +80,33 @@ impl Input {
             return Input::open_stdin(ui);
         }
         let found = resolve_argument_to_read(path, ui)?;
+        Input::begin_to_read(&found, found != path, rollouts, ui)
+    }
+
+    /// Opens one of several sessions as [`Input::open_one_to_read`] does. The path is the result of
+    /// a search, which has applied `--source`: the agent of a sub-agent is that of its session.
+    pub fn open_found_to_read(
+        path: &Path,
+        rollouts: &Rollouts,
+        ui: &mut Ui,
+    ) -> Result<Input, Failure> {
+        if path == Path::new("-") {
+            return Input::open_stdin(ui);
+        }
+        let is_found_by_name = false;
+        Input::begin_to_read(path, is_found_by_name, rollouts, ui)
+    }
+
+    /// Opens the file of a session of any agent, and starts the progress bar.
+    fn begin_to_read(
+        path: &Path,
+        is_found_by_name: bool,
+        rollouts: &Rollouts,
+        ui: &mut Ui,
+    ) -> Result<Input, Failure> {
         let all_entries = None;
-        let input = Input::open_path_to_read(&found, rollouts, all_entries, ui.stdout_predicate())?;
-        Ok(input.begin(found != path, ui))
+        let input = Input::open_path_to_read(path, rollouts, all_entries, ui.stdout_predicate())?;
+        Ok(input.begin(is_found_by_name, ui))
     }
 
     /// Reads standard input. Refuses a terminal: the user and the command would wait for each

@@ -31,7 +31,7 @@ pub fn export_session(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut input = match &batch {
-        Some(batch) => Input::open_one_to_read(path, &batch.rollouts, ui)?,
+        Some(batch) => Input::open_found_to_read(path, &batch.rollouts, ui)?,
         None => Input::open_to_read(path, ui)?,
     };
     let mut removed_secrets = None;

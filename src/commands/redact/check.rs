@@ -266,7 +266,7 @@ fn open_input(
     ui: &mut Ui,
 ) -> Result<Input, Failure> {
     if args.check {
-        Input::open_one_to_read(path, rollouts, ui)
+        Input::open_found_to_read(path, rollouts, ui)
     } else {
         Input::open(path, ui)
     }

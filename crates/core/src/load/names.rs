@@ -475,7 +475,10 @@ fn is_project_session(path: &Path, store: &Store, here: BaseDirs) -> bool {
 ///
 /// # Errors
 /// If there is no such index. The error has the number of sessions.
-fn nth_newest(back: usize, newest: impl Iterator<Item = PathBuf>) -> Result<PathBuf, NameError> {
+pub fn nth_newest(
+    back: usize,
+    newest: impl Iterator<Item = PathBuf>,
+) -> Result<PathBuf, NameError> {
     let mut newer_sessions = 0;
     for path in newest {
         if newer_sessions == back {
@@ -508,7 +511,7 @@ pub fn is_in_project(header: &Header, here: BaseDirs) -> bool {
 }
 
 /// Parses `last` as 0 and `last~2` as 2; `None` for any other name.
-fn parse_steps_back(name: &str) -> Option<usize> {
+pub fn parse_steps_back(name: &str) -> Option<usize> {
     match name.strip_prefix("last")? {
         "" => Some(0),
         "~" => Some(1),
