@@ -97,8 +97,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --secrets moves each string that contains a secret, and leaves the same string with placeholders
 /// such as [REDACTED:github-pat#1]. The secrets are those that `pisess redact --check` reports, and
-/// the values in --env-file and --secret-file. A secret found in one place of a session is taken
-/// out of all its places. The result is searched again before it is written. If a secret would
+/// the values in --env-file and --secret-file. A secret found in one place is taken out of all
+/// places, in all of the given sessions. The result is searched again before it is written. If a secret would
 /// remain, for example because it is a JSON number, nothing is changed, and the command fails and
 /// names the place. Encrypted text and images cannot be searched, and stay. A running pi still has
 /// the secrets in its memory. Sub-agents have sessions of their own: give the directory, or --all.

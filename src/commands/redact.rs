@@ -84,7 +84,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --check prints a row for each secret of a session. Of several sessions, each session with
 /// secrets has a heading: its id, title and path. Each row below is a kind of secret, with the line
-/// of the first secret and the number of secrets. Rows, ids and titles never contain a secret; a
+/// of the first secret and the number of secrets. A secret found in one of several sessions is
+/// searched for in all of them. Rows, ids and titles never contain a secret; a
 /// path is printed as it is.
 ///
 /// --check also accepts archives, by path, and sessions of other agents, by path or id. With --all,

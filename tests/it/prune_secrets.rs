@@ -350,6 +350,70 @@ fn all_sessions_are_pruned() {
     assert_eq!(run("redact -q --check --all").code, 0);
 }
 
+/// A secret that one session assigns to a name is taken out of the others, too, where nothing shows
+/// that it is a secret: also if an earlier prune has moved it out of the first session.
+#[test]
+fn a_secret_of_one_session_is_taken_out_of_all() {
+    const TOKEN: &str = "kq_live_9fQ2xR7bLm4TzW8c";
+    let folder = ".pi/agent/sessions/--kites--";
+    let assigns = format!("export BROKER_TOKEN={TOKEN}");
+    let mentions = format!("try {TOKEN} again");
+    let with_text = |prefix: &str, text: &str| {
+        let whole = session(&[user("aaaa0001", None, text)]);
+        let whole = String::from_utf8(whole).unwrap();
+        whole.replacen("\"id\":\"", &format!("\"id\":\"{prefix}"), 1)
+    };
+    let s = Sandbox::new();
+    let fill = || {
+        s.put(&format!("{folder}/2026_a.jsonl"), with_text("", &assigns));
+        s.put(&format!("{folder}/2026_b.jsonl"), with_text("b", &mentions));
+        s.put(
+            &format!("{folder}/2026_b/agent.jsonl"),
+            with_text("c", &mentions),
+        );
+        s.put(&format!("{folder}/2026_d.jsonl"), with_text("d", "nothing"));
+    };
+    let run = |line: &str| s.pisess(line).at_home().done();
+
+    fill();
+    // Alone, the others show no secret.
+    let alone = run(&format!("prune -n --secrets ./{folder}/2026_b.jsonl"));
+    assert!(alone.text().contains("no secrets found"), "{alone}");
+    assert_snapshot!(run("prune -q -n --secrets --all").text(), @"
+    size  session                                            parts                 session size
+     0 B  ~/.pi/agent/sessions/--kites--/2026_a.jsonl        1 secret in 1 string  273 B to 273 B
+     0 B  ~/.pi/agent/sessions/--kites--/2026_b.jsonl        1 secret in 1 string  264 B to 264 B
+     0 B  ~/.pi/agent/sessions/--kites--/2026_b/agent.jsonl  1 secret in 1 string  264 B to 264 B
+     0 B  total                                              3 sessions
+    3 of 4 sessions would be pruned; 1.0 kB to 1.0 kB
+    ");
+    // `redact --check` reports the same secrets; a name only where one is assigned.
+    let checked = run("redact --check --all --json");
+    let mut names = Vec::new();
+    for row in checked.text().lines() {
+        let row: Value = serde_json::from_str(row).unwrap();
+        names.push(row["name"].as_str().unwrap_or_default().to_owned());
+    }
+    assert_eq!(names, ["BROKER_TOKEN", "", ""], "{checked}");
+    for sessions in [
+        "--all".to_owned(),
+        format!("-r ./{folder}"),
+        format!("./{folder}/2026_b.jsonl ./{folder}/2026_b/agent.jsonl ./{folder}/2026_a.jsonl"),
+    ] {
+        fill();
+        let done = run(&format!("prune --secrets --purge {sessions}"));
+        assert_eq!(done.code, 0, "{sessions}: {done}");
+        assert_gone(&s, TOKEN);
+    }
+
+    // SESSION.pruned of the first session has the secret, which the others have as well.
+    fill();
+    run(&format!("prune --secrets ./{folder}/2026_a.jsonl"));
+    let done = run("prune --secrets --purge --all");
+    assert_eq!(done.code, 0, "{done}");
+    assert_gone(&s, TOKEN);
+}
+
 /// A process that has a session open for appending, as oh-my-pi does.
 #[cfg(target_os = "linux")]
 struct Holder(std::process::Child);

@@ -15,11 +15,11 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell};
 use crate::cli::period;
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
+use crate::cli::redaction::ValuesForSessions;
 use crate::cli::status::warn_of_skipped;
 use crate::format::{format_bytes, format_count};
 use crate::ops::list::SessionFilter;
 use crate::ops::prune::pruned_file;
-use crate::redact::values::SecretValue;
 use pisess_store::{Committed, FoundFile, Reach};
 use std::path::Path;
 
@@ -57,7 +57,16 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         worst_exit = worst_exit.max(ui.report_failure(failure));
     }
 
-    let values = args.values.read_values(None, ui)?;
+    let given = args.values.read_values(None, ui)?;
+    let mut values = ValuesForSessions::from_given(given);
+    if args.secrets {
+        let stdout_is = ui.stdout_predicate();
+        let open_chosen = |path: &Path| {
+            let input = Input::open_path(path, stdout_is).ok()?;
+            is_chosen(path, &input, filter).then_some(input)
+        };
+        values.recognize_in(&files, open_chosen, ui);
+    }
     let has_files = !files.is_empty();
     let mut sessions = Vec::new();
     let mut skipped = Vec::new();
@@ -162,7 +171,7 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
 fn prune_file(
     file: &FoundFile,
     args: &Args,
-    values: &[SecretValue],
+    values: &ValuesForSessions,
     filter: SessionFilter,
     ui: &mut Ui,
 ) -> Result<Option<PrunedSession>, Failure> {
@@ -175,7 +184,7 @@ fn prune_file(
     let open = OpenSession::from_input(input, args.load_options(), ui)?;
     let target = args.target_path(&open)?;
     let job = PruneJob {
-        task: args.task(values),
+        task: args.task(&values.for_session(&file.path)),
         write: &args.write,
         open: &open,
         side_file: pruned_file(&target),

@@ -9,6 +9,7 @@ use crate::cli::locate::{ArchiveScope, SessionStores, existing_store_roots};
 use crate::cli::named::{find_sessions, search_arguments_to_read, shown_title};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::redaction::ValuesForSessions;
 use crate::cli::rollouts::Rollouts;
 use crate::cli::sessions::NO_SESSIONS_HERE;
 use crate::cli::sources::Sources;
@@ -41,23 +42,26 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
         exit = exit.max(ui.report_failure(failure));
     }
 
-    // The given values are read once, when the first session is open. If they cannot be read, the
-    // command fails: a report without them would suggest that they occur nowhere.
+    // The values are read once, when the first session is open. If they cannot be read, the command
+    // fails: a report without them would suggest that they occur nowhere.
     let mut values = None;
     let rollouts = Rollouts::default();
     let mut printer = SecretPrinter::new(&args.write.change, is_one);
     let has_headings = printer.has_headings();
     let mut unsearched_pruned = 0;
     let mut found_in = SessionsWithSecrets::default();
-    for file in files {
+    for file in &files {
         let input = open_input(args, &file.path, &rollouts, ui);
         if let Ok(input) = &input
             && values.is_none()
         {
-            values = Some(args.redaction.values.read_values(Some(input), ui)?);
+            values = Some(read_values(args, input, &files, &rollouts, ui)?);
         }
         let search_result = input.and_then(|input| {
-            let values = values.clone().unwrap_or_default();
+            let values = values
+                .as_ref()
+                .map(|values| values.for_session(&file.path))
+                .unwrap_or_default();
             search_input(args, input, values, has_headings, ui)
         });
         match search_result {
@@ -100,6 +104,28 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
         exit = exit.max(Exit::Found);
     }
     Ok(exit)
+}
+
+/// Returns the values to search for in all sessions: those in the files of the options, and with
+/// `--check`, as in `prune --secrets`, the secrets that are recognized in any of the sessions. A dry
+/// run reports what copies would lack, and each copy is made of one session.
+fn read_values(
+    args: &Args,
+    first_input: &Input,
+    files: &[FoundFile],
+    rollouts: &Rollouts,
+    ui: &mut Ui,
+) -> Result<ValuesForSessions, Failure> {
+    let given = args.redaction.values.read_values(Some(first_input), ui)?;
+    let mut values = ValuesForSessions::from_given(given);
+    if args.check {
+        let stdout_is = ui.stdout_predicate();
+        let all_entries = None;
+        let open =
+            |path: &Path| Input::open_path_to_read(path, rollouts, all_entries, stdout_is).ok();
+        values.recognize_in(files, open, ui);
+    }
+    Ok(values)
 }
 
 /// The sessions in which secrets were found.

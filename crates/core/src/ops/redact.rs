@@ -128,6 +128,19 @@ pub fn redact_session(
     Ok(report)
 }
 
+/// Returns the secrets that are recognized in a session, each once, without those whose text may be
+/// ordinary elsewhere. They are to be removed from other sessions, too.
+pub fn recognize_secrets(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<SecretValue>> {
+    let redactor = Redactor::for_secrets_only(Vec::new());
+    let mut values = Vec::new();
+    search_session(source, &redactor, workers, &mut |part| {
+        values.extend(values_to_remove_everywhere(&redactor, &part.lines));
+    })?;
+    values.sort_unstable();
+    values.dedup();
+    Ok(values)
+}
+
 /// The secrets of a session, and what its copy without them needs.
 pub struct RedactionPlan {
     /// The secrets, with their numbers.
