@@ -70,6 +70,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Find an error, or a command, among the calls that failed",
         "pisess grep --failed 'board::' session.jsonl",
     ),
+    Example::new(
+        "Print the entries that labels mark, in full",
+        "pisess grep --role label --full session.jsonl",
+    ),
     Example::answers_no(
         "List the commands that failed, in the sessions of this directory",
         "pisess grep --failed --tool bash",
@@ -125,7 +129,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// `--full` prints the text of each matching entry, indented below its id and role; with
 /// `--failed`, the arguments of the call that failed come first, unless the row shows them. `-o`
-/// prints only the matches. `-l` prints the paths of sessions with a match, `-L` those without one.
+/// prints only the matches. The row of a label ends with the id of the entry that it labels; with
+/// `--full`, that entry follows. `-l` prints the paths of sessions with a match, `-L` those without one.
 /// On a terminal, each path is followed by the title of the session; without SESSION, the end of
 /// the session's id replaces the path.
 ///

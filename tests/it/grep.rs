@@ -469,7 +469,7 @@ fn context_follows_the_conversation() {
     // Rows of several sessions are apart, and have their path.
     assert_snapshot!(s.run("grep -B1 -m1 'Tissue paper is|cause' ."), @r#"
     ./tour.jsonl-27d4c96f-assistant- `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    ./tour.jsonl:f05b1e83:label: cause found
+    ./tour.jsonl:f05b1e83:label: cause found  (of 27d4c96f)
     --
     ./two-branches.jsonl-1a2b3c01-user- Which paper for a kite?
     ./two-branches.jsonl:1a2b3c02:assistant: Tissue paper is light, washi is strong.
@@ -511,7 +511,7 @@ fn invert_match_selects_entries_that_do_not_match() {
             .join(" ")
     };
     assert_snapshot!(s.run("grep -v paper ./two-branches.jsonl"), @"
-    1a2b3c03:label: start
+    1a2b3c03:label: start  (of 1a2b3c01)
     1a2b3c05:assistant: Half a metre; larger ones tear.
     1a2b3c06:user: Washi then. How big?
     1a2b3c07:assistant: A metre and more, with a bamboo spar.
@@ -766,6 +766,40 @@ fn wrong_patterns_and_options_are_refused() {
 }
 
 /// The sessions of the current directory, of both agents, and of all directories.
+/// The row of a label names the labelled entry. With whole texts, that entry follows.
+#[test]
+fn a_label_leads_to_the_entry_that_it_labels() {
+    let s = Sandbox::new();
+    s.put("tour.jsonl", fixture("tour.jsonl"));
+    assert_snapshot!(s.run("grep --role label green ./tour.jsonl"), @"0fe7a29c:label: green  (of 648dc1b3)");
+    assert_snapshot!(s.run("grep --role label --full green ./tour.jsonl"), @"
+    0fe7a29c:label:  (of 648dc1b3)
+        green
+
+    648dc1b3-assistant-
+        All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
+    ");
+
+    let rows = s.pisess("grep --role label --full --json green ./tour.jsonl");
+    let mut fields = Vec::new();
+    for row in rows.done().text().lines() {
+        let row: Value = serde_json::from_str(row).unwrap();
+        fields.push(json!([
+            row["id"],
+            row["role"],
+            row["target"],
+            row["context"]
+        ]));
+    }
+    let expected = json!([
+        ["0fe7a29c", "label", "648dc1b3", false],
+        ["648dc1b3", "assistant", null, true]
+    ]);
+    assert_eq!(json!(fields), expected);
+    // Only the label is a match.
+    assert_eq!(s.run("grep -c --role label green ./tour.jsonl"), "1\n");
+}
+
 #[test]
 fn without_a_path_the_stores_are_searched() {
     let s = Sandbox::new();

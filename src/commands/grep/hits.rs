@@ -144,18 +144,26 @@ impl MatchPainter {
         apply_style("--", self.styles.dim) + "\n"
     }
 
+    /// Appends the row of a match. With whole texts, the entry that a label entry labels follows,
+    /// as an entry near the match.
+    pub fn push_match(&self, found: &FoundIn, entry_match: &Match, out: &mut Vec<u8>) {
+        self.push_row(found, entry_match, RowKind::Match, out);
+        if let Some(labelled) = &entry_match.labelled {
+            self.push_row(found, labelled, RowKind::Context, out);
+        }
+    }
+
     /// Appends the row of a match, or of an entry near a match. Its columns are path, id, role and
     /// snippet, separated by `:` in the row of a match and by `-` in the other rows, as in grep.
     /// The snippet gets the width that the other columns leave. If the entry has no id, `:LINE`
     /// replaces it.
-    pub fn push_row(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
+    fn push_row(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
         let path = found.path;
         if self.json {
             out.extend_from_slice(&match_json(found, entry_match, kind));
             out.push(b'\n');
             return;
         }
-
         if self.prints_only_matches {
             return self.push_matches(path, &entry_match.texts.every_match, out);
         }
@@ -201,6 +209,7 @@ impl MatchPainter {
         push_styled(&role, styles.dim, out);
 
         let mut notes = branch_note(entry_match);
+        notes += &label_note(entry_match);
         for note in self.notes_for_people(entry_match) {
             let least_columns = columns + LEAST_SNIPPET_COLUMNS;
             if least_columns + display_width(&notes) + display_width(note) <= self.width {
@@ -365,7 +374,7 @@ impl MatchPainter {
         for entry_match in matches {
             let is_in_entry = session.entry_on_line(entry_match.line).is_some();
             if !is_in_entry {
-                self.push_row(&found, entry_match, RowKind::Match, out);
+                self.push_match(&found, entry_match, out);
             }
         }
 
@@ -379,7 +388,7 @@ impl MatchPainter {
                 out.extend_from_slice(self.gap_row().as_bytes());
             }
             match nearby.match_index {
-                Some(index) => self.push_row(&found, &matches[index], RowKind::Match, out),
+                Some(index) => self.push_match(&found, &matches[index], out),
                 None => {
                     let context = self.context_match(&view, nearby.entry);
                     self.push_row(&found, &context, RowKind::Context, out);
@@ -416,6 +425,8 @@ impl MatchPainter {
             image_count: 0,
             is_active: Some(view.is_active(ix)),
             texts: MatchTexts::default(),
+            label_target: None,
+            labelled: None,
         }
     }
 
@@ -534,7 +545,7 @@ const MAX_TOOL_COLUMNS: usize = 120;
 
 /// The reason why an entry has a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowKind {
+enum RowKind {
     Match,
     /// The entry is near a match.
     Context,
@@ -551,6 +562,15 @@ fn branch_note(entry_match: &Match) -> String {
         }
         Some(EntryContinuation::Branches { after: None }) => "  (after root)".to_owned(),
         _ => String::new(),
+    }
+}
+
+/// Returns the note of a match in a label: the entry that it labels, as in `  (of 1a2b3c4d)`.
+/// Returns an empty text for other matches.
+fn label_note(entry_match: &Match) -> String {
+    match &entry_match.label_target {
+        Some(target) => format!("  (of {})", to_visible(&target.to_string_lossy())),
+        None => String::new(),
     }
 }
 
@@ -585,6 +605,9 @@ fn match_json(session: &FoundIn, found: &Match, kind: RowKind) -> Vec<u8> {
         .bool("context", kind == RowKind::Context)
         .bool("failed", found.has_failed);
 
+    if let Some(target) = &found.label_target {
+        row = row.text("target", target);
+    }
     if let Some(text) = &found.texts.whole {
         row = row.text("text", &Text::from(&**text));
     }

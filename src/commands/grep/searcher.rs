@@ -1,6 +1,6 @@
 //! Searches sessions, and continues with the entries that are written to them later.
 
-use super::hits::{FoundIn, MatchPainter, RowKind};
+use super::hits::{FoundIn, MatchPainter};
 use crate::cli::follow::{ChangedFiles, FileWatcher};
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::open::{CHECK_HINT, Input, reference_failure};
@@ -548,7 +548,7 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
         } else {
             &mut self.collected.rows
         };
-        painter.push_row(&session_facts, hit, RowKind::Match, rows);
+        painter.push_match(&session_facts, hit, rows);
     }
 
     /// Returns the unique prefixes of the session's ids; `None` if they are not highlighted.

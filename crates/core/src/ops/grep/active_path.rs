@@ -1,9 +1,13 @@
 //! Limits a search to the path to the leaf.
 
-use super::query::{Match, Query};
+use super::pattern::{Pattern, PatternOptions};
+use super::query::{EntryFilter, Match, MatchDetails, Query};
+use super::search::search_one_line;
 use crate::load::{LoadError, LoadOptions, load};
+use crate::session::read::header::Preamble;
 use crate::session::tree::active_mask;
 use crate::session::{Format, Session};
+use pisess_json::text::Text;
 use pisess_store::ReadAt;
 
 /// The path to the leaf of the searched session. The session is loaded when the first match needs
@@ -22,8 +26,9 @@ struct LoadedPath {
 
 impl ActivePath {
     /// Completes a match with what only the loaded session shows: whether its entry is on the path
-    /// to the leaf (the active path, which the conversation continues) and, in a session of version
-    /// 1, the id of the entry. The session is loaded only if the query needs one of these.
+    /// to the leaf (the active path, which the conversation continues); in a session of version 1,
+    /// the id of the entry; and the entry that a label entry labels. The session is loaded only if
+    /// one of these is needed.
     ///
     /// Returns `None` if the match is not wanted: only the path to the leaf is searched, and the
     /// entry is not on that path; or the match has no entry, but needs one.
@@ -31,12 +36,19 @@ impl ActivePath {
         &mut self,
         source: &dyn ReadAt,
         query: &Query,
-        format: Format,
-        found: Match,
+        preamble: &Preamble,
+        mut found: Match,
     ) -> Result<Option<Match>, LoadError> {
+        if query.details.texts.whole
+            && let Some(target) = &found.label_target
+        {
+            let session = &self.load_path(source)?.session;
+            found.labelled = read_labelled(session, source, query, preamble, target)?.map(Box::new);
+        }
+
         let only_active = query.entries.only_active;
         // Entries of version 1 have no stored ids: they get the ids that migration gives them.
-        let lacks_id = query.details.snippets.is_some() && format == Format::V1;
+        let lacks_id = query.details.snippets.is_some() && preamble.format == Format::V1;
         let needs_entry = only_active || lacks_id;
         if !needs_entry && !query.details.reports_active {
             return Ok(Some(found));
@@ -70,4 +82,39 @@ impl ActivePath {
             }
         }
     }
+}
+
+/// Returns the entry with the id `target`, which a label entry labels, in the form of a match with
+/// the details that `query` requests. `None` if there is no such entry, or if it has no text.
+fn read_labelled(
+    session: &Session,
+    source: &dyn ReadAt,
+    query: &Query,
+    preamble: &Preamble,
+    target: &Text,
+) -> Result<Option<Match>, LoadError> {
+    let Some(ix) = session.find_entry(target) else {
+        return Ok(None);
+    };
+    let every_text = Pattern::new(&[String::new()], PatternOptions::default());
+    let Ok(pattern) = every_text else {
+        return Ok(None);
+    };
+    let any_text = Query {
+        pattern,
+        inverted: false,
+        entries: EntryFilter::default(),
+        scope: query.scope,
+        details: MatchDetails {
+            reports_active: false,
+            ..query.details.clone()
+        },
+        is_only_reader: query.is_only_reader,
+    };
+    let entry = session.entry(ix);
+    let found = search_one_line(source, &any_text, preamble, entry.span.range())?;
+    Ok(found.map(|found| Match {
+        line: entry.line,
+        ..found
+    }))
 }

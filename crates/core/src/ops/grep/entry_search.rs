@@ -75,6 +75,8 @@ impl FileSearch<'_> {
             image_count: 0,
             is_active: None,
             texts,
+            label_target: None,
+            labelled: None,
         })
     }
 
@@ -144,6 +146,8 @@ impl FileSearch<'_> {
             image_count: self.count_wanted_images(&entry),
             is_active: None,
             texts,
+            label_target: label_target(&entry),
+            labelled: None,
         }))
     }
 
@@ -657,6 +661,15 @@ impl FieldSearch<'_, '_> {
 /// Returns a hit without a position and a snippet, for queries that request neither.
 fn empty_hit() -> Hit {
     Hit::default()
+}
+
+/// Returns the id of the entry that a label entry labels; `None` for any other entry.
+fn label_target(entry: &ParsedEntry) -> Option<Text<'static>> {
+    if entry.kind != Kind::Label {
+        return None;
+    }
+    let target = entry.record.get(Member::TargetId)?.text()?;
+    Some(target.into_owned())
 }
 
 /// Extends a range to whole characters of the text. A match can begin or end within a character if

@@ -177,6 +177,10 @@ pub struct Match {
     pub is_active: Option<bool>,
     /// The texts of the entry that were requested.
     pub texts: MatchTexts,
+    /// The id of the entry that a label entry labels; `None` for any other entry.
+    pub label_target: Option<Text<'static>>,
+    /// The entry that a label entry labels, if whole texts were requested.
+    pub labelled: Option<Box<Match>>,
 }
 
 /// The texts of a matching entry.

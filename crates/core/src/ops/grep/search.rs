@@ -182,7 +182,7 @@ impl<'s> FileSearch<'s> {
         let preamble = self.preamble;
         let mut path = ActivePath::default();
         let mut complete_and_report = |found: Match| {
-            let completed = path.complete_if_wanted(source, query, preamble.format, found)?;
+            let completed = path.complete_if_wanted(source, query, preamble, found)?;
             match completed {
                 Some(completed) => Ok(on_match(&preamble.header, completed)),
                 None => Ok(ControlFlow::Continue(())),
@@ -475,6 +475,19 @@ fn search_range(
         unread: search.unread,
         counted,
     })
+}
+
+/// Searches the line of one entry. The number of the line in the result is 1.
+pub(super) fn search_one_line(
+    source: &dyn ReadAt,
+    query: &Query,
+    preamble: &Preamble,
+    line: Range<u64>,
+) -> Result<Option<Match>, LoadError> {
+    let is_counting = AtomicBool::new(false);
+    let buffer = &mut PageBuffer::default();
+    let searched = search_range(source, query, preamble, line, &is_counting, buffer)?;
+    Ok(searched.matches.into_iter().next())
 }
 
 /// Returns the offset of the first line that may match, beginning with the line at `line_start`.
