@@ -1,7 +1,7 @@
 //! Finds the two copies of one session, as two computers or a program such as Syncthing leave them.
 
 use super::candidates::shown_path;
-use super::foreign::{resolve_argument_to_read, resolve_argument_unconverted};
+use super::foreign::{resolve_argument_to_change, resolve_argument_to_read};
 use super::locate::SessionStores;
 use super::named::{name_argument, name_failure};
 use super::open::Input;
@@ -56,7 +56,7 @@ pub fn resolve_copy_in_folder(
 fn resolve_session(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<PathBuf, Failure> {
     match access {
         CopyAccess::Read => resolve_argument_to_read(argument, ui),
-        CopyAccess::Append => resolve_argument_unconverted(argument, ui),
+        CopyAccess::Append => resolve_argument_to_change(argument, ui),
     }
 }
 

@@ -14,8 +14,8 @@ pub use convert::{ConvertedSource, is_foreign_session, load_failure, read_head, 
 use foldhash::HashSet;
 use names::find_by_name_or_title;
 pub use names::{
-    commands_that_list, find_last_of_sources, read_any_for_list, resolve_argument_to_change,
-    resolve_argument_to_read, resolve_argument_unconverted, resolve_foreign_id,
+    commands_that_list, find_last_of_sources, read_any_for_list, resolve_argument_exactly,
+    resolve_argument_to_change, resolve_argument_to_read, resolve_foreign_id,
     resolve_foreign_title,
 };
 use pisess_store::{self as store, FoundFile, KnownFiles, Reach};

@@ -275,15 +275,14 @@ pub const TOPICS: [Section; 10] = [
              current directory first, then all others. If several match, the command fails and \
              lists them. A command that changes a session found by name reports its path on \
              standard error.",
-            "Commands that read or append also take words of the title in `list`, or of the first \
-             message, in any case and order: `pisess tree 'tide gaps'`, `pisess pop 'tide gaps'`. \
-             The start of a word is enough; at least one of the words must have 3 characters or \
-             more. Standard error names the session that has the title. If several have it, the \
-             command fails and lists them. `archive --restore`, `import`, `fork`, `join` and \
-             `redact -o` take such words, too. With `-q`, which hides the name of the session \
-             found, commands that append or copy do not take such words. Commands that rewrite, \
-             move or remove a session (`prune`, `migrate`, `check --repair`, `relocate`, \
-             `archive`) refuse them, and their error has the command with the id.",
+            "SESSION may also be words of the title in `list`, or of the first message, in any case \
+             and order: `pisess tree 'tide gaps'`, `pisess prune 'tide gaps'`. The start of a word \
+             is enough; at least one of the words must have 3 characters or more. Standard error \
+             names the session that has the title. If several have it, the command fails and lists \
+             them. Changes that cannot be undone (`prune --purge`, `archive --delete`, `migrate` \
+             without `--backup`) refuse such words, and their error has the command with the id. \
+             So do changes with `-q`, which would hide the name of the session found, changes of \
+             several SESSIONs, and changes if the word is the name of a project.",
             "On a terminal, a command that reads one session takes `last` if SESSION is missing, \
              and reports which session that is. A command that changes one session asks for it, \
              and for REF if it needs one.",

@@ -8,7 +8,7 @@ use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::load_pruned_beside;
 use crate::cli::rollouts::{detect_file, retain_last_rollouts};
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
-use crate::cli::titled::{resolve_title, suggest_titles};
+use crate::cli::titled::{TitleMatch, resolve_title, suggest_titles};
 use crate::format::ID_SUFFIX_LEN;
 use crate::import::is_document_name;
 use crate::load::names::{NameError, choose_session};
@@ -59,6 +59,7 @@ pub fn find_sessions(
             reach: Reach::Whole,
             is_strict: false,
             takes_projects: true,
+            titles: TitleMatch::Names,
             is_to_read: true,
         };
         return find_by_arguments(paths, search, ui);
@@ -81,13 +82,19 @@ pub fn find_sessions(
     }
 }
 
-/// Returns the sessions that arguments name: by file, name or directory. Warns of directories whose
-/// subdirectories are left out.
-pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessions {
+/// Returns the sessions that arguments name: by file, name or directory. `titles` decides about
+/// words of a title. Warns of directories whose subdirectories are left out.
+pub fn expand_arguments(
+    arguments: &[PathBuf],
+    reach: Reach,
+    titles: TitleMatch,
+    ui: &mut Ui,
+) -> FoundSessions {
     let search = ArgumentSearch {
         reach,
         is_strict: true,
         takes_projects: reach == Reach::Whole,
+        titles,
         is_to_read: false,
     };
     let found = find_by_arguments(arguments, search, ui);
@@ -96,12 +103,13 @@ pub fn expand_arguments(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Fou
 }
 
 /// Returns the sessions that arguments name, for a command that only reports which of them it would
-/// change. In addition to [`expand_arguments`], projects are accepted.
+/// change. In addition to [`expand_arguments`], projects and words of a title are accepted.
 pub fn expand_arguments_to_report(arguments: &[PathBuf], ui: &mut Ui) -> FoundSessions {
     let search = ArgumentSearch {
         reach: Reach::Visible,
         is_strict: true,
         takes_projects: true,
+        titles: TitleMatch::Names,
         is_to_read: false,
     };
     let found = find_by_arguments(arguments, search, ui);
@@ -124,6 +132,7 @@ pub fn search_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui
         reach,
         is_strict: true,
         takes_projects: reach == Reach::Whole,
+        titles: TitleMatch::Names,
         is_to_read: true,
     };
     find_by_arguments(arguments, search, ui)
@@ -140,8 +149,10 @@ struct ArgumentSearch {
     /// Whether a directory without sessions is taken for a project, and the name of a project is
     /// accepted.
     takes_projects: bool,
-    /// Whether the sessions are only read. Then words of a title name a session, and only the last
-    /// rollout of a Codex thread is kept, which represents all of them.
+    /// Whether words of a title name a session.
+    titles: TitleMatch,
+    /// Whether the sessions are only read. Then only the last rollout of a Codex thread is kept,
+    /// which represents all of them.
     is_to_read: bool,
 }
 
@@ -314,10 +325,11 @@ fn resolve_other_name(
         Ok(path) => return Ok(path),
         Err(failure) => failure,
     };
+    // For a search that takes projects, a project was tried before.
+    let may_be_title = search.titles == TitleMatch::Names
+        && (search.takes_projects || !names_project(argument, ui));
     match name_argument(argument) {
-        Some(words) if search.is_to_read && failure.is_missing_file => {
-            resolve_title(words, failure, ui)
-        }
+        Some(words) if may_be_title && failure.is_missing_file => resolve_title(words, failure, ui),
         _ => Err(suggest_sessions(argument, failure, ui)),
     }
 }

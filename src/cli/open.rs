@@ -30,16 +30,16 @@ pub struct OpenSession {
 }
 
 impl OpenSession {
-    /// Opens and loads the session that an argument names, for a command that may rewrite or remove
-    /// it: words of a title do not name it. Warns of its problems.
+    /// Opens and loads the session that an argument names, for a change that cannot be taken back:
+    /// words of a title do not name it. Warns of its problems.
     pub fn open(path: &Path, options: LoadOptions, ui: &mut Ui) -> Result<OpenSession, Failure> {
         let input = Input::open(path, ui)?;
         OpenSession::from_input(input, options, ui)
     }
 
-    /// Opens and loads a session for a command that appends to it, so that `undo` takes back the
-    /// change. Words of a title name the session, too.
-    pub fn open_to_append(
+    /// Opens and loads a session for a change that can be taken back, or a copy. Words of a title
+    /// name the session, too.
+    pub fn open_to_change(
         path: &Path,
         options: LoadOptions,
         ui: &mut Ui,

@@ -1,8 +1,9 @@
 //! Finds sessions by words of their titles, as `list` shows these, or of their first messages.
 //!
-//! A title is not chosen to identify a session. So only commands that leave existing sessions
-//! unchanged, or whose change `undo` takes back, accept such words. Commands that rewrite, move or
-//! remove a session only suggest the session.
+//! A title is not chosen to identify a session. So words name one only if no other session has
+//! them, the session is reported, and nothing is lost if another one was meant: the command leaves
+//! existing sessions unchanged, or its change can be taken back. Otherwise the failure suggests the
+//! sessions with the words.
 
 use super::candidates::{describe_matches, include_copies};
 use super::foreign::resolve_foreign_title;
@@ -21,6 +22,30 @@ use pisess_store::{FoundFile, Glance, ReadAt};
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+/// What words of a title do in place of the name of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TitleMatch {
+    /// They name the session that has them, if there is only one.
+    Names,
+    /// The command fails, and suggests the sessions that have them.
+    Suggests,
+}
+
+impl TitleMatch {
+    /// Returns what words do for a command that changes the sessions of these arguments. They name
+    /// one if the change can be taken back, for example by `prune --restore`.
+    ///
+    /// They do not with `-q`, because the session would not be reported; nor among several
+    /// arguments, which may be the words of one title without quotes.
+    pub fn for_change(is_reversible: bool, arguments: &[PathBuf], ui: &Ui) -> TitleMatch {
+        if is_reversible && arguments.len() == 1 && !ui.is_quiet() {
+            TitleMatch::Names
+        } else {
+            TitleMatch::Suggests
+        }
+    }
+}
 
 /// The minimum length of the longest word, in characters. Without it, a mistyped option or number
 /// could select a session.

@@ -126,7 +126,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         tool_calls: !args.has_entry_options(),
         ..LoadOptions::default()
     };
-    let open = OpenSession::open_to_append(&args.session, options, ui)?;
+    let open = OpenSession::open_to_change(&args.session, options, ui)?;
     // All input is read before the session is locked.
     let given_lines = if args.has_entry_options() {
         args.refuse_input_file()?;

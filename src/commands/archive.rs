@@ -7,6 +7,7 @@ mod report;
 mod restore;
 mod unpack;
 
+use crate::cli::foreign::resolve_argument_to_change;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, resolve_user_folder};
@@ -17,6 +18,7 @@ use crate::cli::options::{ChangeArgs, parse_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::cli::status::{Status, warn_of_skipped};
+use crate::cli::titled::TitleMatch;
 use crate::format::format_count;
 use crate::ops::list::SessionFilter;
 use foldhash::HashSet;
@@ -27,7 +29,7 @@ use pisess_store::{self as store, FoundFile, Reach, SearchProblem};
 use report::{ArchiveOutcome, report_outcomes};
 use restore::restore_archive;
 use std::path::{Path, PathBuf};
-use unpack::{TitleMatch, delete_archive, find_archive};
+use unpack::{delete_archive, find_archive};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -269,10 +271,17 @@ impl Args {
     /// that are named, each once. Sessions of sub-agents in directories are left out: they are
     /// archived with their owners.
     fn find_given_sessions(&self, ui: &mut Ui) -> Result<GivenSessions, Failure> {
+        // `--restore` moves a session back.
+        let is_reversible = true;
+        let title_match = TitleMatch::for_change(is_reversible, &self.sessions, ui);
         let mut given = GivenSessions::default();
         let mut folders = Vec::new();
         for session in &self.sessions {
-            match resolve_argument(session, ui) {
+            let resolved = match title_match {
+                TitleMatch::Names => resolve_argument_to_change(session, ui),
+                TitleMatch::Suggests => resolve_argument(session, ui),
+            };
+            match resolved {
                 Ok(path) if path.is_dir() => folders.push(path),
                 Ok(path) => given.files.push(FoundFile {
                     path,
@@ -312,7 +321,7 @@ impl Args {
         if folders.is_empty() {
             return Ok(());
         }
-        let found = expand_arguments(folders, reach, ui);
+        let found = expand_arguments(folders, reach, TitleMatch::Suggests, ui);
         for failure in found.failures {
             let path = PathBuf::from(failure.path.clone().unwrap_or_default());
             given.failed.push(ArchiveOutcome::failed(&path, failure));

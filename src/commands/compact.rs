@@ -96,7 +96,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = load_options();
     start_compiling_rules();
-    let open = OpenSession::open_to_append(&args.session, options, ui)?;
+    let open = OpenSession::open_to_change(&args.session, options, ui)?;
     let mut compactor = Compactor {
         args: args.clone(),
         open: &open,

@@ -68,7 +68,7 @@ pub struct Args {
 /// Changes what the model sees of entries. One entry can be replaced by a text. Any number of
 /// entries can be omitted, or restored to their own content.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
+    let open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     // The text is read before the session is locked.
     let text = match args.replace.as_deref() {
         Some("-") => Some(read_text(Path::new("-"), &open.input, ui)?),

@@ -92,7 +92,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return list_labels(args, ui);
     }
     let name = args.name.as_deref().map(parse_label).transpose()?;
-    let mut open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
+    let mut open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     let reference = args.target.as_deref().unwrap_or(CURRENT_REFERENCE);
     let mut replaced_label = None;
     let mut labelled_id = None;
@@ -143,7 +143,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// entry is not found, the argument may have been meant as a new label: then the hint says how to
 /// set it.
 fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
+    let mut open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     let filter = match args.target.as_deref() {
         Some(reference) => {
             let position = open.resolve_position(reference).map_err(|failure| {

@@ -47,7 +47,7 @@ pub struct Args {
 /// exists already: then that is only labelled, and a warning names it. A summary given by an option
 /// is always appended.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
+    let open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     let branch_tip = open.resolve_position(&args.from)?;
     // The summary is appended below the leaf, even if the leaf is a user message. `navigate` would
     // go above such a message, so that its text can be edited.

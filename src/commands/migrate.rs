@@ -12,6 +12,7 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::status::Status;
+use crate::cli::titled::TitleMatch;
 use crate::cli::transaction::refuse_output_in_dry_run;
 use crate::format::format_count;
 use crate::load::{LoadOptions, load};
@@ -140,15 +141,18 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         &args.sessions
     };
+    // A migration cannot be taken back without the old file.
+    let is_reversible = args.backup.is_some();
+    let titles = TitleMatch::for_change(is_reversible, &args.sessions, ui);
     let found = if args.writes_files() {
         let force = args.write.change.force;
         let reach = reach_of_change(&args.sessions, args.recursive, force, ui)?;
-        expand_arguments(sessions, reach, ui)
+        expand_arguments(sessions, reach, titles, ui)
     } else if args.check {
         expand_arguments_to_report(sessions, ui)
     } else {
         // The name of a project is refused, as without -n.
-        expand_arguments(sessions, Reach::Visible, ui)
+        expand_arguments(sessions, Reach::Visible, titles, ui)
     };
     let FoundSessions {
         files,
@@ -191,7 +195,7 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// `-n`, only reports whether the session needs it.
 fn migrate_elsewhere(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     refuse_folder_and_backup(path, args)?;
-    let open = OpenSession::open(path, LoadOptions::default(), ui)?;
+    let open = OpenSession::open_to_change(path, LoadOptions::default(), ui)?;
     let loaded = &open.session;
     let source = open.input.source();
     let force = args.write.change.force;

@@ -75,7 +75,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
 
-    let open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
+    let open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     // The other session is only read, so it may also be one of another agent, or be named by its
     // title.
     let other = match &args.from_session {

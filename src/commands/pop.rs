@@ -59,7 +59,7 @@ pub struct Args {
 /// Moves the leaf to before the last user message, or to a given entry. Appends a summary of the
 /// entries that followed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
+    let mut open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     let leaf = Position::from(open.session.leaf);
     let navigation = match &args.to {
         Some(reference) => navigate_to(&open, leaf, reference)?,

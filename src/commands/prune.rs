@@ -254,6 +254,11 @@ impl Args {
         self.purge && !prunes
     }
 
+    /// Whether the change can be taken back. `--purge` removes what would be needed for that.
+    fn is_reversible(&self) -> bool {
+        !self.purge
+    }
+
     /// Returns the session if exactly one is given. `None` for a directory, or if an option chooses
     /// sessions.
     fn single_session(&self) -> Option<&Path> {
@@ -323,7 +328,11 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
         rows: if has_rows { row_options(ui).rows } else { None },
         ..args.load_options()
     };
-    let open = OpenSession::open(session, options, ui)?;
+    let open = if args.is_reversible() {
+        OpenSession::open_to_change(session, options, ui)?
+    } else {
+        OpenSession::open(session, options, ui)?
+    };
     let target = args.target_path(&open)?;
     let values = args.values.read_values(Some(&open.input), ui)?;
     let job = PruneJob {

@@ -79,7 +79,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         message_spans: true,
         ..LoadOptions::default()
     };
-    let mut open = OpenSession::open_to_append(&args.session, load, ui)?;
+    let mut open = OpenSession::open_to_change(&args.session, load, ui)?;
     let from = open.resolve_parent(&args.from)?;
     let branch_end = if open.resolve_reference(&args.from)?.is_current {
         BranchEnd::Leaf

@@ -77,7 +77,7 @@ pub struct Args {
 
 /// Moves the leaf, and reports its new position on standard error.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut open = OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?;
+    let mut open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     let target = open.resolve_parent(&args.to)?;
     let navigation = plan_navigation(&open, &args.to, target)?;
     let destination = match conversation_entry(&open, navigation.new_leaf)? {

@@ -119,7 +119,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = if is_count(&args.session) {
         open_named_like_count(&args.session, ui)?
     } else {
-        OpenSession::open_to_append(&args.session, LoadOptions::default(), ui)?
+        OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?
     };
     if args.list {
         if args.write.output.is_some() {

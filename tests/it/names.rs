@@ -396,36 +396,82 @@ fn a_command_that_appends_takes_words_of_a_title() {
     assert_eq!(d.s.text(&path), before);
 }
 
+/// Words of a title name the session for a change that can be taken back, and the session is
+/// reported. Otherwise, the failure suggests it.
 #[test]
-fn a_command_that_rewrites_a_session_suggests_the_one_with_the_title() {
+fn words_of_a_title_name_a_session_for_a_change_that_can_be_taken_back() {
     let d = Desk::new();
     let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
     let path = titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
     let before = d.s.text(&path);
-    for (change, command) in [
-        ("prune -n 'week menu'", "prune -n 11111111"),
-        ("archive menu", "archive 11111111"),
-        ("migrate menu", "migrate 11111111"),
-        (
-            "check --repair --backup menu",
-            "check --repair --backup 11111111",
-        ),
+    let report = "is in the title of 11111111";
+    let project = d.s.path("cellar");
+    std::fs::create_dir(&project).unwrap();
+    let project = project.to_string_lossy().into_owned();
+    for change in [
+        "prune -n 'week menu'",
+        "prune --over 1 'week menu'",
+        "prune -n --secrets --larger-than 1 'week menu'",
+        "prune --restore 'week menu'",
+        "check --repair --backup menu",
+        "check --repair -n menu",
+        "migrate --backup menu",
+        "migrate --check menu",
+        "archive -n menu",
+        &format!("relocate -n menu '{project}'"),
     ] {
-        let failure = d.pisess(change).done().fails(2);
-        let hint = format!("(hint: `pisess {command}`, if you mean: Plan a menu for the week)");
-        assert!(
-            failure.contains("no session with that id or name"),
-            "{failure}"
-        );
-        assert!(failure.ends_with(&hint), "{failure}");
+        let done = d.pisess(change).done();
+        assert_eq!(done.code, 0, "{change}: {done}");
+        assert!(done.stderr.contains(report), "{change}: {done}");
     }
     assert_eq!(d.s.text(&path), before);
+    assert_eq!(d.pisess("archive menu").done().code, 0);
+    assert_eq!(d.pisess("archive --restore menu").done().code, 0);
+
+    for (change, command) in [
+        ("prune --purge 'week menu'", "prune --purge 11111111"),
+        (
+            "prune -n --secrets --purge menu",
+            "prune -n --secrets --purge 11111111",
+        ),
+        ("migrate menu", "migrate 11111111"),
+        ("migrate -n menu", "migrate -n 11111111"),
+        // The words of one title may lack their quotes.
+        ("prune menu nothing", "prune 11111111 nothing"),
+        ("archive menu nothing", "archive 11111111 nothing"),
+        ("relocate menu nothing .", "relocate 11111111 nothing ."),
+        // The session would not be reported.
+        ("prune -q menu", "prune -q 11111111"),
+        ("archive -q menu", "archive -q 11111111"),
+    ] {
+        let refused = d.pisess(change).done();
+        assert_eq!(refused.code, 2, "{change}: {refused}");
+        let hint = format!(
+            "no session with that id or name (hint: `pisess {command}`, if you mean: Plan a menu for the week)"
+        );
+        assert!(refused.stderr.contains(&hint), "{change}: {refused}");
+    }
+    assert_eq!(d.s.text(&path), before);
+
+    let other = titled(&d, &here, "0199aaaa-33333333", "Another menu");
+    for change in [
+        "prune menu",
+        "archive menu",
+        "migrate --backup menu",
+        "relocate menu .",
+    ] {
+        let several = d.pisess(change).done();
+        assert_eq!(several.code, 2, "{change}: {several}");
+        let first_line = "pisess: `menu` is in the titles of 2 sessions";
+        assert!(several.stderr.contains(first_line), "{change}: {several}");
+    }
+    std::fs::remove_file(d.s.path(&other)).unwrap();
 
     // The id is text of a file: it is quoted, or left out where a command would misread it.
     for (id, hint) in [
         (
             "0199-a(id>x);z",
-            "`pisess prune '(id>x);z'`, if you mean: The tide",
+            "`pisess prune --purge '(id>x);z'`, if you mean: The tide",
         ),
         ("0199a-bcdefgh", "did you mean -bcdefgh: The tide?"),
         ("--all-ok", "did you mean --all-ok: The tide?"),
@@ -433,7 +479,7 @@ fn a_command_that_rewrites_a_session_suggests_the_one_with_the_title() {
     ] {
         let file = format!("home/.pi/agent/sessions/{here}/hostile.jsonl");
         d.put(&file, id, 3, &[name("The tide")]);
-        let failure = d.pisess("prune tide").done().fails(2);
+        let failure = d.pisess("prune --purge tide").done().fails(2);
         assert!(failure.contains(hint), "{id}: {failure}");
         std::fs::remove_file(d.s.path(&file)).unwrap();
     }
@@ -539,6 +585,14 @@ fn a_project_by_its_name() {
         assert_eq!(exported(line), 1, "{line}");
     }
     assert_eq!(exported("export -o others/ kites"), 2);
+
+    // A change does not take a word of a title in place of a project.
+    for change in ["prune kites", "archive kites", "label kites @ x"] {
+        let refused = d.pisess(change).done();
+        assert_eq!(refused.code, 2, "{change}: {refused}");
+        let suggestion = "if you mean: Tune the kites";
+        assert!(refused.stderr.contains(suggestion), "{change}: {refused}");
+    }
 }
 
 #[test]
@@ -820,7 +874,7 @@ fn copies_with_the_words_of_a_title_are_given_by_path() {
             "pisess: `login bug` is in the titles of 2 sessions (hint: give the path)",
         ),
         (
-            "prune 'login bug'",
+            "prune --purge 'login bug'",
             "pisess: login bug: no such file, and no session with that id or name (hint: titles with these words are below; give the path)",
         ),
     ] {

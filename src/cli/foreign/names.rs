@@ -121,18 +121,19 @@ fn find_newest_of(sources: &Sources, count: usize, ui: &mut Ui) -> Vec<PathBuf> 
     paths
 }
 
-/// Returns the path of a session for a command that copies its lines or appends to it. Such a
-/// command refuses a session of another agent, which it would have to convert.
+/// Returns the path of a session for a command that copies its lines, or whose change can be taken
+/// back. Such a command refuses a session of another agent, which it would have to convert.
 ///
 /// - The path, id or name of a session is accepted, as everywhere.
 /// - The id of a session of another agent is accepted, too, so that the refusal names the session.
 ///   Not so the id of a session of OpenCode, which OpenCode would have to export for that.
 /// - Words of a title are accepted, and the session that they name is reported. If it is not the
-///   one that the user meant, nothing is lost: a copy leaves the session as it is, and `undo` takes
-///   back what was appended. With `-q`, nothing is reported, so words of a title are refused.
-pub fn resolve_argument_unconverted(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+///   one that the user meant, nothing is lost: a copy leaves the session as it is, `undo` takes back
+///   what was appended, and `--restore` what was pruned or archived. With `-q`, nothing is reported,
+///   so words of a title are refused. So is a word that is the name of a project.
+pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
     if ui.is_quiet() {
-        return resolve_argument_to_change(argument, ui);
+        return resolve_argument_exactly(argument, ui);
     }
     let failure = match named::resolve_name(argument, ui) {
         Ok(path) => return Ok(path),
@@ -141,13 +142,17 @@ pub fn resolve_argument_unconverted(argument: &Path, ui: &mut Ui) -> Result<Path
     if may_need_export(argument) {
         return Err(failure);
     }
+    // The user may mean the sessions of the project.
+    if named::names_project(argument, ui) {
+        return Err(named::suggest_sessions(argument, failure, ui));
+    }
     resolve_foreign_id_or_title(argument, failure, ui)
 }
 
-/// Returns the path of a session for a command that rewrites or moves it. Accepts everything that
+/// Returns the path of a session for a change that cannot be taken back. Accepts everything that
 /// [`named::resolve_argument`] accepts. The id of a session of another agent is resolved, too: the
 /// command then refuses the session, and the failure names `import`.
-pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
+pub fn resolve_argument_exactly(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let failure = match named::resolve_name(argument, ui) {
         Ok(path) => return Ok(path),
         Err(failure) => failure,

@@ -2,8 +2,8 @@
 
 use crate::cli::counted::{Content, CountedSource};
 use crate::cli::foreign::{
-    self, ConvertedSource, is_foreign_session, resolve_argument_to_change,
-    resolve_argument_to_read, resolve_argument_unconverted,
+    self, ConvertedSource, is_foreign_session, resolve_argument_exactly,
+    resolve_argument_to_change, resolve_argument_to_read,
 };
 use crate::cli::locate::find_archive_beside;
 use crate::cli::output::{Failure, Progress, Ui, to_visible};
@@ -46,7 +46,7 @@ impl Input {
         if path == Path::new("-") {
             return Input::open_stdin(ui);
         }
-        let found = resolve_argument_to_change(path, ui)?;
+        let found = resolve_argument_exactly(path, ui)?;
         let input = Input::open_path(&found, ui.stdout_predicate())?;
         Ok(input.begin(found != path, ui))
     }
@@ -58,13 +58,14 @@ impl Input {
         Input::open_one_to_read(path, &Rollouts::default(), ui)
     }
 
-    /// Opens a session as [`Input::open_to_read`] does, for a command that copies its lines or
-    /// appends to it: a session of another agent is not converted.
+    /// Opens a session as [`Input::open`] does, for a command that copies its lines, or whose change
+    /// can be taken back. Words of a title name the session, too. A session of another agent is not
+    /// converted.
     pub fn open_unconverted(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             return Input::open_stdin(ui);
         }
-        let found = resolve_argument_unconverted(path, ui)?;
+        let found = resolve_argument_to_change(path, ui)?;
         let input = Input::open_path(&found, ui.stdout_predicate())?;
         Ok(input.begin(found != path, ui))
     }

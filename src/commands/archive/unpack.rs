@@ -6,7 +6,7 @@ use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::status::Status;
-use crate::cli::titled::TitleWords;
+use crate::cli::titled::{TitleMatch, TitleWords};
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::names::{NameError, choose_session};
 use crate::ops::archive::ArchiveFacts;
@@ -15,16 +15,6 @@ use pisess_store::{
     WriteOptions,
 };
 use std::path::{Path, PathBuf};
-
-/// What happens if an argument is neither a path, an id nor a name, but words of a title.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TitleMatch {
-    /// The words name an archived session, if only one has them in its title.
-    Names,
-    /// The command fails, and suggests the sessions with these words. This is for a deletion, which
-    /// cannot be undone.
-    Suggests,
-}
 
 /// Finds the archive that an argument names. The argument is the former path of the session, the
 /// path of the archive, or the id or the name of the session. `title_match` decides about words of

@@ -12,6 +12,7 @@ use crate::cli::open::Input;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::process::command_line::quote_word;
+use crate::cli::titled::TitleMatch;
 use crate::cli::transaction::{
     ChangeAttempt, attempt_under_lock, copy_failure, refuse_in_dry_run, refuse_output_in_dry_run,
 };
@@ -41,7 +42,7 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
             let failure = Failure::invalid("--repair with -o or - takes only one session");
             return Err(failure.with_hint("--backup repairs any number of sessions in place"));
         };
-        let input = Input::open(session, ui)?;
+        let input = Input::open_unconverted(session, ui)?;
         repairer.repair_session(&input, ui)?;
         return repairer.finish(ui);
     }
@@ -130,11 +131,14 @@ impl Repairer<'_> {
         } else {
             reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
         };
+        // Without -n, `--backup` keeps the old file.
+        let is_reversible = true;
+        let titles = TitleMatch::for_change(is_reversible, &args.sessions, ui);
         let FoundSessions {
             files,
             mut failures,
             ..
-        } = expand_arguments(&args.sessions, reach, ui);
+        } = expand_arguments(&args.sessions, reach, titles, ui);
         let is_one = files.len() + failures.len() == 1;
         if is_one && let Some(failure) = failures.pop() {
             return Err(failure);

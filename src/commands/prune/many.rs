@@ -17,6 +17,7 @@ use crate::cli::period;
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::redaction::ValuesForSessions;
 use crate::cli::status::warn_of_skipped;
+use crate::cli::titled::TitleMatch;
 use crate::format::{format_bytes, format_count};
 use crate::ops::list::SessionFilter;
 use crate::ops::prune::pruned_file;
@@ -155,6 +156,7 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
         return Ok(expand_arguments(
             &existing_store_roots(ui),
             Reach::Visible,
+            TitleMatch::Suggests,
             ui,
         ));
     }
@@ -163,7 +165,8 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     } else {
         reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
     };
-    Ok(expand_arguments(&args.sessions, reach, ui))
+    let titles = TitleMatch::for_change(args.is_reversible(), &args.sessions, ui);
+    Ok(expand_arguments(&args.sessions, reach, titles, ui))
 }
 
 /// Prunes or restores a session; with `-n`, only plans that. Returns `None` if the filter does not

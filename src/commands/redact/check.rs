@@ -294,7 +294,7 @@ fn open_input(
     if args.check {
         Input::open_found_to_read(path, rollouts, ui)
     } else {
-        Input::open(path, ui)
+        Input::open_unconverted(path, ui)
     }
 }
 

@@ -9,6 +9,7 @@
 //! The forks come first: the session moves only if they can name its new path. The files come last,
 //! so that the same command completes a run that was killed: it finds the session in its old place.
 
+use super::SessionMove;
 use super::files::{MoveError, move_all, plan_file_moves, refuse_occupied};
 use super::headers::ChangedHeaders;
 use super::stored::{StoredSessions, Unread};
@@ -17,6 +18,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::status::Status;
+use crate::cli::titled::TitleMatch;
 use crate::load::LoadOptions;
 use crate::ops::relocate::{find_project_folder, header_changes_for_move, parent_session_change};
 use crate::session::dialect::Dialect;
@@ -145,25 +147,29 @@ impl<'a> Mover<'a> {
         stored.map_or_else(Vec::new, |stored| std::mem::take(&mut stored.unread))
     }
 
-    /// Moves a session to the working directory `cwd`. With `-n`, only checks whether that is
-    /// possible.
+    /// Moves a session to another working directory. With `-n`, only checks whether that is
+    /// possible. `title_match` decides about words of a title.
     ///
     /// # Errors
     /// If the session cannot be moved. Nothing was changed, unless the failure says otherwise.
     pub fn relocate_session(
         &mut self,
-        session: &Path,
-        cwd: &Path,
+        SessionMove { session, new_cwd }: &SessionMove,
+        title_match: TitleMatch,
         ui: &mut Ui,
     ) -> Result<Relocation, Failure> {
-        let open = OpenSession::open(session, LoadOptions::default(), ui)?;
+        let options = LoadOptions::default();
+        let open = match title_match {
+            TitleMatch::Names => OpenSession::open_to_change(session, options, ui)?,
+            TitleMatch::Suggests => OpenSession::open(session, options, ui)?,
+        };
         let Some(file) = open.input.file() else {
             return Err(open
                 .input
                 .failure("a stream cannot be moved")
                 .with_hint("give the path of a file"));
         };
-        let plan = plan_relocation(&open, file, cwd, ui);
+        let plan = plan_relocation(&open, file, new_cwd, ui);
         let mut status = Status::Current;
         if !plan.is_current() {
             refuse_occupied(&plan_file_moves(&plan.old, &plan.to)?, &open.input)?;
