@@ -168,6 +168,35 @@ fn a_full_output_is_an_error() {
     assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
 }
 
+/// A session on standard input is not replaced by the result, as a session given by path is not,
+/// although `--force` replaces other files.
+#[cfg(unix)]
+#[test]
+fn the_redirected_input_as_output_is_refused() {
+    // pisess label - @ n -o s.jsonl --force < s.jsonl
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for line in [
+        "label - @ n",
+        "migrate -",
+        "redact -",
+        "export - --as markdown",
+        "label -n - @ n",
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_pisess"))
+            .args(line.split(' '))
+            .args(["-o", "two-branches.jsonl", "--force"])
+            .current_dir(s.path(""))
+            .stdin(std::fs::File::open(s.path("two-branches.jsonl")).unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("it is the input itself"), "{line}: {said}");
+    }
+    assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
+    assert_eq!(s.names().len(), 1);
+}
+
 #[cfg(unix)]
 #[test]
 fn the_input_as_redirected_output_is_refused() {

@@ -19,6 +19,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The path of standard input. Systems without it cannot compare an output with that input.
+const STDIN_PATH: &str = "/dev/stdin";
+
 /// The name of standard input in messages.
 const STDIN: &str = "standard input";
 
@@ -266,7 +269,8 @@ impl Input {
         match (self.file(), &self.path) {
             (Some(file), _) => InputFile::Open(file),
             (None, Some(path)) => InputFile::Converted(path),
-            (None, None) => InputFile::Stream,
+            // If it is redirected from a file, as in `< session.jsonl`, this is that file.
+            (None, None) => InputFile::Converted(Path::new(STDIN_PATH)),
         }
     }
 
