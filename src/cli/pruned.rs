@@ -1,6 +1,5 @@
 //! Reads what was pruned from a session, in the file beside the session or in its archive.
 
-use crate::cli::named::resolve_argument;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::format::format_count;
@@ -228,16 +227,18 @@ fn find_in_whole(open: &OpenSession, whole: &Session, position: Position) -> Pos
     }
 }
 
-/// Opens a session as it was before parts of it were pruned. `None` if nothing was pruned.
+/// Opens a session as it was before parts of it were pruned. `None` if nothing was pruned, or if
+/// the session is a stream.
 pub fn open_with_pruned(
-    path: &Path,
+    session: &Input,
     options: LoadOptions,
     ui: &mut Ui,
 ) -> Result<Option<OpenSession>, Failure> {
-    if path == Path::new("-") {
+    let Some(path) = &session.path else {
         return Ok(None);
-    }
-    let input = Input::open_path(&resolve_argument(path, ui)?, ui.stdout_predicate())?;
+    };
+    // Opened again, because the caller keeps `session`.
+    let input = Input::open_path(path, ui.stdout_predicate())?;
     let Some(pruned) = load_pruned(&input)? else {
         return Ok(None);
     };

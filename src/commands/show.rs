@@ -321,7 +321,7 @@ fn open_and_resolve(
         Err(failure) => failure,
     };
 
-    let Some(unpruned) = open_with_pruned(&args.session, options, ui)? else {
+    let Some(unpruned) = open_with_pruned(&open.input, options, ui)? else {
         return Err(failure);
     };
     let Ok(entries) = resolve_entries(args, &unpruned) else {

@@ -453,6 +453,14 @@ fn words_of_a_title_name_a_session_for_a_change_that_can_be_taken_back() {
     }
     assert_eq!(d.s.text(&path), before);
 
+    // `show` finds a pruned entry of a session that words name.
+    d.pisess("prune -q --entries aaaa0001 11111111").done();
+    let shown = d.pisess("show 'week menu' aaaa0001").done();
+    assert_eq!(shown.code, 0, "{shown}");
+    let as_before = "shown as before it was pruned";
+    assert!(shown.stderr.contains(as_before), "{shown}");
+    d.pisess("prune -q --restore 11111111").done();
+
     let other = titled(&d, &here, "0199aaaa-33333333", "Another menu");
     for change in [
         "prune menu",
