@@ -803,6 +803,14 @@ fn an_archive_that_is_there_is_never_replaced() {
         &session,
         [before[&session].clone(), b"\n".to_vec()].concat(),
     );
+    // An archive that cannot be read may have the same content.
+    h.s.put(&archive, &archived[..archived.len() - 8]);
+    let damaged = h.run("archive -q omp1");
+    assert_eq!(damaged.code, 2);
+    let hint = "(hint: move that file away, then archive it again)";
+    assert!(damaged.stderr.contains(hint), "{damaged}");
+
+    h.s.put(&archive, &archived);
     let there = h.s.files();
     let done = h.run("archive -q omp1");
     assert_eq!(

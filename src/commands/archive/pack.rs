@@ -375,9 +375,10 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
     let mut bytes = 0;
     let mut check = |content: &dyn ReadAt| {
         bytes = content.len();
-        match Archive::read(content)? {
-            Some(archive) if archive.contains_all(content, sources)? => Ok(()),
-            _ => Err(io::Error::other("the archive differs from the session")),
+        if contains_files(content, sources)? {
+            Ok(())
+        } else {
+            Err(io::Error::other("the archive differs from the session"))
         }
     };
     let mut write = |out: &mut dyn io::Write| write_archive(facts, sources, out);
@@ -396,17 +397,32 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
             Ok(archive)
         }
         Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
-            let has_same_files = check(&Glance::open(to)?).is_ok();
-            if !has_same_files {
+            let existing = Glance::open(to)?;
+            if !contains_files(&existing, sources).map_err(|error| unreadable_failure(to, error))? {
                 return Err(exists_failure(to));
             }
             Ok(PlacedArchive {
-                bytes,
+                bytes: existing.len(),
                 is_new: false,
             })
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether a file is an archive with these files.
+fn contains_files(content: &dyn ReadAt, sources: &[Source]) -> io::Result<bool> {
+    match Archive::read(content)? {
+        Some(archive) => archive.contains_all(content, sources),
+        None => Ok(false),
+    }
+}
+
+/// Returns the failure for an existing archive at `to` that cannot be read, because it is damaged,
+/// for example.
+fn unreadable_failure(to: &Path, error: io::Error) -> Failure {
+    let name = to_visible(&to.to_string_lossy());
+    Failure::from_read_error(&name, error).with_hint("move that file away, then archive it again")
 }
 
 /// Returns the failure for an existing archive at `to` that holds other files than the session's.
