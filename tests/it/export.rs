@@ -1857,3 +1857,24 @@ fn no_output_replaces_a_converted_or_compressed_session() {
     s.put("tour.jsonl.zst", compressed);
     assert_snapshot!(s.run("export ./tour.jsonl.zst"), @"tour.html");
 }
+
+/// A read without an offset begins at line 1; with the limit 0, it reads no line.
+#[test]
+fn a_read_is_named_with_its_lines() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let text = s.text("tour.jsonl");
+    let range = r#""offset":35,"limit":30"#;
+    assert!(text.contains(range));
+    for (arguments, expected) in [
+        (r#""offset":35,"limit":1"#, "src/clock.rs:35-35"),
+        (r#""offset":35"#, "src/clock.rs:35"),
+        (r#""limit":30"#, "src/clock.rs:1-30"),
+        (r#""limit":0"#, "src/clock.rs:1, 0 lines"),
+        (r#""offset":0,"limit":1"#, "src/clock.rs:0-0"),
+    ] {
+        s.put("read.jsonl", text.replace(range, arguments));
+        let document = s.run("export -q -o - --as markdown ./read.jsonl");
+        let summary = format!("<b>read</b> <code>{expected}</code>");
+        assert!(document.contains(&summary), "{arguments}");
+    }
+}

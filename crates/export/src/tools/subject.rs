@@ -54,7 +54,7 @@ impl EntryView<'_> {
     }
 
     /// Returns the file that a call reads, with the range of lines if it is limited:
-    /// `PATH:FIRST-LAST`, or `PATH:FIRST` if the range reaches to the end.
+    /// `PATH:FIRST-LAST`, `PATH:FIRST` if the range reaches to the end, or `PATH:FIRST, 0 lines`.
     fn read_subject(&self, arguments: Raw) -> Option<String> {
         let path = self.path_argument(arguments)?;
         // The number of the first line, from 1, and how many lines are read.
@@ -62,9 +62,10 @@ impl EntryView<'_> {
         let limit = arguments.get("limit").and_then(Raw::as_index);
 
         let first = offset.unwrap_or(1);
-        if let Some(line_count) = limit {
-            // The model may have written 0 for both.
-            let last = (first + line_count).saturating_sub(1);
+        if limit == Some(0) {
+            Some(format!("{path}:{first}, 0 lines"))
+        } else if let Some(line_count) = limit {
+            let last = first + line_count - 1;
             Some(format!("{path}:{first}-{last}"))
         } else if offset.is_some() {
             Some(format!("{path}:{first}"))
