@@ -10,6 +10,7 @@ use crate::cli::named::name_argument;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
+use crate::cli::rollouts::Rollouts;
 use crate::cli::transaction::copy_failure;
 use crate::export::verify::Rendition;
 use crate::format::format_count;
@@ -168,12 +169,13 @@ impl ExampleWriter<'_> {
         for failure in &found.failures {
             self.exit = self.exit.max(ui.report_failure(failure));
         }
+        let rollouts = Rollouts::default();
         for file in found.files {
             let is_sub_agent = file.owner.is_some();
             if is_sub_agent {
                 continue;
             }
-            let opened = open_session(&file.path, ui);
+            let opened = open_session(&file.path, &rollouts, ui);
             let written = opened.and_then(|input| self.write_session(input, out, ui));
             let Err(failure) = written else {
                 continue;

@@ -27,8 +27,9 @@ pub fn open_sub_agents(
     }
 
     let mut agents = Vec::new();
+    let rollouts = Rollouts::default();
     for file in store::find(&[folder], Reach::Whole).files {
-        let mut input = match open_session(&file.path, ui) {
+        let mut input = match open_session(&file.path, &rollouts, ui) {
             Ok(input) => input,
             // The directory also has other files.
             Err(failure) if failure.is_transcript() => continue,
@@ -60,10 +61,13 @@ fn remove_secrets(
 }
 
 /// Opens the file of a sub-agent. Fails if its first line is not the header of a session.
-pub fn open_session(path: &Path, ui: &Ui) -> Result<Input, Failure> {
+///
+/// All files share `rollouts`: otherwise, the whole store would be searched for each rollout of
+/// Codex.
+pub fn open_session(path: &Path, rollouts: &Rollouts, ui: &Ui) -> Result<Input, Failure> {
     let all_entries = None;
     let is_stdout = ui.stdout_predicate();
-    let input = Input::open_path_to_read(path, &Rollouts::default(), all_entries, is_stdout)?;
+    let input = Input::open_path_to_read(path, rollouts, all_entries, is_stdout)?;
     input.read_header()?;
     Ok(input)
 }
