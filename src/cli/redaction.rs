@@ -4,6 +4,7 @@ use super::given;
 use super::open::Input;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::pruned::session_own_path;
+use crate::cli::rollouts::Rollouts;
 use crate::export::verify::{Rendition, find_leaked_values};
 use crate::format::format_count as amount;
 use crate::ops::prune::pruned_file;
@@ -164,6 +165,20 @@ impl ValuesForSessions {
             }
             self.own_indexes.insert(path, own);
         });
+    }
+
+    /// Adds the secrets that are recognized in these sessions, which may be of any agent.
+    pub fn recognize_in_any_agents(
+        &mut self,
+        files: &[FoundFile],
+        rollouts: &Rollouts,
+        ui: &mut Ui,
+    ) {
+        let stdout_is = ui.stdout_predicate();
+        let all_entries = None;
+        let open =
+            |path: &Path| Input::open_path_to_read(path, rollouts, all_entries, stdout_is).ok();
+        self.recognize_in(files, open, ui);
     }
 
     /// Adds a secret unless it is known, and returns its index.
@@ -339,17 +354,18 @@ struct RemovedSecret {
 }
 
 impl RemovedSecrets {
-    /// Removes the secrets from a session. Returns the redacted input, and the removed secrets.
+    /// Removes the secrets from a session, and also `values`. Returns the redacted input, and the
+    /// removed secrets.
     ///
     /// The secrets are kept, because the export is searched for them once it is written. Texts that
     /// may also be ordinary words, such as a short password, are not: they may be in the export
     /// without being secret there.
     pub fn remove_from(
         input: Input,
+        values: Vec<SecretValue>,
         args: &RedactionArgs,
         ui: &mut Ui,
     ) -> Result<(Input, RemovedSecrets), Failure> {
-        let values = args.values.read_values(Some(&input), ui)?;
         let mut redactor = args.new_redactor(&input, values, ui)?;
         let (copy, report) = redact_to_copy(&input, &mut redactor, ui.processor_count())?;
 

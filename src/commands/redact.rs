@@ -90,7 +90,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --check also accepts archives, by path, and sessions of other agents, by path or id. With --all,
 /// it reads the stores of pi and oh-my-pi; with `--source all`, also those of the other agents;
-/// with --archived, the archives of pi and oh-my-pi, too. It does not read SESSION.pruned, and says
+/// with --archived, the archives of pi and oh-my-pi, too. It reports no secrets in SESSION.pruned, but
 /// how many sessions have such a file.
 ///
 /// With a range after SESSION, or with --last, the copy contains only these entries. The first of

@@ -1878,3 +1878,38 @@ fn a_read_is_named_with_its_lines() {
         assert!(document.contains(&summary), "{arguments}");
     }
 }
+
+/// A secret that one session assigns to a name is left out of the exports of the others, too.
+#[test]
+fn a_secret_of_one_session_is_left_out_of_all_exports() {
+    const TOKEN: &str = "kq_live_9fQ2xR7bLm4TzW8c";
+    let s = Sandbox::new();
+    for (name, id, text) in [
+        ("a", "aaaa", format!("export BROKER_TOKEN={TOKEN}")),
+        ("b", "bbbb", format!("Now try it with {TOKEN} again")),
+    ] {
+        let whole = crate::sandbox::session(&[crate::sandbox::user("aaaa0001", None, &text)]);
+        let whole = String::from_utf8(whole).unwrap();
+        let distinct = whole.replacen("\"id\":\"", &format!("\"id\":\"{id}"), 1);
+        s.put(&format!("in/{name}.jsonl"), distinct);
+    }
+    for (format, output) in [
+        ("messages", "out.jsonl"),
+        ("markdown", "pages/"),
+        ("html", "html/"),
+    ] {
+        let done = s
+            .pisess(&format!("export --as {format} --redact -o {output} ./in"))
+            .done();
+        assert_eq!(done.code, 0, "{format}: {done}");
+    }
+    let mut exports = 0;
+    for (name, bytes) in s.files() {
+        if !name.starts_with("in/") {
+            exports += 1;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            assert!(!text.contains(TOKEN), "{name}");
+        }
+    }
+    assert_eq!(exports, 5);
+}

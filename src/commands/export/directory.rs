@@ -3,6 +3,7 @@
 use super::session::export_session;
 use super::{Args, find_sessions};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::redaction::ValuesForSessions;
 use crate::cli::rollouts::Rollouts;
 use crate::export::source::OtherBranches;
 use crate::export::verify::Rendition;
@@ -36,6 +37,12 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
     }
 
     let mut batch = Batch::default();
+    if args.redact {
+        let given = args.redaction.values.read_values(None, ui)?;
+        let mut values = ValuesForSessions::from_given(given);
+        values.recognize_in_any_agents(&found_sessions.files, &batch.rollouts, ui);
+        batch.values = Some(values);
+    }
     for file in found_sessions.files {
         if file.owner.is_some() {
             continue;
@@ -69,6 +76,8 @@ pub struct Batch {
     sessions_with_others: usize,
     /// The rollouts of Codex among the sessions and in their stores.
     pub rollouts: Rollouts,
+    /// With `--redact`, the values to remove from the sessions.
+    pub values: Option<ValuesForSessions>,
 }
 
 impl Batch {

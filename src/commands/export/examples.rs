@@ -9,7 +9,7 @@ use crate::agents::request::write_example;
 use crate::cli::named::name_argument;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
-use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
+use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, ValuesForSessions, report_redaction};
 use crate::cli::rollouts::Rollouts;
 use crate::cli::transaction::copy_failure;
 use crate::export::verify::Rendition;
@@ -77,6 +77,7 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         is_single_session: sources.is_single_session(),
         count: 0,
         without_question: 0,
+        values: None,
         removed: None,
         first_input: None,
         input_paths: Vec::new(),
@@ -127,6 +128,8 @@ struct ExampleWriter<'a> {
     count: usize,
     /// The number of conversations left out so far, because they have no user message.
     without_question: usize,
+    /// With `--redact` and several sessions, the values to remove from them.
+    values: Option<ValuesForSessions>,
     /// With `--redact`, the secrets removed from the sessions so far.
     removed: Option<RemovedSecrets>,
     /// The first session, which failures about the whole export name.
@@ -170,6 +173,12 @@ impl ExampleWriter<'_> {
             self.exit = self.exit.max(ui.report_failure(failure));
         }
         let rollouts = Rollouts::default();
+        if self.args.redact {
+            let given = self.args.redaction.values.read_values(None, ui)?;
+            let mut values = ValuesForSessions::from_given(given);
+            values.recognize_in_any_agents(&found.files, &rollouts, ui);
+            self.values = Some(values);
+        }
         for file in found.files {
             let is_sub_agent = file.owner.is_some();
             if is_sub_agent {
@@ -201,7 +210,12 @@ impl ExampleWriter<'_> {
             self.input_paths.push(path.clone());
         }
         if self.args.redact {
-            let (redacted, removed) = RemovedSecrets::remove_from(input, &self.args.redaction, ui)?;
+            let redaction = &self.args.redaction;
+            let values = match (&self.values, &input.path) {
+                (Some(values), Some(path)) => values.for_session(path),
+                _ => redaction.values.read_values(Some(&input), ui)?,
+            };
+            let (redacted, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
             report_redaction(&removed.report, &redacted, SecretsOutcome::LeftOut, ui);
             match &mut self.removed {
                 Some(earlier) => earlier.merge(removed),

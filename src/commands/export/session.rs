@@ -36,7 +36,12 @@ pub fn export_session(
     };
     let mut removed_secrets = None;
     if args.redact {
-        let (redacted_input, removed) = RemovedSecrets::remove_from(input, &args.redaction, ui)?;
+        let redaction = &args.redaction;
+        let values = match batch.as_ref().and_then(|batch| batch.values.as_ref()) {
+            Some(values) => values.for_session(path),
+            None => redaction.values.read_values(Some(&input), ui)?,
+        };
+        let (redacted_input, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
         input = redacted_input;
         removed_secrets = Some(removed);
     }

@@ -53,7 +53,9 @@ fn remove_secrets(
     removed_secrets: &mut RemovedSecrets,
     ui: &mut Ui,
 ) -> Result<Input, Failure> {
-    let (redacted_input, removed) = RemovedSecrets::remove_from(input, &args.redaction, ui)?;
+    let redaction = &args.redaction;
+    let values = redaction.values.read_values(Some(&input), ui)?;
+    let (redacted_input, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
     let outcome = SecretsOutcome::LeftOut;
     report_redaction(&removed.report, &redacted_input, outcome, ui);
     removed_secrets.merge(removed);

@@ -119,11 +119,7 @@ fn read_values(
     let given = args.redaction.values.read_values(Some(first_input), ui)?;
     let mut values = ValuesForSessions::from_given(given);
     if args.check {
-        let stdout_is = ui.stdout_predicate();
-        let all_entries = None;
-        let open =
-            |path: &Path| Input::open_path_to_read(path, rollouts, all_entries, stdout_is).ok();
-        values.recognize_in(files, open, ui);
+        values.recognize_in_any_agents(files, rollouts, ui);
     }
     Ok(values)
 }
