@@ -54,7 +54,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// directory OLD and of its subdirectories. Use this form after you moved or renamed OLD to NEW. In
 /// the first form, OLD may also be the name of the project, as `list` shows it.
 ///
-/// If DIR or NEW does not exist yet, `relocate` needs --force.
+/// If DIR or NEW does not exist yet, `relocate` needs --force. With --moved-from, the directory
+/// above NEW suffices, so that you can rename OLD afterwards.
 ///
 /// A session that an agent may have open is refused (exit 3), because the agent would keep writing
 /// to the old path. This applies while an agent runs in the old or the new directory, or if the
@@ -64,7 +65,7 @@ pub const GUIDE: Guide = Guide::new(&[
     "pisess relocate [OPTIONS] <SESSION>... <DIR>\n",
     "       pisess relocate [OPTIONS] --moved-from <DIR> <DIR>",
 ))]
-#[command(mut_arg("force", |force| force.help("Override refusals (such as to move a session that an agent may have open, or to a DIR that does not exist)")))]
+#[command(mut_arg("force", |force| force.help("Override refusals (such as to move a session that an agent may have open, or to a DIR that does not exist; --moved-from only needs the directory above DIR)")))]
 pub struct Args {
     /// The sessions, given by path or name, then DIR, their new project directory
     #[arg(value_name = "SESSION", required = true)]
@@ -84,7 +85,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .split_last()
         .ok_or_else(|| Failure::usage_error("no directory is given"))?;
     let dir = resolve_user_folder(dir, ui);
-    if !dir.is_dir() && !args.change.force {
+    if args.may_precede_move(&dir) {
+        let dir = to_visible(&dir.to_string_lossy());
+        ui.warn(&format!("{dir} does not exist yet"));
+    } else if !dir.is_dir() && !args.change.force {
         let dir = to_visible(&dir.to_string_lossy());
         return Err(Failure::invalid(format_args!("{dir} is not a directory"))
             .with_hint("the directory comes last; --force accepts one that does not exist"));
@@ -135,6 +139,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.print_status("no session of that directory in the stores");
     }
     Ok(exit)
+}
+
+impl Args {
+    /// Whether the user may rename the directory of `--moved-from` to `dir` afterwards: `dir` does
+    /// not exist, and could be created by a rename.
+    fn may_precede_move(&self, dir: &Path) -> bool {
+        let parent_exists = dir.parent().is_some_and(Path::is_dir);
+        self.moved_from.is_some() && !dir.exists() && parent_exists
+    }
 }
 
 /// A session to move, and its destination.

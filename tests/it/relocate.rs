@@ -476,6 +476,20 @@ fn refuses_a_missing_directory_and_a_stream() {
     assert_snapshot!(s.unchanged("relocate ./two-branches.jsonl ./none").fails(2), @"./none is not a directory (hint: the directory comes last; --force accepts one that does not exist)");
     let forced = s.unchanged("relocate -n --force ./two-branches.jsonl ./none");
     assert_eq!(forced.code, 0, "{forced}");
+    // Before the rename, the new directory does not exist yet.
+    let planned = s.unchanged("relocate -n --moved-from ./old ./none");
+    assert_eq!(planned.code, 0, "{planned}");
+    assert!(
+        planned.stderr.contains("/none does not exist yet"),
+        "{planned}"
+    );
+    let below_missing = s
+        .unchanged("relocate --moved-from ./old ./none/new")
+        .fails(2);
+    assert!(
+        below_missing.contains("is not a directory"),
+        "{below_missing}"
+    );
     assert_snapshot!(s.unchanged("relocate .").fails(2), @"no session is given (hint: give the session, then the directory)");
     assert_snapshot!(s.unchanged("relocate --moved-from ./a ./two-branches.jsonl .").fails(2), @"--moved-from takes no session (hint: give only the new directory)");
     let piped = s
