@@ -27,6 +27,7 @@ use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, ContextMessage, EntryReader};
 use crate::session::reference::Position;
 use crate::summary::{BuiltinSummary, SummaryExtent, SummaryInput, SummarySubject};
+use foldhash::HashMap;
 use pisess_json::text::{Text, concat_texts};
 use pisess_json::write::{Object, text_array};
 use std::path::Path;
@@ -264,42 +265,46 @@ impl<'a> PlannedMove<'a> {
         let new_leaf = self.new_leaf_id()?;
         let target = position_id(&self.open.session, self.navigation.target);
         let is_root = target.is_none();
-        // A label that cannot be set is refused before the hook is asked.
-        self.parse_label()?;
-        if is_root && self.options.label.is_some() {
+        // A label that cannot be set is refused before the hook is called.
+        let option_label = self.parse_label()?;
+        if is_root && option_label.is_some() {
             let failure = Failure::invalid("--label: root is not an entry");
             return Err(failure.with_hint("give another entry, or add a summary with --summarize"));
         }
 
-        // As in the agents, the hook is not called if the target is already the leaf.
-        let is_at_target =
-            self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
-        let hook = if is_at_target {
-            None
-        } else {
-            self.hook_command(ui)
-        };
-        // Only the label in the reply is used, and not a summary.
+        let hook = self.hook_of_move(ui);
+        // A summary in the reply is not used.
         self.ask_hook_for_label_and_summary(hook.as_ref(), ui)?;
-        // For the root, `--label` was refused above, so this label is from the hook.
+        let label = self.parse_label()?;
+        // `--label` for the root was refused above, so this label is from the hook.
         if let Some(hook) = &hook
             && is_root
-            && self.options.label.is_some()
+            && label.is_some()
         {
             return Err(hook.failure("its `label` is for root, which is not an entry"));
         }
+
         let mark = ReadyMark {
             labelled: target,
             is_already_leaf: false,
             step: ReadyMove {
                 new_leaf,
-                // Again, because the hook may have replaced the label.
-                label: self.parse_label()?,
+                label,
                 editor_text: self.editor_text()?,
                 hook,
             },
         };
         self.append_leaf_mark(&mark, ui)
+    }
+
+    /// Returns the hook to call for a move without a summary. As in the agents, none is called if
+    /// the target is already the leaf, unless the move is made to edit the target.
+    fn hook_of_move(&self, ui: &Ui) -> Option<ShellCommand> {
+        let is_at_target = self.navigation.target == self.navigation.old_leaf;
+        if is_at_target && !self.navigation.edits_target {
+            return None;
+        }
+        self.hook_command(ui)
     }
 
     /// Moves the leaf as `mark` says, and labels an entry if a label is given.
@@ -505,25 +510,24 @@ impl<'a> PlannedMove<'a> {
     fn abandoned_messages(&self, reader: &EntryReader) -> Result<Vec<ContextMessage>, Failure> {
         let session = &self.open.session;
         let navigation = &self.navigation;
-        let edits = self.open.find_edits(navigation.old_leaf.entry())?;
-
         let mut messages = Vec::new();
         if let Some(request) = navigation.continued_request(session) {
             let context = session.agent().build_context(&[request], reader);
             messages = self.open.input.map_read_error(context)?.messages;
         }
 
-        // The messages are in the order of the entries. An entry has one or none: it has the next
-        // message if that message names it.
         let (prepared, _) = self.prepare_branch(reader, BranchBudget::Unlimited)?;
-        let mut prepared = prepared.into_iter().peekable();
+        // An entry has at most one message.
+        let mut message_by_entry = HashMap::default();
+        for message in prepared {
+            message_by_entry.insert(message.entry, message);
+        }
+        let edits = self.open.find_edits(navigation.old_leaf.entry())?;
         for &ix in &navigation.abandoned {
-            let message = prepared.next_if(|message| message.entry == ix);
-            // Skipped only after its message was taken, which would otherwise remain the next one.
             if session.entry(ix).kind == Kind::Compaction {
                 continue;
             }
-            if let Some(message) = message {
+            if let Some(message) = message_by_entry.remove(&ix) {
                 messages.push(message);
                 continue;
             }
@@ -654,8 +658,9 @@ struct ReadyMove {
 }
 
 impl ReadyMove {
-    /// Returns the decision for `change`, which makes the move from `old_leaf`, with or without a
-    /// summary.
+    /// Returns what is committed and reported for this move. `change` makes the move; it is from
+    /// `old_leaf`, and appends `summary` if there is one. The hook, if there is one, is notified of
+    /// the move after the commit.
     fn decision(
         &self,
         change: Change,
@@ -663,15 +668,20 @@ impl ReadyMove {
         summary: Option<&Summary>,
         current: &OpenSession,
     ) -> Decision {
-        let mut notification = None;
-        if let Some(hook) = self.hook.clone() {
-            let event = session_tree_event(hook, current, &change, old_leaf, summary);
-            notification = Some(event);
-        }
+        let notification = match &self.hook {
+            Some(hook) => {
+                let hook = hook.clone();
+                let event = session_tree_event(hook, current, &change, old_leaf, summary);
+                Some(event)
+            }
+            None => None,
+        };
+        // Only the id of the first new entry is printed. It is the summary or the mark; if the leaf
+        // need not be moved, it is the label.
+        let reported_count = 1;
         Decision {
             change,
-            // The summary, the mark or the label, whichever is first.
-            reported_count: 1,
+            reported_count,
             editor_text: self.editor_text.clone(),
             notification,
         }
@@ -706,17 +716,10 @@ impl ReadySummary {
         let label = self.step.label.as_ref();
         current.check_label_is_free(new_entry, label)?;
 
-        // The summary is appended below the new leaf. It also refers to one of the two ends of the
-        // branch, which one depends on the agent: where the branch starts, or its old leaf.
         let new_leaf = find_by_id(session, &self.step.new_leaf);
-        let referenced_end = if session.agent().constants().from_id_is_branch_start {
-            new_leaf
-        } else {
-            find_by_id(session, &self.old_leaf)
-        };
         let change = append_branch_summary(
             session,
-            referenced_end,
+            self.referenced_end(session),
             new_leaf,
             &self.summary,
             label,
@@ -725,6 +728,16 @@ impl ReadySummary {
         let old_leaf = self.old_leaf.as_ref();
         let summary = Some(&self.summary);
         Ok(self.step.decision(change, old_leaf, summary, current))
+    }
+
+    /// Returns the end of the branch that the summary names in its field `fromId`. In oh-my-pi, this
+    /// is where the branch starts, which is also the new leaf; in pi, it is the old leaf.
+    fn referenced_end(&self, session: &Session) -> Position {
+        if session.agent().constants().from_id_is_branch_start {
+            find_by_id(session, &self.step.new_leaf)
+        } else {
+            find_by_id(session, &self.old_leaf)
+        }
     }
 }
 

@@ -28,27 +28,37 @@ pub fn session_own_path(file: &SessionFile) -> PathBuf {
 /// Returns the prune operations that the file beside a session lists. Returns none if the file is
 /// missing or damaged.
 pub fn list_pruned(open: &OpenSession) -> Vec<Operation> {
-    let side_file = open
-        .input
-        .file()
-        .and_then(|file| Glance::open(&pruned_file(&session_own_path(file))).ok());
-    let listed =
-        side_file.and_then(|side_file| read_operations(&side_file, &open.session.header.id).ok());
-    listed.unwrap_or_default()
+    let Some(file) = open.input.file() else {
+        // Nothing is beside a stream, or beside an archive.
+        return Vec::new();
+    };
+    let Ok(side_file) = Glance::open(&pruned_file(&session_own_path(file))) else {
+        return Vec::new();
+    };
+    read_operations(&side_file, &open.session.header.id).unwrap_or_default()
 }
 
 /// Returns the number of branches that were pruned from a session, as words. `None` if none were.
 pub fn describe_pruned_branches(open: &OpenSession) -> Option<String> {
-    let operations = list_pruned(open);
-    let branches = operations.iter().map(|operation| operation.branches).sum();
-    if branches == 0 {
+    let mut branch_count = 0;
+    let mut entry_count = 0;
+    for operation in list_pruned(open) {
+        // Other operations pruned entries that are no whole branch.
+        if operation.branches > 0 {
+            branch_count += operation.branches;
+            entry_count += operation.entries;
+        }
+    }
+    if branch_count == 0 {
         return None;
     }
-    let of_branches = operations.iter().filter(|operation| operation.branches > 0);
-    let entries = of_branches.map(|operation| operation.entries).sum();
     // It is not recorded how many of the entries are bookkeeping.
     let bookkeeping_count = 0;
-    Some(describe_pruned(entries, bookkeeping_count, branches))
+    Some(describe_pruned(
+        entry_count,
+        bookkeeping_count,
+        branch_count,
+    ))
 }
 
 /// Returns numbers of pruned parts as words, for example `2 branches (40 entries, 3 of them
@@ -82,22 +92,24 @@ pub fn load_pruned_beside(
     path: &Path,
     source: &dyn ReadAt,
 ) -> Result<Option<Restoration>, Failure> {
-    let mut places = vec![pruned_file(path)];
+    let mut side_paths = vec![pruned_file(path)];
     if path.is_symlink() {
         let target = store::Disk::resolve_links(&store::OnDisk, path);
-        places.push(pruned_file(&target));
+        side_paths.push(pruned_file(&target));
     }
-    for place in places {
-        if let Ok(pruned) = Glance::open(&place) {
-            let written_ms = pruned.modified_ms();
-            return load_restore(&place, source, Box::new(pruned), Some(written_ms));
-        }
+    for side_path in side_paths {
+        // Most sessions have no such file.
+        let Ok(pruned) = Glance::open(&side_path) else {
+            continue;
+        };
+        let written_ms = pruned.modified_ms();
+        return load_restore(&side_path, source, Box::new(pruned), Some(written_ms));
     }
     Ok(None)
 }
 
-/// Reads what was pruned from a session. `None` if nothing was. For an archived session, it is in
-/// the archive.
+/// Reads what was pruned from a session. `None` if nothing was. For a session with a file, it is in
+/// another file beside it; for an archived session, in the archive.
 ///
 /// # Errors
 /// As for [`load_pruned_beside`], and if the archive is damaged.
@@ -105,15 +117,29 @@ pub fn load_pruned(input: &Input) -> Result<Option<Restoration>, Failure> {
     if let Some(file) = input.file() {
         return load_pruned_beside(file.path(), file);
     }
-    let Some(path) = &input.path else {
-        return Ok(None);
-    };
+    match &input.path {
+        Some(path) => load_pruned_in_archive(path, input),
+        // Nothing can be beside a stream.
+        None => Ok(None),
+    }
+}
+
+/// Reads what was pruned from a session that was read from the archive at a path. `None` if nothing
+/// was, or if the file is not an archive: then it is a session of another agent, which was
+/// converted.
+///
+/// # Errors
+/// If the archive is damaged, or what was pruned belongs to another session.
+fn load_pruned_in_archive(path: &Path, input: &Input) -> Result<Option<Restoration>, Failure> {
     let Ok(file) = Glance::open(path) else {
+        // A named pipe, which was read already, or a file that was removed after it was read. The
+        // session is in memory, so it is used without what was pruned.
         return Ok(None);
     };
     let Some(archive) = input.map_read_error(Archive::read(&file))? else {
         return Ok(None);
     };
+    // The archive holds the file beside the session under this name, if there was one.
     let Some(pruned) = input.map_read_error(archive.companion(&file, PRUNED))? else {
         return Ok(None);
     };
@@ -194,28 +220,34 @@ pub fn requests_with_pruned(open: &OpenSession, scope: RequestScope) -> Option<V
         workers: open.worker_count(),
         ..LoadOptions::default()
     };
-    let whole = load(
-        &pruned.restored_file(open.input.unredacted_source()),
-        &options,
-    )
-    .ok()?;
-    // The entries of a range have other indexes in the whole session.
-    let scope_in_whole = match scope {
-        RequestScope::AllBranches => RequestScope::AllBranches,
-        RequestScope::Range(range) => RequestScope::Range(EntryRange {
-            after: find_in_whole(open, &whole, range.after),
-            end: find_in_whole(open, &whole, range.end),
-        }),
+    let restored_file = pruned.restored_file(open.input.unredacted_source());
+    let Ok(whole) = load(&restored_file, &options) else {
+        return None;
     };
-    let requests = whole.requests(scope_in_whole);
+
+    let requests = whole.requests(scope_in_whole(open, &whole, scope));
     // Usually, the pruned payloads contain no usage of sub-agents.
     if requests.len() <= open.session.requests(scope).len() {
         return None;
     }
-    let timed = requests
-        .iter()
-        .map(|request| (whole.entry(request.entry).time_ms, request.usage));
-    Some(timed.collect())
+    let mut timed_requests = Vec::new();
+    for request in requests {
+        let time_ms = whole.entry(request.entry).time_ms;
+        timed_requests.push((time_ms, request.usage));
+    }
+    Some(timed_requests)
+}
+
+/// Returns the scope in the whole session, `whole`, that corresponds to a scope in the session as
+/// it is now. The same entries have other indexes there.
+fn scope_in_whole(open: &OpenSession, whole: &Session, scope: RequestScope) -> RequestScope {
+    match scope {
+        RequestScope::AllBranches => RequestScope::AllBranches,
+        RequestScope::Range(range) => RequestScope::Range(EntryRange {
+            after: find_in_whole(open, whole, range.after),
+            end: find_in_whole(open, whole, range.end),
+        }),
+    }
 }
 
 /// Returns the position in the whole session, `whole`, that corresponds to a position in the

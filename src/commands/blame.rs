@@ -591,6 +591,23 @@ impl Writer {
             plain_cell(on_one_line(&self.prompt)),
         ]
     }
+
+    /// Adds the members of [`WRITER_MEMBERS`] to a JSON object.
+    fn add_members(&self, row: Object) -> Object {
+        // Without a user message above the call, the text of the message is empty, too.
+        let prompt = match self.prompt_id {
+            Some(_) => Some(&*self.prompt),
+            None => None,
+        };
+        row.str("path", &self.path.to_string_lossy())
+            .str("sessionId", &self.session_id)
+            .str("title", &self.title)
+            .str("id", &self.entry_id)
+            .number("line", f64::from(self.line))
+            .str_or_null("timestamp", self.timestamp.as_deref())
+            .str_or_null("promptId", self.prompt_id.as_deref())
+            .str_or_null("prompt", prompt)
+    }
 }
 
 /// Returns a text on one line.
@@ -602,38 +619,38 @@ fn on_one_line(text: &str) -> String {
 /// The maximum width of a session's title, in columns. The user message follows it.
 const MAX_TITLE_WIDTH: usize = 30;
 
-/// Returns a run of lines as JSON. The members about the call are `null` if no agent wrote the
-/// lines.
+/// Returns a run of lines as JSON: first the lines, then what is known about the call that wrote
+/// them. If no agent wrote the lines, the members about the call are `null`.
 fn run_json(run: &BlamedLines, writer: Option<&Writer>, with_patch: bool) -> Vec<u8> {
-    let path = writer.map(|writer| writer.path.to_string_lossy());
-    let session_id = writer.map(|writer| &*writer.session_id);
-    let title = writer.map(|writer| &*writer.title);
-    let entry_id = writer.map(|writer| &*writer.entry_id);
-    let line = writer.map(|writer| f64::from(writer.line));
-    let timestamp = writer.and_then(|writer| writer.timestamp.as_deref());
-    let prompt_id = writer.and_then(|writer| writer.prompt_id.as_deref());
-    // Without a user message above the call, its text is empty.
-    let prompt = match writer {
-        Some(writer) if prompt_id.is_some() => Some(Text::from(&*writer.prompt)),
-        _ => None,
-    };
-    let object = Object::new()
+    let mut row = Object::new()
         .number("first", run.first as f64)
-        .number("last", run.last as f64)
-        .str_or_null("path", path.as_deref())
-        .str_or_null("sessionId", session_id)
-        .str_or_null("title", title)
-        .str_or_null("id", entry_id)
-        .number_or_null("line", line)
-        .str_or_null("timestamp", timestamp)
-        .str_or_null("promptId", prompt_id)
-        .text_or_null("prompt", prompt.as_ref());
-    if !with_patch {
-        return object.finish();
+        .number("last", run.last as f64);
+    match writer {
+        Some(writer) => row = writer.add_members(row),
+        None => {
+            for name in WRITER_MEMBERS {
+                row = row.json(name, b"null");
+            }
+        }
     }
-    let patch = writer.and_then(|writer| writer.patch.as_deref());
-    object.str_or_null("patch", patch).finish()
+    if with_patch {
+        let patch = writer.and_then(|writer| writer.patch.as_deref());
+        row = row.str_or_null("patch", patch);
+    }
+    row.finish()
 }
+
+/// The members that [`Writer::add_members`] adds.
+const WRITER_MEMBERS: [&str; 8] = [
+    "path",
+    "sessionId",
+    "title",
+    "id",
+    "line",
+    "timestamp",
+    "promptId",
+    "prompt",
+];
 
 #[cfg(test)]
 mod tests {
