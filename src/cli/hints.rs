@@ -6,6 +6,7 @@ use crate::cli::redaction::PRUNE_SECRETS_HINT;
 use crate::session::reference::is_reference_form;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use pisess_store as store;
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
@@ -13,35 +14,21 @@ use std::path::Path;
 /// has a tip and the command for help. A tip of this module replaces clap's tip.
 pub fn usage_failure(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let rendered = error.render().to_string();
+    // For an invalid value, clap prints no usage.
     let (message, usage) = rendered.split_once("\nUsage: ").unwrap_or((&rendered, ""));
-    let mut cause = Vec::new();
-    let mut tips_of_clap = Vec::new();
-    for line in message.lines().map(str::trim) {
-        if line.is_empty() || line.starts_with("For more information") {
-            continue;
-        }
-        match line.strip_prefix("tip:") {
-            Some(tip) => tips_of_clap.push(tip.trim()),
-            None => cause.push(line),
-        }
-    }
-
+    let ClapMessage { cause, tips } = ClapMessage::parse(message);
     let name = command_name(usage, args, command);
     let subcommand = name.and_then(|name| command.find_subcommand(name));
-    let habit = find_habit(error, subcommand);
+
     let mut advice: Vec<String> = Vec::new();
+    let habit = find_habit(error, subcommand);
     if let Some(habit) = habit {
         advice.push(habit.to_owned());
     } else if let Some(tip) = own_tip(error, args, subcommand) {
         advice.push(tip);
     } else {
-        if let Some(suggestion) = unlikely_suggestion(error) {
-            tips_of_clap.retain(|tip| !tip.contains(&suggestion));
-        }
-        for tip in tips_of_clap {
-            // A label may begin with a hyphen, so the tip for a value is useful there. For other
-            // commands, such an argument is rather an option of another command than a file.
-            if name == Some("label") || !tip.contains("as a value, use '-- ") {
+        for tip in tips {
+            if is_useful_tip(tip, error, name) {
                 advice.push(tip.to_owned());
             }
         }
@@ -53,10 +40,56 @@ pub fn usage_failure(error: &clap::Error, args: &[OsString], command: &clap::Com
         Some(name) => format!("see `pisess {name} --help`"),
         None => "see `pisess --help`".to_owned(),
     });
-
-    let cause = cause.join(" ");
-    let cause = cause.trim_start_matches("error:").trim();
     Failure::usage_error(cause).with_hint(advice.join("; "))
+}
+
+/// The parts of clap's message about an invalid command line.
+struct ClapMessage<'a> {
+    /// The error on one line, without `error:`.
+    cause: String,
+    /// What clap suggests, without `tip:`.
+    tips: Vec<&'a str>,
+}
+
+impl ClapMessage<'_> {
+    /// Splits a message such as this one:
+    ///
+    /// ```text
+    /// error: unexpected argument '--filte' found
+    ///
+    ///   tip: a similar argument exists: '--filter'
+    ///
+    /// For more information, try '--help'.
+    /// ```
+    fn parse(message: &str) -> ClapMessage<'_> {
+        let mut cause_lines = Vec::new();
+        let mut tips = Vec::new();
+        for line in message.lines().map(str::trim) {
+            if line.is_empty() || line.starts_with("For more information") {
+                continue;
+            }
+            match line.strip_prefix("tip:") {
+                Some(tip) => tips.push(tip.trim()),
+                None => cause_lines.push(line),
+            }
+        }
+        let cause = cause_lines.join(" ");
+        let cause = cause.trim_start_matches("error:").trim().to_owned();
+        ClapMessage { cause, tips }
+    }
+}
+
+/// Whether a tip of clap is worth printing. `name` is the name of the given command.
+fn is_useful_tip(tip: &str, error: &clap::Error, name: Option<&str>) -> bool {
+    if let Some(suggestion) = unlikely_suggestion(error)
+        && tip.contains(&suggestion)
+    {
+        return false;
+    }
+    // A label may begin with a hyphen, so this tip is useful there. For other commands, such an
+    // argument is rather an option of another command than a file.
+    let is_tip_for_value = tip.contains("as a value, use '-- ");
+    !is_tip_for_value || name == Some("label")
 }
 
 /// Returns the name of the given command. It is the second word of clap's usage, as in `pisess tree
@@ -81,19 +114,16 @@ fn command_name<'a>(
     if is_argument { None } else { Some(second) }
 }
 
-/// Returns a tip for the error. The caller has looked for the error in [`HABITS`] before. Tips for
-/// one option or command come before the one for any missing argument.
+/// Returns the first tip of this module that applies to the error. The caller has looked for the
+/// error in [`HABITS`] before. Tips for one option or command come before the one for any missing
+/// argument.
 fn own_tip(
     error: &clap::Error,
     args: &[OsString],
     subcommand: Option<&clap::Command>,
 ) -> Option<String> {
-    if let Some(option) = unknown_option(error)
-        && let Some(tip) = tip_for_unknown_option(option, subcommand)
-    {
-        return Some(tip);
-    }
-    tip_for_former_name(error, subcommand)
+    tip_for_unknown_option(error, subcommand)
+        .or_else(|| tip_for_former_name(error, subcommand))
         .or_else(|| tip_for_one_branch(error, subcommand))
         .or_else(|| tip_for_summarize(error, args, subcommand))
         .or_else(|| tip_for_repairing_all(error))
@@ -300,15 +330,16 @@ const HABITS: [Habit; 36] = [
 /// Returns the hint for an option or a value that users type because other tools have it. `None` if
 /// the refused option or value is not in [`HABITS`].
 fn find_habit(error: &clap::Error, subcommand: Option<&clap::Command>) -> Option<&'static str> {
-    let invalid_value = match error.kind() {
-        ErrorKind::InvalidValue => context_text(error, ContextKind::InvalidValue),
-        _ => None,
+    let refused = if error.kind() == ErrorKind::InvalidValue {
+        context_text(error, ContextKind::InvalidValue)?
+    } else {
+        unknown_option(error)?
     };
-    let refused = invalid_value.or_else(|| unknown_option(error))?;
     // `-20` means the same as `-n 20`, as for `head`.
     let number = refused.strip_prefix('-');
     let is_count = number.is_some_and(|number| number.parse::<u32>().is_ok());
     let typed = if is_count { "-n" } else { refused };
+
     let name = subcommand.map_or("", clap::Command::get_name);
     for habit in &HABITS {
         let is_for_command = habit.command == name || habit.command == "*";
@@ -362,10 +393,14 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
 /// `--markdown` for `--as markdown`.
 ///
 /// clap reports an argument too many in the same way. Such an argument has its own tip.
-fn tip_for_unknown_option(option: &str, subcommand: Option<&clap::Command>) -> Option<String> {
+fn tip_for_unknown_option(
+    error: &clap::Error,
+    subcommand: Option<&clap::Command>,
+) -> Option<String> {
+    let option = unknown_option(error)?;
     let is_option = option.starts_with('-') && option != "-";
     if !is_option {
-        return tip_for_surplus_argument(subcommand?);
+        return Some(tip_for_surplus_argument(subcommand?));
     }
     let may_be_path = option.contains('/') || option.ends_with(".jsonl") || option.ends_with("--");
     if may_be_path {
@@ -374,31 +409,32 @@ fn tip_for_unknown_option(option: &str, subcommand: Option<&clap::Command>) -> O
         ));
     }
 
-    let value = option.strip_prefix("--")?;
+    let typed_value = option.strip_prefix("--")?;
     for arg in subcommand?.get_arguments() {
         let Some(long) = arg.get_long() else { continue };
+        let ignore_case = false;
         let values = arg.get_possible_values();
-        if values.iter().any(|known| known.matches(value, false)) {
-            return Some(format!("did you mean --{long} {value}?"));
+        if values
+            .iter()
+            .any(|value| value.matches(typed_value, ignore_case))
+        {
+            return Some(format!("did you mean --{long} {typed_value}?"));
         }
     }
     None
 }
 
 /// Returns the tip for an argument too many. For `append`, this is usually the text of a message.
-fn tip_for_surplus_argument(subcommand: &clap::Command) -> Option<String> {
-    if subcommand.get_name() == "append" {
-        return Some("give the text of a message with --user or --assistant".to_owned());
+fn tip_for_surplus_argument(subcommand: &clap::Command) -> String {
+    let name = subcommand.get_name();
+    if name == "append" {
+        return "give the text of a message with --user or --assistant".to_owned();
     }
     let arguments: Vec<_> = subcommand
         .get_positionals()
         .map(ToString::to_string)
         .collect();
-    Some(format!(
-        "the arguments of {} are {}",
-        subcommand.get_name(),
-        arguments.join(" ")
-    ))
+    format!("the arguments of {name} are {}", arguments.join(" "))
 }
 
 /// Whether clap refuses the option `refused` because another argument is also given.
@@ -478,21 +514,23 @@ fn tip_for_missing_argument(
     }
     // Only `diff` has this argument.
     if is_missing(error, "<SESSION|REF>") {
-        return Some(
-            "give another session, or two entries, as in `pisess diff last @~3 @`".to_owned(),
-        );
+        let tip = "give another session, or two entries, as in `pisess diff last @~3 @`";
+        return Some(tip.to_owned());
     }
-    if !is_missing(error, "<REF>") {
-        return None;
+    if is_missing(error, "<REF>") {
+        return Some(tip_for_missing_reference(name, args));
     }
-    // If a reference is given, it was read as SESSION, so that REF is missing.
+    None
+}
+
+/// Returns the tip for a command without REF. If a word has the form of a reference, clap has taken
+/// it for SESSION.
+fn tip_for_missing_reference(name: &str, args: &[OsString]) -> String {
     let mut words = args.iter().filter_map(|arg| arg.to_str());
-    Some(match words.find(|word| is_reference_form(word)) {
-        Some(reference) => {
-            format!("the session comes first: pisess {name} last {reference}")
-        }
+    match words.find(|word| is_reference_form(word)) {
+        Some(reference) => format!("the session comes first: pisess {name} last {reference}"),
         None => "`pisess branches` lists the branches, `pisess tree` all entries; ':/TEXT' names the newest entry that contains TEXT".to_owned(),
-    })
+    }
 }
 
 /// Whether clap reports that a required argument is missing. `argument` has the form of the usage,
@@ -671,66 +709,112 @@ fn takes_second_session(subcommand: &clap::Command) -> bool {
         .any(|name| name.split('|').any(|name| name == "SESSION"))
 }
 
-/// Adds a hint if the first argument is not a session. Either a later argument is one; or the
-/// command also takes an entry, and only the entry was given.
+/// Replaces the hint of a failure, if a session was not found and the command line shows what the
+/// user may have meant: a later argument is the session; a file has a similar name; or only an
+/// entry was given.
 pub fn hint_session_first(failure: Failure, args: &[OsString], command: &clap::Command) -> Failure {
     if !failure.is_missing_file {
         return failure;
     }
-    let mut words = args
-        .iter()
-        .skip(1)
-        .filter(|arg| !arg.to_string_lossy().starts_with('-'));
-    let Some(name) = words.next() else {
+    let Some(line) = TypedLine::parse(args, command) else {
         return failure;
     };
-    let Some(first) = words.next() else {
-        return failure;
-    };
-    // The name of the command, and its first argument.
-    let name = name.to_string_lossy();
-    let first = first.to_string_lossy();
-    let mut others = words.peekable();
-    let is_alone = others.peek().is_none();
-    let session =
-        others.find(|arg| arg.to_string_lossy().ends_with(".jsonl") && Path::new(arg).is_file());
-    let subcommand = command.find_subcommand(&*name);
-    let is_session_path = first.ends_with(".jsonl");
-    let takes_one_session = !subcommand.is_some_and(takes_second_session);
-    let is_reference = is_reference_form(&first) && !first.contains('/');
-    let may_be_second = !is_session_path && (takes_one_session || is_reference);
-    // The first word may also be the value of an option.
-    let is_missing = failure.path.as_deref() == Some(&*first);
-    if let Some(session) = session
-        && may_be_second
-        && is_missing
-    {
-        let session = session.to_string_lossy();
-        return failure.with_hint(format!(
-            "the session comes first: pisess {name} {session} {first}"
-        ));
+    let hint = line
+        .hint_for_later_session(&failure)
+        .or_else(|| hint_for_similar_file(&failure))
+        .or_else(|| line.hint_for_lone_entry(&failure));
+    match hint {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
+}
+
+/// The words of a command line that are not options. The value of an option may be among them.
+struct TypedLine<'a> {
+    /// The name of the command.
+    name: Cow<'a, str>,
+    subcommand: Option<&'a clap::Command>,
+    first_argument: Cow<'a, str>,
+    later_arguments: Vec<&'a OsString>,
+}
+
+impl<'a> TypedLine<'a> {
+    /// Returns `None` for a line without arguments.
+    fn parse(args: &'a [OsString], command: &'a clap::Command) -> Option<TypedLine<'a>> {
+        // The first argument is the program.
+        let mut words = args
+            .iter()
+            .skip(1)
+            .filter(|arg| !arg.to_string_lossy().starts_with('-'));
+        let name = words.next()?.to_string_lossy();
+        let first_argument = words.next()?.to_string_lossy();
+        Some(TypedLine {
+            subcommand: command.find_subcommand(&*name),
+            name,
+            first_argument,
+            later_arguments: words.collect(),
+        })
     }
 
-    // The missing file may be a later argument.
-    if let Some(missing) = failure.path.as_deref().map(Path::new)
-        && !missing.exists()
-        && let Some(similar) = find_similar_file(missing)
-    {
-        return failure.with_hint(format!("did you mean {similar}?"));
+    /// Returns a hint if the first argument was taken for the session, and a later one is the path
+    /// of a session, as in `pisess show @ a.jsonl`.
+    fn hint_for_later_session(&self, failure: &Failure) -> Option<String> {
+        let first = &*self.first_argument;
+        // If the first word is the value of an option, the missing session is another word.
+        let is_first_missing = failure.path.as_deref() == Some(first);
+        if !is_first_missing || first.ends_with(".jsonl") {
+            return None;
+        }
+        // `diff` and `join` take a second session, so that the order may be right, unless the first
+        // argument can only be an entry.
+        let is_reference = is_reference_form(first) && !first.contains('/');
+        if self.subcommand.is_some_and(takes_second_session) && !is_reference {
+            return None;
+        }
+
+        let session = self.later_arguments.iter().find(|arg| {
+            let is_session_path = arg.to_string_lossy().ends_with(".jsonl");
+            is_session_path && Path::new(arg).is_file()
+        })?;
+        Some(format!(
+            "the session comes first: pisess {} {} {first}",
+            self.name,
+            session.to_string_lossy()
+        ))
     }
 
-    let takes_entry = subcommand.is_some_and(|subcommand| {
-        takes_reference(subcommand) && subcommand.get_positionals().count() > 1
-    });
-    let may_be_entry = !first.contains(['/', '.', ' ']);
-    let has_usual_hint = failure
-        .hint
-        .as_ref()
-        .is_some_and(|hint| hint.ends_with(SEVERAL_WORDS));
-    if is_alone && takes_entry && may_be_entry && has_usual_hint {
-        return failure.with_hint(format!(
-            "`pisess list --all` lists all sessions; an entry or a label comes after the session: pisess {name} last {first}"
-        ));
+    /// Returns a hint if the only argument may be an entry of a command that takes a session and an
+    /// entry, as in `pisess show 3f9a`.
+    fn hint_for_lone_entry(&self, failure: &Failure) -> Option<String> {
+        let subcommand = self.subcommand?;
+        let takes_entry = takes_reference(subcommand) && subcommand.get_positionals().count() > 1;
+        if !takes_entry || !self.later_arguments.is_empty() {
+            return None;
+        }
+        // A path or a title is not an entry.
+        let first = &*self.first_argument;
+        if first.contains(['/', '.', ' ']) {
+            return None;
+        }
+        // Any other hint fits the failure better than this one.
+        let hint = failure.hint.as_ref()?;
+        if !hint.ends_with(SEVERAL_WORDS) {
+            return None;
+        }
+        Some(format!(
+            "`pisess list --all` lists all sessions; an entry or a label comes after the session: pisess {} last {first}",
+            self.name
+        ))
     }
-    failure
+}
+
+/// Returns a hint if a file has nearly the name of the one that was not found, which may be any
+/// argument of the command.
+fn hint_for_similar_file(failure: &Failure) -> Option<String> {
+    let missing = Path::new(failure.path.as_deref()?);
+    if missing.exists() {
+        return None;
+    }
+    let similar = find_similar_file(missing)?;
+    Some(format!("did you mean {similar}?"))
 }
