@@ -14,7 +14,8 @@ use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::titled::TitleMatch;
 use crate::cli::transaction::{
-    ChangeAttempt, attempt_under_lock, copy_failure, refuse_in_dry_run, refuse_output_in_dry_run,
+    AttemptResult, ChangeAttempt, attempt_under_lock, copy_failure, refuse_in_dry_run,
+    refuse_output_in_dry_run,
 };
 use crate::format::format_bytes;
 use crate::ops::check::{Checkup, Finding};
@@ -24,12 +25,12 @@ use pisess_store::{
     StoreError, with_suffix,
 };
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Repairs one session into another file (`-o`), or any number of sessions in place. With `-n`,
 /// only reports the repairs.
 pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut repairer = Repairer {
+    let repairer = Repairer {
         backup_suffix: args.backup.as_deref(),
         cwd,
         report: CheckReport::for_repair(&args.write, ui),
@@ -38,35 +39,10 @@ pub fn repair_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exi
     let stdin = Path::new("-");
     let has_stream = args.sessions.iter().any(|session| session == stdin);
     if has_stream || args.write.output.is_some() {
-        let [session] = &args.sessions[..] else {
-            let failure = Failure::invalid("--repair with -o or - takes only one session");
-            return Err(failure.with_hint("--backup repairs any number of sessions in place"));
-        };
-        let input = Input::open_unconverted(session, ui)?;
-        repairer.repair_session(&input, ui)?;
-        return repairer.finish(ui);
+        repairer.repair_only_session(args, ui)
+    } else {
+        repairer.repair_all_in_place(args, ui)
     }
-    if args.backup.is_none() && !args.write.change.dry_run {
-        let command = in_place_command(args);
-        let failure = Failure::invalid("--repair requires -o or --backup");
-        return Err(failure.with_hint(format!(
-            "`{command}` keeps the old file beside the session; -o FILE writes a new file instead"
-        )));
-    }
-
-    let FolderRepairs {
-        found_none,
-        needs_recursion,
-    } = repairer.repair_files_and_folders(args, ui)?;
-    // That none was found is reported already. A count of repairs would contradict it.
-    if found_none {
-        return Ok(repairer.report.exit);
-    }
-    let exit = repairer.finish(ui)?;
-    if needs_recursion && !args.recursive {
-        ui.warn(NEEDS_RECURSION);
-    }
-    Ok(exit)
 }
 
 /// Returns the command that repairs the same sessions in place, for a hint.
@@ -111,6 +87,44 @@ struct Repairer<'a> {
 }
 
 impl Repairer<'_> {
+    /// Repairs a session that is read from standard input, or whose repaired copy is the file of
+    /// `-o`. Refuses several sessions.
+    fn repair_only_session(mut self, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+        let [session] = &args.sessions[..] else {
+            let failure = Failure::invalid("--repair with -o or - takes only one session");
+            return Err(failure.with_hint("--backup repairs any number of sessions in place"));
+        };
+        let input = Input::open_unconverted(session, ui)?;
+        self.repair_session(&input, ui)?;
+        self.finish(ui)
+    }
+
+    /// Repairs the given sessions, and those in the given directories, in place. This requires
+    /// `--backup`, unless nothing is written because of `-n`.
+    fn repair_all_in_place(mut self, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+        if args.backup.is_none() && !args.write.change.dry_run {
+            let command = in_place_command(args);
+            let failure = Failure::invalid("--repair requires -o or --backup");
+            return Err(failure.with_hint(format!(
+                "`{command}` keeps the old file beside the session; -o FILE writes a new file instead"
+            )));
+        }
+
+        let FolderRepairs {
+            found_none,
+            needs_recursion,
+        } = self.repair_files_and_folders(args, ui)?;
+        // That none was found is reported already. A count of repairs would contradict it.
+        if found_none {
+            return Ok(self.report.exit);
+        }
+        let exit = self.finish(ui)?;
+        if needs_recursion && !args.recursive {
+            ui.warn(NEEDS_RECURSION);
+        }
+        Ok(exit)
+    }
+
     /// Prints the plan and the number of repairs, and returns the exit code.
     fn finish(self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.plan.print(ui)?;
@@ -151,24 +165,35 @@ impl Repairer<'_> {
         let mut needs_recursion = false;
         for file in files {
             let repaired_before = self.report.repaired_count;
-            let input = Input::open_path(&file.path, ui.stdout_predicate());
-            let result = input.and_then(|mut input| {
-                input.is_found_by_name = is_found_by_name(&args.sessions, &file.path);
-                self.repair_session(&input, ui)
-            });
-            match result {
-                Ok(()) => {}
-                Err(failure) if failure.is_transcript() && !file.is_given => {}
-                Err(failure) if is_one => return Err(failure),
-                Err(failure) => self.report.report_failure(&failure, ui),
-            }
+            let result = self.repair_file(&file.path, args, ui);
             let has_repairs = self.report.repaired_count > repaired_before;
-            needs_recursion |= has_repairs && is_in_subfolder(&args.sessions, &file.path);
+            if has_repairs && is_in_subfolder(&args.sessions, &file.path) {
+                needs_recursion = true;
+            }
+
+            let Err(failure) = result else {
+                continue;
+            };
+            // A directory of sessions may also have other `.jsonl` files.
+            if failure.is_transcript() && !file.is_given {
+                continue;
+            }
+            if is_one {
+                return Err(failure);
+            }
+            self.report.report_failure(&failure, ui);
         }
         Ok(FolderRepairs {
             found_none,
             needs_recursion,
         })
+    }
+
+    /// Repairs the session in a file that an argument names, or that is in a given directory.
+    fn repair_file(&mut self, path: &Path, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+        let mut input = Input::open_path(path, ui.stdout_predicate())?;
+        input.is_found_by_name = is_found_by_name(&args.sessions, path);
+        self.repair_session(&input, ui)
     }
 
     /// Repairs a session into the file of `-o`, or in place. Writes to standard output if `-o` is
@@ -263,36 +288,16 @@ impl Repairer<'_> {
             return self.report_repair(input, &checkup.findings, no_commits, ui);
         }
 
-        let path = session_path(input);
-        let backup = self.backup_suffix.map(|suffix| with_suffix(path, suffix));
-        let options = self
-            .report
-            .write
-            .change
-            .write_options(checkup.session.dialect);
+        let change = &self.report.write.change;
+        let options = change.write_options(checkup.session.dialect);
         let workers = ui.processor_count();
-        let mut attempt = |grown_input: Option<Input>, locked: store::Locked| {
-            let checked_again = match &grown_input {
-                Some(input) => Some(check_input(input, workers, self.cwd)?),
-                None => None,
-            };
-            let current = checked_again.as_ref().unwrap_or(checkup);
-            let mut result = LockedRepair {
-                findings: current.findings.clone(),
-                rejected: None,
-            };
-            // Another process may have repaired the session before this one had the lock.
-            if !current.is_repairable() {
-                return Ok(ChangeAttempt::nothing_to_do(result));
+        // Called again if the session grew before the commit, then with the input as it is now.
+        let mut attempt = |grown_input: Option<Input>, locked: store::Locked| match &grown_input {
+            None => self.repair_locked(input, checkup, locked),
+            Some(grown_input) => {
+                let checked_again = check_input(grown_input, workers, self.cwd)?;
+                self.repair_locked(input, &checked_again, locked)
             }
-
-            // Agents do not use the lock, so an agent may append during the repair: the appended
-            // bytes are copied.
-            let rewrite =
-                |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
-            let (attempt, rejected) = write_with_rejected(input, current, path, rewrite)?;
-            result.rejected = rejected;
-            Ok(ChangeAttempt::with_commit(attempt, result))
         };
         let (committed, result) = attempt_under_lock(input, &options, &mut attempt)?;
         let commits = committed.map(|session| Commits {
@@ -300,6 +305,32 @@ impl Repairer<'_> {
             rejected: result.rejected,
         });
         self.report_repair(input, &result.findings, commits, ui)
+    }
+
+    /// Repairs a session that is locked, in its own file. `checkup` is of the session as it is now.
+    fn repair_locked(
+        &self,
+        input: &Input,
+        checkup: &Checkup,
+        locked: store::Locked,
+    ) -> AttemptResult<LockedRepair> {
+        let mut result = LockedRepair {
+            findings: checkup.findings.clone(),
+            rejected: None,
+        };
+        // Another process may have repaired the session before this one had the lock.
+        if !checkup.is_repairable() {
+            return Ok(ChangeAttempt::nothing_to_do(result));
+        }
+
+        let path = session_path(input);
+        let backup = self.backup_path(path);
+        // Agents do not use the lock, so an agent may append during the repair: the appended bytes
+        // are copied.
+        let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
+        let (attempt, rejected) = write_with_rejected(input, checkup, path, rewrite)?;
+        result.rejected = rejected;
+        Ok(ChangeAttempt::with_commit(attempt, result))
     }
 
     /// Prints the repaired session on standard output, and the findings on standard error. Refuses
@@ -332,9 +363,11 @@ impl Repairer<'_> {
         Ok(())
     }
 
-    /// Reports the findings of a repair: the resolved ones, and those that remain. `commits` is
-    /// `None` if nothing was written. A failure here does not undo what was written (rule 7 of the
-    /// store).
+    /// Reports a repair: first the findings, resolved ones and those that remain; then what was
+    /// removed from the session. `commits` is `None` if nothing was written: then there are only
+    /// findings.
+    ///
+    /// A failure here does not undo what was written (rule 7 of the store).
     fn report_repair(
         &mut self,
         input: &Input,
@@ -346,10 +379,10 @@ impl Repairer<'_> {
         let Some(commits) = commits else {
             return self.report.report_session(path, findings, ui);
         };
+
         ui.report_commit_warnings(&commits.session);
         // The user knows the path after `-o`, but maybe not the path of a session given by name.
-        let is_in_place = self.report.write.output.is_none();
-        if is_in_place {
+        if self.is_in_place() {
             input.report_path(ui);
         }
         let written = to_visible(&commits.session.path.to_string_lossy());
@@ -361,12 +394,27 @@ impl Repairer<'_> {
             ui.report_commit_warnings(&rejected.committed);
         }
         let mut summary = describe_removed(commits.rejected.as_ref());
-        if is_in_place && let Some(suffix) = self.backup_suffix {
-            let backup = with_suffix(path, suffix);
+        if let Some(backup) = self.backup_path(path) {
             summary += &format!("; the old file is {}", backup.display());
         }
         ui.print_status(&summary);
         Ok(())
+    }
+
+    /// Whether the session's own file is written, and not the file of `-o`.
+    fn is_in_place(&self) -> bool {
+        self.report.write.output.is_none()
+    }
+
+    /// Returns the path of the backup, which keeps the old session; `None` if there is no backup,
+    /// because the repaired session is written to another file.
+    fn backup_path(&self, session: &Path) -> Option<PathBuf> {
+        let suffix = self.backup_suffix?;
+        if self.is_in_place() {
+            Some(with_suffix(session, suffix))
+        } else {
+            None
+        }
     }
 }
 
@@ -392,7 +440,7 @@ struct RejectedFile {
     removed_bytes: usize,
 }
 
-/// Says where the bytes are that a repair removed.
+/// Returns a sentence that names the file with the bytes that a repair removed.
 fn describe_removed(rejected: Option<&RejectedFile>) -> String {
     let Some(rejected) = rejected else {
         return "nothing was removed from the session".to_owned();
@@ -465,23 +513,28 @@ fn write_rejected(
     checkup: &Checkup,
     output: &Path,
 ) -> Result<CompanionFile, StoreError> {
-    let mut number = 0;
-    loop {
-        let suffix = match number {
-            0 => ".rejected".to_owned(),
-            _ => format!(".rejected.{number}"),
-        };
-        let rejected_path = with_suffix(output, &suffix);
-        let mut write = |out: &mut dyn io::Write| checkup.write_rejected(out);
-        let protected = input.protected_file();
-        let created = store::create_beside(&rejected_path, protected, IfExists::Refuse, &mut write);
-        let is_taken = match &created {
+    let mut path = with_suffix(output, ".rejected");
+    let mut created = create_rejected(input, checkup, &path);
+    for number in 1..=MAX_REJECTED_NUMBER {
+        let is_path_taken = match &created {
             Ok(_) => false,
             Err(error) => error.kind() == Some(io::ErrorKind::AlreadyExists),
         };
-        if !is_taken || number == MAX_REJECTED_NUMBER {
-            return created;
+        if !is_path_taken {
+            break;
         }
-        number += 1;
+        path = with_suffix(output, &format!(".rejected.{number}"));
+        created = create_rejected(input, checkup, &path);
     }
+    created
+}
+
+/// Writes the removed bytes to a new file, or accepts a file that has the same bytes.
+fn create_rejected(
+    input: &Input,
+    checkup: &Checkup,
+    path: &Path,
+) -> Result<CompanionFile, StoreError> {
+    let mut write = |out: &mut dyn io::Write| checkup.write_rejected(out);
+    store::create_beside(path, input.protected_file(), IfExists::Refuse, &mut write)
 }
