@@ -317,17 +317,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(failure.with_hint("give a directory, or run the command for each session"));
     }
     let is_to_stdout = args.output.as_deref() == Some(Path::new("-"));
-    if args.session.is_dir() && !is_to_stdout {
-        return export_all(args, format, ui);
-    }
-    // The name of a project may be in the title of a session, too. An output in a directory shows
-    // that the sessions of the project are meant; a REF, that one session is.
-    if goes_to_folder(args, ui) && args.at.is_none() && names_project(&args.session, ui) {
+    let is_folder = args.session.is_dir() && !is_to_stdout;
+    if is_folder || is_rather_project(args, ui) {
         return export_all(args, format, ui);
     }
 
-    let folder = None;
-    let failure = match export_session(args, &args.session, format, folder, ui) {
+    let batch = None;
+    let failure = match export_session(args, &args.session, format, batch, ui) {
         Err(failure) if failure.is_missing_file => failure,
         exported => return exported,
     };
@@ -337,6 +333,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return export_all(args, format, ui);
     }
     Err(failure)
+}
+
+/// Whether SESSION is the name of a project, which is meant rather than a session with that name in
+/// its title. An output in a directory shows that the sessions of the project are meant; a REF, that
+/// one session is.
+fn is_rather_project(args: &Args, ui: &Ui) -> bool {
+    goes_to_folder(args, ui) && args.at.is_none() && names_project(&args.session, ui)
 }
 
 /// Finds the sessions that the arguments name, and those in directories among them: of the agents

@@ -214,8 +214,7 @@ pub enum ShowFormat {
     Markdown,
 }
 
-/// Prints entries in the form that the options request: in full, as JSON, as quotations, or as
-/// rows; or prints their blocks of code, writes their images, or prints files or a patch.
+/// Prints entries in the form that the options request, or prints files or a patch.
 ///
 /// clap refuses options that request two forms, except `--json`, which is also a form of several
 /// others: with `--code`, `--images`, `--file`, `--files` or `--patch`, these print JSON. With
@@ -231,10 +230,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         // Only the paths of the written files are printed.
         ui.disable_pager();
     }
-    let is_quotation = args.format == ShowFormat::Markdown;
-    let prints_children = args.children && !args.json;
-    // Only rows and quotations need the text of rows.
-    let mut options = if prints_children || is_quotation {
+    let ShownEntries { open, entries } = open_and_resolve(args, load_options(args, ui), ui)?;
+    let entries = args.with_entries_around(&open.session, entries);
+    print_entries(args, &open, &entries, ui)?;
+    Ok(Exit::Done)
+}
+
+/// Returns what is loaded of the session: the text of rows only for the forms that need it, and no
+/// more lines than are probably shown.
+fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
+    let needs_rows = args.prints_children_as_rows() || args.format == ShowFormat::Markdown;
+    let mut options = if needs_rows {
         row_options(ui)
     } else {
         LoadOptions::default()
@@ -244,29 +250,47 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         KeptContent::SomeLines
     };
-    let ShownEntries { open, entries } = open_and_resolve(args, options, ui)?;
-    let entries = args.with_entries_around(&open.session, entries);
+    options
+}
+
+/// Prints entries as rows, as JSON, as quotations or in full; or prints their blocks of code, or
+/// writes their images.
+fn print_entries(
+    args: &Args,
+    open: &OpenSession,
+    entries: &[EntryIx],
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    // These two have a form in JSON of their own.
     if args.code.is_some() {
-        code::print_code_blocks(args, &open, &entries, ui)?;
-    } else if let Some(folder) = &args.images {
-        images::write_images(&open, &entries, folder, args.json, ui)?;
-    } else if args.json {
-        print_entry_lines(&open, &entries, ui)?;
-    } else if prints_children {
+        return code::print_code_blocks(args, open, entries, ui);
+    }
+    if let Some(folder) = &args.images {
+        return images::write_images(open, entries, folder, args.json, ui);
+    }
+
+    if args.json {
+        return print_entry_lines(open, entries, ui);
+    }
+    if args.prints_children_as_rows() {
         let leaf = open.session.leaf;
         let drawing = view_without_layout(&open.session, leaf);
         let edits = open.find_edits(leaf)?;
-        print_rows(&drawing, &edits, &entries, ui)?;
-    } else if is_quotation {
-        print_quotations(args, &open, &entries, ui)?;
-    } else {
-        let rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
-        print_in_full(args, &open, &entries, &rendered, ui)?;
+        return print_rows(&drawing, &edits, entries, ui);
     }
-    Ok(Exit::Done)
+    if args.format == ShowFormat::Markdown {
+        return print_quotations(args, open, entries, ui);
+    }
+    let rendered = args.renderers.render(open, entries.iter().copied(), ui)?;
+    print_in_full(args, open, entries, &rendered, ui)
 }
 
 impl Args {
+    /// Whether the children of an entry are shown, as rows.
+    fn prints_children_as_rows(&self) -> bool {
+        self.children && !self.json
+    }
+
     /// Whether the entries to show are probably near the end of the session: all are given as
     /// `@`, `@~2`, `@^{user}` or the like, and neither as a range nor by a text.
     fn shows_last_entries(&self) -> bool {

@@ -14,22 +14,7 @@ use std::path::{Path, PathBuf};
 /// Exports the sessions below a directory. Sessions of sub-agents are skipped: they belong to the
 /// session that started them. A failure is reported, and the other sessions are exported.
 pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.at.is_some() {
-        return Err(Failure::usage_error("REF is an entry of one session")
-            .with_hint("omit REF, or give a session"));
-    }
-    if args.open {
-        return Err(Failure::usage_error("--open shows the page of one session")
-            .with_hint("omit --open, or give a session"));
-    }
-    let output = args.output.as_deref();
-    if output.is_some_and(|output| !ui.resolve_path(output).is_dir()) {
-        return Err(Failure::usage_error(
-            "the sessions of a directory are exported to a directory",
-        )
-        .with_hint("give an existing directory with -o, or a path that ends in /"));
-    }
-
+    refuse_options_for_one(args, ui)?;
     let found_sessions = find_sessions(std::slice::from_ref(&args.session), ui)?;
     let mut worst_exit = Exit::Done;
     for failure in &found_sessions.failures {
@@ -44,12 +29,15 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
         batch.values = Some(values);
     }
     for file in found_sessions.files {
-        if file.owner.is_some() {
+        let is_sub_agent = file.owner.is_some();
+        if is_sub_agent {
             continue;
         }
         let result = export_session(args, &file.path, format, Some(&mut batch), ui);
-
-        let Err(failure) = result else { continue };
+        let Err(failure) = result else {
+            continue;
+        };
+        // The directory may also have other files.
         if failure.is_transcript() {
             continue;
         }
@@ -63,6 +51,27 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
     }
     batch.warn_of_other_branches(ui);
     Ok(worst_exit)
+}
+
+/// Refuses options that apply only to the export of one session, and an output that is a file.
+fn refuse_options_for_one(args: &Args, ui: &Ui) -> Result<(), Failure> {
+    if args.at.is_some() {
+        return Err(Failure::usage_error("REF is an entry of one session")
+            .with_hint("omit REF, or give a session"));
+    }
+    if args.open {
+        return Err(Failure::usage_error("--open shows the page of one session")
+            .with_hint("omit --open, or give a session"));
+    }
+    if let Some(output) = &args.output
+        && !ui.resolve_path(output).is_dir()
+    {
+        return Err(Failure::usage_error(
+            "the sessions of a directory are exported to a directory",
+        )
+        .with_hint("give an existing directory with -o, or a path that ends in /"));
+    }
+    Ok(())
 }
 
 /// The state of an export of a directory, over all of its sessions.

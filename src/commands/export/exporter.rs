@@ -154,33 +154,30 @@ impl Exporter<'_> {
         for agent in self.agents {
             store::refuse_further_input(path, agent.input.protected_file())?;
         }
-        let session = self.session;
-        let protected = session.protected_file();
-        let replaces_page = may_replace == MayReplace::OwnPage;
-        // To replace a page, the store must permit to replace any file. `check` then refuses to
-        // replace anything but the page.
-        let force = self.args.force || replaces_page;
         let mut write = |out: &mut dyn io::Write| self.write_contents(contents, out);
-
         // The store calls `check` with the complete file, right before the file gets its name. If
         // it fails, the path stays as it was.
         let mut left_secrets = LeftSecrets::default();
         let mut check = |written: &dyn ReadAt| {
             left_secrets = self.find_left_secrets(written)?;
             refuse_leftovers(!left_secrets.is_empty())?;
-            if replaces_page {
-                self.require_own_page(contents, path)?;
+            match may_replace {
+                MayReplace::OwnPage => self.require_own_page(contents, path),
+                MayReplace::AnyIfForced => Ok(()),
             }
-            Ok(())
         };
+
+        // To replace a page, the store must permit to replace any file. `check` then refuses to
+        // replace anything but the page.
+        let force = self.args.force || may_replace == MayReplace::OwnPage;
+        let protected = self.session.protected_file();
         let create_result =
             store::create_private(path, protected, force, &mut write, Some(&mut check));
-
         if let Some(removed) = self.removed {
             // If a secret is left, `create_result` is a failure as well, but does not name the
-            // secret. So this comes first.
-            left_secrets.refuse(session)?;
-            report_redaction(&removed.report, session, SecretsOutcome::LeftOut, ui);
+            // secret. So this failure comes first.
+            left_secrets.refuse(self.session)?;
+            report_redaction(&removed.report, self.session, SecretsOutcome::LeftOut, ui);
         }
         // An existing export can be accepted: an earlier run completed it only if no secret was
         // left.
@@ -274,18 +271,18 @@ impl Exporter<'_> {
             if !has_steps(&contents) {
                 continue;
             }
-            let mut id = session.header.id.to_string_lossy().into_owned();
-            let mut number = 1;
-            for earlier in &agents {
-                if earlier.contents.session.header.id == session.header.id {
-                    number += 1;
-                }
-            }
-            if number > 1 {
-                id += &format!("-{number}");
-            }
+
+            let id = &session.header.id;
+            let earlier_agents = agents
+                .iter()
+                .filter(|earlier| earlier.contents.session.header.id == *id);
+            let number = 1 + earlier_agents.count();
+            let unique_id = match number {
+                1 => id.to_string(),
+                _ => format!("{id}-{number}"),
+            };
             agents.push(SubAgent {
-                id,
+                id: unique_id,
                 path: path_text(input),
                 contents,
             });

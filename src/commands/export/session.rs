@@ -125,25 +125,7 @@ fn load_contents<'a>(
     open: &'a OpenSession,
     ui: &mut Ui,
 ) -> Result<Contents<'a>, Failure> {
-    let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
-    if args.last.entry_count.is_some() {
-        warn_if_within_turn(open, range, ui);
-    }
-    if args.attach && !range.is_whole_path() {
-        return Err(
-            Failure::usage_error("--attach needs a session that begins at the root")
-                .with_hint("omit --attach, or give one REF to export the path to it"),
-        );
-    }
-    // A trajectory is a single path, so without REF it is the path to the leaf. The other formats
-    // have all branches.
-    let is_trajectory = format == Rendition::Trajectory;
-    let part = if args.selects_part() || is_trajectory {
-        ExportedPart::Range(range)
-    } else {
-        ExportedPart::AllBranches(range.end)
-    };
-
+    let part = resolve_part(args, format, open, ui)?;
     let mut contents = Contents::new(&open.session, open.input.source(), part);
     contents.requests = requests_with_pruned(open, part.request_scope());
     contents.is_redacted = args.redact;
@@ -155,13 +137,38 @@ fn load_contents<'a>(
     let shown = contents.entries.iter().copied();
     contents.rendered = args.renderers.render(open, shown, ui)?;
 
-    if is_trajectory && !has_steps(&contents) {
+    if format == Rendition::Trajectory && !has_steps(&contents) {
         return Err(open
             .input
             .negative_answer("the path has no message")
             .with_hint("name an entry further down"));
     }
     Ok(contents)
+}
+
+/// Returns the part of the session that REF and `--last` select. Without them, a trajectory is the
+/// path to the leaf, because it can have only one path; the other formats have all branches.
+fn resolve_part(
+    args: &Args,
+    format: Rendition,
+    open: &OpenSession,
+    ui: &mut Ui,
+) -> Result<ExportedPart, Failure> {
+    let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
+    if args.last.entry_count.is_some() {
+        warn_if_within_turn(open, range, ui);
+    }
+    if args.attach && !range.is_whole_path() {
+        return Err(
+            Failure::usage_error("--attach needs a session that begins at the root")
+                .with_hint("omit --attach, or give one REF to export the path to it"),
+        );
+    }
+    if args.selects_part() || format == Rendition::Trajectory {
+        Ok(ExportedPart::Range(range))
+    } else {
+        Ok(ExportedPart::AllBranches(range.end))
+    }
 }
 
 /// Returns the usage that a page shows for its entries, computed as in `stats`. Pruned entries are

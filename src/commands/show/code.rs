@@ -33,22 +33,14 @@ pub fn print_code_blocks(
     entries: &[EntryIx],
     ui: &mut Ui,
 ) -> Result<(), Failure> {
+    // Without a language, `--code` prints all blocks.
     let language = args.code.as_deref().unwrap_or_default();
-    let mut found = Vec::new();
-    for &ix in entries {
-        for block in read_code_blocks(open, ix)? {
-            // Without a language, `--code` prints all blocks.
-            if language.is_empty() || block.is_in_language(language) {
-                found.push(EntryCode { entry: ix, block });
-            }
-        }
-    }
-    if found.is_empty() {
+    let found = find_code(open, entries, language)?;
+    let Some(last) = found.last() else {
         return Err(no_code_failure(args, open, entries, language));
-    }
-
+    };
     let printed = if args.last_block {
-        &found[found.len() - 1..]
+        std::slice::from_ref(last)
     } else {
         &found[..]
     };
@@ -69,6 +61,23 @@ pub fn print_code_blocks(
         written.map_err(Failure::from_stdout_error)?;
     }
     Ok(())
+}
+
+/// Returns the code blocks of entries that are in a language; all blocks if `language` is empty.
+fn find_code(
+    open: &OpenSession,
+    entries: &[EntryIx],
+    language: &str,
+) -> Result<Vec<EntryCode>, Failure> {
+    let mut found = Vec::new();
+    for &ix in entries {
+        for block in read_code_blocks(open, ix)? {
+            if language.is_empty() || block.is_in_language(language) {
+                found.push(EntryCode { entry: ix, block });
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// A code block, and the entry that contains it.
