@@ -167,21 +167,20 @@ struct SessionCopies {
 /// # Errors
 /// If the argument identifies no session, or sessions with different ids.
 fn find_copies(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<SessionCopies, Failure> {
-    let stores = SessionStores::locate(ui);
     let Some(name) = name_argument(argument) else {
-        let path = resolve_session(argument, access, ui)?;
-        return copies_of_file(path, access, ui);
+        return copies_of_argument(argument, access, ui);
     };
+    let stores = SessionStores::locate(ui);
     let found = stores.find_by_name(name);
     if ui.sources.is_some() && (name == "last" || found.is_ok()) {
         // `--source` decides which session `last` is, and refuses those of other agents.
-        let path = resolve_session(argument, access, ui)?;
-        return copies_of_file(path, access, ui);
+        return copies_of_argument(argument, access, ui);
     }
     let error = match found {
         Ok(path) => return copies_of_file(path, access, ui),
         Err(error) => error,
     };
+
     // If several sessions have the name, they may be copies: all of them have the same id.
     let mut id_of_copies = error.id_of_copies().map(str::to_owned);
     let failure = name_failure(error, ui);
@@ -194,11 +193,19 @@ fn find_copies(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<Sessi
         let paths = copies_newest_first(&id, &stores);
         return Ok(SessionCopies { id, paths });
     }
-
-    if !is_unknown_name {
-        return Err(failure.with_path(argument.to_string_lossy()));
+    if is_unknown_name {
+        // It may still be the id of a session of another agent, or the path of an unusual file.
+        return copies_of_argument(argument, access, ui);
     }
-    // It may still be the id of a session of another agent, or the path of an unusual file.
+    Err(failure.with_path(argument.to_string_lossy()))
+}
+
+/// Returns the files with the id of the session that an argument alone identifies.
+fn copies_of_argument(
+    argument: &Path,
+    access: CopyAccess,
+    ui: &mut Ui,
+) -> Result<SessionCopies, Failure> {
     let path = resolve_session(argument, access, ui)?;
     copies_of_file(path, access, ui)
 }

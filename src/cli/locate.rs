@@ -257,38 +257,29 @@ impl SessionStores {
     /// in one directory: there, the header of each session decides.
     fn find_project_sessions(&self) -> FoundFiles {
         let mut found = search_existing(self.search_folders(&Scope::CurrentProject));
-        let flat_roots: HashSet<&Path> = self
-            .stores
-            .iter()
-            .filter(|store| store.is_flat())
-            .map(|store| &*store.root)
-            .collect();
+        let mut flat_roots: HashSet<&Path> = HashSet::default();
+        for store in &self.stores {
+            if store.is_flat() {
+                flat_roots.insert(&store.root);
+            }
+        }
         if flat_roots.is_empty() {
             return found;
         }
 
         // Many sub-agents have the same owner, so the header of each owner is read only once.
-        let mut is_of_project: HashMap<PathBuf, bool> = HashMap::default();
-        let mut kept = Vec::new();
-        for file in found.files {
+        let mut is_owner_of_project: HashMap<PathBuf, bool> = HashMap::default();
+        found.files.retain(|file| {
             // A sub-agent may work in another directory, so its owner decides.
             let owner = file.owner.as_deref().unwrap_or(&file.path);
-            let is_in_flat_store = owner
-                .parent()
-                .is_some_and(|folder| flat_roots.contains(folder));
+            let folder = owner.parent();
+            let is_in_flat_store = folder.is_some_and(|folder| flat_roots.contains(folder));
             // The directory of any other store belongs to the project alone.
-            if !is_in_flat_store {
-                kept.push(file);
-                continue;
-            }
-            let is_owner_of_project = is_of_project
-                .entry(owner.to_owned())
-                .or_insert_with(|| self.belongs_to_project(owner));
-            if *is_owner_of_project {
-                kept.push(file);
-            }
-        }
-        found.files = kept;
+            !is_in_flat_store
+                || *is_owner_of_project
+                    .entry(owner.to_owned())
+                    .or_insert_with(|| self.belongs_to_project(owner))
+        });
         found
     }
 

@@ -221,20 +221,13 @@ impl ResolvedArguments {
         };
 
         // If several projects have the name, it may still be that of exactly one session.
-        let failure = match resolve_other_name(argument, unknown_session, search, ui) {
-            Ok(path) => {
-                self.paths.push(path);
-                return;
-            }
-            Err(failure) => failure,
-        };
-        match several_projects {
-            // This failure lists the projects to choose from.
-            Some(failure) => self.failures.push(failure),
-            None => {
-                let failure = failure.with_path(argument.to_string_lossy());
-                self.failures.push(failure);
-            }
+        match resolve_other_name(argument, unknown_session, search, ui) {
+            Ok(path) => self.paths.push(path),
+            Err(unknown_name) => self.failures.push(match several_projects {
+                // This failure lists the projects to choose from.
+                Some(failure) => failure,
+                None => unknown_name.with_path(argument.to_string_lossy()),
+            }),
         }
     }
 }

@@ -185,18 +185,17 @@ fn parse_answers(
             continue;
         }
         let answer = Raw::parse(line).map_err(|_| "its output is not JSON lines")?;
-        let (Some(id), Some(markdown)) = (answer.get_text("id"), answer.get_text("markdown"))
-        else {
+        let id = answer.get_text("id");
+        let markdown = answer.get_text("markdown");
+        let (Some(id), Some(markdown)) = (id, markdown) else {
             return Err("a line of its output has no id or no markdown".to_owned());
         };
-        let entry = match session.find_entry(&id) {
-            Some(entry) if requested.contains(&entry) => entry,
-            _ => {
-                return Err(format!(
-                    "its reply has the id {:?}, which it did not receive",
-                    to_visible(&id.to_string())
-                ));
-            }
+        let entry = session.find_entry(&id);
+        let Some(entry) = entry.filter(|entry| requested.contains(entry)) else {
+            let id = to_visible(&id.to_string());
+            return Err(format!(
+                "its reply has the id {id:?}, which it did not receive"
+            ));
         };
         answers.push((entry, markdown.to_string_lossy().into_owned()));
     }

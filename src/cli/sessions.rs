@@ -182,12 +182,7 @@ impl SessionsArgs {
         let stores = SessionStores::locate(ui);
         let found = named::find_sessions(&stores, &self.paths, self.all, ui);
         let mut files = found.files;
-        let archive_scope = ArchiveScope::from_all_option(self.all);
-        if self.archived && !self.reads_stdin() {
-            files.extend(stores.find_archive_files(archive_scope)?);
-        } else if self.paths.is_empty() {
-            stores.warn_archives_skipped(archive_scope, period, ui);
-        }
+        files.extend(self.find_archives(&stores, period, ui)?);
 
         let found_none = files.is_empty();
         // Collected before old files are left out: a sub-agent's session may be read although the
@@ -215,6 +210,25 @@ impl SessionsArgs {
         };
         sessions.report_failures(&found.failures, ui);
         Ok(sessions)
+    }
+
+    /// Returns the archives to read, with `--archived`. Without it, returns none, and warns if the
+    /// stores have archives that may have entries in the period.
+    fn find_archives(
+        &self,
+        stores: &SessionStores,
+        period: Period,
+        ui: &mut Ui,
+    ) -> Result<Vec<FoundFile>, Failure> {
+        let scope = ArchiveScope::from_all_option(self.all);
+        if self.archived && !self.reads_stdin() {
+            return Ok(stores.find_archive_files(scope)?);
+        }
+        // The user who names sessions does not expect others.
+        if self.paths.is_empty() {
+            stores.warn_archives_skipped(scope, period, ui);
+        }
+        Ok(Vec::new())
     }
 
     /// Warns if there are no sessions.

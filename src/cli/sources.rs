@@ -148,7 +148,8 @@ impl Sources {
 
         let had_files = !files.is_empty();
         let choose = |file: FoundFile| {
-            let is_chosen = self.may_include(file.owner.as_deref().unwrap_or(&file.path));
+            let session = file.owner.as_deref().unwrap_or(&file.path);
+            let is_chosen = self.may_include(session);
             (file, is_chosen)
         };
         let mut kept = Vec::new();
@@ -157,17 +158,23 @@ impl Sources {
                 kept.push(file);
             }
         });
-        if had_files && kept.is_empty() && self.origins.is_empty() {
-            let agents = match self.own[..] {
-                [Dialect::Pi] => "pi",
-                [Dialect::OhMyPi] => "oh-my-pi",
-                _ => "pi or oh-my-pi",
-            };
+        let searches_own_only = self.origins.is_empty();
+        if had_files && kept.is_empty() && searches_own_only {
+            let agents = self.own_agents();
             ui.warn(&format!(
                 "none of the sessions found is of {agents} (hint: --source all reads those of all agents)"
             ));
         }
         Ok(kept)
+    }
+
+    /// Returns the names of the agents among pi and oh-my-pi.
+    fn own_agents(&self) -> &'static str {
+        match self.own[..] {
+            [Dialect::Pi] => "pi",
+            [Dialect::OhMyPi] => "oh-my-pi",
+            _ => "pi or oh-my-pi",
+        }
     }
 
     /// Whether a file is of one of these agents, or its agent cannot be determined.

@@ -151,19 +151,11 @@ pub fn take_last(
     parser: &LineParser,
     ui: &mut Ui,
 ) -> Result<Option<Vec<OsString>>, Failure> {
-    // If either is not a terminal, a script runs the command, or the session was to come from a
-    // pipe. Neither may depend on which session is the newest.
-    let terminals = &ui.world.terminals;
-    if !terminals.stdin || !terminals.stdout {
-        return Ok(None);
-    }
-    let Some(partial) = (parser.parse_partly)(args) else {
+    let Some(LineWithoutSession { partial, slots }) = LineWithoutSession::parse(args, parser, ui)
+    else {
         return Ok(None);
     };
-    let Some(slots) = Slots::find(&partial) else {
-        return Ok(None);
-    };
-    if slots.has_session() || partial.writes() || slots.lacks_word_before(args, parser) {
+    if partial.writes() {
         return Ok(None);
     }
     let completed = insert_word(args, slots.session_place, "last".into(), parser)?;
@@ -191,14 +183,8 @@ pub fn must_ask_for_session(
     parser: &LineParser,
     ui: &Ui,
 ) -> Result<bool, Failure> {
-    let terminals = &ui.world.terminals;
-    if !terminals.stdin || !terminals.stdout {
-        return Ok(false);
-    }
-    let Some(partial) = (parser.parse_partly)(args) else {
-        return Ok(false);
-    };
-    let Some(slots) = Slots::find(&partial) else {
+    let Some(LineWithoutSession { partial, slots }) = LineWithoutSession::parse(args, parser, ui)
+    else {
         return Ok(false);
     };
     // `prune` accepts several sessions, but is usually given one, and `redact -o` takes only one.
@@ -207,8 +193,7 @@ pub fn must_ask_for_session(
         "redact" => partial.has("output"),
         _ => !slots.takes_several,
     };
-    let writes_one = takes_one && partial.writes();
-    if slots.has_session() || !writes_one || slots.lacks_word_before(args, parser) {
+    if !takes_one || !partial.writes() {
         return Ok(false);
     }
 
@@ -221,6 +206,31 @@ pub fn must_ask_for_session(
         checked = (parser.check)(&trial);
     }
     Ok(checked.is_ok())
+}
+
+/// A command line, typed at a terminal, whose command takes a session that is not given.
+struct LineWithoutSession {
+    partial: PartialLine,
+    slots: Slots,
+}
+
+impl LineWithoutSession {
+    /// Returns `None` for any other command line. Also if a word before the session is missing, so
+    /// that an inserted session would be taken for that word.
+    fn parse(args: &[OsString], parser: &LineParser, ui: &Ui) -> Option<LineWithoutSession> {
+        // If either is not a terminal, a script runs the command, or the session was to come from a
+        // pipe. Neither may depend on which session is the newest.
+        let terminals = &ui.world.terminals;
+        if !terminals.stdin || !terminals.stdout {
+            return None;
+        }
+        let partial = (parser.parse_partly)(args)?;
+        let slots = Slots::find(&partial)?;
+        if slots.has_session() || slots.lacks_word_before(args, parser) {
+            return None;
+        }
+        Some(LineWithoutSession { partial, slots })
+    }
 }
 
 /// Whether checking a command line has found a missing required argument.
@@ -261,33 +271,28 @@ impl Slots {
         let words = given_words(partial);
         let arguments: Vec<&Arg> = partial.command.get_positionals().collect();
         let session_index = arguments.iter().position(|arg| is_named(arg, "SESSION"))?;
-        let command = partial.command.get_name().to_owned();
+        let session_argument = arguments[session_index];
+        let command = partial.command.get_name();
 
         // `grep` takes a pattern before the sessions, unless -e gives the pattern.
-        let words_before = if command == "grep" && partial.matches.contains_id("regexp") {
-            0
-        } else {
-            session_index
-        };
+        let has_pattern_option = command == "grep" && partial.matches.contains_id("regexp");
+        let words_before = if has_pattern_option { 0 } else { session_index };
         // `relocate` takes a directory after the sessions; clap counts it among them.
-        let words_after = usize::from(command == "relocate");
-        let session = if words.len() > words_before + words_after {
-            Some(words[words_before].clone())
-        } else {
-            None
-        };
-        let takes_archives = command == "archive"
-            && (partial.matches.get_flag("restore") || partial.matches.get_flag("delete"));
-        let session_argument = arguments[session_index];
+        let words_after = if command == "relocate" { 1 } else { 0 };
+        let has_session = words.len() > words_before + words_after;
         Some(Slots {
+            command: command.to_owned(),
+            takes_entry: arguments.iter().any(|arg| is_named(arg, "REF")),
             // clap appends each value of an argument that may be repeated.
             takes_several: matches!(session_argument.get_action(), ArgAction::Append),
-            command,
-            takes_archives,
-            takes_entry: arguments.iter().any(|arg| is_named(arg, "REF")),
+            takes_archives: takes_archives(partial),
             words_before,
             session_place: words_before.min(words.len()),
-            session,
+            session: if has_session {
+                Some(words[words_before].clone())
+            } else {
+                None
+            },
             word_count: words.len(),
         })
     }
@@ -404,6 +409,13 @@ impl EntryPlaces {
     }
 }
 
+/// Whether the command is `archive --restore` or `archive --delete`, which take archived sessions.
+fn takes_archives(partial: &PartialLine) -> bool {
+    // clap panics if it is asked for an option that the command does not have.
+    partial.command.get_name() == "archive"
+        && (partial.matches.get_flag("restore") || partial.matches.get_flag("delete"))
+}
+
 /// Whether an argument's value has this name in the help. `SESSION|REF` are two names.
 fn is_named(arg: &Arg, name: &str) -> bool {
     value_name(arg).split('|').any(|part| part == name)
@@ -433,25 +445,25 @@ fn remove_word(
     place: usize,
     parser: &LineParser,
 ) -> Result<Vec<OsString>, Failure> {
-    let given = match (parser.parse_partly)(args) {
+    let mut words = match (parser.parse_partly)(args) {
         Some(partial) => given_words(&partial),
         None => Vec::new(),
     };
-    if place >= given.len() {
+    if place >= words.len() {
         return Err(cannot_complete());
     }
-    // The words that the resulting line must have.
-    let mut wanted = given;
-    let word = wanted.remove(place);
+    let removed_word = words.remove(place);
+    let remaining_words = words;
+
     // The first argument is the program.
     for index in (1..args.len()).rev() {
-        if args[index] != word {
+        if args[index] != removed_word {
             continue;
         }
         let mut line = args.to_vec();
         line.remove(index);
         if let Some(partial) = (parser.parse_partly)(&line)
-            && given_words(&partial) == wanted
+            && given_words(&partial) == remaining_words
         {
             return Ok(line);
         }

@@ -12,7 +12,8 @@ const LEAST_HINT_COLUMNS: usize = 24;
 /// The start of a hint. Paths in hints are never shortened, because users copy them.
 const HINT_START: &str = "(hint: ";
 
-/// Replaces the home directory in a note by `~`, wherever it begins a path.
+/// Replaces the home directory in a note by `~`, wherever it begins a path: `/home/ann/a.jsonl`
+/// becomes `~/a.jsonl`, but `/backup/home/ann` and `/home/ann2` stay.
 pub fn abbreviate_home_in(note: &str, home: Option<&str>) -> String {
     let Some(home) = home else {
         return note.to_owned();
@@ -23,27 +24,21 @@ pub fn abbreviate_home_in(note: &str, home: Option<&str>) -> String {
     }
 
     let mut shown = String::new();
-    let mut rest = note;
-    while let Some(offset) = rest.find(home) {
-        let (before, from_home) = rest.split_at(offset);
-        let after = &from_home[home.len()..];
-        // Directly after an earlier occurrence, `before` is empty, and `shown` ends with that one.
-        let previous_char = before
-            .chars()
-            .next_back()
-            .or_else(|| shown.chars().next_back());
-        // In `/backup/home/ann` or `/home/ann2`, the text `/home/ann` is not the home directory.
-        let begins_path = previous_char.is_none_or(|c| c.is_whitespace() || "`'\"(=".contains(c));
-        let is_whole_name = after.starts_with(['/', '\\']);
-        shown.push_str(before);
+    let mut copied_end = 0;
+    for (start, _) in note.match_indices(home) {
+        let end = start + home.len();
+        let begins_path = match note[..start].chars().next_back() {
+            Some(previous) => previous.is_whitespace() || "`'\"(=".contains(previous),
+            None => true,
+        };
+        let is_whole_name = note[end..].starts_with(['/', '\\']);
         if begins_path && is_whole_name {
+            shown += &note[copied_end..start];
             shown.push('~');
-        } else {
-            shown.push_str(home);
+            copied_end = end;
         }
-        rest = after;
     }
-    shown.push_str(rest);
+    shown += &note[copied_end..];
     shown
 }
 

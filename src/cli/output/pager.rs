@@ -48,35 +48,28 @@ impl Pager {
         }
         let mut command = parse_command(command_line);
         command.stdin(Stdio::piped());
-
         // Options are given in variables, because each pager ignores the variables of the others.
         for (variable, default_options) in PAGER_OPTIONS {
-            let mut options = match (world.env)(variable) {
-                Some(options) => options,
-                None => default_options.to_owned(),
-            };
-            if variable == "LESS" {
-                if heading_lines > 0 && less_keeps_headings(command_line, world) {
-                    options += &format!(" --header={heading_lines}");
-                }
-                if first_line > 1 {
-                    options += &format!(" +{first_line}g");
-                }
+            let mut options = (world.env)(variable).unwrap_or_else(|| default_options.to_owned());
+            if variable == "LESS" && heading_lines > 0 && less_keeps_headings(command_line, world) {
+                options += &format!(" --header={heading_lines}");
+            }
+            if variable == "LESS" && first_line > 1 {
+                options += &format!(" +{first_line}g");
             }
             command.env(variable, options);
         }
 
         let waiting = SignalGuard::install();
-        let error = match (world.spawn)(&mut command) {
-            Ok(child) => return Ok(Pager::from_child(child, waiting)),
-            Err(error) => error,
-        };
-        // The default pager may be missing; a pager that the user named may not.
-        if configured.is_none() {
-            return Ok(None);
+        match (world.spawn)(&mut command) {
+            Ok(child) => Ok(Pager::from_child(child, waiting)),
+            // The default pager may be missing; a pager that the user named may not.
+            Err(_) if configured.is_none() => Ok(None),
+            Err(error) => {
+                let reason = plain(&error);
+                Err(format!("cannot run the pager {command_line}: {reason}"))
+            }
         }
-        let reason = plain(&error);
-        Err(format!("cannot run the pager {command_line}: {reason}"))
     }
 
     /// Returns the pager for a started process; `None` if its input is not a pipe.

@@ -201,31 +201,17 @@ impl Progress {
         };
         let Some(may_draw) = may_draw else { return job };
 
-        // The thread draws as long as it is in its slot. `stop_drawing` takes it out, and wakes it
-        // up: then it clears the line, and ends. A short job shows nothing.
         let done_count = Arc::clone(&job.done_count);
         let thread_slot = Arc::clone(&job.draw_thread);
         let start = Instant::now();
-        let draw_until_stopped = move || {
-            let mut is_shown = false;
-            park_timeout(SHOW_DELAY);
-            while lock_slot(&thread_slot).is_some() {
-                is_shown = may_draw();
-                if is_shown {
-                    let done = done_count.load(Ordering::Relaxed);
-                    replace_line(&format_line(done, start.elapsed()));
-                }
-                park_timeout(REDRAW_INTERVAL);
-            }
-            if is_shown && may_draw() {
-                replace_line("");
-            }
+        let draw = move || {
+            let current_line = || format_line(done_count.load(Ordering::Relaxed), start.elapsed());
+            draw_until_stopped(&thread_slot, may_draw, &current_line);
         };
-
         // The slot stays locked until the thread is in it. Otherwise, the thread might find it
         // empty, and end at once. If no thread can be started, nothing is shown.
         let mut slot = lock_slot(&job.draw_thread);
-        *slot = Builder::new().spawn(draw_until_stopped).ok();
+        *slot = Builder::new().spawn(draw).ok();
         drop(slot);
         job
     }
@@ -237,6 +223,28 @@ impl Progress {
             thread.thread().unpark();
             let _ = thread.join();
         }
+    }
+}
+
+/// Draws the line of a job again and again, on a thread of its own. The thread draws as long as it
+/// is in its slot. [`Progress::stop_drawing`] takes it out, and wakes it up: then this clears the
+/// line, and returns. A job that ends within [`SHOW_DELAY`] shows nothing.
+fn draw_until_stopped(
+    thread_slot: &Mutex<Option<JoinHandle<()>>>,
+    may_draw: fn() -> bool,
+    current_line: &dyn Fn() -> String,
+) {
+    let mut is_shown = false;
+    park_timeout(SHOW_DELAY);
+    while lock_slot(thread_slot).is_some() {
+        is_shown = may_draw();
+        if is_shown {
+            replace_line(&current_line());
+        }
+        park_timeout(REDRAW_INTERVAL);
+    }
+    if is_shown && may_draw() {
+        replace_line("");
     }
 }
 

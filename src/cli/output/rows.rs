@@ -335,6 +335,9 @@ pub fn truncate_path(
     most_columns: usize,
     ellipsis: &str,
 ) -> String {
+    if display_width(text) <= most_columns {
+        return text.to_owned();
+    }
     let before = &text[..path_range.start];
     let after = &text[path_range.end..];
     let path = &text[path_range];
@@ -342,14 +345,21 @@ pub fn truncate_path(
     let name_start = path.rfind(SEPARATORS).unwrap_or(0);
     let name_columns = display_width(&path[name_start..]);
 
+    // What the text around the path and the ellipsis leave of the columns.
     let other_columns = display_width(before) + display_width(ellipsis) + display_width(after);
     let room = most_columns.saturating_sub(other_columns);
-    if display_width(text) <= most_columns || room < name_columns.min(LEAST_NAME_COLUMNS) {
+    if room < name_columns.min(LEAST_NAME_COLUMNS) {
         return truncate_end(text, most_columns, ellipsis);
     }
+    let (head, tail) = ends_of_path(path, name_columns, room);
+    format!("{before}{head}{ellipsis}{tail}{after}")
+}
 
-    // The path is wider than `room`, so the head and the tail, which share it, do not overlap. One
-    // third of the room is for the head, unless the name needs more than the rest.
+/// Returns the beginning and the end of a path that together fit into `room` columns, of a path
+/// that is wider: of `src/cli/output/rows.rs`, for 13 columns, `src/` and `/rows.rs`. The end has
+/// as much as possible of the last name, which takes `name_columns`.
+fn ends_of_path(path: &str, name_columns: usize, room: usize) -> (&str, &str) {
+    // One third of the room is for the head, unless the name needs more than the rest.
     let head_room = (room / 3).min(room.saturating_sub(name_columns));
     let head = &path[..fitting_prefix_len(path, head_room)];
     let tail_room = room - display_width(head);
@@ -366,7 +376,7 @@ pub fn truncate_path(
         Some(separator) if separator < MOST_PARTIAL_NAME_BYTES => &tail[separator..],
         _ => tail,
     };
-    format!("{before}{whole_head}{ellipsis}{whole_tail}{after}")
+    (whole_head, whole_tail)
 }
 
 /// Returns the length in bytes of the first graphemes that together fit into `most_columns`.

@@ -159,17 +159,7 @@ impl Table {
         let is_first_flush = !self.is_arranged;
         if is_first_flush {
             self.arrange_columns(width);
-            let has_titles = self.columns.iter().any(|column| !column.title.is_empty());
-            if has_titles {
-                // A pager keeps the titles on the screen.
-                ui.keep_heading();
-                let mut titles = Vec::new();
-                for column in &self.columns {
-                    titles.push(vec![(column.title.to_owned(), ui.styles.heading)]);
-                }
-                let no_link = None;
-                self.draw_row(&titles, no_link, &mut drawn_rows);
-            }
+            self.draw_titles(&mut drawn_rows, ui);
         }
         for row in &rows {
             self.draw_row(&row.cells, row.address.as_deref(), &mut drawn_rows);
@@ -177,6 +167,21 @@ impl Table {
         ui.stdout()
             .write_all(&drawn_rows.text)
             .map_err(Failure::from_stdout_error)
+    }
+
+    /// Draws the titles of the columns, unless no column has one. A pager keeps them on the screen.
+    fn draw_titles(&self, rows: &mut RowBuffer, ui: &mut Ui) {
+        let has_titles = self.columns.iter().any(|column| !column.title.is_empty());
+        if !has_titles {
+            return;
+        }
+        ui.keep_heading();
+        let mut titles = Vec::new();
+        for column in &self.columns {
+            titles.push(vec![(column.title.to_owned(), ui.styles.heading)]);
+        }
+        let no_link = None;
+        self.draw_row(&titles, no_link, rows);
     }
 
     /// Returns the rows as text of `width` columns. A cell that is too long continues on the next

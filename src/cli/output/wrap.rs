@@ -35,19 +35,20 @@ pub fn push_wrapped_line(
         return push_row(out, indent, line, style);
     };
     let room = width.saturating_sub(indent).max(MIN_LINE_COLUMNS);
-    if line.len() <= room && !line.contains('\t') {
+    // A text has at most as many columns as bytes, unless it has tabs.
+    let surely_fits = line.len() <= room && !line.contains('\t');
+    if surely_fits {
         return push_row(out, indent, line, style);
     }
 
+    let first_end = find_row_end(line, room);
+    push_row(out, indent, line[..first_end].trim_end(), style);
     let hanging = hanging_columns(line).min(room / 2);
-    let mut rest = line;
-    let mut is_first = true;
+    let mut rest = line[first_end..].trim_start_matches(' ');
     while !rest.is_empty() {
-        let row_indent = if is_first { 0 } else { hanging };
-        let row_end = find_row_end(rest, room - row_indent);
-        push_row(out, indent + row_indent, rest[..row_end].trim_end(), style);
+        let row_end = find_row_end(rest, room - hanging);
+        push_row(out, indent + hanging, rest[..row_end].trim_end(), style);
         rest = rest[row_end..].trim_start_matches(' ');
-        is_first = false;
     }
 }
 
@@ -77,6 +78,7 @@ fn find_row_end(text: &str, room: usize) -> usize {
         return fitting;
     }
     if fitting == 0 {
+        // The first character is wider than the room.
         return text.graphemes(true).next().map_or(text.len(), str::len);
     }
 
@@ -85,10 +87,12 @@ fn find_row_end(text: &str, room: usize) -> usize {
     if breaks_before_space {
         return fitting;
     }
+    let last_space = text[..fitting].rfind(' ');
     // The spaces at the start of the text are not a place to break: the row would be blank.
     let indentation = text.len() - text.trim_start().len();
-    match text[..fitting].rfind(' ') {
+    match last_space {
         Some(space) if space >= indentation => space + 1,
+        // The word is too long for a row, so it is broken.
         _ => fitting,
     }
 }

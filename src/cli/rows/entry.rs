@@ -17,6 +17,7 @@ use crate::format::push_squeezed;
 use crate::load::LoadOptions;
 use crate::ops::rows::{Ending, EntryRow, Tone};
 use crate::ops::tree::{TreeView, view_without_layout};
+use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::reference::Position;
 use crate::session::search::Hit;
@@ -191,25 +192,9 @@ pub fn print_entry_lines(
     let is_utf8 = session.is_utf8();
     // On a terminal, and in a file with invalid bytes, each line has to be escaped or repaired.
     let may_copy = is_utf8 && !ui.stdout_is_terminal();
-    let is_stored_as_printed = |ix: EntryIx| {
-        !session.needs_migration(ix) && !session.entry(ix).flags.contains(Flags::PADDED)
-    };
-    let span = |ix: EntryIx| session.entry(ix).span;
-
-    // Adjacent lines are separated by one byte, the newline. A line that is not printed as it is
-    // stored is a run of its own.
-    let runs = entries.chunk_by(|&one, &next| {
-        let are_adjacent = span(next).start == span(one).end() + 1;
-        are_adjacent && is_stored_as_printed(one) && is_stored_as_printed(next)
-    });
-    for run in runs {
-        // A run has at least one entry. If its first line is stored as printed, all its lines are.
-        let first = run[0];
-        let last = run[run.len() - 1];
-        let run_bytes = span(first).start..span(last).end();
-        let is_long = run_bytes.end - run_bytes.start >= LONG_RUN_BYTES;
-        if may_copy && is_long && is_stored_as_printed(first) {
-            copy_run(open, run_bytes, ui)?;
+    for run in entries.chunk_by(|&above, &below| may_be_copied_together(session, above, below)) {
+        if may_copy && let Some(bytes) = find_long_run(session, run) {
+            copy_run(open, bytes, ui)?;
             continue;
         }
         for &ix in run {
@@ -219,6 +204,35 @@ pub fn print_entry_lines(
         }
     }
     Ok(())
+}
+
+/// Whether two lines are adjacent in the file, and both are printed as they are stored.
+fn may_be_copied_together(session: &Session, above: EntryIx, below: EntryIx) -> bool {
+    // One byte separates adjacent lines, the newline.
+    let newline_len = 1;
+    let end_above = session.entry(above).span.end();
+    let are_adjacent = session.entry(below).span.start == end_above + newline_len;
+    are_adjacent && is_stored_as_printed(session, above) && is_stored_as_printed(session, below)
+}
+
+/// Whether the line of an entry is printed as it is stored: it is of version 3, and has no white
+/// space around it.
+fn is_stored_as_printed(session: &Session, ix: EntryIx) -> bool {
+    !session.needs_migration(ix) && !session.entry(ix).flags.contains(Flags::PADDED)
+}
+
+/// Returns the bytes of a run of lines, if it is long and may be copied. Each two lines of `run` may
+/// be copied together; a line that may not be copied is a run of its own.
+fn find_long_run(session: &Session, run: &[EntryIx]) -> Option<Range<u64>> {
+    let first = *run.first()?;
+    let last = *run.last()?;
+    let bytes = session.entry(first).span.start..session.entry(last).span.end();
+    let is_long = bytes.end - bytes.start >= LONG_RUN_BYTES;
+    if is_long && is_stored_as_printed(session, first) {
+        Some(bytes)
+    } else {
+        None
+    }
 }
 
 /// Prints the bytes of adjacent lines as they are in the file, and a newline after the last.
@@ -321,35 +335,36 @@ impl EntryPainter<'_> {
             rows.push_str("] ");
             rows.finish_part(self.styles.label);
         }
+
+        let dim_or = |style: Style| if is_dim { self.styles.dim } else { style };
         let row = self.drawing.row(ix);
         let edit = self.edits.get(&ix).copied();
         let marks = self.marks(ix, &row, edit);
-
         rows.push_text(&row.role);
-        let is_role_alone = marks.iter().all(Option::is_none) && row.body.is_empty();
-        if !is_role_alone {
+        let has_mark = marks.iter().any(Option::is_some);
+        if has_mark || !row.body.is_empty() {
             rows.push_str(": ");
         }
-        rows.finish_part(if is_dim {
-            self.styles.dim
-        } else {
-            tone_style(row.tone, &self.styles)
-        });
+        rows.finish_part(dim_or(tone_style(row.tone, &self.styles)));
         for (mark, style) in marks.into_iter().flatten() {
-            rows.push_part(&mark, if is_dim { self.styles.dim } else { style });
+            rows.push_part(&mark, dim_or(style));
             rows.push_part(" ", Style::new());
         }
 
-        // A model sees neither the settings and labels that are notes, nor an omitted entry.
-        let is_omitted = edit == Some(ContextEdit::Omit);
-        let body_style = if is_dim || row.tone == Tone::Note || is_omitted {
-            self.styles.dim
-        } else {
-            Style::new()
-        };
+        let body_style = dim_or(self.body_style(&row, edit));
         match self.drawing.failure_reasons.get(&ix) {
             Some(reason) => self.draw_with_reason(rows, ix, &row, reason, body_style),
             None => self.draw_body(rows, ix, &row, body_style),
+        }
+    }
+
+    /// Returns the style of the body of an entry. It is dimmed if a model does not see the entry:
+    /// settings and labels are notes, and an entry may be omitted.
+    fn body_style(&self, row: &EntryRow, edit: Option<ContextEdit>) -> Style {
+        if row.tone == Tone::Note || edit == Some(ContextEdit::Omit) {
+            self.styles.dim
+        } else {
+            Style::new()
         }
     }
 
@@ -420,18 +435,32 @@ impl EntryPainter<'_> {
         }
         // `push_squeezed` may have changed the body, for example several spaces to one. Then the
         // range of the path no longer applies, so the body is drawn as if it had none.
-        if body != row.body.to_string_lossy() {
-            return rows.push_part(&body, style);
+        let has_range_of_path = body == row.body.to_string_lossy();
+        if has_range_of_path {
+            self.draw_body_with_path(rows, &body, &row.path, link_address.as_deref(), style);
+        } else {
+            rows.push_part(&body, style);
         }
+    }
 
+    /// Draws a body that contains a path, at the range `path`. If the body does not fit, the path is
+    /// truncated in its middle. With an address, the path is a link.
+    fn draw_body_with_path(
+        &self,
+        rows: &mut RowBuffer,
+        body: &str,
+        path: &Range<usize>,
+        address: Option<&str>,
+        style: Style,
+    ) {
         let room = rows.columns_left.unwrap_or(usize::MAX);
-        let shown = truncate_path(&body, row.path.clone(), room, self.glyphs.ellipsis);
+        let shown = truncate_path(body, path.clone(), room, self.glyphs.ellipsis);
         // The path, or what is left of it, may be a link, so it is a part of its own.
-        let path_range = find_shown_path(&shown, &body, &row.path);
-        let before = &shown[..path_range.start];
-        let after = &shown[path_range.end..];
+        let shown_path = find_shown_path(&shown, body, path);
+        let before = &shown[..shown_path.start];
+        let after = &shown[shown_path.end..];
         rows.push_part(before, style);
-        rows.push_linked_part(&shown[path_range], style, link_address.as_deref());
+        rows.push_linked_part(&shown[shown_path], style, address);
         rows.push_part(after, style);
     }
 
