@@ -120,7 +120,6 @@ const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "
 /// Appends entries below the entry of `--at`. The entries come from options such as `--user`;
 /// without such an option, from lines of JSON.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut args = args.clone();
     // The calls of a session are needed only to append a tool result, which no option gives.
     let options = LoadOptions {
         tool_calls: !args.has_entry_options(),
@@ -128,14 +127,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let open = OpenSession::open_to_change(&args.session, options, ui)?;
     // All input is read before the session is locked.
-    let given_lines = if args.has_entry_options() {
-        args.refuse_input_file()?;
-        args.replace_dash_by_stdin(&open.input, ui)?;
-        args.require_valid_texts()?;
-        None
-    } else {
-        Some(read_lines(&args, &open.input, ui)?)
-    };
+    let source = EntrySource::read(args, &open.input, ui)?;
 
     // The function below is called again if the session grows before the commit. These are the
     // types of the last call, whose change is committed.
@@ -145,9 +137,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         // Fails if new entries cannot name the parent.
         locked_open.new_parent_id(parent)?;
         let mut batch = Batch::with_parent(&locked_open.session, parent);
-        match &given_lines {
-            Some(file) => add_lines(&file.name, &file.bytes, &mut batch, id_source)?,
-            None => args.add_entries(locked_open, parent, &mut batch, id_source)?,
+        match &source {
+            EntrySource::Options(args) => {
+                args.add_entries(locked_open, parent, &mut batch, id_source)?;
+            }
+            EntrySource::Lines(file) => {
+                add_lines(&file.name, &file.bytes, &mut batch, id_source)?;
+            }
         }
         unknown_types = batch.unknown_types;
         Ok(Decision::from(batch.change))
@@ -158,6 +154,28 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(exit)
+}
+
+/// Where the new entries come from.
+enum EntrySource {
+    /// The options. A text of standard input has replaced `-`.
+    Options(Box<Args>),
+    /// Lines of JSON.
+    Lines(GivenFile),
+}
+
+impl EntrySource {
+    /// Reads standard input or the file of lines, as far as the options require it.
+    fn read(args: &Args, session: &Input, ui: &mut Ui) -> Result<EntrySource, Failure> {
+        if !args.has_entry_options() {
+            return Ok(EntrySource::Lines(read_lines(args, session, ui)?));
+        }
+        args.refuse_input_file()?;
+        let mut args = args.clone();
+        args.replace_dash_by_stdin(session, ui)?;
+        args.require_valid_texts()?;
+        Ok(EntrySource::Options(Box::new(args)))
+    }
 }
 
 /// Reads the lines of JSON to append, from `--input` or standard input. Refuses standard input if
@@ -202,17 +220,19 @@ fn add_lines(
             continue;
         }
         let is_first_entry = batch.change.is_empty();
+        let Err(refusal) = batch.add_line(entry, id_source) else {
+            continue;
+        };
+
         let is_plain_text = is_first_entry && !entry.starts_with(b"{");
-        if let Err(refusal) = batch.add_line(entry, id_source) {
-            let hint = if is_plain_text {
-                "--user - appends plain text as a user message"
-            } else {
-                hint_for_refused_line(&refusal)
-            };
-            let what = format_args!("{name}:{number}: {refusal}; nothing was written");
-            let failure = Failure::invalid(what).with_path(name).with_line(number);
-            return Err(failure.with_hint(hint));
-        }
+        let hint = if is_plain_text {
+            "--user - appends plain text as a user message"
+        } else {
+            hint_for_refused_line(&refusal)
+        };
+        let what = format_args!("{name}:{number}: {refusal}; nothing was written");
+        let failure = Failure::invalid(what).with_path(name).with_line(number);
+        return Err(failure.with_hint(hint));
     }
     Ok(())
 }

@@ -4,13 +4,15 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::{MoveArgs, PlannedMove, session_tree_event};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::process::run::ShellCommand;
 use crate::cli::transaction::Decision;
 use crate::load::LoadOptions;
+use crate::ops::IdSource;
 use crate::ops::navigate::navigate_back;
-use crate::ops::summary::{append_branch_summary, find_branch_summary};
+use crate::ops::summary::{Summary, append_branch_summary, find_branch_summary};
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
-use std::io;
+use pisess_json::text::Text;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -65,86 +67,114 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(exit) = step.print_preview(ui)? {
         return Ok(exit);
     }
-    if has_given_summary {
-        return append_summary(step, ui);
-    }
-    let Some(summary) = open.input.map_read_error(find_previous_merge(&step))? else {
-        return append_summary(step, ui);
-    };
 
-    let exit = step.label_existing_summary(summary, ui)?;
-    let name = &open.input.name;
-    let branch = &args.from;
-    let summary_id = open.session.id(summary);
-    ui.warn(&format!(
-        "{name}: {branch} was already merged, in {summary_id}"
-    ));
-    Ok(exit)
+    if !has_given_summary && let Some(summary) = find_previous_merge(&step)? {
+        let exit = step.label_existing_summary(summary, ui)?;
+        let name = &open.input.name;
+        let branch = &args.from;
+        let summary_id = open.session.id(summary);
+        ui.warn(&format!(
+            "{name}: {branch} was already merged, in {summary_id}"
+        ));
+        return Ok(exit);
+    }
+    append_summary(step, ui)
 }
 
 /// Makes the summary, and appends it below the leaf. If another process has appended to the same
 /// branch meanwhile, the summary follows its entries. If another process has moved the leaf to
 /// another branch, fails: the summary belongs on the branch for which it was requested.
 fn append_summary(mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
-    // The session may be read again before the summary is appended, because making the summary
-    // takes time. So the entries of the move are kept as ids: the leaf, where the summary was
-    // requested, and the tip of the summarized branch.
-    let requested_leaf_id = step.new_leaf_id()?;
-    let branch_tip_id = match step.navigation.old_leaf {
+    let requested_leaf = step.new_leaf_id()?;
+    let branch_tip = match step.navigation.old_leaf {
         Position::Entry(ix) => Some(step.open.session.id(ix).into_owned()),
         Position::Root => None,
     };
     let hook = step.hook_command(ui);
-    let summary = step.prepare_summary(hook.as_ref(), ui)?;
-    let label = step.parse_label()?;
+    let ready = ReadyMerge {
+        requested_leaf,
+        branch_tip,
+        summary: step.prepare_summary(hook.as_ref(), ui)?,
+        // After `prepare_summary`, because the hook may have replaced the label.
+        label: step.parse_label()?,
+        hook,
+    };
     step.open
         .apply_change(&step.options.write, ui, |locked_open, id_source| {
-            let session = &locked_open.session;
-            // Every entry is below the root, so a request at the root needs no check.
-            if let Some(id) = &requested_leaf_id
-                && let Some(requested_leaf) = session.find_entry(id)
-                && !session.path(session.leaf).contains(&requested_leaf)
-            {
-                return Err(locked_open
-                    .input
-                    .busy_failure("another process moved to another branch meanwhile"));
-            }
-
-            // `None`: the entry that gets the label is the new summary.
-            locked_open.check_label_is_free(None, label.as_ref())?;
-            let branch_tip = branch_tip_id.as_ref().and_then(|id| session.find_entry(id));
-            let change = append_branch_summary(
-                session,
-                branch_tip.into(),
-                session.leaf.into(),
-                &summary,
-                label.as_ref(),
-                id_source,
-            );
-            let leaf_id = session.leaf.map(|leaf| session.id(leaf));
-            let notification = hook.clone().map(|hook| {
-                session_tree_event(hook, locked_open, &change, leaf_id.as_ref(), Some(&summary))
-            });
-            Ok(Decision {
-                change,
-                reported_count: 1,
-                editor_text: None,
-                notification,
-            })
+            ready.decide_change(locked_open, id_source)
         })
+}
+
+/// A summary that is to be appended. It names entries by their ids, because making the summary
+/// takes time, so that the session may be read again before the summary is appended.
+struct ReadyMerge {
+    /// The leaf when the summary was requested; `None` for the root.
+    requested_leaf: Option<Text<'static>>,
+    /// The tip of the summarized branch; `None` for the root.
+    branch_tip: Option<Text<'static>>,
+    summary: Summary,
+    /// The label for the summary, if one is given.
+    label: Option<Text<'static>>,
+    /// The hook to notify of the summary.
+    hook: Option<ShellCommand>,
+}
+
+impl ReadyMerge {
+    /// Returns the change that appends the summary to the session as it is now. Fails if the leaf
+    /// is on another branch by now.
+    fn decide_change(
+        &self,
+        current: &OpenSession,
+        id_source: &mut IdSource,
+    ) -> Result<Decision, Failure> {
+        let session = &current.session;
+        // Every entry is below the root, so a request at the root needs no check.
+        if let Some(id) = &self.requested_leaf
+            && let Some(requested_leaf) = session.find_entry(id)
+            && !session.path(session.leaf).contains(&requested_leaf)
+        {
+            let failure = "another process moved to another branch meanwhile";
+            return Err(current.input.busy_failure(failure));
+        }
+        // The label is for the summary, which is not written yet.
+        let new_entry = None;
+        let label = self.label.as_ref();
+        current.check_label_is_free(new_entry, label)?;
+
+        let tip_id = self.branch_tip.as_ref();
+        let branch_tip = tip_id.and_then(|id| session.find_entry(id));
+        let leaf = Position::from(session.leaf);
+        let summary = &self.summary;
+        let change =
+            append_branch_summary(session, branch_tip.into(), leaf, summary, label, id_source);
+        let mut notification = None;
+        if let Some(hook) = self.hook.clone() {
+            let leaf_id = session.leaf.map(|leaf| session.id(leaf));
+            let event = session_tree_event(hook, current, &change, leaf_id.as_ref(), Some(summary));
+            notification = Some(event);
+        }
+        Ok(Decision {
+            change,
+            // The summary. The other entry, if there is one, is its label.
+            reported_count: 1,
+            editor_text: None,
+            notification,
+        })
+    }
 }
 
 /// Returns the entry with the summary that an earlier merge of the same branch wrote; `None` if
 /// there is none. It is on the path to the leaf, below the common ancestor, and names the tip of
 /// the branch that it summarizes.
-fn find_previous_merge(step: &PlannedMove) -> io::Result<Option<EntryIx>> {
+fn find_previous_merge(step: &PlannedMove) -> Result<Option<EntryIx>, Failure> {
     let session = &step.open.session;
     let Position::Entry(branch_tip) = step.navigation.old_leaf else {
         return Ok(None);
     };
-    find_branch_summary(
+    let found = find_branch_summary(
         &step.open.entry_reader(),
         &session.id(branch_tip),
         step.navigation.common_ancestor,
-    )
+    );
+    step.open.input.map_read_error(found)
 }

@@ -116,19 +116,23 @@ fn open_named_like_count(session: &Path, ui: &mut Ui) -> Result<OpenSession, Fai
 /// Lists operations, or undoes the last ones by appending entries. The leaf goes back to its
 /// position before them, unless they only annotated the session.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut open = if is_count(&args.session) {
+    let open = if is_count(&args.session) {
         open_named_like_count(&args.session, ui)?
     } else {
         OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?
     };
-    if args.list {
-        if args.write.output.is_some() {
-            let failure = Failure::usage_error("--list writes no file");
-            return Err(failure.with_hint("omit -o"));
-        }
-        return list_operations(&open, args, ui);
+    if !args.list {
+        return undo_last_operations(args, open, ui);
     }
+    if args.write.output.is_some() {
+        let failure = Failure::usage_error("--list writes no file");
+        return Err(failure.with_hint("omit -o"));
+    }
+    list_operations(&open, args, ui)
+}
 
+/// Undoes the last operations of a session, and reports each, and where the conversation continues.
+fn undo_last_operations(args: &Args, mut open: OpenSession, ui: &mut Ui) -> Result<Exit, Failure> {
     // The function below is called again if the session grows before the commit. These are the
     // results of the last call, whose change is committed.
     let mut descriptions = Vec::new();
@@ -144,6 +148,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         new_leaf = undone.new_leaf;
         Ok(undone.change.into())
     })?;
+
     let verb = if args.write.change.dry_run {
         "would undo"
     } else {

@@ -192,6 +192,29 @@ impl Packer<'_> {
         listed: &ListedSession,
         session: &Path,
     ) -> Result<(), Failure> {
+        let Some(newest_ms) = self.last_change_ms(listed, session)? else {
+            return Ok(());
+        };
+        if newest_ms <= self.now_ms - MIN_UNCHANGED_MS {
+            return Ok(());
+        }
+        let ago = match &*format_age(self.now_ms, newest_ms) {
+            "now" => "just now".to_owned(),
+            age => format!("{age} ago"),
+        };
+        let failure = input.busy_failure(format_args!(
+            "it changed {ago}; a session that is not named is left alone for 10min"
+        ));
+        Err(failure.with_hint("give it as SESSION to archive it now"))
+    }
+
+    /// Returns when an agent last changed a session or a companion file of it. `None` if there are
+    /// no companion files, and the last entries of the session are no sign of an agent.
+    fn last_change_ms(
+        &self,
+        listed: &ListedSession,
+        session: &Path,
+    ) -> Result<Option<i64>, Failure> {
         // `None` is less than every time.
         let mut newest_ms = None;
         for companion in find_companions(session).map_err(cannot_archive)? {
@@ -202,21 +225,7 @@ impl Packer<'_> {
         if self.may_have_recent_turn(listed, session) {
             newest_ms = newest_ms.max(store::modified_ms(session));
         }
-        let Some(newest_ms) = newest_ms else {
-            return Ok(());
-        };
-        if newest_ms <= self.now_ms - MIN_UNCHANGED_MS {
-            return Ok(());
-        }
-
-        let ago = match &*format_age(self.now_ms, newest_ms) {
-            "now" => "just now".to_owned(),
-            age => format!("{age} ago"),
-        };
-        let failure = input.busy_failure(format_args!(
-            "it changed {ago}; a session that is not named is left alone for 10min"
-        ));
-        Err(failure.with_hint("give it as SESSION to archive it now"))
+        Ok(newest_ms)
     }
 
     /// Whether an agent may have written to the session within [`MIN_UNCHANGED_MS`]: its newest
@@ -250,35 +259,37 @@ impl Packer<'_> {
         let sources = self.collect_sources(input)?;
         let header = input.read_header()?;
         let facts = input.map_read_error(ArchiveFacts::encode(listed, input.source(), &header))?;
+        // Unless it is kept, a new directory is removed when this returns.
         let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
         let archive = create_archive(&facts, &sources, to)?;
         let sizes = Sizes {
             files: sources.iter().map(|source| source.member.size).sum(),
             archive: archive.bytes,
         };
-        let mut committed = match remove_sources(&sources, locked) {
-            Ok(Attempt::Done(committed)) => committed,
+        match remove_sources(&sources, locked) {
+            Ok(Attempt::Done(mut committed)) => {
+                folder.keep();
+                // The first source is the session.
+                committed
+                    .warnings
+                    .extend(remove_companion_folders(&sources[0].path));
+                Ok(ChangeAttempt::with_commit(Attempt::Done(committed), sizes))
+            }
             // The session has grown, and will be archived again.
             Ok(stale) => {
                 archive.remove_if_new(to)?;
-                return Ok(ChangeAttempt::with_commit(stale, sizes));
+                Ok(ChangeAttempt::with_commit(stale, sizes))
             }
             Err(unremoved) if unremoved.is_undone => {
                 archive.remove_if_new(to)?;
-                return Err(unremoved.error.into());
+                Err(unremoved.error.into())
             }
             // The files are hidden, so the archive is the only copy that has its name.
             Err(unremoved) => {
                 folder.keep();
-                return Err(hidden_failure(unremoved.error, to));
+                Err(hidden_failure(unremoved.error, to))
             }
-        };
-        folder.keep();
-        if let Some(folder) = session_folder(&sources[0].path) {
-            let removed = store::remove_empty_folders(&folder);
-            committed.warnings.extend(removed.err());
         }
-        Ok(ChangeAttempt::with_commit(Attempt::Done(committed), sizes))
     }
 
     /// Returns the files to archive: first the session, then its companion files, then the blobs
@@ -331,6 +342,13 @@ fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremov
     locked.remove_with(&companions)
 }
 
+/// Removes the directories of a session's companion files, if they are empty now. Returns the error
+/// if that fails.
+fn remove_companion_folders(session: &Path) -> Option<StoreError> {
+    let folder = session_folder(session)?;
+    store::remove_empty_folders(&folder).err()
+}
+
 /// Returns the failure for files that are hidden and could not be renamed back. The archive at `to`
 /// contains all of them.
 fn hidden_failure(error: StoreError, to: &Path) -> Failure {
@@ -371,7 +389,8 @@ impl PlacedArchive {
 /// Also fails if the archive may not be on disk yet. The archive is then removed, because the
 /// session must not be removed before its archive is on disk.
 fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
-    // The size of the archive. `check` sets it, which reads the archive before it is in place.
+    let mut write = |out: &mut dyn io::Write| write_archive(facts, sources, out);
+    // The store calls `check` with the complete archive, before it is in place.
     let mut bytes = 0;
     let mut check = |content: &dyn ReadAt| {
         bytes = content.len();
@@ -381,14 +400,11 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
             Err(io::Error::other("the archive differs from the session"))
         }
     };
-    let mut write = |out: &mut dyn io::Write| write_archive(facts, sources, out);
     let force = false;
     match store::create_checked(to, InputFile::Stream, force, &mut write, &mut check) {
         Ok(mut created) => {
-            let archive = PlacedArchive {
-                bytes,
-                is_new: true,
-            };
+            let is_new = true;
+            let archive = PlacedArchive { bytes, is_new };
             // The only warning of a new file is that it may not be on disk yet.
             if let Some(unsynced) = created.warnings.pop() {
                 archive.remove_if_new(to)?;
@@ -397,20 +413,28 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
             Ok(archive)
         }
         Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
-            let existing = Glance::open(to)?;
-            if !contains_files(&existing, sources).map_err(|error| unreadable_failure(to, error))? {
-                return Err(exists_failure(to));
-            }
-            Ok(PlacedArchive {
-                bytes: existing.len(),
-                is_new: false,
-            })
+            accept_existing_archive(sources, to)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// Whether a file is an archive with these files.
+/// Returns the archive that exists at `to`. Refuses an archive that does not hold the same files,
+/// and one that cannot be read.
+fn accept_existing_archive(sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
+    let existing = Glance::open(to)?;
+    let has_files =
+        contains_files(&existing, sources).map_err(|error| unreadable_failure(to, error))?;
+    if !has_files {
+        return Err(exists_failure(to));
+    }
+    Ok(PlacedArchive {
+        bytes: existing.len(),
+        is_new: false,
+    })
+}
+
+/// Whether `content` is an archive that holds exactly the content of these files.
 fn contains_files(content: &dyn ReadAt, sources: &[Source]) -> io::Result<bool> {
     match Archive::read(content)? {
         Some(archive) => archive.contains_all(content, sources),
