@@ -329,39 +329,43 @@ impl<'a> CheckReport<'a> {
     fn group_parts(&self, group: &[&Finding]) -> GroupParts {
         let finding = group[0];
         let is_resolved = self.is_resolved(finding);
-        let is_dry_run = self.write.change.dry_run;
-        let (label, style) = if is_resolved {
-            let label = if is_dry_run { "to repair" } else { "repaired" };
-            // The finding is no longer bad, so it has the same colour whatever its severity.
-            (label, self.styles.assistant)
-        } else {
-            let style = match finding.severity {
-                Severity::Error => self.styles.error,
-                Severity::Warning => self.styles.label,
-                Severity::Note => self.styles.dim,
-            };
-            (finding.severity.name(), style)
-        };
-        let location = if let Some(lines) = describe_lines(group) {
-            format!(" ({lines})")
-        } else if let Some(id) = &finding.entry_id {
-            format!(" (entry {})", to_visible(&shorten(id)))
-        } else {
-            String::new()
-        };
         let is_repairable = finding.fix.is_some() && !is_resolved;
         let consequence_or_fix = match &finding.fix {
             Some(fix) if is_resolved => fix,
             _ => finding.consequence,
         };
         GroupParts {
-            label,
-            style,
+            label: self.label(finding),
+            style: self.label_style(finding),
             message: to_visible(&shorten(&Text::from(finding.message.as_str()))),
-            location,
+            location: describe_location(group),
             repairable: if is_repairable { " [repairable]" } else { "" },
             consequence_or_fix: to_visible(consequence_or_fix),
             excerpts: describe_excerpts(group),
+        }
+    }
+
+    /// Returns the severity of a finding; of one that the repair resolves, what becomes of it.
+    fn label(&self, finding: &Finding) -> &'static str {
+        if !self.is_resolved(finding) {
+            return finding.severity.name();
+        }
+        if self.write.change.dry_run {
+            "to repair"
+        } else {
+            "repaired"
+        }
+    }
+
+    fn label_style(&self, finding: &Finding) -> Style {
+        if self.is_resolved(finding) {
+            // The finding is no longer bad, so it has the same colour whatever its severity.
+            return self.styles.assistant;
+        }
+        match finding.severity {
+            Severity::Error => self.styles.error,
+            Severity::Warning => self.styles.label,
+            Severity::Note => self.styles.dim,
         }
     }
 
@@ -431,6 +435,18 @@ fn session_argument(session: &Path) -> String {
         path.into_owned()
     } else {
         "SESSION".to_owned()
+    }
+}
+
+/// Returns the lines of a group if there are several, else the entry of the finding, as in ` (entry
+/// 5c07d14b)`. Empty if neither is known.
+fn describe_location(group: &[&Finding]) -> String {
+    if let Some(lines) = describe_lines(group) {
+        return format!(" ({lines})");
+    }
+    match &group[0].entry_id {
+        Some(id) => format!(" (entry {})", to_visible(&shorten(id))),
+        None => String::new(),
     }
 }
 

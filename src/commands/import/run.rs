@@ -5,9 +5,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, to_visible};
 use crate::cli::rollouts::Rollouts;
-use crate::cli::transaction::{
-    AttemptResult, ChangeAttempt, commit_change, copy_failure, refuse_in_dry_run,
-};
+use crate::cli::transaction::{ChangeAttempt, commit_change, copy_failure, refuse_in_dry_run};
 use crate::import::{
     EarlierImports, ImportRecord, ImportTarget, JoinedSource, Survey, emit_new_entries, sha256_hex,
     write_converted_session,
@@ -117,11 +115,7 @@ impl<'a> Importer<'a> {
         if !destination.exists {
             return self.create_session(destination, &destination.id, &destination.path);
         }
-        let input = match self.spool_planned(&destination.path)? {
-            Some(content) => Input::from_content(&destination.path, content),
-            None => Input::open_path(&destination.path, self.stdout_is)?,
-        };
-        let open = OpenSession::load(input, LoadOptions::default())?;
+        let open = self.open_existing(&destination.path)?;
         let file = self.rollouts.open(&destination.source.head.path)?;
         let state = match self.determine_state(destination, &file, &open) {
             Ok(state) => state,
@@ -140,6 +134,16 @@ impl<'a> Importer<'a> {
         };
         result.kept_cwd = kept_cwd(destination, &open);
         Ok(result)
+    }
+
+    /// Opens the session to which a source was imported before. With `-n`, it may be one that is
+    /// only planned.
+    fn open_existing(&self, path: &Path) -> Result<OpenSession, Failure> {
+        let input = match self.spool_planned(path)? {
+            Some(content) => Input::from_content(path, content),
+            None => Input::open_path(path, self.stdout_is)?,
+        };
+        OpenSession::load(input, LoadOptions::default())
     }
 
     /// Imports the whole source into a new session beside `continued`, or with `--force` in its
@@ -218,20 +222,18 @@ impl<'a> Importer<'a> {
         if let Some(folder) = folder_to_make {
             refuse_control_characters(&destination.source, folder)?;
         }
-
         if self.change.dry_run {
             return self.plan_session(destination, id, path);
         }
-
         let Some(folder) = folder_to_make else {
             return self.create_session_file(destination, id, path);
         };
+
         let new_folder = NewFolder::make(folder)?;
         let create_result = self.create_session_file(destination, id, path);
-        if create_result.is_ok() {
-            new_folder.keep();
-        } else {
-            self.remove_later(new_folder);
+        match &create_result {
+            Ok(_) => new_folder.keep(),
+            Err(_) => self.remove_later(new_folder),
         }
         create_result
     }
@@ -365,21 +367,23 @@ impl<'a> Importer<'a> {
         }
 
         // The session may change until it is locked, so the growth is planned under the lock.
-        let options = self.change.write_options(self.agent);
-        let mut attempt =
-            |locked_open: &OpenSession, locked: Locked| -> AttemptResult<Option<ImportResult>> {
-                let Some(plan) = self.plan_append(destination, source_file, locked_open)? else {
-                    let no_result = None;
-                    return Ok(ChangeAttempt::nothing_to_do(no_result));
-                };
-                let commit = commit_change(&plan.change, locked_open, locked)?;
-                Ok(ChangeAttempt {
-                    commit,
-                    value: Some(plan.result),
-                })
+        let mut attempt = |locked_open: &OpenSession, locked: Locked| {
+            let plan = self.plan_append(destination, source_file, locked_open)?;
+            let Some(PlannedAppend { change, result }) = plan else {
+                return Ok(ChangeAttempt::nothing_to_do(None));
             };
+            let commit = commit_change(&change, locked_open, locked)?;
+            Ok(ChangeAttempt {
+                commit,
+                value: Some(result),
+            })
+        };
+        let options = self.change.write_options(self.agent);
         let (committed, result) = open.attempt_under_lock(&options, &mut attempt)?;
-        Ok(result.map(|result| ImportResult {
+        let Some(result) = result else {
+            return Ok(None);
+        };
+        Ok(Some(ImportResult {
             committed,
             ..result
         }))
@@ -436,29 +440,22 @@ impl<'a> Importer<'a> {
         earlier: &EarlierImports,
     ) -> Result<Change, Failure> {
         let source = &destination.source;
-        let id = session.header.id.to_string_lossy();
+        let session_id = session.header.id.to_string_lossy();
         let target = ImportTarget {
             agent: self.agent,
-            id: &id,
+            id: &session_id,
             source_path: &real_path(&source.head.path),
             earlier,
         };
-        let mut lines = Vec::new();
-        let mut collect_line = |_offset: u64, line: &[&[u8]]| {
-            lines.push(line.concat());
-            Ok(())
-        };
-        emit_new_entries(source_file, source, &target, &mut collect_line)
-            .and_then(|()| require_unchanged(source_file, source))
+        let lines = convert_new_lines(source_file, source, &target)
             .map_err(|error| unreadable_source(source, error))?;
 
-        let is_renamed = lines
-            .iter()
-            .any(|line| member_is(Raw::from_checked(line), "type", "title_change"));
         let mut change = Change::default();
+        let mut is_renamed = false;
         for line in lines {
-            let id = Raw::from_checked(&line).get_text("id").unwrap_or_default();
-            let id = id.into_owned();
+            let entry = Raw::from_checked(&line);
+            is_renamed |= member_is(entry, "type", "title_change");
+            let id = entry.get_text("id").unwrap_or_default().into_owned();
             change.entries.push(NewEntry { id, line });
         }
         // oh-my-pi stores a name twice: as an entry, and in the title line of the file.
@@ -529,6 +526,23 @@ impl<'a> Importer<'a> {
         }
         Ok(last)
     }
+}
+
+/// Returns the lines of the entries that the source has beyond the earlier imports. Fails if the
+/// source is changed meanwhile.
+fn convert_new_lines(
+    source_file: &JoinedSource,
+    source: &Survey,
+    target: &ImportTarget,
+) -> io::Result<Vec<Vec<u8>>> {
+    let mut lines = Vec::new();
+    let mut collect_line = |_offset: u64, line: &[&[u8]]| {
+        lines.push(line.concat());
+        Ok(())
+    };
+    emit_new_entries(source_file, source, target, &mut collect_line)?;
+    require_unchanged(source_file, source)?;
+    Ok(lines)
 }
 
 /// Returns how a source differs from the bytes that were imported: the first `imported_bytes`
