@@ -539,36 +539,50 @@ impl ChangeReport {
     /// A failure here does not undo the write: the failure says what was written, so that the user
     /// does not repeat it.
     fn report_and_notify(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
-        let changes_anything = self.action != Action::Nothing;
-        let is_file = self.path != Path::new("-");
-        let with_written_names = |failure: Failure| {
-            if changes_anything && is_file {
-                failure.after_writing(&self.reported_names.join(" "))
-            } else {
-                failure
-            }
-        };
-
         let mut printed = self.print_result(write, ui);
         if printed.is_ok() {
             printed = ui.flush();
         }
-        let mut notified = Ok(());
-        if changes_anything && let Some(notification) = self.notification.take() {
-            let file = is_file.then(|| ui.resolve_path(&self.path));
-            notified = notification.notify(file.as_deref(), ui);
+        let notified = self.notify_hook(ui);
+        let Err(failure) = notified.and(printed) else {
+            return Ok(Exit::Done);
+        };
+        if self.changes_anything() && !self.is_on_stdout() {
+            Err(failure.after_writing(&self.reported_names.join(" ")))
+        } else {
+            Err(failure)
         }
-        // The hook is first, so that its failure is the one that is returned.
-        notified.map_err(with_written_names)?;
-        printed.map_err(with_written_names)?;
-        Ok(Exit::Done)
+    }
+
+    /// Notifies the hook of the change, if there are a change and a hook.
+    fn notify_hook(&mut self, ui: &mut Ui) -> Result<(), Failure> {
+        let Some(notification) = self.notification.take() else {
+            return Ok(());
+        };
+        if !self.changes_anything() {
+            return Ok(());
+        }
+        let file = if self.is_on_stdout() {
+            None
+        } else {
+            Some(ui.resolve_path(&self.path))
+        };
+        notification.notify(file.as_deref(), ui)
+    }
+
+    fn changes_anything(&self) -> bool {
+        self.action != Action::Nothing
+    }
+
+    /// Whether the session is written to standard output.
+    fn is_on_stdout(&self) -> bool {
+        self.path == Path::new("-")
     }
 
     /// Prints names and text on standard output. If standard output carries the session, prints
     /// them on standard error.
     fn print_result(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
-        let on_stderr = self.path == Path::new("-");
-        if write.change.json && !on_stderr {
+        if write.change.json && !self.is_on_stdout() {
             return ui.print_json(&self.to_json(write));
         }
         let mut lines = String::new();
@@ -576,17 +590,18 @@ impl ChangeReport {
             lines += &to_visible_lines(name);
             lines.push('\n');
         }
-        // The text goes to an editor, so it is escaped only for a person.
-        if let Some(text) = self.editor_text.as_ref().map(ToString::to_string) {
-            let is_unescaped = !on_stderr && !ui.stdout_is_terminal();
-            lines += &if is_unescaped {
-                text
+        if let Some(text) = &self.editor_text {
+            let text = text.to_string();
+            // An editor gets the text as it is. Only for a person, it is escaped.
+            let goes_to_editor = !self.is_on_stdout() && !ui.stdout_is_terminal();
+            if goes_to_editor {
+                lines += &text;
             } else {
-                to_visible_lines(&text).into_owned()
-            };
+                lines += &to_visible_lines(&text);
+            }
             lines.push('\n');
         }
-        if on_stderr {
+        if self.is_on_stdout() {
             ui.print_to_stderr(&lines);
             return Ok(());
         }

@@ -14,6 +14,7 @@ use crate::cli::rollouts::Rollouts;
 use crate::cli::sessions::NO_SESSIONS_HERE;
 use crate::cli::sources::Sources;
 use crate::format::format_count;
+use crate::import::Origin;
 use crate::ops::list::read_single;
 use crate::ops::prune::pruned_file;
 use crate::ops::redact::{RedactionPlan, RedactionReport, redact_session};
@@ -21,7 +22,7 @@ use crate::redact::values::{SecretValue, ValueSearch};
 use crate::session::period::Period;
 use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile, Reach};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Searches sessions for secrets, and reports them without writing anything. If there is only one
 /// session, its failure is returned. Among several, a failure is reported, and the others are
@@ -176,6 +177,28 @@ struct SessionsToSearch {
 }
 
 impl SessionsToSearch {
+    /// Returns the sessions that arguments name, and those at and below directories.
+    fn at_paths(paths: &[PathBuf], ui: &mut Ui) -> SessionsToSearch {
+        let found = search_arguments_to_read(paths, Reach::Whole, ui);
+        SessionsToSearch {
+            files: found.files,
+            failures: found.failures,
+            none_found_note: found.none_found_note,
+        }
+    }
+
+    /// Returns the sessions of the current directory in the stores.
+    fn of_current_folder(stores: &SessionStores, ui: &mut Ui) -> SessionsToSearch {
+        let no_paths = [];
+        let all_projects = false;
+        let found = find_sessions(stores, &no_paths, all_projects, ui);
+        SessionsToSearch {
+            files: found.files,
+            failures: found.failures,
+            none_found_note: Some(NO_SESSIONS_HERE.to_owned()),
+        }
+    }
+
     /// Warns if there are no sessions.
     fn warn_of_none(&self, ui: &mut Ui) {
         if self.files.is_empty()
@@ -208,16 +231,8 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
     let mut sessions = find_own_sessions(args, ui)?;
     let found_any = !sessions.files.is_empty();
     sessions.files = sources.retain_files(sessions.files, ui)?;
-    let sessions_of_others = if args.all {
-        find_sessions_of(&sources.origins, ui)
-    } else if args.sessions.is_empty() {
-        let current_folder = ui.current_folder().to_owned();
-        find_project_sessions_of(&sources.origins, &[current_folder], ui)
-    } else {
-        find_sources_of_projects(&sources.origins, &args.sessions, &sessions.files, ui)
-    };
+    let sessions_of_others = find_others(args, &sources.origins, &sessions.files, ui);
     sessions.files.extend(sessions_of_others);
-
     // If there were files, but none of pi or oh-my-pi, `retain_files` has warned of that.
     let is_reported = found_any && sources.origins.is_empty();
     if !is_reported {
@@ -226,45 +241,51 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
     Ok(sessions)
 }
 
+/// Finds the sessions of other agents, the `origins`, that are not among the files `found` before:
+/// of all projects, of the current directory, or of the projects that the arguments name.
+fn find_others(
+    args: &Args,
+    origins: &[Origin],
+    found: &[FoundFile],
+    ui: &mut Ui,
+) -> Vec<FoundFile> {
+    if args.all {
+        return find_sessions_of(origins, ui);
+    }
+    if args.sessions.is_empty() {
+        let current_folder = ui.current_folder().to_owned();
+        return find_project_sessions_of(origins, &[current_folder], ui);
+    }
+    find_sources_of_projects(origins, &args.sessions, found, ui)
+}
+
 /// Finds the sessions that the arguments name; without arguments, all sessions of the current
 /// directory, or of all projects. Archives are included only with `--archived`. Without it and
 /// without arguments, a warning says that archives are not searched. The caller warns if there are
 /// no sessions.
 fn find_own_sessions(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch, Failure> {
     let stores = SessionStores::locate(ui);
-    if args.sessions.is_empty() && !args.all {
-        let no_paths = [];
-        let found = find_sessions(&stores, &no_paths, args.all, ui);
-        let mut files = found.files;
-        if args.archived {
-            files.extend(stores.find_archive_files(ArchiveScope::CurrentProject)?);
-        } else {
-            stores.warn_archives_skipped(ArchiveScope::CurrentProject, Period::default(), ui);
-        }
-        return Ok(SessionsToSearch {
-            files,
-            failures: found.failures,
-            none_found_note: Some(NO_SESSIONS_HERE.to_owned()),
-        });
-    }
-
-    let arguments = if args.all {
-        &existing_store_roots(ui)
+    let mut sessions = if args.all {
+        SessionsToSearch::at_paths(&existing_store_roots(ui), ui)
+    } else if !args.sessions.is_empty() {
+        SessionsToSearch::at_paths(&args.sessions, ui)
     } else {
-        &args.sessions
+        SessionsToSearch::of_current_folder(&stores, ui)
     };
-    let found = search_arguments_to_read(arguments, Reach::Whole, ui);
-    let mut files = found.files;
+
+    let is_current_project = args.sessions.is_empty() && !args.all;
+    let archive_scope = if is_current_project {
+        ArchiveScope::CurrentProject
+    } else {
+        ArchiveScope::AllProjects
+    };
     if args.archived {
-        files.extend(stores.find_archive_files(ArchiveScope::AllProjects)?);
-    } else if args.all {
-        stores.warn_archives_skipped(ArchiveScope::AllProjects, Period::default(), ui);
+        let archives = stores.find_archive_files(archive_scope)?;
+        sessions.files.extend(archives);
+    } else if args.sessions.is_empty() {
+        stores.warn_archives_skipped(archive_scope, Period::default(), ui);
     }
-    Ok(SessionsToSearch {
-        files,
-        failures: found.failures,
-        none_found_note: found.none_found_note,
-    })
+    Ok(sessions)
 }
 
 impl Args {
@@ -324,25 +345,25 @@ fn search_input(
     refuse_existing_copy(args, &input)?;
 
     let part = args.select_part(input, values, ui)?;
+    let input = &part.input;
     let mut redactor = args
         .redaction
-        .new_redactor(&part.input, part.values.clone(), ui)?;
-    let source = part.input.source();
+        .new_redactor(input, part.values.clone(), ui)?;
     let workers = ui.processor_count();
     let mut heading = None;
     let mut report;
     if wants_title {
         // The title is read from a copy without the secrets, for which a plan is needed.
-        let plan = RedactionPlan::new(source, &mut redactor, workers);
-        let plan = part.input.map_read_error(plan)?;
+        let plan = RedactionPlan::new(input.source(), &mut redactor, workers);
+        let plan = input.map_read_error(plan)?;
         if !plan.report.found.is_empty() {
-            heading = read_heading(&part.input, &plan, redactor.found_values());
+            heading = read_heading(input, &plan, redactor.found_values());
         }
         report = plan.report;
     } else {
         let no_copy = None;
-        let searched = redact_session(source, &mut redactor, workers, no_copy);
-        report = part.input.map_read_error(searched)?;
+        let searched = redact_session(input.source(), &mut redactor, workers, no_copy);
+        report = input.map_read_error(searched)?;
     }
     part.restore_lines(&mut report);
     Ok(SearchedSession {

@@ -82,8 +82,8 @@ impl SecretPrinter {
         self.secret_count > 0
     }
 
-    /// Prints the secrets of a session, and counts them. The rows of [`SecretForm::GroupedPlan`]
-    /// are printed by [`Self::print_summary`], when all sessions are known.
+    /// Prints the secrets of a session, and counts them. If it is the only session, also prints the
+    /// summary of its redaction.
     pub(super) fn print_session(
         &mut self,
         path: &Path,
@@ -93,32 +93,13 @@ impl SecretPrinter {
         let SearchedSession { input, report, .. } = searched;
         // Each secret is the list of its places.
         let secrets = report.group_by_secret();
-        match self.form {
-            SecretForm::Json => {
-                for places in &secrets {
-                    ui.print_json(&secret_json(path, places))?;
-                }
-            }
-            SecretForm::Lines => {
-                for places in &secrets {
-                    ui.print(&secret_line(input, places))?;
-                }
-            }
-            SecretForm::Plan => print_plan(&secrets, ui)?,
-            SecretForm::BelowHeadings => print_below_heading(searched, &secrets, ui)?,
-            SecretForm::GroupedPlan => {
-                for places in &secrets {
-                    self.groups.add_secret(input, places);
-                }
-            }
-        }
+        self.print_secrets(path, searched, &secrets, ui)?;
 
         self.session_count += 1;
         self.secret_count += secrets.len();
         if !secrets.is_empty() {
             self.found_session_count += 1;
         }
-
         if self.is_one {
             // Flushed first, so that the secrets precede the summary where both streams are one.
             ui.flush()?;
@@ -126,6 +107,38 @@ impl SecretPrinter {
         } else {
             self.groups.address_count += report.address_count;
             self.groups.example_count += report.example_count;
+        }
+        Ok(())
+    }
+
+    /// Prints the secrets of a session, each the list of its places. The rows of
+    /// [`SecretForm::GroupedPlan`] are only collected: [`Self::print_summary`] prints them, when all
+    /// sessions are known.
+    fn print_secrets(
+        &mut self,
+        path: &Path,
+        searched: &SearchedSession,
+        secrets: &[Vec<&FoundSecret>],
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        match self.form {
+            SecretForm::Json => {
+                for places in secrets {
+                    ui.print_json(&secret_json(path, places))?;
+                }
+            }
+            SecretForm::Lines => {
+                for places in secrets {
+                    ui.print(&secret_line(&searched.input, places))?;
+                }
+            }
+            SecretForm::Plan => print_plan(secrets, ui)?,
+            SecretForm::BelowHeadings => print_below_heading(searched, secrets, ui)?,
+            SecretForm::GroupedPlan => {
+                for places in secrets {
+                    self.groups.add_secret(&searched.input, places);
+                }
+            }
         }
         Ok(())
     }

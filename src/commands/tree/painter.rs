@@ -390,22 +390,19 @@ impl<'a> TreePainter<'a> {
         bars_at_start: Bars,
         rows: &mut RowBuffer,
     ) {
-        let drawing = self.entry_painter.drawing;
         // A row shows its date only if the row above has another date. The row above the first one
         // belongs to the previous batch; the first batch has none.
         let time_above = match batch.start {
             0 => None,
-            start => {
-                let entry_above = self.shown_entry(&groups[start - 1]);
-                Some(drawing.session.entry(entry_above).time_ms)
-            }
+            start => Some(self.time_of(&groups[start - 1])),
         };
         rows.set_previous_time(time_above);
 
+        let is_live = self.entry_painter.drawing.is_live();
         let mut bars = bars_at_start;
         for group in &groups[batch] {
             // While a session is followed, each row shows its date.
-            if drawing.is_live() {
+            if is_live {
                 rows.set_previous_time(None);
             }
             // A branch may begin or end at this row, so the bars beside and below it may differ.
@@ -414,6 +411,16 @@ impl<'a> TreePainter<'a> {
             self.draw_row(group, bars, rows);
             bars = bars.below_row(tree_row);
         }
+    }
+
+    /// Returns the time of a row, in milliseconds since 1970.
+    fn time_of(&self, group: &RowGroup) -> i64 {
+        let shown_entry = self.shown_entry(group);
+        self.entry_painter
+            .drawing
+            .session
+            .entry(shown_entry)
+            .time_ms
     }
 
     /// Draws a row: its id, its time, its bars, the dot of the active path, its text, and its
@@ -597,31 +604,37 @@ impl<'a> TreePainter<'a> {
     /// or is on the path to the leaf.
     fn branch_extent(&self, first_drawn: EntryIx) -> SubtreeExtent {
         let drawing = &self.entry_painter.drawing;
-        let session = drawing.session;
         let mut extent = self.subtree_extents[first_drawn.index()];
         // Labels, marks and other notes are no part of the branch above them.
         if extent.entry_count == 0 {
             return extent;
         }
-        let parent = session.entry(first_drawn).parent;
-        for above in session.ancestors(parent) {
-            // What is on the path to the leaf belongs to no branch that was left.
-            let is_on_path = drawing.is_active(above);
-            if is_on_path || self.is_drawn[above.index()] {
+        let parent = drawing.session.entry(first_drawn).parent;
+        for above in drawing.session.ancestors(parent) {
+            let is_branch_point = drawing.is_active(above)
+                || self.is_drawn[above.index()]
+                || self.has_other_branches(above, &extent);
+            if is_branch_point {
                 break;
             }
-            // Without other branches, the subtree has one message more than the subtree below it,
-            // or none more if the entry is itself a note.
-            let extent_above = self.subtree_extents[above.index()];
-            let is_message = !session.entry(above).kind.is_bookkeeping();
-            let count_on_this_branch = extent.entry_count + u32::from(is_message);
-            let has_other_branches = extent_above.entry_count > count_on_this_branch;
-            if has_other_branches {
-                break;
-            }
-            extent = extent_above;
+            extent = self.subtree_extents[above.index()];
         }
         extent
+    }
+
+    /// Whether the subtree of an entry has messages that are not below one of its children.
+    /// `extent_of_child` is the extent of the subtree of that child.
+    fn has_other_branches(&self, ix: EntryIx, extent_of_child: &SubtreeExtent) -> bool {
+        // The entry itself counts in its subtree, unless it is a note.
+        let is_message = !self
+            .entry_painter
+            .drawing
+            .session
+            .entry(ix)
+            .kind
+            .is_bookkeeping();
+        let count_without_others = extent_of_child.entry_count + u32::from(is_message);
+        self.subtree_extents[ix.index()].entry_count > count_without_others
     }
 
     /// Returns the size of a branch, and the age of its newest entry, as in `(8 messages, 2h)`.
