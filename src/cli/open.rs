@@ -125,15 +125,18 @@ impl OpenSession {
             && let Content::Opened(Opened::Stream(copy)) = &mut self.input.opened.content
         {
             copy.append(&change.appended_bytes())?;
-        } else {
-            *self = self.after_change(change)?;
-            return Ok(());
+            return self.load_appended_lines();
         }
+        *self = self.after_change(change)?;
+        Ok(())
+    }
 
+    /// Loads the lines that were appended to the input, or everything if these may change what was
+    /// loaded before.
+    fn load_appended_lines(&mut self) -> Result<(), Failure> {
         let is_loaded = load_appended(&mut self.session, self.input.source(), &self.options)
             .map_err(|error| self.input.content_failure(error))?;
         if !is_loaded {
-            // The new lines may change what was loaded before.
             self.session = self.input.load(&self.options)?;
         }
         Ok(())

@@ -443,25 +443,22 @@ impl BranchList<'_> {
     /// the label of another entry of the branch, with the id of that entry; the label of the
     /// message itself. The label of the last entry is in another column: see [`Self::tip_cell`].
     fn message_cell(&self, branch: &Branch, styles: &Styles) -> Cell {
-        let representative = self.representative_entry(branch);
-        let mut cell = Cell::new();
+        let message = self.representative_entry(branch);
         let last_entry = branch.last_shown_entry(self.drawing.session);
+        let mut cell = Cell::new();
         if self.drawing.is_undone(last_entry) {
             cell.push(("(undone) ".to_owned(), styles.dim));
         }
         if let Some(labelled) = branch.labelled_entry
-            && Some(labelled) != representative
+            && Some(labelled) != message
             && labelled != last_entry
-            && let Some(label) = self.drawing.label(labelled)
         {
-            let labelled_id = self.drawing.session.id(labelled);
-            cell.push((bracket_label(&label) + " ", styles.label));
-            cell.push((to_visible(&format!("on {labelled_id}  ")), styles.dim));
+            cell.extend(self.label_of_other_entry(labelled, styles));
         }
-
-        let Some(message) = representative else {
+        let Some(message) = message else {
             return cell;
         };
+
         if message != last_entry
             && let Some(label) = self.drawing.label(message)
         {
@@ -474,6 +471,19 @@ impl BranchList<'_> {
         let text = self.request_text(message);
         cell.push((to_visible(&text.to_string_lossy()), Style::new()));
         cell
+    }
+
+    /// Returns the label of an entry that is not in the row, and the id of that entry: `[bug] on
+    /// 3f9a  `. Empty if it has no label.
+    fn label_of_other_entry(&self, labelled: EntryIx, styles: &Styles) -> Cell {
+        let Some(label) = self.drawing.label(labelled) else {
+            return Cell::new();
+        };
+        let id = self.drawing.session.id(labelled);
+        vec![
+            (bracket_label(&label) + " ", styles.label),
+            (to_visible(&format!("on {id}  ")), styles.dim),
+        ]
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod native;
 
-use crate::agents::stores::{Disk, normalize_path};
+use crate::agents::stores::{Disk, Store, normalize_path};
 use crate::cli::follow::parent_folder;
 use crate::cli::foreign::resolve_foreign_title;
 use crate::cli::guide::{Example, Guide};
@@ -355,9 +355,7 @@ fn require_user_message(
     Err(failure.with_hint(format!("the nearest one is {reference}^{{user}}")))
 }
 
-/// Builds the new session. It is a copy of all branches (`--branches`), of the subtree of `end`
-/// (`--subtree`), or else of the path to `end`. If the target agent has another dialect, the copy
-/// is converted.
+/// Builds the new session. If the target agent has another dialect, the copy is converted.
 fn build_new_session(
     args: &Args,
     open: &OpenSession,
@@ -365,34 +363,37 @@ fn build_new_session(
     options: &ForkOptions,
     id_source: &mut IdSource,
 ) -> io::Result<NewSession> {
-    let session = &open.session;
-    let reader = open.entry_reader();
-    let is_converted = args
-        .target_dialect()
-        .is_some_and(|agent| agent != session.dialect);
-    let mut copy_options = options.clone();
-    if is_converted {
-        // The conversion sets the name, in the way of the target agent.
-        copy_options.name = None;
+    let target = args.target_dialect().unwrap_or(open.session.dialect);
+    if target == open.session.dialect {
+        return copy_entries(args, open, end, options, id_source);
     }
-    let copy = if args.branches {
-        fork_all(session, &copy_options, id_source)
-    } else if args.subtree {
-        fork_subtree(
-            &reader,
-            end,
-            args.ancestor_choice(),
-            &copy_options,
-            id_source,
-        )?
-    } else {
-        fork(&reader, end, &copy_options, id_source)?
+    // The conversion sets the name, in the way of the target agent.
+    let options_of_copy = ForkOptions {
+        name: None,
+        ..options.clone()
     };
-    if is_converted {
-        convert_session(&reader, copy, options, id_source)
-    } else {
-        Ok(copy)
+    let copy = copy_entries(args, open, end, &options_of_copy, id_source)?;
+    convert_session(&open.entry_reader(), copy, options, id_source)
+}
+
+/// Copies all branches of a session (`--branches`), the subtree of `end` (`--subtree`), or else the
+/// path to `end`.
+fn copy_entries(
+    args: &Args,
+    open: &OpenSession,
+    end: Position,
+    options: &ForkOptions,
+    id_source: &mut IdSource,
+) -> io::Result<NewSession> {
+    let reader = open.entry_reader();
+    if args.branches {
+        return Ok(fork_all(&open.session, options, id_source));
     }
+    if args.subtree {
+        let ancestors = args.ancestor_choice();
+        return fork_subtree(&reader, end, ancestors, options, id_source);
+    }
+    fork(&reader, end, options, id_source)
 }
 
 /// Returns the event for a hook before a fork. It is the `session_before_fork` of pi, with two
@@ -479,17 +480,24 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
         return None;
     }
 
-    let stores = if let Some(cwd) = args.absolute_cwd(ui) {
-        stores_for_named_project(&cwd, ui)
-    } else if let Some(cwd) = &open.session.header.cwd {
-        stores_for_recorded_project(Path::new(&cwd.to_string()), ui)
-    } else {
-        stores_for_named_project(ui.current_folder(), ui)
-    };
     let agent = args.target_dialect().unwrap_or(open.session.dialect);
-    let folder = agent_folder(&stores, agent)?;
-    match open.input.file() {
-        Some(file) if OnDisk.resolve_links(parent_folder(file.path())) == folder => None,
-        _ => Some(folder),
+    let folder = agent_folder(&stores_of_target(args, open, ui), agent)?;
+    if let Some(file) = open.input.file()
+        && OnDisk.resolve_links(parent_folder(file.path())) == folder
+    {
+        return None;
+    }
+    Some(folder)
+}
+
+/// Returns the stores of the target project: the one of `--cwd`, else the project of the session,
+/// else the current one.
+fn stores_of_target(args: &Args, open: &OpenSession, ui: &Ui) -> Vec<Store> {
+    if let Some(cwd) = args.absolute_cwd(ui) {
+        return stores_for_named_project(&cwd, ui);
+    }
+    match &open.session.header.cwd {
+        Some(cwd) => stores_for_recorded_project(Path::new(&cwd.to_string()), ui),
+        None => stores_for_named_project(ui.current_folder(), ui),
     }
 }

@@ -469,31 +469,32 @@ impl Args {
         let Some(words) = self.optional_pattern() else {
             return Ok(None);
         };
-        let stores = SessionStores::locate(ui);
-        let named_session = match stores.find_by_whole_name(words, SearchRange::AllProjects) {
-            Ok(named_session) => named_session,
-            // Several sessions have the name.
-            Err(error) => {
-                ui.warn(&name_failure(error, ui).to_note());
-                return Ok(None);
-            }
-        };
-        let session = if let Some(session) = named_session {
-            report_named(words, &session, ui)?;
-            Some(session)
-        } else if self.accepts_title(ui) {
-            find_only_title(words, ui)?
-        } else {
-            None
-        };
-        let Some(session) = session else {
+        let Some(session) = self.find_named_or_titled(words, ui)? else {
             return Ok(None);
         };
-
         let mut args = self.clone();
         args.pattern = Some(String::new());
         args.sessions.paths.push(session);
         Ok(Some(args))
+    }
+
+    /// Returns the only session that `words` name or whose title has these words, and reports it.
+    /// `None` if there is no such session, or several.
+    fn find_named_or_titled(&self, words: &str, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
+        let stores = SessionStores::locate(ui);
+        match stores.find_by_whole_name(words, SearchRange::AllProjects) {
+            Ok(Some(session)) => {
+                report_named(words, &session, ui)?;
+                Ok(Some(session))
+            }
+            Ok(None) if self.accepts_title(ui) => find_only_title(words, ui),
+            Ok(None) => Ok(None),
+            // Several sessions have the name.
+            Err(error) => {
+                ui.warn(&name_failure(error, ui).to_note());
+                Ok(None)
+            }
+        }
     }
 
     /// Whether a range or `--last` limits the search.
@@ -529,21 +530,26 @@ impl Args {
             agents: &agents,
             sessions: &self.sessions.paths,
         };
-        let mut words = unread.arguments().trim_start().to_owned();
-        // PATTERN can be left out only if SESSION is the only argument. The command in the note has
-        // several.
-        let is_pattern_empty = self.pattern.as_deref() == Some("");
-        let is_pattern_given = ui.arguments.iter().any(|argument| argument.is_empty());
-        if is_pattern_empty && !is_pattern_given {
-            words.insert_str(0, "'' ");
-        }
+        let arguments = self.with_explicit_pattern(unread.arguments().trim_start(), ui);
         let note = AgentsNote {
             omission: "not searched",
-            command: command_with(given.as_os_str(), &words, ui),
+            command: command_with(given.as_os_str(), &arguments, ui),
             effect: "searches them, too",
             effect_of_list: "lists them",
         };
         unread.print_note(note, ui);
+    }
+
+    /// Returns the sessions to search as arguments, after an empty pattern if the user left out the
+    /// pattern. PATTERN can be left out only before a single SESSION, and here there are several.
+    fn with_explicit_pattern(&self, sessions: &str, ui: &Ui) -> String {
+        let is_pattern_empty = self.pattern.as_deref() == Some("");
+        let is_pattern_given = ui.arguments.iter().any(|argument| argument.is_empty());
+        if is_pattern_empty && !is_pattern_given {
+            format!("'' {sessions}")
+        } else {
+            sessions.to_owned()
+        }
     }
 
     /// Whether rows for people are printed.

@@ -53,18 +53,7 @@ pub struct Args {
 
 /// Prints the entries from the root to an entry: as lines of JSON, as ids, or as rows.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let mut options = if args.json || args.ids {
-        LoadOptions::default()
-    } else {
-        row_options(ui)
-    };
-    // Rows and ids need no line of the session. For the text of `:/TEXT` or `:1/TEXT`, all lines are
-    // searched.
-    let searches_text = args.to.as_deref().is_some_and(|to| to.contains('/'));
-    if !args.json && !searches_text {
-        options.kept = KeptContent::Nothing;
-    }
-    let open = OpenSession::open_to_read(&args.session, options, ui)?;
+    let open = OpenSession::open_to_read(&args.session, load_options(args, ui), ui)?;
     let range = open.resolve_range(args.to.as_deref(), args.last.entry_count)?;
     let path = range.entries(&open.session);
     if args.json {
@@ -80,10 +69,27 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let edits = open.find_edits(range.end.entry())?;
         print_rows(&drawing, &edits, &path, ui)?;
     }
+
     if open.session.entries.is_empty() {
         ui.warn(NO_ENTRIES);
     } else if path.is_empty() {
         ui.warn("no entry is above the root (hint: omit REF for the leaf)");
     }
     Ok(Exit::Done)
+}
+
+/// Returns what is loaded of the session: the text of rows and the lines only if they are needed.
+fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
+    let prints_rows = !args.json && !args.ids;
+    let mut options = if prints_rows {
+        row_options(ui)
+    } else {
+        LoadOptions::default()
+    };
+    // For the text of `:/TEXT` or `:1/TEXT`, all lines are searched.
+    let searches_text = args.to.as_deref().is_some_and(|to| to.contains('/'));
+    if !args.json && !searches_text {
+        options.kept = KeptContent::Nothing;
+    }
+    options
 }

@@ -8,7 +8,7 @@ use crate::cli::process::command_line::quote_word;
 use crate::cli::rows::entry::report_destination;
 use crate::format::format_count;
 use crate::load::LoadOptions;
-use crate::ops::navigate::{last_request, navigate};
+use crate::ops::navigate::{Navigation, last_request, navigate};
 use crate::session::entry::EntryIx;
 use crate::session::reference::{Position, is_text_reference};
 use std::path::PathBuf;
@@ -60,23 +60,15 @@ pub struct Args {
 /// entries that followed.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
-    let leaf = Position::from(open.session.leaf);
     let navigation = match &args.to {
-        Some(reference) => navigate_to(&open, leaf, reference)?,
+        Some(reference) => navigate_back_to(&open, reference, ui)?,
         None => {
-            let times = args.back.unwrap_or(1);
-            let request = find_request(&open, times)?;
+            let request = find_request(&open, args.back.unwrap_or(1))?;
             // Navigation to a user message ends before it, so that the user can send it again.
+            let leaf = Position::from(open.session.leaf);
             navigate(&open.session, leaf, Position::Entry(request))
         }
     };
-    if let Some(reference) = &args.to {
-        // Going back to a user message undoes it, even if nothing follows.
-        let changes_nothing = navigation.abandoned.is_empty() && !navigation.edits_target;
-        if is_text_reference(reference) && changes_nothing {
-            warn_of_end(&open, reference, ui);
-        }
-    }
     let new_leaf = navigation.new_leaf;
     let is_reported = is_move_reported(&args.options, &open);
     let exit = PlannedMove::with_summary(&open, navigation, &args.options).execute(ui)?;
@@ -84,6 +76,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         report_destination(&mut open, new_leaf, &args.options.write.change, ui);
     }
     Ok(exit)
+}
+
+/// Plans the move from the leaf to the entry that a reference names. Warns if nothing follows that
+/// entry, and the reference is a text.
+fn navigate_back_to(
+    open: &OpenSession,
+    reference: &str,
+    ui: &mut Ui,
+) -> Result<Navigation, Failure> {
+    let navigation = navigate_to(open, open.session.leaf.into(), reference)?;
+    // Going back to a user message undoes it, even if nothing follows.
+    let changes_nothing = navigation.abandoned.is_empty() && !navigation.edits_target;
+    if changes_nothing && is_text_reference(reference) {
+        warn_of_end(open, reference, ui);
+    }
+    Ok(navigation)
 }
 
 /// Warns that nothing follows the entry to go back to, which was found by its text. The text is

@@ -109,18 +109,7 @@ fn resume_session(
     if args.exec {
         return command.exec(&open.input, ui);
     }
-
-    if args.json {
-        ui.print_json(&command.to_json())?;
-    } else {
-        ui.print(&(command.to_shell() + "\n"))?;
-    }
-    if let Some(cwd) = command.missing_folder() {
-        let cwd = show_folder(cwd, ui);
-        ui.warn(&format!(
-            "the session's directory {cwd} does not exist (hint: {RELOCATE_HINT})"
-        ));
-    }
+    command.print(args, ui)?;
     Ok(Exit::Done)
 }
 
@@ -229,6 +218,22 @@ impl AgentCommand {
             .json("args", &text_array(&args))
             .str_or_null("cwd", cwd.as_deref())
             .finish()
+    }
+
+    /// Prints the command. Warns if the session's directory is missing.
+    fn print(&self, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+        if args.json {
+            ui.print_json(&self.to_json())?;
+        } else {
+            ui.print(&(self.to_shell() + "\n"))?;
+        }
+        if let Some(cwd) = self.missing_folder() {
+            let cwd = show_folder(cwd, ui);
+            ui.warn(&format!(
+                "the session's directory {cwd} does not exist (hint: {RELOCATE_HINT})"
+            ));
+        }
+        Ok(())
     }
 
     /// Returns the command as a line for a POSIX shell. The line first changes to the session's

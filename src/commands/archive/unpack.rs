@@ -98,9 +98,11 @@ struct TitledArchive {
     row: String,
 }
 
-/// Chooses from `archives`, those in whose title the `words` are, the only one, and reports that it
-/// was chosen. Otherwise fails with `failure`, with the archives as suggestions. So it does for a
-/// single archive, too, if words do not suffice for the command ([`TitleMatch::Suggests`]).
+/// Returns the archive of the only session that has the words of an argument in its title, and
+/// reports it. `archives` are the archives of all such sessions.
+///
+/// Words of a title do not suffice for each command. If they do not, or if there are none or
+/// several archives, returns `failure`, with the archives as suggestions.
 fn choose_by_title(
     words: &str,
     mut archives: Vec<TitledArchive>,
@@ -117,12 +119,14 @@ fn choose_by_title(
     let Some(TitledArchive { path, row }) = archives.pop() else {
         return Err(failure);
     };
-    if title_match == TitleMatch::Suggests {
-        return Err(failure.with_hint(format!("did you mean {row}?")));
+    match title_match {
+        TitleMatch::Suggests => Err(failure.with_hint(format!("did you mean {row}?"))),
+        TitleMatch::Names => {
+            let words = to_visible(words);
+            ui.print_status(&format!("`{words}` is in the title of {row}"));
+            Ok(path)
+        }
     }
-    let words = to_visible(words);
-    ui.print_status(&format!("`{words}` is in the title of {row}"));
-    Ok(path)
 }
 
 /// Returns the failure for an argument that names no archived session, or several. If a session in

@@ -225,10 +225,8 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
     if is_path_or_option {
         return Vec::new();
     }
-
     let stores = SessionStores::locate(ui);
-    let has_word = |wanted: &str| words.iter().any(|word| word == wanted);
-    if has_word("archive") && (has_word("--restore") || has_word("--delete")) {
+    if completes_archives(words) {
         return list_archived_sessions(&stores);
     }
 
@@ -251,6 +249,12 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
         sessions.extend(read_known_sessions(&other_paths, ui));
     }
     sessions
+}
+
+/// Whether a command line is of `archive --restore` or `archive --delete`.
+fn completes_archives(words: &[OsString]) -> bool {
+    let has_word = |wanted: &str| words.iter().any(|word| word == wanted);
+    has_word("archive") && (has_word("--restore") || has_word("--delete"))
 }
 
 /// Returns archived sessions of all projects. Archives that cannot be read are left out.

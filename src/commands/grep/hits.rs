@@ -486,24 +486,24 @@ impl MatchPainter {
             }
             out.extend_from_slice(&row.finish());
             out.push(b'\n');
-            return;
-        }
-        if !self.prints_counts && self.lists_titles {
+        } else if self.prints_counts {
+            self.push_count(path, count, out);
+        } else if self.lists_titles {
             self.push_title(path, out);
-            return;
+        } else {
+            let style = self.styles.summary;
+            self.path_output.push_path(path, style, &self.links, out);
         }
-        if !self.prints_counts {
-            self.path_output
-                .push_path(path, self.styles.summary, &self.links, out);
-            return;
-        }
+    }
 
+    /// Appends the number of matching entries of a session, after its path if that is printed.
+    fn push_count(&self, path: &Path, count: u64, out: &mut Vec<u8>) {
+        let style = self.styles.summary;
         if self.prefixes_path && self.path_output.null {
             // With -0, the path ends in a NUL byte in place of the colon.
-            self.path_output
-                .push_path(path, self.styles.summary, &self.links, out);
+            self.path_output.push_path(path, style, &self.links, out);
         } else if self.prefixes_path {
-            let path = apply_style(&visible_path(path), self.styles.summary);
+            let path = apply_style(&visible_path(path), style);
             out.extend_from_slice(format!("{path}:").as_bytes());
         }
         out.extend_from_slice(format!("{count}\n").as_bytes());

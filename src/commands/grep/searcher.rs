@@ -490,16 +490,9 @@ impl MatchCollector<'_, '_> {
     /// `--follow`, skips a match that was printed before. Breaks the search if no further match is
     /// needed.
     fn add_match(&mut self, header: &Header, mut hit: Match) -> ControlFlow<()> {
-        let painter = &self.searcher.painter;
         if self.searcher.follows {
-            // A session that was replaced is searched again, so earlier matches are found again.
-            let key = match_key(&hit);
-            if self.printed_keys.contains(&key) {
-                return ControlFlow::Continue(());
-            }
-            // Later searches do not print this match, whether it is printed now or left out.
-            self.collected.keys.push(key);
-            if self.is_left_out {
+            let is_to_print = self.remember_match(&hit);
+            if !is_to_print {
                 return ControlFlow::Continue(());
             }
             if self.reports_continuations {
@@ -508,19 +501,30 @@ impl MatchCollector<'_, '_> {
         }
 
         self.collected.count += 1;
-        if painter.has_rows() {
-            if painter.has_context() {
-                // The entries around the match are read after the search.
-                self.collected.matches.push(hit);
-            } else {
-                self.push_row(header, &hit);
-            }
+        let painter = &self.searcher.painter;
+        if painter.has_rows() && painter.has_context() {
+            // The entries around the match are read after the search.
+            self.collected.matches.push(hit);
+        } else if painter.has_rows() {
+            self.push_row(header, &hit);
         }
         if self.has_enough_matches() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
         }
+    }
+
+    /// Remembers a match for `--follow`, so that later searches do not print it. Returns whether
+    /// this search prints it.
+    fn remember_match(&mut self, hit: &Match) -> bool {
+        // A session that was replaced is searched again, so earlier matches are found again.
+        let key = match_key(hit);
+        if self.printed_keys.contains(&key) {
+            return false;
+        }
+        self.collected.keys.push(key);
+        !self.is_left_out
     }
 
     /// Whether no further match is needed. If only the path is printed, one match suffices.
