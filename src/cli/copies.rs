@@ -33,24 +33,23 @@ pub fn resolve_copy_in_folder(
     access: CopyAccess,
     ui: &mut Ui,
 ) -> Result<[PathBuf; 2], Failure> {
-    let stdin = Path::new("-");
-    match (first.is_dir(), second.is_dir()) {
-        (false, true) if first != stdin => {
-            let session = resolve_session(first, access, ui)?;
-            let copy = find_copy_in_folder(&session, second, access, ui)?;
-            let shown = shown_path(&copy, ui);
-            ui.print_status(&format!("the second copy is {shown}"));
-            Ok([session, copy])
-        }
-        (true, false) if second != stdin => {
-            let session = resolve_session(second, access, ui)?;
-            let copy = find_copy_in_folder(&session, first, access, ui)?;
-            let shown = shown_path(&copy, ui);
-            ui.print_status(&format!("the first copy is {shown}"));
-            Ok([copy, session])
-        }
-        _ => Ok([first.to_owned(), second.to_owned()]),
+    // The id of a session on standard input is not known before it is read.
+    let may_have_copy = |argument: &Path| !argument.is_dir() && argument != Path::new("-");
+    if second.is_dir() && may_have_copy(first) {
+        let session = resolve_session(first, access, ui)?;
+        let copy = find_copy_in_folder(&session, second, access, ui)?;
+        let shown = shown_path(&copy, ui);
+        ui.print_status(&format!("the second copy is {shown}"));
+        return Ok([session, copy]);
     }
+    if first.is_dir() && may_have_copy(second) {
+        let session = resolve_session(second, access, ui)?;
+        let copy = find_copy_in_folder(&session, first, access, ui)?;
+        let shown = shown_path(&copy, ui);
+        ui.print_status(&format!("the first copy is {shown}"));
+        return Ok([copy, session]);
+    }
+    Ok([first.to_owned(), second.to_owned()])
 }
 
 fn resolve_session(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<PathBuf, Failure> {

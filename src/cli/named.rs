@@ -614,15 +614,15 @@ pub fn take_range(arguments: &mut Vec<PathBuf>) -> Result<Option<String>, Failur
     let Some(range) = name_argument(last).filter(|name| is_range_form(name)) else {
         return Ok(None);
     };
-    match sessions {
+    if sessions.is_empty() {
         // A single argument may be the name of a session.
-        [] => return Ok(None),
-        [session] if !session.is_dir() => {}
-        _ => {
-            let what = format_args!("{}: a range is a part of one session", to_visible(range));
-            return Err(Failure::usage_error(what)
-                .with_hint("give one SESSION before the range; --last N applies to any number"));
-        }
+        return Ok(None);
+    }
+    let is_one_session = sessions.len() == 1 && !sessions[0].is_dir();
+    if !is_one_session {
+        let what = format_args!("{}: a range is a part of one session", to_visible(range));
+        return Err(Failure::usage_error(what)
+            .with_hint("give one SESSION before the range; --last N applies to any number"));
     }
     let range = range.to_owned();
     arguments.pop();
@@ -716,26 +716,7 @@ pub fn line_of_title(title: &Text, message_count: u32) -> String {
 /// directory, or a directory above an agent's store.
 fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
     let resolved = ui.resolve_path(folder);
-    let home = ui.home().map(|home| ui.resolve_path(Path::new(&home)));
-    let stores: Vec<_> = SessionStores::locate(ui)
-        .store_roots()
-        .iter()
-        .map(|root| ui.resolve_path(root))
-        .collect();
-    let is_above_store = stores
-        .iter()
-        .any(|store| *store != resolved && store.starts_with(&resolved));
-    let has_agent = |agent: &str| resolved.join(agent).join("agent").is_dir();
-
-    let what = if resolved.parent().is_none() {
-        "the root directory"
-    } else if home.is_some_and(|home| home.starts_with(&resolved)) {
-        "the home directory, or above it"
-    } else if has_agent(".pi") || has_agent(".omp") {
-        "a home directory"
-    } else if is_above_store {
-        "above an agent's store"
-    } else {
+    let Some(what) = describe_high_folder(&resolved, ui) else {
         return Ok(());
     };
     Err(Failure::invalid(format_args!(
@@ -743,6 +724,32 @@ fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
         folder.display()
     ))
     .with_hint("list them with -n; name a directory further down, or use --force"))
+}
+
+/// Returns what a directory is, if it is so high that the user hardly means all sessions below it.
+/// `None` for any other directory.
+fn describe_high_folder(folder: &Path, ui: &Ui) -> Option<&'static str> {
+    if folder.parent().is_none() {
+        return Some("the root directory");
+    }
+    if let Some(home) = ui.home()
+        && ui.resolve_path(Path::new(&home)).starts_with(folder)
+    {
+        return Some("the home directory, or above it");
+    }
+    // Another user's home directory has the directory of an agent, too.
+    for agent in [".pi", ".omp"] {
+        if folder.join(agent).join("agent").is_dir() {
+            return Some("a home directory");
+        }
+    }
+    for root in SessionStores::locate(ui).store_roots() {
+        let store = ui.resolve_path(&root);
+        if store != folder && store.starts_with(folder) {
+            return Some("above an agent's store");
+        }
+    }
+    None
 }
 
 /// Returns how deep a change reaches below the directories in its arguments. With `-r`,

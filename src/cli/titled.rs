@@ -156,22 +156,23 @@ fn command_with_id(words: &str, id: &str, ui: &Ui) -> Option<String> {
 /// arguments are the same.
 pub fn command_with(argument: &OsStr, words: &str, ui: &Ui) -> Option<String> {
     // The first argument is the program.
-    let given = ui.arguments.get(1..)?;
-    let mut places = (0..given.len()).filter(|&index| given[index] == *argument);
-    let place = places.next()?;
-    if places.next().is_some() {
-        return None;
-    }
+    let given_arguments = ui.arguments.get(1..)?;
     let mut command = "pisess".to_owned();
-    for (index, given_argument) in given.iter().enumerate() {
+    let mut replaced_count = 0;
+    for given in given_arguments {
         command.push(' ');
-        if index == place {
+        if given == argument {
             command += words;
+            replaced_count += 1;
         } else {
-            command += &quote_word(given_argument);
+            command += &quote_word(given);
         }
     }
-    Some(command)
+    if replaced_count == 1 {
+        Some(command)
+    } else {
+        None
+    }
 }
 
 /// Returns the sessions whose titles have all of the words: in the current project or, if it has
@@ -198,15 +199,8 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
     files.retain(|file| file.owner.is_none());
     let sources = ui.sources.as_ref();
     let read_match = |file: FoundFile| {
-        // Most sessions are ruled out by their beginning, without reading the whole file.
-        if let Some(text) = read_title_and_question(&file.path)
-            && !words.are_in(&text)
-        {
-            return None;
-        }
-        let session = read_for_list(&file.path)?;
-        let is_match = words.describe(&session) && may_be_read(&session.path, sources);
-        is_match.then_some(session)
+        let session = read_if_titled(&file.path, words)?;
+        may_be_read(&session.path, sources).then_some(session)
     };
     let mut matches = Vec::new();
     let add_match = |session: Option<ListedSession>| {
@@ -216,6 +210,18 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
     // `add_match` never fails, so all files are read.
     let Ok(()) = in_order(files, ui.processor_count(), read_match, add_match);
     matches
+}
+
+/// Reads a session, and returns it if its title has all of the words. Most sessions are ruled out by
+/// their beginning, without reading the whole file.
+fn read_if_titled(path: &Path, words: &TitleWords) -> Option<ListedSession> {
+    if let Some(text) = read_title_and_question(path)
+        && !words.are_in(&text)
+    {
+        return None;
+    }
+    let session = read_for_list(path)?;
+    words.describe(&session).then_some(session)
 }
 
 /// Returns the name, the title and the first question of a session. Only its name and its beginning

@@ -390,12 +390,23 @@ impl StatsGroups {
         let by = self.by[key_index];
         if matches!(by, GroupKey::Day | GroupKey::Week | GroupKey::Month) {
             self.groups
-                .sort_by(|a, b| a.keys[key_index].cmp(&b.keys[key_index]));
+                .sort_by(|left, right| left.keys[key_index].cmp(&right.keys[key_index]));
             return;
         }
+        let sum_by_value = self.sum_by_value(key_index);
+        self.groups.sort_by(|left, right| {
+            let left_sum = &sum_by_value[&left.key_value(by, key_index)];
+            let right_sum = &sum_by_value[&right.key_value(by, key_index)];
+            left_sum.compare_descending(right_sum)
+        });
+    }
 
+    /// Returns, for each value of a key, the sum by which its groups are sorted: the number of
+    /// calls for tools and files, the cost for other keys.
+    fn sum_by_value(&self, key_index: usize) -> HashMap<KeyValue, GroupSum> {
+        let by = self.by[key_index];
         let counts_calls = matches!(by, GroupKey::Tool | GroupKey::File);
-        let mut sum_by_value: HashMap<_, GroupSum> = HashMap::default();
+        let mut sum_by_value = HashMap::default();
         for (position, group) in self.groups.iter().enumerate() {
             let value = group.key_value(by, key_index);
             let sum = sum_by_value.entry(value).or_insert(GroupSum {
@@ -411,11 +422,7 @@ impl StatsGroups {
                 sum.secondary += group.totals.usage.total_tokens();
             }
         }
-        self.groups.sort_by(|left, right| {
-            let left_sum = &sum_by_value[&left.key_value(by, key_index)];
-            let right_sum = &sum_by_value[&right.key_value(by, key_index)];
-            left_sum.compare_descending(right_sum)
-        });
+        sum_by_value
     }
 }
 

@@ -326,10 +326,8 @@ impl StatsGroups {
             let bar = self.bar_beside(&layout, room, ui.styles.active);
             self.build_table(&layout, bar)
         } else {
-            let has_bars = false;
-            let layout = self.choose_layout(room, has_bars);
-            let bar = None;
-            self.build_table(&layout, bar)
+            let no_bar = None;
+            self.build_table(&self.layout_without_bars(room), no_bar)
         };
         table.print(ui)?;
         ui.print(&self.cost_notes())
@@ -349,11 +347,11 @@ impl StatsGroups {
     }
 
     /// Returns the layout of a table beside bars of the minimum width, together at most `room`
-    /// columns. `None` if keys would have to be shortened for the bars.
+    /// columns. The keys leave space for all figures. `None` if keys would have to be shortened for
+    /// the bars.
     fn layout_beside_bars(&self, room: usize) -> Option<TableLayout> {
         let room_beside_bars = room.saturating_sub(MIN_BAR_WIDTH + COLUMN_GAP);
-        let has_bars = true;
-        let layout = self.choose_layout(room_beside_bars, has_bars);
+        let layout = self.choose_layout(room_beside_bars, self.relevant_figures());
         if layout.shows_whole_keys {
             Some(layout)
         } else {
@@ -361,13 +359,21 @@ impl StatsGroups {
         }
     }
 
+    /// Returns the layout of a table of at most `room` columns. The keys leave space only for the
+    /// main figures, so that the others are left out first.
+    fn layout_without_bars(&self, room: usize) -> TableLayout {
+        let mut main_figures = self.relevant_figures();
+        main_figures.retain(|figure| figure.expendability <= MAX_MAIN_EXPENDABILITY);
+        self.choose_layout(room, main_figures)
+    }
+
     /// Returns the layout for a table of at most `room` columns: all figures with whole numbers if
-    /// they fit, else with abbreviated numbers, else fewer figures. `has_bars` is whether the table
-    /// has bars.
+    /// they fit, else with abbreviated numbers, else fewer figures. The keys leave space for
+    /// `reserved_figures`, with abbreviated numbers.
     ///
     /// `room` is [`usize::MAX`] if the output is not a terminal: then nothing is truncated,
     /// abbreviated or left out.
-    fn choose_layout(&self, room: usize, has_bars: bool) -> TableLayout {
+    fn choose_layout(&self, room: usize, reserved_figures: Vec<FigureColumn>) -> TableLayout {
         let mut layout = TableLayout {
             key_widths: vec![usize::MAX; self.by.len()],
             figures: self.relevant_figures(),
@@ -384,12 +390,10 @@ impl StatsGroups {
         for key_index in 0..self.by.len() {
             wanted_widths.push(self.widest_key(key_index));
         }
-        layout.key_widths = share_width(&wanted_widths, self.width_for_keys(room, has_bars));
-        layout.shows_whole_keys = layout
-            .key_widths
-            .iter()
-            .zip(&wanted_widths)
-            .all(|(width, wanted)| width >= wanted);
+        let width_for_keys = self.width_for_keys(room, reserved_figures);
+        layout.key_widths = share_width(&wanted_widths, width_for_keys);
+        let mut widths = layout.key_widths.iter().zip(&wanted_widths);
+        layout.shows_whole_keys = widths.all(|(width, wanted)| width >= wanted);
 
         // The figures get the rest: with whole numbers if there is enough space for all of them,
         // and otherwise with abbreviated numbers, and as many as possible.
@@ -403,21 +407,16 @@ impl StatsGroups {
     }
 
     /// Returns the width of all keys together, in a table of at most `room` columns: at least two
-    /// fifths of the room, and more if the figures, with abbreviated numbers, leave more.
-    fn width_for_keys(&self, room: usize, has_bars: bool) -> usize {
-        let spare_width = room.saturating_sub(self.width_without_keys(has_bars));
+    /// fifths of the room, and more if `reserved_figures` leave more.
+    fn width_for_keys(&self, room: usize, reserved_figures: Vec<FigureColumn>) -> usize {
+        let spare_width = room.saturating_sub(self.width_without_keys(reserved_figures));
         let two_fifths = room / 5 * 2;
         spare_width.max(two_fifths).max(MIN_KEY_WIDTH)
     }
 
-    /// Returns the width that a table has without its keys, if numbers are abbreviated. In a table
-    /// with bars, the keys leave space for all figures. In a table without bars, the keys leave
-    /// space only for the main figures, so that the others are left out first.
-    fn width_without_keys(&self, has_bars: bool) -> usize {
-        let mut figures = self.relevant_figures();
-        if !has_bars {
-            figures.retain(|figure| figure.expendability <= MAX_MAIN_EXPENDABILITY);
-        }
+    /// Returns the width that a table with these figures has without its keys, if numbers are
+    /// abbreviated.
+    fn width_without_keys(&self, figures: Vec<FigureColumn>) -> usize {
         self.table_width(&TableLayout {
             key_widths: vec![0; self.by.len()],
             figures,
