@@ -139,9 +139,25 @@ struct CheckedSession {
     session_id: Option<Text<'static>>,
 }
 
+impl CheckedSession {
+    /// Checks an open session with `workers` threads.
+    fn check(input: &Input, workers: usize, cwd: &CwdSources) -> Result<CheckedSession, Failure> {
+        let findings = check_input(input, workers, cwd)?.findings;
+        // Other agents have several files of one session, for example one for each time that it was
+        // resumed. `join` joins only copies of pi and oh-my-pi.
+        let mut session_id = None;
+        if input.foreign.is_none() {
+            session_id = input.read_header().ok().map(|header| header.id);
+        }
+        Ok(CheckedSession {
+            findings,
+            session_id,
+        })
+    }
+}
+
 /// Warns of files with the same session id, with one warning for each id. Several paths of one file
-/// are no copies. The hint is the command that joins two copies. If they are in the stores of the
-/// agents (`are_of_stores`), it has their id, by which `join` finds both.
+/// are no copies. `are_of_stores` is whether the files are in the stores of the agents.
 fn warn_of_copies(paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: bool, ui: &mut Ui) {
     for (id, paths) in paths_by_id {
         let paths = store::distinct_files(paths, PathBuf::as_path);
@@ -150,15 +166,13 @@ fn warn_of_copies(paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: b
         if copy_count < 2 || id.is_empty() {
             continue;
         }
-
         let id = String::from_utf8_lossy(&id);
-        let mut join_command = "pisess join".to_owned();
-        if are_of_stores
-            && copy_count == 2
-            && let Some(id) = id_argument(&id)
-        {
-            join_command += &format!(" {id}");
-        }
+        // `join` finds both copies by their id, if the stores have two.
+        let finds_both = are_of_stores && copy_count == 2;
+        let join_command = match id_argument(&id) {
+            Some(id) if finds_both => format!("pisess join {id}"),
+            _ => "pisess join".to_owned(),
+        };
         let mut names = Vec::new();
         for path in paths {
             names.push(to_visible(&path.to_string_lossy()));
@@ -251,7 +265,46 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
         report.report_failure(failure, ui);
     }
 
-    // Standard input is opened here, because `ui` is not available on the other threads.
+    let workers = ui.processor_count();
+    // If there are fewer files than processors, several processors check each file.
+    let workers_per_file = workers / workers.min(files.len()).max(1);
+    let files = open_stdin(files, ui);
+    let is_stdout = ui.stdout_predicate();
+    let rollouts = Rollouts::default();
+    let check_file = |(stdin_input, file): (Option<_>, FoundFile)| {
+        let all_entries = None;
+        let input = stdin_input.unwrap_or_else(|| {
+            Input::open_path_to_read(&file.path, &rollouts, all_entries, is_stdout)
+        });
+        let result = input.and_then(|input| CheckedSession::check(&input, workers_per_file, cwd));
+        (file, result)
+    };
+    let mut paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>> = BTreeMap::new();
+    in_order(files, workers, check_file, |(file, result)| match result {
+        Err(failure) if failure.is_transcript() && !file.is_given => Ok(()),
+        Err(failure) => {
+            report.report_failure(&failure, ui);
+            Ok(())
+        }
+        Ok(checked) => {
+            if let Some(id) = checked.session_id {
+                let paths = paths_by_id.entry(id.into_bytes()).or_default();
+                paths.push(file.path.clone());
+            }
+            report.report_session(&file.path, &checked.findings, ui)
+        }
+    })?;
+    warn_of_copies(paths_by_id, args.all, ui);
+    report.print_summary(sessions, ui)?;
+    Ok(report.exit)
+}
+
+/// Opens standard input, if it is among the files. The threads that check the files cannot, because
+/// they have no `ui`.
+fn open_stdin(
+    files: Vec<FoundFile>,
+    ui: &mut Ui,
+) -> Vec<(Option<Result<Input, Failure>>, FoundFile)> {
     let mut inputs_and_files = Vec::new();
     for file in files {
         let stdin_input = if file.path == Path::new("-") {
@@ -261,51 +314,5 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
         };
         inputs_and_files.push((stdin_input, file));
     }
-
-    let workers = ui.processor_count();
-    let is_stdout = ui.stdout_predicate();
-    let rollouts = Rollouts::default();
-    // If there are fewer files than processors, several processors check each file.
-    let workers_per_file = workers / workers.min(inputs_and_files.len()).max(1);
-    let check_file = |(stdin_input, file): (Option<_>, FoundFile)| {
-        let input = stdin_input
-            .unwrap_or_else(|| Input::open_path_to_read(&file.path, &rollouts, None, is_stdout));
-        let check_result = input.and_then(|input| {
-            let findings = check_input(&input, workers_per_file, cwd)?.findings;
-            // Other agents have several files of one session, for example one for each time that
-            // it was resumed. `join` joins only copies of pi and oh-my-pi.
-            let mut session_id = None;
-            if input.foreign.is_none() {
-                session_id = input.read_header().ok().map(|header| header.id);
-            }
-            Ok(CheckedSession {
-                findings,
-                session_id,
-            })
-        });
-        (file, check_result)
-    };
-    let mut paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>> = BTreeMap::new();
-    in_order(
-        inputs_and_files,
-        workers,
-        check_file,
-        |(file, check_result)| match check_result {
-            Err(failure) if failure.is_transcript() && !file.is_given => Ok(()),
-            Err(failure) => {
-                report.report_failure(&failure, ui);
-                Ok(())
-            }
-            Ok(checked) => {
-                if let Some(id) = checked.session_id {
-                    let paths = paths_by_id.entry(id.into_bytes()).or_default();
-                    paths.push(file.path.clone());
-                }
-                report.report_session(&file.path, &checked.findings, ui)
-            }
-        },
-    )?;
-    warn_of_copies(paths_by_id, args.all, ui);
-    report.print_summary(sessions, ui)?;
-    Ok(report.exit)
+    inputs_and_files
 }

@@ -184,49 +184,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open_to_read(&args.session, options, ui)?;
     let range = open.resolve_range(args.at.as_deref(), args.last.entry_count)?;
     let path = open.session.path(range.end.entry());
-    let agent = open.session.agent();
-    let reader = open.entry_reader();
-    let read_failure = |error: io::Error| copy_failure(&open.input, error);
     if args.tokens && range.is_whole_path() {
-        let tokens = agent
-            .estimate_context(&path, &reader)
-            .map_err(read_failure)?;
-        let pruned = load_pruned(&open.input).ok().flatten();
-        let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
-        let payloads = payloads.as_ref();
-        let count = ReportedCount {
-            tokens,
-            is_before_prune: payloads
-                .is_some_and(|payloads| payloads.are_newer_than_count(&path, &open.session)),
-            unrecorded: estimate_unrecorded_part(&path, payloads, &reader).map_err(read_failure)?,
-        };
-        if let Some(by) = args.by {
-            parts::print_parts(args, by, &open, &path, count, ui)?;
-            return Ok(Exit::Done);
-        }
-        let estimate = estimate_if_wrong(tokens, &path, payloads, &reader).map_err(read_failure)?;
-        if let Some(estimate) = estimate {
-            let estimate = format_estimate(estimate);
-            let when = if count.is_before_prune {
-                " from before payloads were pruned"
-            } else {
-                ""
-            };
-            ui.warn(&format!(
-                "the session reports this count{when}, but its messages are {estimate} tokens"
-            ));
-        }
-        if let Some(unrecorded) = count.unrecorded {
-            let prompt_and_tools = format_estimate(unrecorded);
-            let total = format_estimate(tokens + unrecorded);
-            ui.warn(&format!(
-                "the agent's estimate of the messages alone, because the context was changed after the provider's last count; with the system prompt and tools ({prompt_and_tools}), it is {total}"
-            ));
-        }
-        return print_tokens(args, tokens, ui);
+        return print_size(args, &open, &path, ui);
     }
 
-    let mut context = agent.build_context(&path, &reader).map_err(read_failure)?;
+    let reader = open.entry_reader();
+    let read_failure = |error: io::Error| copy_failure(&open.input, error);
+    let context = open.session.agent().build_context(&path, &reader);
+    let mut context = context.map_err(read_failure)?;
     // A range selects messages of the context. Entries outside it still shape that context.
     if !range.is_whole_path() {
         let is_in_range = range.mask(&open.session);
@@ -253,6 +218,36 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Prints the size of the context at the end of a path, as the session itself reports it. With
+/// `--by`, prints its parts. Warns if that count is wrong or incomplete.
+fn print_size(
+    args: &Args,
+    open: &OpenSession,
+    path: &[EntryIx],
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let reader = open.entry_reader();
+    let read_failure = |error: io::Error| copy_failure(&open.input, error);
+    let tokens = open.session.agent().estimate_context(path, &reader);
+    let tokens = tokens.map_err(read_failure)?;
+    let pruned = load_pruned(&open.input).ok().flatten();
+    let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
+    let payloads = payloads.as_ref();
+    let count = ReportedCount {
+        tokens,
+        is_before_prune: payloads
+            .is_some_and(|payloads| payloads.are_newer_than_count(path, &open.session)),
+        unrecorded: estimate_unrecorded_part(path, payloads, &reader).map_err(read_failure)?,
+    };
+    if let Some(by) = args.by {
+        parts::print_parts(args, by, open, path, count, ui)?;
+        return Ok(Exit::Done);
+    }
+    let estimate = estimate_if_wrong(tokens, path, payloads, &reader).map_err(read_failure)?;
+    count.warn_of_differences(estimate, ui);
+    print_tokens(args, tokens, ui)
+}
+
 /// The size of the context that the session itself reports.
 #[derive(Clone, Copy)]
 struct ReportedCount {
@@ -261,6 +256,31 @@ struct ReportedCount {
     is_before_prune: bool,
     /// The tokens of the system prompt and the tools, if the size does not include them.
     unrecorded: Option<f64>,
+}
+
+impl ReportedCount {
+    /// Warns if the reported size is wrong, with the estimate of the messages, or if it lacks the
+    /// system prompt and the tools.
+    fn warn_of_differences(&self, estimate: Option<f64>, ui: &mut Ui) {
+        if let Some(estimate) = estimate {
+            let estimate = format_estimate(estimate);
+            let when = if self.is_before_prune {
+                " from before payloads were pruned"
+            } else {
+                ""
+            };
+            ui.warn(&format!(
+                "the session reports this count{when}, but its messages are {estimate} tokens"
+            ));
+        }
+        if let Some(unrecorded) = self.unrecorded {
+            let prompt_and_tools = format_estimate(unrecorded);
+            let total = format_estimate(self.tokens + unrecorded);
+            ui.warn(&format!(
+                "the agent's estimate of the messages alone, because the context was changed after the provider's last count; with the system prompt and tools ({prompt_and_tools}), it is {total}"
+            ));
+        }
+    }
 }
 
 /// Prints a size in tokens, and with `--window` its share of the window.

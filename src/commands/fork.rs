@@ -241,14 +241,7 @@ fn open_source(session: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
 /// Copies a path, a subtree or all branches into a new session. With `--before`, the copy ends
 /// above a user message, whose text is printed for editing.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args
-        .name
-        .as_ref()
-        .is_some_and(|name| name.trim().is_empty())
-    {
-        return Err(Failure::usage_error("--name: the name is empty")
-            .with_hint("omit the option to keep the name of the source"));
-    }
+    refuse_empty_name(args)?;
     let open = open_source(&args.session, ui)?;
     let chosen_position = match &args.at {
         Some(reference) => open.resolve_position(reference)?,
@@ -263,71 +256,114 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let hook = args.hook.hook_command(&open.input, ui);
     if let Some(hook) = &hook {
-        let event = open
-            .input
-            .map_read_error(hook_event(args, &open, chosen_position))?;
-        hook.ask_hook(event, &open, ui)?;
+        let event = hook_event(args, &open, chosen_position);
+        hook.ask_hook(open.input.map_read_error(event)?, &open, ui)?;
     }
 
     let mut end = chosen_position;
     let mut editor_text = None;
     if let Some(message) = edited_message {
         end = open.session.entry(message).parent.into();
-        let text = open
-            .session
-            .agent()
-            .draft_text(&open.entry_reader(), message);
-        editor_text = Some(open.input.map_read_error(text)?);
+        editor_text = Some(read_draft(&open, message)?);
     }
-
     let mut ids = Ids::new(ui)?;
-    let cwd = args
-        .absolute_cwd(ui)
-        .map(|cwd| Text::from(cwd.to_string_lossy().into_owned()));
-    let source = open
-        .input
-        .file()
-        .map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
-    let options = ForkOptions {
-        session_id: ids.new_session_id(ui)?,
-        source,
-        cwd,
-        name: args.normalized_name(&open),
-    };
+    let options = fork_options(args, &open, &mut ids, ui)?;
     let new_session = ids.with_id_source(ui, |id_source| {
-        open.input
-            .map_read_error(build_new_session(args, &open, end, &options, id_source))
+        let built = build_new_session(args, &open, end, &options, id_source);
+        open.input.map_read_error(built)
     })?;
-    let notification = hook.map(|hook| fork_notification(hook, &open, &new_session, &options));
-    if let Some(agent) = args.native_agent()
-        && let Some(format) = agent.native()
-    {
-        let native = NativeFork {
-            args,
-            open: &open,
-            agent,
-            format,
-            new_session: &new_session,
-        };
-        let now_ms = ids.now_ms(ui);
-        let creation = native.create(editor_text, notification, now_ms, ui)?;
-        return native.write(creation, now_ms, ui);
-    }
-
-    let folder = project_folder(args, &open, ui);
-    let path = new_file_path(args, &open, folder.as_deref(), &new_session.file_name());
-    let creation = Creation {
-        content: NewContent::Entries(new_session),
-        path: path.clone(),
-        folder,
+    let ready = ReadyFork {
+        notification: hook.map(|hook| fork_notification(hook, &open, &new_session, &options)),
+        new_session,
         editor_text,
-        notification,
     };
-    let exit = open.create_session(creation, &args.write, ui)?;
-    if is_reported(args, &path) {
-        report_new_session("forked", &path, ui);
+    ready.write(args, &open, &ids, ui)
+}
+
+fn refuse_empty_name(args: &Args) -> Result<(), Failure> {
+    if let Some(name) = &args.name
+        && name.trim().is_empty()
+    {
+        return Err(Failure::usage_error("--name: the name is empty")
+            .with_hint("omit the option to keep the name of the source"));
     }
-    Ok(exit)
+    Ok(())
+}
+
+/// Returns the text of a user message as the agent would offer it for editing.
+fn read_draft(open: &OpenSession, message: EntryIx) -> Result<Text<'static>, Failure> {
+    let agent = open.session.agent();
+    let draft = agent.draft_text(&open.entry_reader(), message);
+    open.input.map_read_error(draft)
+}
+
+/// Returns what differs between the new session and its source: a new id, the source's path, and
+/// the working directory and the name if they are given.
+fn fork_options(
+    args: &Args,
+    open: &OpenSession,
+    ids: &mut Ids,
+    ui: &mut Ui,
+) -> Result<ForkOptions<'static>, Failure> {
+    let path_text = |path: &Path| Text::from(path.to_string_lossy().into_owned());
+    let cwd = args.absolute_cwd(ui);
+    Ok(ForkOptions {
+        session_id: ids.new_session_id(ui)?,
+        source: open.input.file().map(|file| path_text(file.resolved())),
+        cwd: cwd.as_deref().map(path_text),
+        name: args.normalized_name(open),
+    })
+}
+
+/// A new session that is to be written, and what is reported with it.
+struct ReadyFork {
+    new_session: NewSession,
+    /// With `--before`, the text to edit.
+    editor_text: Option<Text<'static>>,
+    /// The event for the hook after the write.
+    notification: Option<HookEvent>,
+}
+
+impl ReadyFork {
+    /// Writes the new session, for another agent in its own format, and reports it.
+    fn write(
+        self,
+        args: &Args,
+        open: &OpenSession,
+        ids: &Ids,
+        ui: &mut Ui,
+    ) -> Result<Exit, Failure> {
+        if let Some(agent) = args.native_agent()
+            && let Some(format) = agent.native()
+        {
+            let native = NativeFork {
+                args,
+                open,
+                agent,
+                format,
+                new_session: &self.new_session,
+            };
+            let now_ms = ids.now_ms(ui);
+            let creation = native.create(self.editor_text, self.notification, now_ms, ui)?;
+            return native.write(creation, now_ms, ui);
+        }
+
+        let folder = project_folder(args, open, ui);
+        let file_name = self.new_session.file_name();
+        let path = new_file_path(args, open, folder.as_deref(), &file_name);
+        let creation = Creation {
+            content: NewContent::Entries(self.new_session),
+            path: path.clone(),
+            folder,
+            editor_text: self.editor_text,
+            notification: self.notification,
+        };
+        let exit = open.create_session(creation, &args.write, ui)?;
+        if is_reported(args, &path) {
+            report_new_session("forked", &path, ui);
+        }
+        Ok(exit)
+    }
 }
 
 /// Whether the new session is reported on the terminal. It is not reported if the user named its

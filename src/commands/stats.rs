@@ -199,75 +199,125 @@ fn print_sums(
     let found_none = sessions.found_none;
     // Of several copies, the first one read is counted.
     sessions.sort_agents_first();
-    let mut options = load_options(args, sessions.is_single, prices, ui);
     let agents = std::mem::take(&mut sessions.sub_agents);
-    let prints_note = !args.json && !args.lists_times() && !ui.is_quiet();
-    let mut uncounted_agents = Vec::new();
-    if prints_note {
-        uncounted_agents = sessions.find_unread_agents(period);
-    }
+    let mut sums = Sums::new(args, &sessions, &agents, period, ui);
+    let mut options = load_options(args, sessions.is_single, prices, ui);
     // The sessions of sub-agents may have copies of entries, too.
-    options.entry_keys |= !uncounted_agents.is_empty();
-    // An agent that is not counted may report the usage of another one.
-    let mut all_agents = agents.clone();
-    all_agents.add_files(&uncounted_agents);
-    let mut earlier_entries = EarlierEntries::default();
-    let by = if args.lists_times() {
-        vec![GroupKey::Session]
-    } else {
-        args.by.clone()
-    };
-    let mut groups = StatsGroups::new(by, args.prices_date(), ui);
+    options.entry_keys |= !sums.uncounted_agents.is_empty();
     let exit = sessions.read_all(
         ui,
         |path, input| StatsOfFile::read(path, input, &options, Some(&agents)),
         |ui, path, read| {
             read.warn_of_damage(ui);
-            let stats = &read.stats;
-            if args.counts_usage() {
-                remove_reported_agents(&mut uncounted_agents, path, stats);
-            }
-            let is_copy = earlier_entries.find_copies(stats);
-            earlier_entries.add_session(stats);
-            let counted_entries = stats
-                .entries
-                .iter()
-                .zip(is_copy)
-                .filter(|(entry, is_copy)| !is_copy && period.contains(entry.time_ms))
-                .map(|(entry, _)| entry);
-            groups.add_session(path, stats, counted_entries);
+            sums.add_session(path, &read.stats);
             Ok(())
         },
     )?;
 
     // Without a session, sums of 0 could be mistaken for a result.
-    let is_answer = groups.total.sessions > 0 || args.json && exit == Exit::Done;
-    if is_answer && args.lists_times() {
-        times::print_times(&groups, args.json, ui)?;
-    } else if is_answer {
-        let failed_calls = groups.total.tool_failures;
-        let counted_usage = groups.total.usage;
-        groups.print(args.json, ui)?;
-        note_scope(args, ui);
-        if !uncounted_agents.is_empty() {
-            let mut costs = String::new();
-            if args.counts_usage() {
-                let uncounted = UncountedAgents {
-                    files: &uncounted_agents,
-                    all_agents: &all_agents,
-                };
-                let agents_usage = uncounted.sum_usage(&mut earlier_entries, &options, period, ui);
-                costs = describe_costs(&counted_usage, &agents_usage);
-            }
-            note_uncounted_agents(args, &uncounted_agents, &costs, ui);
-        }
-        if failed_calls > 0 {
-            args.note_failed_calls(ui);
-        }
+    let is_answer = sums.groups.total.sessions > 0 || args.json && exit == Exit::Done;
+    if is_answer {
+        sums.print(&options, ui)?;
     } else if !args.json && !found_none && exit == Exit::Done {
         warn_of_nothing(args, ui);
     }
     Ok(exit)
+}
+
+/// The sums of all entries that were read so far.
+struct Sums<'a> {
+    args: &'a Args,
+    period: Period,
+    groups: StatsGroups,
+    /// The entries of all sessions so far, to recognize copies.
+    earlier_entries: EarlierEntries,
+    /// The sub-agents and advisors that are not counted, for the note. Empty if there is no note.
+    uncounted_agents: Vec<FoundFile>,
+    /// These, and the sub-agents whose sessions are counted.
+    all_agents: SubAgents,
+}
+
+impl Sums<'_> {
+    /// Returns the sums before a session is read. `agents` are the sub-agents whose sessions will
+    /// be read.
+    fn new<'a>(
+        args: &'a Args,
+        sessions: &SessionsToRead,
+        agents: &SubAgents,
+        period: Period,
+        ui: &Ui,
+    ) -> Sums<'a> {
+        let by = if args.lists_times() {
+            vec![GroupKey::Session]
+        } else {
+            args.by.clone()
+        };
+        let prints_note = !args.json && !args.lists_times() && !ui.is_quiet();
+        let uncounted_agents = if prints_note {
+            sessions.find_unread_agents(period)
+        } else {
+            Vec::new()
+        };
+        // An agent that is not counted may report the usage of another one.
+        let mut all_agents = agents.clone();
+        all_agents.add_files(&uncounted_agents);
+        Sums {
+            args,
+            period,
+            groups: StatsGroups::new(by, args.prices_date(), ui),
+            earlier_entries: EarlierEntries::default(),
+            uncounted_agents,
+            all_agents,
+        }
+    }
+
+    /// Adds the entries of a session that are in the period, and not copies of earlier ones.
+    fn add_session(&mut self, path: &Path, stats: &SessionStats) {
+        if self.args.counts_usage() {
+            remove_reported_agents(&mut self.uncounted_agents, path, stats);
+        }
+        let is_copy = self.earlier_entries.find_copies(stats);
+        self.earlier_entries.add_session(stats);
+        let mut counted_entries = Vec::new();
+        for (entry, is_copy) in stats.entries.iter().zip(is_copy) {
+            if !is_copy && self.period.contains(entry.time_ms) {
+                counted_entries.push(entry);
+            }
+        }
+        self.groups
+            .add_session(path, stats, counted_entries.into_iter());
+    }
+
+    /// Prints the sums, and notes what they do not include. `options` are those with which the
+    /// sessions were read.
+    fn print(self, options: &LoadOptions, ui: &mut Ui) -> Result<(), Failure> {
+        let args = self.args;
+        if args.lists_times() {
+            return times::print_times(&self.groups, args.json, ui);
+        }
+        let failed_calls = self.groups.total.tool_failures;
+        let counted_usage = self.groups.total.usage;
+        self.groups.print(args.json, ui)?;
+        note_scope(args, ui);
+        if !self.uncounted_agents.is_empty() {
+            let mut costs = String::new();
+            if args.counts_usage() {
+                let uncounted = UncountedAgents {
+                    files: &self.uncounted_agents,
+                    all_agents: &self.all_agents,
+                };
+                let mut earlier_entries = self.earlier_entries;
+                let agents_usage =
+                    uncounted.sum_usage(&mut earlier_entries, options, self.period, ui);
+                costs = describe_costs(&counted_usage, &agents_usage);
+            }
+            note_uncounted_agents(args, &self.uncounted_agents, &costs, ui);
+        }
+        if failed_calls > 0 {
+            args.note_failed_calls(ui);
+        }
+        Ok(())
+    }
 }
 
 /// Notes that only the sessions of the current directory are counted. The sums themselves do not

@@ -153,84 +153,113 @@ impl MatchPainter {
         }
     }
 
-    /// Appends the row of a match, or of an entry near a match. Its columns are path, id, role and
-    /// snippet, separated by `:` in the row of a match and by `-` in the other rows, as in grep.
-    /// The snippet gets the width that the other columns leave. If the entry has no id, `:LINE`
-    /// replaces it.
+    /// Appends the row of a match, or of an entry near a match: as JSON; the texts of the match
+    /// alone; or in columns, followed by the whole text of the entry if that is requested.
     fn push_row(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
-        let path = found.path;
         if self.json {
             out.extend_from_slice(&match_json(found, entry_match, kind));
             out.push(b'\n');
             return;
         }
         if self.prints_only_matches {
-            return self.push_matches(path, &entry_match.texts.every_match, out);
+            return self.push_matches(found.path, &entry_match.texts.every_match, out);
+        }
+        if !self.prints_whole_text {
+            return self.push_columns(found, entry_match, kind, out);
         }
 
-        let separator = match kind {
-            RowKind::Match => ":",
-            RowKind::Context => "-",
-        };
-        if self.prints_whole_text && !out.is_empty() {
+        // Whole texts are separated by empty lines.
+        if !out.is_empty() {
             out.push(b'\n');
         }
+        self.push_columns(found, entry_match, kind, out);
+        self.push_arguments(entry_match, out);
+        let text = entry_match.texts.whole.as_deref();
+        self.push_indented(text.unwrap_or_default(), out);
+    }
 
-        let styles = &self.styles;
-        let snippet_style = match kind {
-            RowKind::Match => Style::new(),
-            RowKind::Context => styles.dim,
-        };
+    /// Appends a row with the columns path, id, role and snippet, separated by `:` in the row of a
+    /// match and by `-` in the other rows, as in grep. The snippet gets the width that the other
+    /// columns leave; there is none if the whole text follows.
+    fn push_columns(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
         let row_start = out.len();
-        // The width of all columns but the snippet.
-        let mut columns = 0;
+        let separator = kind.separator();
+        let mut width = self.push_path_and_id(found, entry_match, separator, out);
+        let role = self.role_column(entry_match, separator);
+        width += display_width(&role);
+        push_styled(&role, self.styles.dim, out);
+
+        let notes = self.fitting_notes(entry_match, width);
+        width += display_width(&notes);
+        if !self.prints_whole_text {
+            let snippet_style = match kind {
+                RowKind::Match => Style::new(),
+                RowKind::Context => self.styles.dim,
+            };
+            let snippet_width = self.width.saturating_sub(width);
+            self.push_snippet(&entry_match.hit, snippet_width, snippet_style, out);
+        }
+        push_styled(&notes, self.styles.active, out);
+
+        let row_len = out[row_start..].trim_ascii_end().len();
+        out.truncate(row_start + row_len);
+        out.push(b'\n');
+    }
+
+    /// Appends the path, if rows have paths, and the id of a row. If the entry has no id, `:LINE`
+    /// replaces it. Returns the width of both columns.
+    fn push_path_and_id(
+        &self,
+        found: &FoundIn,
+        entry_match: &Match,
+        separator: &str,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let mut width = 0;
         if self.prefixes_path {
-            let shown_path = visible_path(path);
-            columns += display_width(&shown_path) + separator.len();
-            let styled_path = apply_style(&shown_path, styles.summary);
-            let link = self.links.link_path(&styled_path, path);
+            let style = self.styles.summary;
+            let shown_path = visible_path(found.path);
+            width += display_width(&shown_path) + separator.len();
+            let styled_path = apply_style(&shown_path, style);
+            let link = self.links.link_path(&styled_path, found.path);
             out.extend_from_slice(link.as_bytes());
-            push_styled(separator, styles.summary, out);
+            push_styled(separator, style, out);
         }
         for (text, style) in self.id_or_line_cell(entry_match, found) {
-            columns += display_width(&text);
+            width += display_width(&text);
             push_styled(&text, style, out);
         }
+        width
+    }
+
+    /// Returns the column of the role between its separators, with a mark for images. A space
+    /// separates it from the snippet.
+    fn role_column(&self, entry_match: &Match, separator: &str) -> String {
         let mut role = format!("{separator}{}{separator}", self.format_role(entry_match));
         if entry_match.image_count > 0 {
             role.push(' ');
             role += &image_mark(entry_match.image_count);
         }
-        // A space separates the role from the snippet, which a whole text below replaces.
-        if !self.prints_whole_text {
+        let has_snippet = !self.prints_whole_text;
+        if has_snippet {
             role.push(' ');
         }
-        columns += display_width(&role);
-        push_styled(&role, styles.dim, out);
+        role
+    }
 
+    /// Returns the notes at the end of a row: on the branch that the match starts, and those for
+    /// people as far as they leave room for a snippet. `columns_before` is the width of the columns
+    /// before the snippet.
+    fn fitting_notes(&self, entry_match: &Match, columns_before: usize) -> String {
         let mut notes = branch_note(entry_match);
         notes += &label_note(entry_match);
         for note in self.notes_for_people(entry_match) {
-            let least_columns = columns + LEAST_SNIPPET_COLUMNS;
+            let least_columns = columns_before + LEAST_SNIPPET_COLUMNS;
             if least_columns + display_width(&notes) + display_width(note) <= self.width {
                 notes += note;
             }
         }
-        columns += display_width(&notes);
-        let snippet_width = self.width.saturating_sub(columns);
-        if !self.prints_whole_text {
-            self.push_snippet(&entry_match.hit, snippet_width, snippet_style, out);
-        }
-        push_styled(&notes, styles.active, out);
-
-        let row_len = out[row_start..].trim_ascii_end().len();
-        out.truncate(row_start + row_len);
-        out.push(b'\n');
-        if self.prints_whole_text {
-            self.push_arguments(entry_match, out);
-            let text = entry_match.texts.whole.as_deref();
-            self.push_indented(text.unwrap_or_default(), out);
-        }
+        notes
     }
 
     /// Returns the notes at the end of a row: that the entry failed, and that it is on another
@@ -549,6 +578,16 @@ enum RowKind {
     Match,
     /// The entry is near a match.
     Context,
+}
+
+impl RowKind {
+    /// Returns what separates the columns of a row.
+    fn separator(self) -> &'static str {
+        match self {
+            RowKind::Match => ":",
+            RowKind::Context => "-",
+        }
+    }
 }
 
 /// Returns the note of a match that starts a new branch: the entry that it follows, as in `  (after

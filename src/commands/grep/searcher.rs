@@ -7,7 +7,7 @@ use crate::cli::open::{CHECK_HINT, Input, reference_failure};
 use crate::cli::output::{Failure, Ui};
 use crate::cli::pruned::load_pruned;
 use crate::load::{LoadOptions, load};
-use crate::ops::grep::{Match, Query, ResumePoint, SessionIds, Trail, search_file};
+use crate::ops::grep::{Match, Query, ResumePoint, SearchOutcome, SessionIds, Trail, search_file};
 use crate::session::defect::FindingKind;
 use crate::session::entry::LineNo;
 use crate::session::prefixes::UniquePrefixes;
@@ -75,6 +75,10 @@ impl SessionState {
         (self.printed_keys.len() - self.left_out_count) as u64
     }
 
+    fn is_first_search(&self) -> bool {
+        self.snapshot.is_none()
+    }
+
     fn new(path: &Path, name: String) -> SessionState {
         SessionState {
             path: path.to_owned(),
@@ -105,6 +109,14 @@ impl SessionState {
         self.snapshot = Some(file.snapshot().clone());
         Ok(Some(file))
     }
+}
+
+/// The result of searching one session, before rows are made of it.
+struct FinishedSearch {
+    outcome: SearchOutcome,
+    collected: CollectedMatches,
+    /// The path that the new entries take through the tree.
+    trail: Trail,
 }
 
 /// A session of which only some entries are searched.
@@ -163,16 +175,46 @@ impl Searcher {
         state: &mut SessionState,
         buffer: &mut PageBuffer,
     ) -> Result<Matches, Failure> {
+        let FinishedSearch {
+            outcome,
+            mut collected,
+            trail,
+        } = self.collect_matches(source, state, buffer)?;
+        // The keys are taken out, because `finish_rows` consumes the rest.
+        let keys = std::mem::take(&mut collected.keys);
+        let rows = self.finish_rows(collected, source, &outcome.header, state)?;
+        let warning = outcome.unread.map(|unread| {
+            let lines = FindingKind::MalformedLine.describe_damaged(unread);
+            format!("{}: {lines}, but may match {CHECK_HINT}", state.name)
+        });
+
+        // Nothing can fail from here on, so the state is changed only now.
+        state.printed_keys.extend(keys);
+        if self.leaves_matches_out(state) {
+            state.left_out_count = state.printed_keys.len();
+        }
+        state.resume = Some(outcome.resume);
+        state.trail = trail.advance_to_end();
+        Ok(Matches {
+            path: state.path.clone(),
+            header: outcome.header,
+            rows,
+            warning,
+        })
+    }
+
+    /// Searches a source, and collects the matches in the entries that are searched.
+    fn collect_matches(
+        &self,
+        source: &dyn ReadAt,
+        state: &SessionState,
+        buffer: &mut PageBuffer,
+    ) -> Result<FinishedSearch, Failure> {
         let name = &state.name;
-        // With `--follow` alone, the first search finds the matches that exist at the start. They
-        // are not printed, neither now nor later.
-        let is_first_search = state.snapshot.is_none();
-        let leaves_matches_out = self.starts_now && is_first_search;
         let trail = self
             .start_trail(source, state, buffer)
             .map_err(|error| Failure::from_read_error(name, error))?;
         let searched_part = self.select_part(source, name)?;
-
         // Filled by the collector, if rows need them. They are here, because `prefixes` borrows
         // from `ids`.
         let ids = OnceCell::new();
@@ -184,58 +226,32 @@ impl Searcher {
             searcher: self,
             path: &state.path,
             printed_keys: &state.printed_keys,
-            reports_continuations: !is_first_search,
+            reports_continuations: !state.is_first_search(),
             trail,
             max_matches: self.max_matches.saturating_sub(state.printed_count()),
-            is_left_out: leaves_matches_out,
+            is_left_out: self.leaves_matches_out(state),
             collected: CollectedMatches::default(),
         };
-        let mut on_match = |header: &Header, hit: Match| {
-            let is_outside = match &searched_part {
-                Some(part) => !part.contains(hit.line),
-                None => false,
-            };
-            if is_outside {
-                return ControlFlow::Continue(());
-            }
-            collector.add_match(header, hit)
+        let mut on_match = |header: &Header, hit: Match| match &searched_part {
+            Some(part) if !part.contains(hit.line) => ControlFlow::Continue(()),
+            _ => collector.add_match(header, hit),
         };
-        let searched = search_file(
-            source,
-            &self.query,
-            state.resume,
-            self.workers,
-            buffer,
-            &mut on_match,
-        )
-        .map_err(|error| Failure::from_load_error(name, error))?;
-
-        let MatchCollector {
-            trail,
-            mut collected,
-            ..
-        } = collector;
-        // The keys are taken out, because `finish_rows` consumes the rest.
-        let keys = std::mem::take(&mut collected.keys);
-        let rows = self.finish_rows(collected, source, &searched.header, state)?;
-        let warning = searched.unread.map(|unread| {
-            let lines = FindingKind::MalformedLine.describe_damaged(unread);
-            format!("{name}: {lines}, but may match {CHECK_HINT}")
-        });
-
-        // Nothing can fail from here on, so the state is changed only now.
-        state.printed_keys.extend(keys);
-        if leaves_matches_out {
-            state.left_out_count = state.printed_keys.len();
-        }
-        state.resume = Some(searched.resume);
-        state.trail = trail.advance_to_end();
-        Ok(Matches {
-            path: state.path.clone(),
-            header: searched.header,
-            rows,
-            warning,
+        let resume = state.resume;
+        let workers = self.workers;
+        let outcome = search_file(source, &self.query, resume, workers, buffer, &mut on_match)
+            .map_err(|error| Failure::from_load_error(name, error))?;
+        Ok(FinishedSearch {
+            outcome,
+            collected: collector.collected,
+            trail: collector.trail,
         })
+    }
+
+    /// Whether the matches of a search are not printed, neither now nor later. This is so with
+    /// `--follow` alone for the first search of a session, which finds the matches that exist at
+    /// the start.
+    fn leaves_matches_out(&self, state: &SessionState) -> bool {
+        self.starts_now && state.is_first_search()
     }
 
     /// Returns the trail with which a search begins: the path that new entries take through the
@@ -248,8 +264,7 @@ impl Searcher {
         state: &SessionState,
         buffer: &mut PageBuffer,
     ) -> io::Result<Trail> {
-        let was_searched_before = state.snapshot.is_some();
-        if was_searched_before {
+        if !state.is_first_search() {
             let mut trail = state.trail.clone();
             match state.resume {
                 Some(resume) => trail.read_appended(source, resume.offset, buffer)?,
