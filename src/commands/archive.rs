@@ -201,7 +201,8 @@ impl Args {
             outcomes.extend(given.failed);
             given.files
         };
-        let found_none = sessions.is_empty() && !self.sessions.is_empty();
+        // That named directories have no sessions was reported by the search.
+        let is_none_reported = sessions.is_empty() && !self.sessions.is_empty();
 
         let packer = Packer {
             stores,
@@ -210,52 +211,72 @@ impl Args {
             change: &self.change,
             is_stdout: ui.stdout_predicate(),
         };
-        let is_of_project = self.sessions.is_empty() && self.project.is_none() && !self.all;
-        // To count them, the sessions of all projects are read. Only the messages below use the
-        // count.
-        let other_projects = if is_of_project && !ui.is_quiet() {
-            count_in_other_projects(&packer, &sessions, ui)
-        } else {
-            0
-        };
+        let other_projects = self.count_other_projects(&packer, &sessions, ui);
         let ArchivedSessions {
             outcomes: new_outcomes,
             skipped,
         } = archive_all(&packer, sessions, ui);
         outcomes.extend(new_outcomes);
         warn_of_skipped(&skipped, ui);
-        if outcomes.is_empty() && skipped.is_empty() && !found_none {
-            let hint = if self.all {
-                "`pisess list --all` lists the sessions".to_owned()
-            } else if other_projects > 0 {
-                let sessions = format_count(other_projects, "session", "sessions");
-                format!("--all chooses {sessions} of other projects")
-            } else {
-                "--all looks in all projects".to_owned()
-            };
-            ui.print_status(&format!("no sessions to archive (hint: {hint})"));
+        if outcomes.is_empty() && skipped.is_empty() && !is_none_reported {
+            self.report_none_chosen(other_projects, ui);
         } else if other_projects > 0 {
             let sessions = format_count(other_projects, "session", "sessions");
             ui.warn(&format!(
                 "only sessions of this project are chosen (hint: --all also chooses {sessions} of other projects)"
             ));
         }
+
+        let needs_recursion = self.mark_those_below(&mut outcomes);
+        let exit = report_outcomes(outcomes, self, ui)?;
+        if needs_recursion {
+            ui.warn(NEEDS_RECURSION);
+        }
+        Ok(exit.max(search_exit))
+    }
+
+    /// Returns how many sessions of other projects the filter chooses, for messages. Returns 0 if
+    /// the command is not limited to the current project, or prints no messages: counting reads the
+    /// sessions of all projects.
+    fn count_other_projects(&self, packer: &Packer, sessions: &[FoundFile], ui: &mut Ui) -> usize {
+        let is_of_project = self.sessions.is_empty() && self.project.is_none() && !self.all;
+        if !is_of_project || ui.is_quiet() {
+            return 0;
+        }
+        count_in_other_projects(packer, sessions, ui)
+    }
+
+    /// Reports that no session is chosen, and where there may be some. `other_projects` is the
+    /// number of sessions that `--all` would choose.
+    fn report_none_chosen(&self, other_projects: usize, ui: &mut Ui) {
+        let hint = if self.all {
+            "`pisess list --all` lists the sessions".to_owned()
+        } else if other_projects > 0 {
+            let sessions = format_count(other_projects, "session", "sessions");
+            format!("--all chooses {sessions} of other projects")
+        } else {
+            "--all looks in all projects".to_owned()
+        };
+        ui.print_status(&format!("no sessions to archive (hint: {hint})"));
+    }
+
+    /// With `-n`, marks the sessions that are in subdirectories of given directories: without `-r`,
+    /// they are not archived. Returns whether there are any.
+    fn mark_those_below(&self, outcomes: &mut [ArchiveOutcome]) -> bool {
+        if self.recursive {
+            return false;
+        }
         let mut needs_recursion = false;
-        for outcome in &mut outcomes {
+        for outcome in outcomes {
             if let Ok(result) = &mut outcome.result
                 && result.status == Status::Planned
-                && !self.recursive
                 && is_in_subfolder(&self.sessions, &outcome.path)
             {
                 result.needs_recursion = true;
                 needs_recursion = true;
             }
         }
-        let exit = report_outcomes(outcomes, self, ui)?;
-        if needs_recursion {
-            ui.warn(NEEDS_RECURSION);
-        }
-        Ok(exit.max(search_exit))
+        needs_recursion
     }
 
     /// Returns the scope of a search for sessions, if none is named.

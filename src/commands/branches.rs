@@ -5,7 +5,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::open::{NO_ENTRIES, OpenSession};
 use crate::cli::output::{
-    Cell, Column, Exit, Failure, Styles, Table, Ui, to_visible, truncate_end,
+    Cell, Column, Exit, Failure, Styles, Table, Ui, plain_cell, to_visible, truncate_end,
 };
 use crate::cli::pruned::describe_pruned_branches;
 use crate::cli::pruned::load_pruned;
@@ -85,17 +85,78 @@ pub struct Args {
 struct BranchList<'a> {
     drawing: TreeView<'a>,
     branches: Vec<Branch>,
+    facts: BranchFacts,
+    /// The entry that is shown for each branch point; empty for JSON.
+    shown_branch_points: HashMap<EntryIx, Option<EntryIx>>,
+}
+
+/// What is read of the lines of branches.
+struct BranchFacts {
     /// The size of the context at each tip, in tokens, as the agent counts it.
     context_sizes: HashMap<EntryIx, f64>,
     /// Estimates of the contexts whose counts are implausible, for example after `prune`.
     context_estimates: HashMap<EntryIx, f64>,
     /// The tips that `switch` appended as marks: the text of a mark does not describe its branch.
     switch_marks: Vec<EntryIx>,
-    /// The entry that is shown for each branch point; empty for JSON.
-    shown_branch_points: HashMap<EntryIx, Option<EntryIx>>,
     /// For the entry of each skill prompt, what the user typed to invoke the skill. The entry
     /// itself contains the text of the skill.
     typed_skills: HashMap<EntryIx, Text<'static>>,
+}
+
+impl BranchFacts {
+    fn read(branches: &[Branch], open: &OpenSession) -> Result<BranchFacts, Failure> {
+        let input = &open.input;
+        let reader = open.entry_reader();
+        let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
+        let context_sizes = open.session.agent().estimate_contexts(&tips, &reader);
+        let context_sizes = input.map_read_error(context_sizes)?;
+        // If the file of pruned payloads cannot be read, the agent's counts are used, as in `list`.
+        let pruned = load_pruned(input).ok().flatten();
+        let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
+        let context_estimates =
+            estimate_wrong_counts(&tips, &context_sizes, payloads.as_ref(), &reader);
+        Ok(BranchFacts {
+            context_estimates: input.map_read_error(context_estimates)?,
+            context_sizes,
+            switch_marks: input.map_read_error(find_switch_marks(&tips, open))?,
+            typed_skills: input.map_read_error(read_typed_skills(branches, open))?,
+        })
+    }
+}
+
+/// Which columns the table has.
+struct TableForm {
+    has_branch_points: bool,
+    /// Whether the first user message of a branch is shown besides the last one.
+    shows_first_message: bool,
+    /// Whether there is little space. A branch point is only an id then.
+    is_narrow: bool,
+}
+
+impl TableForm {
+    fn columns(&self) -> Vec<Column> {
+        let mut columns = vec![
+            Column::text(""),
+            Column::text("id"),
+            Column::number("age"),
+            Column::number("entries"),
+            Column::number("tokens"),
+        ];
+        if self.has_branch_points {
+            let column = Column::text("branch point").with_max_width(MAX_BRANCH_POINT_WIDTH);
+            columns.push(if self.is_narrow {
+                column
+            } else {
+                column.allow_shrink()
+            });
+        }
+        if self.shows_first_message {
+            columns.push(Column::text("first user message").allow_shrink());
+        }
+        columns.push(Column::text("last user message").allow_shrink());
+        columns.push(Column::text("outcome").allow_shrink());
+        columns
+    }
 }
 
 /// Prints the branches of a session, as JSON or as a table. The branches are found before rows are
@@ -107,47 +168,19 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let mut open = OpenSession::open_to_read(&args.session, options, ui)?;
     let branches = find_branches(&open.session, &Tree::new(&open.session));
-    let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
-    let context_sizes = open
-        .session
-        .agent()
-        .estimate_contexts(&tips, &open.entry_reader());
-    let context_sizes = open.input.map_read_error(context_sizes)?;
-    // If the file of pruned payloads cannot be read, the agent's counts are used, as in `list`.
-    let pruned = load_pruned(&open.input).ok().flatten();
-    let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
-    let context_estimates = estimate_wrong_counts(
-        &tips,
-        &context_sizes,
-        payloads.as_ref(),
-        &open.entry_reader(),
-    );
-    let context_estimates = open.input.map_read_error(context_estimates)?;
-    let switch_marks = open.input.map_read_error(find_switch_marks(&tips, &open))?;
-    let typed_skills = open
-        .input
-        .map_read_error(read_typed_skills(&branches, &open))?;
+    let facts = BranchFacts::read(&branches, &open)?;
     let mut shown_branch_points = HashMap::default();
     if !args.json {
         shown_branch_points = find_shown_branch_points(&branches, &open.session);
     }
-
-    // Rows are loaded only for the entries that are shown.
-    let mut shown_entries = Vec::new();
-    for branch in &branches {
-        shown_entries.push(branch.request.unwrap_or(branch.tip));
-        shown_entries.extend(branch.first_request);
-        shown_entries.extend(branch.outcome.map(|outcome| outcome.entry));
-    }
-    shown_entries.extend(shown_branch_points.values().flatten());
-    // Rows are added in file order. Several branches may have the same last user message.
-    shown_entries.sort_unstable();
-    shown_entries.dedup();
     let options = LoadOptions {
         timestamps: args.json,
         ..row_options_for(args.json, ui)
     };
-    open.add_rows(&shown_entries, options)?;
+    open.add_rows(
+        &list_shown_entries(&branches, &shown_branch_points),
+        options,
+    )?;
 
     let session = &open.session;
     let mut drawing = view_without_layout(session, session.leaf);
@@ -157,11 +190,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let list = BranchList {
         drawing,
         branches,
-        context_sizes,
-        context_estimates,
-        switch_marks,
+        facts,
         shown_branch_points,
-        typed_skills,
     };
     if args.json {
         for branch in &list.branches {
@@ -179,6 +209,24 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(Exit::Done)
+}
+
+/// Returns the entries of branches that are shown, in file order and each once: several branches
+/// may have the same last user message.
+fn list_shown_entries(
+    branches: &[Branch],
+    shown_branch_points: &HashMap<EntryIx, Option<EntryIx>>,
+) -> Vec<EntryIx> {
+    let mut shown_entries = Vec::new();
+    for branch in branches {
+        shown_entries.push(branch.request.unwrap_or(branch.tip));
+        shown_entries.extend(branch.first_request);
+        shown_entries.extend(branch.outcome.map(|outcome| outcome.entry));
+    }
+    shown_entries.extend(shown_branch_points.values().flatten());
+    shown_entries.sort_unstable();
+    shown_entries.dedup();
+    shown_entries
 }
 
 /// Returns the tips that are marks of a switch.
@@ -216,7 +264,8 @@ fn read_typed_skills(
 impl BranchList<'_> {
     /// Returns the number of tokens of a branch's context; `None` if it is unknown.
     fn context_tokens(&self, branch: &Branch) -> Option<f64> {
-        self.context_sizes
+        self.facts
+            .context_sizes
             .get(&branch.tip)
             .copied()
             .filter(|size| size.is_finite())
@@ -225,7 +274,7 @@ impl BranchList<'_> {
     /// Returns the estimate that replaces the agent's count of a branch's context. `None` if the
     /// agent's count is plausible.
     fn context_estimate(&self, branch: &Branch) -> Option<f64> {
-        self.context_estimates.get(&branch.tip).copied()
+        self.facts.context_estimates.get(&branch.tip).copied()
     }
 
     /// Returns the entry that is shown as the branch point; `None` if there is none.
@@ -242,7 +291,7 @@ impl BranchList<'_> {
     /// `None` if there is no such message, and the tip is a mark of `switch`.
     fn representative_entry(&self, branch: &Branch) -> Option<EntryIx> {
         match branch.request {
-            None if self.switch_marks.contains(&branch.tip) => None,
+            None if self.facts.switch_marks.contains(&branch.tip) => None,
             request => request.or(Some(branch.tip)),
         }
     }
@@ -312,65 +361,20 @@ impl BranchList<'_> {
         let now_ms = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
         let ids = IdPainter::new(self.drawing.session, styles);
-        let cell = |text: String, style: Style| vec![(text, style)];
-        let mut columns = vec![
-            Column::text(""),
-            Column::text("id"),
-            Column::number("age"),
-            Column::number("entries"),
-            Column::number("tokens"),
-        ];
-        let has_branch_points = self
-            .branches
-            .iter()
-            .any(|branch| branch.branch_point.is_some());
-        let is_narrow = ui.row_width().is_some_and(|width| width < MIN_WIDE_WIDTH);
-        if has_branch_points {
-            let mut column = Column::text("branch point").with_max_width(MAX_BRANCH_POINT_WIDTH);
-            if !is_narrow {
-                column = column.allow_shrink();
-            }
-            columns.push(column);
-        }
-        let has_several_messages = self
-            .branches
-            .iter()
-            .any(|branch| branch.first_request.is_some() && branch.first_request != branch.request);
-        let shows_first_message = has_branch_points && has_several_messages && !is_narrow;
-        if shows_first_message {
-            columns.push(Column::text("first user message").allow_shrink());
-        }
-        columns.push(Column::text("last user message").allow_shrink());
-        columns.push(Column::text("outcome").allow_shrink());
-        let mut table = Table::new(columns);
+        let form = self.choose_form(ui);
+        let mut table = Table::new(form.columns());
         for branch in &self.branches {
-            let active_mark = if branch.active { "*" } else { "" };
-            let tip_time_ms = self.drawing.session.entry(branch.tip).time_ms;
-            let tokens = match (self.context_estimate(branch), self.context_tokens(branch)) {
-                (Some(estimate), _) => format_estimate(estimate),
-                (None, Some(tokens)) => format_tokens(tokens),
-                (None, None) => "?".to_owned(),
-            };
-            let mut row = vec![
-                cell(active_mark.to_owned(), styles.active),
-                self.tip_cell(branch, &ids, &styles),
-                cell(format_age(now_ms, tip_time_ms), styles.dim),
-                cell(branch.entry_count.to_string(), Style::new()),
-                cell(tokens, Style::new()),
-            ];
-            if has_branch_points {
+            let mut row = self.number_cells(branch, now_ms, &ids, &styles);
+            if form.has_branch_points {
                 row.push(match self.shown_branch_point(branch) {
-                    Some(ix) if is_narrow => ids.id_cell(ix),
+                    Some(ix) if form.is_narrow => ids.id_cell(ix),
                     Some(ix) => self.branch_point_cell(ix, &ids, &styles),
                     None => Cell::new(),
                 });
             }
-            if shows_first_message {
+            if form.shows_first_message {
                 row.push(match branch.first_request {
-                    Some(ix) => {
-                        let text = to_visible(&self.request_text(ix).to_string_lossy());
-                        vec![(text, Style::new())]
-                    }
+                    Some(ix) => plain_cell(to_visible(&self.request_text(ix).to_string_lossy())),
                     None => Cell::new(),
                 });
             }
@@ -379,6 +383,47 @@ impl BranchList<'_> {
             table.add_row(row);
         }
         table.print(ui)
+    }
+
+    /// Chooses the columns of the table: those that differ between branches, and have space.
+    fn choose_form(&self, ui: &Ui) -> TableForm {
+        let mut has_branch_points = false;
+        let mut has_several_messages = false;
+        for branch in &self.branches {
+            has_branch_points |= branch.branch_point.is_some();
+            has_several_messages |=
+                branch.first_request.is_some() && branch.first_request != branch.request;
+        }
+        let is_narrow = ui.row_width().is_some_and(|width| width < MIN_WIDE_WIDTH);
+        TableForm {
+            has_branch_points,
+            shows_first_message: has_branch_points && has_several_messages && !is_narrow,
+            is_narrow,
+        }
+    }
+
+    /// Returns the first cells of a row: mark, id, age, number of entries, number of tokens.
+    fn number_cells(
+        &self,
+        branch: &Branch,
+        now_ms: i64,
+        ids: &IdPainter,
+        styles: &Styles,
+    ) -> Vec<Cell> {
+        let active_mark = if branch.active { "*" } else { "" };
+        let tip_time_ms = self.drawing.session.entry(branch.tip).time_ms;
+        let tokens = match (self.context_estimate(branch), self.context_tokens(branch)) {
+            (Some(estimate), _) => format_estimate(estimate),
+            (None, Some(tokens)) => format_tokens(tokens),
+            (None, None) => "?".to_owned(),
+        };
+        vec![
+            vec![(active_mark.to_owned(), styles.active)],
+            self.tip_cell(branch, ids, styles),
+            vec![(format_age(now_ms, tip_time_ms), styles.dim)],
+            plain_cell(branch.entry_count.to_string()),
+            plain_cell(tokens),
+        ]
     }
 
     /// Returns the cell of a branch point: `3f9a0c1b Two ways are possible`. The role of an
@@ -398,7 +443,7 @@ impl BranchList<'_> {
     /// Returns the text of a request. For a skill prompt, that is what the user typed to invoke the
     /// skill.
     fn request_text(&self, ix: EntryIx) -> Text<'_> {
-        match self.typed_skills.get(&ix) {
+        match self.facts.typed_skills.get(&ix) {
             Some(typed) => without_half_pair(typed.as_borrowed()),
             None => without_half_pair(self.drawing.row(ix).body),
         }

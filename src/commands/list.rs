@@ -168,51 +168,12 @@ pub struct Args {
 /// An empty list has a warning with its reason: there are no files, no file is a session, or
 /// nothing was written in the period.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let period = args.period.parse_period(ui)?;
     let stores = SessionStores::locate(ui);
     let mut repositories = HashMap::default();
-
-    let sources = args.sources(ui)?;
-    let mut list = Vec::new();
-    if sources.as_ref().is_none_or(Sources::includes_all) {
-        list.extend(read_stdin_session(args, period, ui)?);
-    }
-    let FilesToRead {
-        mut files,
-        mut has_failures,
-        is_none_reported,
-    } = find_files(args, sources.as_ref(), period, &stores, ui)?;
-    if args.repo && args.lists_cwd() {
-        retain_same_repository(&mut files, &mut repositories, &stores, ui)?;
-    }
-    let finds_only_own = sources
-        .as_ref()
-        .is_none_or(|sources| sources.origins.is_empty());
-    if files.is_empty()
-        && finds_only_own
-        && !is_none_reported
-        && let Some(note) = args.none_found_note()
-    {
-        ui.warn(note);
-    }
-
-    // `read_sessions` consumes the files. The first paths are kept: if no file can be listed, a
-    // warning says which agent wrote these.
-    let first_paths: Vec<PathBuf> = files
-        .iter()
-        .take(MAX_INSPECTED)
-        .map(|file| file.path.clone())
-        .collect();
-    has_failures |= read_sessions(&mut list, files, args, sources.as_ref(), period, ui);
-    if args.lists_cwd() {
-        // The sessions of other agents were found in all projects.
-        list.retain(|session| {
-            session.other_agent.is_none() || is_cwd(&session.cwd.to_string_lossy(), stores.here())
-        });
-    }
-    if list.is_empty() && !has_failures {
-        args.warn_of_no_sessions(sources.as_ref(), &first_paths, ui);
-    }
+    let ReadList {
+        mut list,
+        has_failures,
+    } = read_list(args, &stores, &mut repositories, ui)?;
 
     retain_in_period(&mut list, has_failures, ui);
     retain_chosen(&mut list, &args.session_filter(), ui);
@@ -237,11 +198,67 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let last = stores.newest_sessions().next();
     print_rows(&list, &rows, last.as_deref(), args, ui)?;
     note_estimates(&list, args, ui);
-    Ok(if has_failures {
-        Exit::Failed
+    if has_failures {
+        Ok(Exit::Failed)
     } else {
-        Exit::Done
-    })
+        Ok(Exit::Done)
+    }
+}
+
+/// The sessions that were read, before any of them is left out.
+struct ReadList {
+    list: Vec<ListedSession>,
+    /// Whether a session could not be found or read. That is reported already.
+    has_failures: bool,
+}
+
+/// Finds the sessions, and reads them. Warns if there are no files, or if none of them is a session
+/// that can be listed.
+fn read_list(
+    args: &Args,
+    stores: &SessionStores,
+    repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
+    ui: &mut Ui,
+) -> Result<ReadList, Failure> {
+    let period = args.period.parse_period(ui)?;
+    let sources = args.sources(ui)?;
+    let sources = sources.as_ref();
+    let mut list = Vec::new();
+    if sources.is_none_or(Sources::includes_all) {
+        list.extend(read_stdin_session(args, period, ui)?);
+    }
+    let FilesToRead {
+        mut files,
+        mut has_failures,
+        is_none_reported,
+    } = find_files(args, sources, period, stores, ui)?;
+    if args.repo && args.lists_cwd() {
+        retain_same_repository(&mut files, repositories, stores, ui)?;
+    }
+    let finds_only_own = sources.is_none_or(|sources| sources.origins.is_empty());
+    if files.is_empty()
+        && finds_only_own
+        && !is_none_reported
+        && let Some(note) = args.none_found_note()
+    {
+        ui.warn(note);
+    }
+
+    // `read_sessions` consumes the files. The first paths are kept: if no file can be listed, a
+    // warning says which agent wrote these.
+    let inspected = &files[..files.len().min(MAX_INSPECTED)];
+    let first_paths: Vec<PathBuf> = inspected.iter().map(|file| file.path.clone()).collect();
+    has_failures |= read_sessions(&mut list, files, args, sources, period, ui);
+    if args.lists_cwd() {
+        // The sessions of other agents were found in all projects.
+        list.retain(|session| {
+            session.other_agent.is_none() || is_cwd(&session.cwd.to_string_lossy(), stores.here())
+        });
+    }
+    if list.is_empty() && !has_failures {
+        args.warn_of_no_sessions(sources, &first_paths, ui);
+    }
+    Ok(ReadList { list, has_failures })
 }
 
 /// Notes the date of the prices from which costs are estimated. The column of costs marks such

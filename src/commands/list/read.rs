@@ -34,7 +34,12 @@ pub(super) fn read_sessions(
     period: Period,
     ui: &mut Ui,
 ) -> bool {
-    let agents = SubAgents::from_files(&files);
+    let reader = ListReader {
+        agents: SubAgents::from_files(&files),
+        sources,
+        rollouts: Rollouts::default(),
+        is_stdout: ui.stdout_predicate(),
+    };
     // Entries that several forks share are counted once, for the session that started first.
     let files = if args.forks {
         sort_and_mark_related(files)
@@ -48,20 +53,9 @@ pub(super) fn read_sessions(
     // If there are fewer files than processors, several processors read each file.
     let parallel_files = files.len().clamp(1, ui.processor_count());
     let workers_per_file = ui.processor_count() / parallel_files;
-    let is_stdout = ui.stdout_predicate();
-    let rollouts = Rollouts::default();
     let read_file = |FamilyFile { file, is_related }: FamilyFile| {
         let options = load_options(workers_per_file, is_related, period);
-        let other = match sources {
-            Some(sources) => detect_source(&file, sources),
-            None => Ok(FileSource::Own),
-        };
-        let read_result = match other {
-            Ok(FileSource::Own) => read_session_file(&file, &options, &agents, is_stdout),
-            Ok(FileSource::Other(origin)) => read_foreign_file(&file, origin, &options, &rollouts),
-            Ok(FileSource::NotListed) => Ok(None),
-            Err(failure) => Err(failure),
-        };
+        let read_result = reader.read_file(&file, &options);
         (file, read_result)
     };
 
@@ -85,12 +79,16 @@ pub(super) fn read_sessions(
             }),
         },
     );
-
     for failure in &pruned_failures {
         warn_uncounted(failure, ui);
     }
+    report_unread(&failures, ui)
+}
+
+/// Reports files that could not be read. Returns whether one of them was named on the command line.
+fn report_unread(files: &[UnreadFile], ui: &mut Ui) -> bool {
     let mut has_errors = false;
-    for unread in &failures {
+    for unread in files {
         if unread.is_named {
             ui.report_failure(&unread.failure);
             has_errors = true;
@@ -99,6 +97,35 @@ pub(super) fn read_sessions(
         }
     }
     has_errors
+}
+
+/// Reads sessions of any agent, on several threads.
+struct ListReader<'a> {
+    /// The sub-agents among the files.
+    agents: SubAgents,
+    /// The agents whose sessions are listed; `None` for pi and oh-my-pi.
+    sources: Option<&'a Sources>,
+    rollouts: Rollouts,
+    is_stdout: &'a (dyn Fn(&File) -> bool + Sync),
+}
+
+impl ListReader<'_> {
+    /// Reads one file. Returns `None` if it is not a session that is listed.
+    fn read_file(
+        &self,
+        file: &FoundFile,
+        options: &LoadOptions,
+    ) -> Result<Option<SessionOfFile>, Failure> {
+        let source = match self.sources {
+            Some(sources) => detect_source(file, sources)?,
+            None => FileSource::Own,
+        };
+        match source {
+            FileSource::Own => read_session_file(file, options, &self.agents, self.is_stdout),
+            FileSource::Other(origin) => read_foreign_file(file, origin, options, &self.rollouts),
+            FileSource::NotListed => Ok(None),
+        }
+    }
 }
 
 /// Whose session a file is.

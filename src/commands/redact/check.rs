@@ -43,65 +43,33 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
         exit = exit.max(ui.report_failure(failure));
     }
 
-    // The values are read once, when the first session is open. If they cannot be read, the command
-    // fails: a report without them would suggest that they occur nowhere.
-    let mut values = None;
-    let rollouts = Rollouts::default();
-    let mut printer = SecretPrinter::new(&args.write.change, is_one);
-    let has_headings = printer.has_headings();
-    let mut unsearched_pruned = 0;
-    let mut found_in = SessionsWithSecrets::default();
+    let mut check = SecretCheck {
+        args,
+        files: &files,
+        values: None,
+        rollouts: Rollouts::default(),
+        printer: SecretPrinter::new(&args.write.change, is_one),
+        unsearched_pruned: 0,
+        found_in: SessionsWithSecrets::default(),
+    };
     for file in &files {
-        let input = open_input(args, &file.path, &rollouts, ui);
-        if let Ok(input) = &input
-            && values.is_none()
-        {
-            values = Some(read_values(args, input, &files, &rollouts, ui)?);
+        let Some(failure) = check.search_file(&file.path, ui)? else {
+            continue;
+        };
+        // A directory of sessions may also have other files.
+        if failure.is_transcript() && !file.is_given {
+            continue;
         }
-        let search_result = input.and_then(|input| {
-            let values = values
-                .as_ref()
-                .map(|values| values.for_session(&file.path))
-                .unwrap_or_default();
-            search_input(args, input, values, has_headings, ui)
-        });
-        match search_result {
-            Ok(searched) => {
-                printer.print_session(&file.path, &searched, ui)?;
-                if !searched.report.found.is_empty() {
-                    found_in.add(&searched.input);
-                }
-                if has_pruned_file(&searched.input)? {
-                    unsearched_pruned += 1;
-                }
-            }
-            Err(failure) => {
-                // A directory of sessions may also have other files.
-                if failure.is_transcript() && !file.is_given {
-                    continue;
-                }
-                if is_one {
-                    return Err(failure);
-                }
-                // A session without entries has nothing to search.
-                if failure.exit() != Exit::Found {
-                    exit = exit.max(ui.report_failure(&failure));
-                }
-            }
+        if is_one {
+            return Err(failure);
+        }
+        // A session without entries has nothing to search.
+        if failure.exit() != Exit::Found {
+            exit = exit.max(ui.report_failure(&failure));
         }
     }
-
-    printer.print_summary(ui)?;
-    if unsearched_pruned > 0 {
-        let sessions = format_count(unsearched_pruned, "session", "sessions");
-        ui.warn(&format!(
-            "the pruned parts of {sessions} were not searched (hint: `pisess prune --restore` puts them back)"
-        ));
-    }
-    if args.check && !args.write.change.json {
-        found_in.report_how_to_prune(args.all, ui);
-    }
-    if printer.has_secrets() && !args.write.change.dry_run {
+    check.print_summary(ui)?;
+    if check.printer.has_secrets() && !args.write.change.dry_run {
         exit = exit.max(Exit::Found);
     }
     Ok(exit)
@@ -123,6 +91,71 @@ fn read_values(
         values.recognize_in_any_agents(files, rollouts, ui);
     }
     Ok(values)
+}
+
+/// The search of several sessions for secrets, so far.
+struct SecretCheck<'a> {
+    args: &'a Args,
+    files: &'a [FoundFile],
+    /// The values to search for, once they are read: when the first session is open.
+    values: Option<ValuesForSessions>,
+    rollouts: Rollouts,
+    printer: SecretPrinter,
+    /// The number of sessions whose pruned parts were not searched.
+    unsearched_pruned: usize,
+    found_in: SessionsWithSecrets,
+}
+
+impl SecretCheck<'_> {
+    /// Searches a session, and prints its secrets. If this session cannot be searched, returns the
+    /// reason: other sessions still can.
+    ///
+    /// # Errors
+    /// If the command must end: the given values cannot be read, or the secrets cannot be printed.
+    fn search_file(&mut self, path: &Path, ui: &mut Ui) -> Result<Option<Failure>, Failure> {
+        let input = match open_input(self.args, path, &self.rollouts, ui) {
+            Ok(input) => input,
+            Err(failure) => return Ok(Some(failure)),
+        };
+        let values = match &mut self.values {
+            Some(values) => values,
+            unread => {
+                // A report without these values would suggest that they occur nowhere.
+                let values = read_values(self.args, &input, self.files, &self.rollouts, ui)?;
+                unread.insert(values)
+            }
+        };
+        let values = values.for_session(path);
+        let has_headings = self.printer.has_headings();
+        let searched = match search_input(self.args, input, values, has_headings, ui) {
+            Ok(searched) => searched,
+            Err(failure) => return Ok(Some(failure)),
+        };
+
+        self.printer.print_session(path, &searched, ui)?;
+        if !searched.report.found.is_empty() {
+            self.found_in.add(&searched.input);
+        }
+        if has_pruned_file(&searched.input)? {
+            self.unsearched_pruned += 1;
+        }
+        Ok(None)
+    }
+
+    /// Prints the number of secrets, what was not searched, and how to remove the secrets.
+    fn print_summary(&self, ui: &mut Ui) -> Result<(), Failure> {
+        self.printer.print_summary(ui)?;
+        if self.unsearched_pruned > 0 {
+            let sessions = format_count(self.unsearched_pruned, "session", "sessions");
+            ui.warn(&format!(
+                "the pruned parts of {sessions} were not searched (hint: `pisess prune --restore` puts them back)"
+            ));
+        }
+        if self.args.check && !self.args.write.change.json {
+            self.found_in.report_how_to_prune(self.args.all, ui);
+        }
+        Ok(())
+    }
 }
 
 /// The sessions in which secrets were found.
