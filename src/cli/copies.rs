@@ -89,38 +89,48 @@ fn find_copy_in_folder(
             others.push(file.path);
         }
     }
-    if let [copy] = &copies[..] {
-        return Ok(copy.clone());
-    }
 
     let shown_folder = to_visible(&folder.to_string_lossy());
     let shown_session = shown_path(session, ui);
-    if !copies.is_empty() {
-        let mut rows = Vec::new();
-        for copy in &copies {
-            rows.push(shown_path(copy, ui));
-        }
-        let what = format_args!(
-            "{shown_folder}: {} sessions in it have the id of {shown_session}",
-            copies.len()
-        );
-        return Err(Failure::invalid(what)
-            .with_hint("give the path of one")
-            .with_details(rows));
-    }
-    let what = format_args!("{shown_folder}: no session in it has the id of {shown_session}, {id}");
-    let hint = match &others[..] {
-        [other] if access == CopyAccess::Read => {
-            let session = quote_word(session.as_os_str());
-            let other = quote_word(other.as_os_str());
-            format!("`pisess diff {session} {other}` compares it with the only session there")
+    match &copies[..] {
+        [copy] => Ok(copy.clone()),
+        [] => {
+            let what = format_args!(
+                "{shown_folder}: no session in it has the id of {shown_session}, {id}"
+            );
+            let hint = hint_for_no_copy(session, folder, &others, access);
+            Err(Failure::invalid(what).with_hint(hint))
         }
         _ => {
-            let folder = quote_word(folder.as_os_str());
-            format!("`pisess list -l {folder}` prints the paths of its sessions")
+            let rows = copies.iter().map(|copy| shown_path(copy, ui)).collect();
+            let what = format_args!(
+                "{shown_folder}: {} sessions in it have the id of {shown_session}",
+                copies.len()
+            );
+            Err(Failure::invalid(what)
+                .with_hint("give the path of one")
+                .with_details(rows))
         }
-    };
-    Err(Failure::invalid(what).with_hint(hint))
+    }
+}
+
+/// Returns what to try if no session in a directory has the id of `session`. `others` are the
+/// sessions in it. A command that only reads can compare two sessions with different ids.
+fn hint_for_no_copy(
+    session: &Path,
+    folder: &Path,
+    others: &[PathBuf],
+    access: CopyAccess,
+) -> String {
+    if access == CopyAccess::Read
+        && let [other] = others
+    {
+        let session = quote_word(session.as_os_str());
+        let other = quote_word(other.as_os_str());
+        return format!("`pisess diff {session} {other}` compares it with the only session there");
+    }
+    let folder = quote_word(folder.as_os_str());
+    format!("`pisess list -l {folder}` prints the paths of its sessions")
 }
 
 /// Returns the two files of the session that the argument identifies, and reports them: first the

@@ -271,7 +271,34 @@ fn find_by_arguments(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui)
     if has_found_none && failures.is_empty() && !reads_only_stream && !may_be_below {
         none_found_note = Some(note_none_found(&paths, reach, ui));
     }
-    for folder in &found.shallow {
+    warn_of_shallow(&found.shallow, has_found_none, ui);
+
+    if search.is_to_read {
+        retain_last_rollouts(&mut found.files);
+    }
+    let mut files: Vec<FoundFile> = streams.into_iter().map(given_file).collect();
+    files.extend(found.files);
+    FoundSessions {
+        files,
+        failures,
+        scope: Scope::Paths(paths),
+        none_found_note,
+    }
+}
+
+/// Returns a path that the user gave as a file to read.
+fn given_file(path: PathBuf) -> FoundFile {
+    FoundFile {
+        path,
+        owner: None,
+        is_given: true,
+    }
+}
+
+/// Warns of directories whose subdirectories were not searched. `has_found_none` is whether there
+/// were no sessions in any directory.
+fn warn_of_shallow(folders: &[PathBuf], has_found_none: bool, ui: &mut Ui) {
+    for folder in folders {
         let no_files = if has_found_none {
             "no *.jsonl files found, and "
         } else {
@@ -281,25 +308,6 @@ fn find_by_arguments(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui)
             "{}: {no_files}subdirectories are left out (hint: -r includes them)",
             folder.display()
         ));
-    }
-
-    let mut files = Vec::new();
-    for path in streams {
-        files.push(FoundFile {
-            path,
-            owner: None,
-            is_given: true,
-        });
-    }
-    if search.is_to_read {
-        retain_last_rollouts(&mut found.files);
-    }
-    files.extend(found.files);
-    FoundSessions {
-        files,
-        failures,
-        scope: Scope::Paths(paths),
-        none_found_note,
     }
 }
 

@@ -99,7 +99,43 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         .map_err(|failure| hint_lost_file(failure, &target.path))?;
     let text = String::from_utf8_lossy(&file.bytes).into_owned();
     let wanted_lines = target.lines_to_print(&text)?;
+    let (mut history, exit) = read_history(args, &target, ui)?;
 
+    // All lines are blamed, even if only some are printed: a line may have moved into that range.
+    let mut runs = Vec::new();
+    for run in blame_lines(&text, &history.written) {
+        runs.extend(limit_to_lines(run, &wanted_lines));
+    }
+    if args.patch {
+        history.add_patches(&runs);
+    }
+    if args.json {
+        print_runs_as_json(&runs, &history.writers, args.patch, ui)?;
+    } else {
+        print_runs(&runs, &history.writers, ui)?;
+        if args.patch {
+            print_patches(&runs, &history.writers, ui)?;
+        }
+    }
+
+    let is_any_by_agent = runs.iter().any(|run| run.source.is_some());
+    if is_any_by_agent {
+        return Ok(exit);
+    }
+    // Without this, a user may think that no agent ever changed the file.
+    if !history.written.is_empty() {
+        ui.warn(CHANGED_OTHERWISE);
+    }
+    Ok(exit.max(Exit::Found))
+}
+
+/// Returns the calls of all sessions that wrote to the file, and the worst exit code of sessions
+/// that cannot be read.
+fn read_history(
+    args: &Args,
+    target: &BlameTarget,
+    ui: &mut Ui,
+) -> Result<(History, Exit), Failure> {
     let sessions = args.sessions.find_sessions(Period::default(), ui)?;
     let home = ui.home().map(Text::from);
     let pattern = target.mention_pattern()?;
@@ -107,7 +143,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let read_calls_of_session = |path: &Path, input: &Input| {
         let mentions = buffers.with(|buffer| mentions_file(input, &pattern, buffer))?;
         if mentions {
-            read_calls(path, input, &target, home.as_ref())
+            read_calls(path, input, target, home.as_ref())
         } else {
             Ok(Vec::new())
         }
@@ -117,41 +153,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         history.add_session(calls);
         Ok(())
     })?;
-    let History {
-        mut writers,
-        written,
-        ..
-    } = history;
-
-    // All lines are blamed, even if only some are printed: a line may have moved into that range.
-    let mut runs = Vec::new();
-    for run in blame_lines(&text, &written) {
-        runs.extend(limit_to_lines(run, &wanted_lines));
-    }
-    let sources: HashSet<usize> = runs.iter().filter_map(|run| run.source).collect();
-    if args.patch {
-        for call in &written {
-            if sources.contains(&call.source) {
-                writers[call.source].patch = call.diff();
-            }
-        }
-    }
-    if args.json {
-        print_runs_as_json(&runs, &writers, args.patch, ui)?;
-    } else {
-        print_runs(&runs, &writers, ui)?;
-        if args.patch {
-            print_patches(&runs, &writers, ui)?;
-        }
-    }
-    if !sources.is_empty() {
-        return Ok(exit);
-    }
-    // Without this, a user may think that no agent ever changed the file.
-    if !written.is_empty() {
-        ui.warn(CHANGED_OTHERWISE);
-    }
-    Ok(exit.max(Exit::Found))
+    Ok((history, exit))
 }
 
 /// The note if agents changed the file, but none of the lines is as an agent wrote it.
@@ -366,6 +368,16 @@ struct CallKey {
 }
 
 impl History {
+    /// Finds the text that each call replaced, for the calls that wrote one of these runs of lines.
+    fn add_patches(&mut self, runs: &[BlamedLines]) {
+        let sources: HashSet<usize> = runs.iter().filter_map(|run| run.source).collect();
+        for call in &self.written {
+            if sources.contains(&call.source) {
+                self.writers[call.source].patch = call.diff();
+            }
+        }
+    }
+
     /// Adds the calls of a session, in the order of the file. If another session has a copy of a
     /// call, the session that began first counts as the writer. The text of the call remains: it is
     /// the same.
@@ -542,29 +554,32 @@ fn print_runs(runs: &[BlamedLines], writers: &[Writer], ui: &mut Ui) -> Result<(
 
 /// Prints the patch of each call that wrote a line, in the order of the lines.
 fn print_patches(runs: &[BlamedLines], writers: &[Writer], ui: &mut Ui) -> Result<(), Failure> {
-    let styles = ui.styles;
     let mut printed = HashSet::default();
     for source in runs.iter().filter_map(|run| run.source) {
-        let Some(writer) = writers.get(source) else {
-            continue;
-        };
-        if !printed.insert(source) {
-            continue;
+        // A call may have written several runs.
+        let is_new = printed.insert(source);
+        if is_new && let Some(writer) = writers.get(source) {
+            print_patch(writer, ui)?;
         }
-        let entry = apply_style(&writer.shown_entry(), styles.label);
-        let Some(patch) = &writer.patch else {
-            ui.print(&format!("\n{entry} wrote the whole file\n"))?;
-            continue;
+    }
+    Ok(())
+}
+
+/// Prints the text that a call replaced, as a diff.
+fn print_patch(writer: &Writer, ui: &mut Ui) -> Result<(), Failure> {
+    let styles = ui.styles;
+    let entry = apply_style(&writer.shown_entry(), styles.label);
+    let Some(patch) = &writer.patch else {
+        return ui.print(&format!("\n{entry} wrote the whole file\n"));
+    };
+    ui.print(&format!("\n{entry} replaced\n"))?;
+    for line in patch.lines() {
+        let style = match classify_diff_line(line) {
+            DiffSign::Common => Style::new(),
+            DiffSign::Removed => styles.removed,
+            DiffSign::Added => styles.added,
         };
-        ui.print(&format!("\n{entry} replaced\n"))?;
-        for line in patch.lines() {
-            let style = match classify_diff_line(line) {
-                DiffSign::Common => Style::new(),
-                DiffSign::Removed => styles.removed,
-                DiffSign::Added => styles.added,
-            };
-            ui.print(&format!("{}\n", apply_style(&to_visible(line), style)))?;
-        }
+        ui.print(&format!("{}\n", apply_style(&to_visible(line), style)))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::given::read_text;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::OpenSession;
+use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible, truncate_end};
 use crate::format::format_count;
@@ -70,19 +70,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     // The text is read before the session is locked.
-    let text = match args.replace.as_deref() {
-        Some("-") => Some(read_text(Path::new("-"), &open.input, ui)?),
-        text => text.map(str::to_owned),
-    };
-    if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-        return Err(Failure::invalid("--replace: the text is empty")
-            .with_hint("omit the entry with --omit"));
-    }
-    if text.is_some() && args.targets.len() > 1 {
-        return Err(Failure::invalid("--replace: one text for several entries")
-            .with_hint("replace them one by one, or omit the others"));
-    }
-    let replacement = text.map(Text::from);
+    let replacement = read_replacement(args, &open.input, ui)?;
     let action = match &replacement {
         Some(text) => EditAction::Replace(text),
         None if args.omit => EditAction::Omit,
@@ -92,17 +80,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let target_reports = TargetReport::read_all(&open, args)?;
     let mut edit_count = 0;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
-        if !locked_open
-            .session
-            .agent()
-            .constants()
-            .applies_context_edits
-        {
-            let failure = locked_open.input.failure("oh-my-pi does not support edits");
-            return Err(failure.with_hint(
-                "append the changed message on a branch instead: `pisess append --at REF^`",
-            ));
-        }
+        refuse_without_edits(locked_open)?;
         let targets = locked_open.find_entries(&args.targets)?;
         let change = edit_entries(&locked_open.entry_reader(), &targets, action, id_source)
             .map_err(|refusal| locked_open.refusal_failure(refusal))?;
@@ -112,7 +90,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for report in &target_reports {
         report.print(ui);
     }
-
     // With -n or --json, the change itself is printed. On standard output, the session is.
     let is_only_shown = args.write.change.dry_run || args.write.change.json;
     let to_stdout = match &args.write.output {
@@ -120,17 +97,55 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None => open.input.file().is_none(),
     };
     if exit == Exit::Done && edit_count > 0 && !is_only_shown && !to_stdout {
-        let entries = format_count(edit_count, "entry", "entries");
-        let result = match action {
-            EditAction::Omit => format!("omits {entries}"),
-            EditAction::Replace(_) => "has the new text".to_owned(),
-            EditAction::Undo => format!("has {entries} as stored"),
-        };
-        ui.print_status(&format!(
-            "the next request {result}; `pisess context` prints what the model sees"
-        ));
+        report_effect(action, edit_count, ui);
     }
     Ok(exit)
+}
+
+/// Returns the text of `--replace`, which is read from standard input for `-`. `None` without the
+/// option. Refuses an empty text, and one text for several entries.
+fn read_replacement(
+    args: &Args,
+    session: &Input,
+    ui: &mut Ui,
+) -> Result<Option<Text<'static>>, Failure> {
+    let text = match args.replace.as_deref() {
+        None => return Ok(None),
+        Some("-") => read_text(Path::new("-"), session, ui)?,
+        Some(text) => text.to_owned(),
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::invalid("--replace: the text is empty")
+            .with_hint("omit the entry with --omit"));
+    }
+    if args.targets.len() > 1 {
+        return Err(Failure::invalid("--replace: one text for several entries")
+            .with_hint("replace them one by one, or omit the others"));
+    }
+    Ok(Some(Text::from(text)))
+}
+
+/// Refuses a session whose agent does not support edits.
+fn refuse_without_edits(open: &OpenSession) -> Result<(), Failure> {
+    if open.session.agent().constants().applies_context_edits {
+        return Ok(());
+    }
+    let failure = open.input.failure("oh-my-pi does not support edits");
+    Err(failure
+        .with_hint("append the changed message on a branch instead: `pisess append --at REF^`"))
+}
+
+/// Reports what the model sees after `edit_count` entries were edited.
+fn report_effect(action: EditAction, edit_count: usize, ui: &mut Ui) {
+    let entries = format_count(edit_count, "entry", "entries");
+    let result = match action {
+        EditAction::Omit => format!("omits {entries}"),
+        EditAction::Replace(_) => "has the new text".to_owned(),
+        EditAction::Undo => format!("has {entries} as stored"),
+    };
+    ui.print_status(&format!(
+        "the next request {result}; `pisess context` prints what the model sees"
+    ));
 }
 
 /// The maximum width of the text of a target in a report.

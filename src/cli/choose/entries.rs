@@ -42,16 +42,7 @@ pub fn choose_entry(
     } else {
         resolve_argument(session, ui)?
     };
-    let options = LoadOptions {
-        workers: ui.processor_count(),
-        ..row_options(ui)
-    };
-    // The command itself will refuse a session that is standard output, and report problems of the
-    // file.
-    let is_stdout = |_: &File| false;
-    let all_entries = None;
-    let input = Input::open_path_to_read(&path, &Rollouts::default(), all_entries, &is_stdout)?;
-    let open = OpenSession::load(input, options)?;
+    let open = open_with_rows(&path, ui)?;
     let leaf = open.session.leaf;
     let view = build_view(&open.session, leaf, ViewOptions::default());
     let mut entries: Vec<EntryIx> = view.tree_rows.iter().map(|row| row.entry).collect();
@@ -79,12 +70,26 @@ pub fn choose_entry(
     let mut chooser = Chooser::start(&question, ui)?;
     for &ix in &entries {
         let row = entry_row(&painter, ix, now_ms);
-        if !chooser.offer(OsStr::new(&plain_reference(&open, ix)), &row) {
+        let is_accepted = chooser.offer(OsStr::new(&plain_reference(&open, ix)), &row);
+        if !is_accepted {
             break;
         }
     }
     let index = chooser.finish(ui)?;
     Ok(exact_reference(&open, entries[index])?)
+}
+
+/// Opens a session of any agent, with the texts of its rows. Accepts a session that is standard
+/// output, and reports no problems of the file: the command itself will do that.
+fn open_with_rows(path: &Path, ui: &Ui) -> Result<OpenSession, Failure> {
+    let is_stdout = |_: &File| false;
+    let all_entries = None;
+    let input = Input::open_path_to_read(path, &Rollouts::default(), all_entries, &is_stdout)?;
+    let options = LoadOptions {
+        workers: ui.processor_count(),
+        ..row_options(ui)
+    };
+    OpenSession::load(input, options)
 }
 
 /// Returns the row of an entry: its age, a dot if the entry is on the path to the leaf, and its

@@ -20,12 +20,16 @@ pub fn write_images(
     json: bool,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
+    let mut writer = ImageWriter {
+        open,
+        folder,
+        json,
+        blobs: SessionStores::locate(ui).blobs,
+        new_folder: None,
+        written_count: 0,
+    };
     let reader = open.entry_reader();
-    let blobs = SessionStores::locate(ui).blobs;
-    // The new directory. Dropping it removes the directory, unless an image was written.
-    let mut new_folder = None;
     let mut is_any_found = false;
-    let mut is_any_written = false;
     for &ix in entries {
         if !open.session.entry(ix).flags.contains(Flags::IMAGES) {
             continue;
@@ -34,43 +38,77 @@ pub fn write_images(
         let images = open
             .input
             .map_read_error(reader.with_entry(ix, read_images))?;
-        for (index, EntryImage { media_type, data }) in images.into_iter().enumerate() {
-            let number = index + 1;
-            let file_stem = format!("{}-{number}", file_stem(open, ix));
-            let bytes = match load_bytes(data, blobs.as_deref()) {
-                Ok(bytes) => bytes,
-                Err(reason) => {
-                    ui.warn(&format!("image {file_stem} is skipped: {reason}"));
-                    continue;
-                }
-            };
-            let suffix = image_suffix(&bytes, &media_type);
-            let path = folder.join(format!("{file_stem}.{suffix}"));
-            if new_folder.is_none() {
-                new_folder = Some(NewFolder::make(&ui.resolve_path(folder))?);
-            }
-            create_file(open, &path, &bytes, ui)?;
-            let written = WrittenImage {
-                entry: ix,
-                path: &path,
-                media_type: &media_type,
-                len: bytes.len(),
-            };
-            written.print(open, json, ui)?;
-            is_any_written = true;
+        for (index, image) in images.into_iter().enumerate() {
+            let file_stem = format!("{}-{}", file_stem(open, ix), index + 1);
+            writer.write_image(ix, image, &file_stem, ui)?;
         }
     }
-    if let Some(new_folder) = new_folder {
-        new_folder.keep();
-    }
+
+    let written_count = writer.written_count;
+    writer.keep_folder();
     if !is_any_found {
         let failure = open.input.negative_answer("no image");
         return Err(failure.with_hint("`pisess tree --filter images SESSION` finds them"));
     }
-    if !is_any_written {
+    if written_count == 0 {
         return Err(open.input.negative_answer("all images were skipped"));
     }
     Ok(())
+}
+
+/// Writes images to a directory.
+struct ImageWriter<'a> {
+    open: &'a OpenSession,
+    folder: &'a Path,
+    json: bool,
+    /// The directory in which oh-my-pi keeps images.
+    blobs: Option<PathBuf>,
+    /// The directory, once an image is to be written. Dropping it removes a new directory.
+    new_folder: Option<NewFolder>,
+    written_count: usize,
+}
+
+impl ImageWriter<'_> {
+    /// Writes an image of an entry, and prints its path. If its bytes are not available, warns of
+    /// that. `file_stem` is the name of the file without its extension.
+    fn write_image(
+        &mut self,
+        entry: EntryIx,
+        image: EntryImage,
+        file_stem: &str,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        let EntryImage { media_type, data } = image;
+        let bytes = match load_bytes(data, self.blobs.as_deref()) {
+            Ok(bytes) => bytes,
+            Err(reason) => {
+                ui.warn(&format!("image {file_stem} is skipped: {reason}"));
+                return Ok(());
+            }
+        };
+        if self.new_folder.is_none() {
+            self.new_folder = Some(NewFolder::make(&ui.resolve_path(self.folder))?);
+        }
+        let suffix = image_suffix(&bytes, &media_type);
+        let path = self.folder.join(format!("{file_stem}.{suffix}"));
+        create_file(self.open, &path, &bytes, ui)?;
+        let written = WrittenImage {
+            entry,
+            path: &path,
+            media_type: &media_type,
+            len: bytes.len(),
+        };
+        written.print(self.open, self.json, ui)?;
+        self.written_count += 1;
+        Ok(())
+    }
+
+    /// Keeps the directory, which is not empty.
+    fn keep_folder(self) {
+        if let Some(new_folder) = self.new_folder {
+            new_folder.keep();
+        }
+    }
 }
 
 /// Returns the start of the names of an entry's files, for example `1a2b3c4d`. This is the entry's

@@ -14,7 +14,8 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::collections::BTreeMap;
 
-/// Prints a diff for each file that the tool calls of a range changed, sorted by path.
+/// Prints a diff for each file that the tool calls of a range changed, sorted by path. The exit code
+/// is [`Exit::Found`] if a changed file is not in the patch.
 pub fn show_patch(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = LoadOptions {
         file_calls: true,
@@ -38,9 +39,10 @@ pub fn show_patch(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let folder = cwd.map(|cwd| cwd.to_string_lossy().trim_end_matches('/').to_owned() + "/");
     let mut exit = Exit::Done;
     for (path, difference) in &differences {
-        let inside = folder
-            .as_ref()
-            .and_then(|folder| path.strip_prefix(folder.as_str()));
+        let inside = match &folder {
+            Some(folder) => path.strip_prefix(folder.as_str()),
+            None => None,
+        };
         let patch = format_patch(path, inside, difference);
         if args.json {
             ui.print_json(&difference_json(path, difference, &patch))?;
@@ -48,32 +50,46 @@ pub fn show_patch(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let written = ui.verbatim_stdout().write_all(patch.as_bytes());
             written.map_err(Failure::from_stdout_error)?;
         }
-
-        let shown_path = to_visible(inside.unwrap_or(path));
-        if let Some(reason) = omission_reason(difference) {
-            ui.warn(&format!("{shown_path} is not in the patch: {reason}"));
+        let is_in_patch = warn_of_gaps(path, inside, difference, ui);
+        if !is_in_patch {
             exit = Exit::Found;
-            continue;
-        }
-        if inside.is_none() {
-            ui.warn(&format!(
-                "{shown_path} is outside of the session's directory: its path in the patch is absolute"
-            ));
-        }
-        if let FileDifference::Recorded(diffs) = difference {
-            let count = match diffs.len() {
-                1 => "the diff that its edit recorded".to_owned(),
-                _ => format!(
-                    "the diffs that its {} recorded",
-                    format_count(diffs.len(), "edit", "edits")
-                ),
-            };
-            ui.warn(&format!(
-                "{shown_path} is only partly known: the patch has {count}"
-            ));
         }
     }
     Ok(exit)
+}
+
+/// Warns if a file is not or only partly in the patch, or has an absolute path there. `inside` is
+/// its path relative to the session's directory; `None` if the file is outside it. Returns whether
+/// it is in the patch.
+fn warn_of_gaps(
+    path: &str,
+    inside: Option<&str>,
+    difference: &FileDifference,
+    ui: &mut Ui,
+) -> bool {
+    let shown_path = to_visible(inside.unwrap_or(path));
+    if let Some(reason) = omission_reason(difference) {
+        ui.warn(&format!("{shown_path} is not in the patch: {reason}"));
+        return false;
+    }
+    if inside.is_none() {
+        ui.warn(&format!(
+            "{shown_path} is outside of the session's directory: its path in the patch is absolute"
+        ));
+    }
+    if let FileDifference::Recorded(diffs) = difference {
+        let count = match diffs.len() {
+            1 => "the diff that its edit recorded".to_owned(),
+            _ => format!(
+                "the diffs that its {} recorded",
+                format_count(diffs.len(), "edit", "edits")
+            ),
+        };
+        ui.warn(&format!(
+            "{shown_path} is only partly known: the patch has {count}"
+        ));
+    }
+    true
 }
 
 /// Returns the change of each file by the tool calls of a range, by the file's absolute path.
