@@ -154,7 +154,8 @@ fn add_in_place(
         output: None,
         ..args.write.clone()
     };
-    let first_name = first.input.name.clone();
+    // Called again if the first copy grows before the commit. These are the results of the last
+    // call, whose change is committed.
     let mut counts = CopyCounts::default();
     let mut continues_first = true;
     let mut first_leaf = Position::from(first.session.leaf);
@@ -177,21 +178,20 @@ fn add_in_place(
             ..Decision::default()
         })
     })?;
-    if counts.only_second > 0 && !write.change.json {
-        counts.report(ui);
+    if counts.only_second == 0 || write.change.json {
+        return Ok(exit);
     }
-    let reports_addition = counts.only_second > 0 && !write.change.json;
-    if reports_addition && !write.change.dry_run && args.other.is_some() {
+
+    counts.report(ui);
+    if !write.change.dry_run && args.other.is_some() {
+        let first_name = &first.input.name;
         ui.print_status(&format!("{first_name} has the entries of both now"));
     }
-    if reports_addition {
+    if continues_first {
+        report_destination(&mut first, first_leaf, &write.change, ui);
+    } else {
         let second_leaf = Position::from(second.session.leaf);
-        let (continued, leaf) = if continues_first {
-            (&mut first, first_leaf)
-        } else {
-            (second, second_leaf)
-        };
-        report_destination(continued, leaf, &write.change, ui);
+        report_destination(second, second_leaf, &write.change, ui);
     }
     Ok(exit)
 }

@@ -206,16 +206,15 @@ fn print_tree(
     range: EntryRange,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let session = &open.session;
     let options = ViewOptions {
         filter: args.filter,
         query: &args.search,
         layout: args.effective_layout(),
     };
     let drawing = if range.is_whole_path() {
-        build_view(session, range.end.entry(), options)
+        build_view(&open.session, range.end.entry(), options)
     } else {
-        build_range_view(session, range, options)
+        build_range_view(&open.session, range, options)
     };
     let is_empty = drawing.tree_rows.is_empty();
     let usage = if ui.stdout_is_terminal() {
@@ -224,11 +223,13 @@ fn print_tree(
         None
     };
     print_drawing(args, open, drawing, usage, ui)?;
+
     if is_empty && !args.follow {
         ui.warn(&no_rows_note(args, open));
     }
-    if args.filter == Filter::Failed && range.is_whole_path() && !args.json && !args.follow {
-        report_failed_calls(session, ui)?;
+    let lists_failures = args.filter == Filter::Failed && !args.json && !args.follow;
+    if lists_failures && range.is_whole_path() {
+        report_failed_calls(&open.session, ui)?;
     }
     if is_empty && args.is_search() {
         Ok(Exit::Found)
@@ -323,38 +324,18 @@ fn print_drawing(
     // New entries are printed however far they are from the leaf.
     let around = if is_live { None } else { args.around };
     if args.json {
-        let entries = drawing.tree_rows.iter().map(|row| row.entry);
-        let shown_rows = drawing.rows_around_leaf(entries, around);
-        for row in &drawing.tree_rows[shown_rows] {
-            ui.print_json(&json_row(&open.session, &drawing, row))?;
-        }
-        return Ok(());
+        return print_json_rows(open, &drawing, around, ui);
     }
 
-    let drawn_entries: Vec<EntryIx> = drawing.tree_rows.iter().map(|row| row.entry).collect();
-    drawing.rendered = args
-        .renderers
-        .render_rows(open, drawn_entries.iter().copied(), ui)?;
-    let reader = open.entry_reader();
-    let first_kept = find_first_kept(&reader, &drawn_entries);
-    drawing.first_kept = open.input.map_read_error(first_kept)?;
-    if args.filter == Filter::Failed {
-        drawing.failure_reasons = open
-            .input
-            .map_read_error(read_failure_reasons(&reader, &drawn_entries))?;
-    }
+    add_facts(args, open, &mut drawing, ui)?;
     let mut edits = HashMap::default();
     let mut pruned_count = 0;
     if !is_live {
-        drawing.undone = open
-            .input
-            .map_read_error(find_undone(&open.session, &open.entry_reader()))?;
         edits = open.find_edits(drawing.leaf)?;
         for operation in &pruned::list_pruned(open) {
             pruned_count += operation.entries;
         }
     }
-
     let glyphs = if args.ascii {
         Glyphs::ASCII
     } else {
@@ -379,6 +360,48 @@ fn print_drawing(
     let is_for_people = ui.stdout_is_terminal() && ui.stderr_is_terminal();
     if is_for_people && !args.follow {
         painter.note_folds(around, ui);
+    }
+    Ok(())
+}
+
+/// Prints the rows of a drawing as JSON. `around` limits them to the rows around the leaf.
+fn print_json_rows(
+    open: &OpenSession,
+    drawing: &TreeView,
+    around: Option<usize>,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let entries = drawing.tree_rows.iter().map(|row| row.entry);
+    let shown_rows = drawing.rows_around_leaf(entries, around);
+    for row in &drawing.tree_rows[shown_rows] {
+        ui.print_json(&json_row(&open.session, drawing, row))?;
+    }
+    Ok(())
+}
+
+/// Adds to a drawing what the rows show besides the entries: the texts of renderers, what
+/// compactions kept, why calls failed (with `--filter failed`), and what was undone. A live drawing
+/// has nothing that was undone.
+fn add_facts(
+    args: &Args,
+    open: &OpenSession,
+    drawing: &mut TreeView,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let input = &open.input;
+    let drawn_entries: Vec<EntryIx> = drawing.tree_rows.iter().map(|row| row.entry).collect();
+    let rendered_entries = drawn_entries.iter().copied();
+    drawing.rendered = args.renderers.render_rows(open, rendered_entries, ui)?;
+    let reader = open.entry_reader();
+    let first_kept = find_first_kept(&reader, &drawn_entries);
+    drawing.first_kept = input.map_read_error(first_kept)?;
+    if args.filter == Filter::Failed {
+        let reasons = read_failure_reasons(&reader, &drawn_entries);
+        drawing.failure_reasons = input.map_read_error(reasons)?;
+    }
+    if !drawing.is_live() {
+        let undone = find_undone(&open.session, &reader);
+        drawing.undone = input.map_read_error(undone)?;
     }
     Ok(())
 }

@@ -86,9 +86,6 @@ pub fn choose_missing(
             .with_hint("`pisess archive --list --all` lists them")
             .into());
     }
-    let program = args
-        .first()
-        .map_or(OsStr::new("pisess"), OsString::as_os_str);
     if slots.lacks_word_before(args, parser) {
         // Parsing the line again reports the word.
         return Ok(args.to_vec());
@@ -103,44 +100,68 @@ pub fn choose_missing(
         slots.word_count -= 1;
     }
 
-    // Before the user is asked anything, the command line is checked with placeholders for the
-    // missing words. If the rest of the line is invalid, the line is returned with them: parsing it
-    // again reports the error.
-    let mut trial = line.clone();
-    if !slots.has_session() {
-        trial = insert_word(&trial, slots.session_place, "last".into(), parser)?;
-    }
-    // If the session is given, the user wants to choose an entry. Otherwise, an entry is chosen
-    // only if the command requires one.
-    let needs_entry =
-        slots.has_session() || (slots.takes_entry && lacks_argument(&(parser.check)(&trial)));
-    let mut entry_places = None;
-    if needs_entry {
-        let places = slots.entry_places()?;
-        trial = places.fill(&trial, "@", parser)?;
-        entry_places = Some(places);
-    }
+    // The user is asked only if the rest of the line is valid. Otherwise, parsing the line with
+    // the placeholders reports the error.
+    let Trial {
+        line: trial,
+        entry_places,
+    } = Trial::fill(&line, &slots, parser)?;
     if (parser.check)(&trial).is_err() {
         return Ok(trial);
     }
 
-    let mut completed = line;
-    let session = match &slots.session {
-        Some(session) => session.clone(),
+    let program = args
+        .first()
+        .map_or(OsStr::new("pisess"), OsString::as_os_str);
+    let session = match slots.session {
+        Some(session) => session,
         None => {
             let path = choose_session(title_words.as_ref(), program, ui)?;
             report_session("chose", &path, ui)?;
             let word = path.into_os_string();
-            completed = insert_word(&completed, slots.session_place, word.clone(), parser)?;
+            line = insert_word(&line, slots.session_place, word.clone(), parser)?;
             word
         }
     };
     if let Some(entry_places) = entry_places {
         let reference = choose_entry(Path::new(&session), only_reads, program, ui)?;
         ui.print_status(&format!("chose {reference}"));
-        completed = entry_places.fill(&completed, &reference, parser)?;
+        line = entry_places.fill(&line, &reference, parser)?;
     }
-    Ok(completed)
+    Ok(line)
+}
+
+/// A command line with placeholders for the words that the user is to choose: `last` for the
+/// session, `@` for the entry.
+struct Trial {
+    line: Vec<OsString>,
+    /// The places of the entry; `None` if no entry is to be chosen.
+    entry_places: Option<EntryPlaces>,
+}
+
+impl Trial {
+    /// Fills the slots of a line. If the session is given, the user wants to choose an entry.
+    /// Otherwise, an entry is chosen only if the command requires one.
+    fn fill(line: &[OsString], slots: &Slots, parser: &LineParser) -> Result<Trial, Failure> {
+        let mut trial = line.to_vec();
+        let has_session = slots.has_session();
+        if !has_session {
+            trial = insert_word(&trial, slots.session_place, "last".into(), parser)?;
+        }
+        let needs_entry =
+            has_session || (slots.takes_entry && lacks_argument(&(parser.check)(&trial)));
+        if !needs_entry {
+            return Ok(Trial {
+                line: trial,
+                entry_places: None,
+            });
+        }
+        let places = slots.entry_places()?;
+        Ok(Trial {
+            line: places.fill(&trial, "@", parser)?,
+            entry_places: Some(places),
+        })
+    }
 }
 
 /// Completes a command line with the newest session of the current directory, reports the session,

@@ -45,7 +45,6 @@ pub fn export_session(
         input = redacted_input;
         removed_secrets = Some(removed);
     }
-
     let options = LoadOptions {
         // A page shows them.
         stats: format == Rendition::Page,
@@ -64,21 +63,15 @@ pub fn export_session(
     if output == Path::new("-") && ui.stdout_is_terminal() {
         contents.display = Display::Terminal;
     }
-    let is_from_directory = batch.is_some();
-    if let Some(batch) = &mut batch
-        && !batch.outputs.insert(output.clone())
-    {
-        return Err(same_file_name_failure(path));
-    }
-    if format != Rendition::Page
-        && let Some(others) = contents.count_other_branches()
-    {
-        match &mut batch {
-            Some(batch) => batch.add_other_branches(others),
-            None => ui.warn(&format!(
-                "{others} not exported (hint: give the REF of another branch; `pisess branches` lists them)"
-            )),
+    if let Some(batch) = &mut batch {
+        let is_new_output = batch.outputs.insert(output.clone());
+        if !is_new_output {
+            return Err(same_file_name_failure(path));
         }
+    }
+    let is_from_directory = batch.is_some();
+    if format != Rendition::Page {
+        warn_of_other_branches(&contents, batch, ui);
     }
 
     let exporter = Exporter {
@@ -95,6 +88,20 @@ pub fn export_session(
     }
     exporter.write_output(&contents, &output, ui)?;
     Ok(Exit::Done)
+}
+
+/// Warns that the session has other branches, which are not exported. In the export of a directory,
+/// they are only counted: one warning follows for all sessions.
+fn warn_of_other_branches(contents: &Contents, batch: Option<&mut Batch>, ui: &mut Ui) {
+    let Some(others) = contents.count_other_branches() else {
+        return;
+    };
+    match batch {
+        Some(batch) => batch.add_other_branches(others),
+        None => ui.warn(&format!(
+            "{others} not exported (hint: give the REF of another branch; `pisess branches` lists them)"
+        )),
+    }
 }
 
 /// Warns if a range begins within a turn: its first message is a reply or a tool result, and the
