@@ -270,62 +270,96 @@ fn undo_operation(
 /// Prints the operations that can be undone, the last one first. Warns if `undo` would be refused.
 /// Fails if there are none.
 fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let input = &open.input;
-    let now_ms = Ids::new(ui)?.now_ms(ui);
-    let reader = open.entry_reader();
-    let undoable = input.map_read_error(find_undoable(&reader))?;
-    let mut table = Table::new([
-        Column::number("#"),
-        Column::number("age"),
-        Column::text("id"),
-        Column::text("operation").allow_shrink(),
-    ]);
-    for (index, entries) in undoable.operations.iter().enumerate() {
-        let leaf_before = input.map_read_error(leaf_before_operation(&reader, entries))?;
-        let description = describe_operation(open, entries, leaf_before);
-        let description = input.map_read_error(description)?;
-        let last = entries[entries.len() - 1];
-        let written_ms = open.session.entry(last).time_ms;
-        let number = index + 1;
-        if args.write.change.json {
-            let ids: Vec<_> = entries.iter().map(|&ix| open.session.id(ix)).collect();
-            let time = (written_ms != Entry::NO_TIME).then(|| iso_string(written_ms));
-            let row = Object::new()
-                .number("number", number as f64)
-                .str_or_null("timestamp", time.as_deref())
-                .json("ids", &text_array(ids.iter()))
-                .str("operation", &description);
-            ui.print_json(&row.finish())?;
-            continue;
-        }
-        let age = if written_ms == Entry::NO_TIME {
-            "-".to_owned()
-        } else {
-            format_age(now_ms, written_ms)
-        };
-        let id = open.session.id(last);
-        table.add_text_row([
-            number.to_string(),
-            age,
-            to_visible(&id.to_string_lossy()),
-            to_visible(&description),
-        ]);
+    let undoable = find_undoable(&open.entry_reader());
+    let undoable = open.input.map_read_error(undoable)?;
+    let mut rows = Vec::new();
+    for entries in &undoable.operations {
+        rows.push(UndoableRow::read(open, entries)?);
     }
-    if !args.write.change.json && !undoable.operations.is_empty() {
-        table.print(ui)?;
+    if args.write.change.json {
+        for (index, row) in rows.iter().enumerate() {
+            ui.print_json(&row.to_json(open, index + 1))?;
+        }
+    } else if !rows.is_empty() {
+        print_operations(open, &rows, ui)?;
     }
 
     let later_rewrite = find_later_rewrite(open);
-    if undoable.operations.is_empty() {
+    if rows.is_empty() {
         return Err(match later_rewrite {
             Some(failure) => failure,
-            None => failure_with_hint(&undoable.stop, |what| input.negative_answer(what)),
+            None => failure_with_hint(&undoable.stop, |what| open.input.negative_answer(what)),
         });
     }
     if let Some(failure) = later_rewrite {
         ui.warn(&failure.to_note());
     }
     Ok(Exit::Done)
+}
+
+/// Prints a table of operations: the number to give to undo them, their age, id and description.
+fn print_operations(open: &OpenSession, rows: &[UndoableRow], ui: &mut Ui) -> Result<(), Failure> {
+    let now_ms = Ids::new(ui)?.now_ms(ui);
+    let mut table = Table::new([
+        Column::number("#"),
+        Column::number("age"),
+        Column::text("id"),
+        Column::text("operation").allow_shrink(),
+    ]);
+    for (index, row) in rows.iter().enumerate() {
+        let age = match row.written_ms {
+            Some(written_ms) => format_age(now_ms, written_ms),
+            None => "-".to_owned(),
+        };
+        let last_id = open.session.id(row.entries[row.entries.len() - 1]);
+        table.add_text_row([
+            (index + 1).to_string(),
+            age,
+            to_visible(&last_id.to_string_lossy()),
+            to_visible(&row.description),
+        ]);
+    }
+    table.print(ui)
+}
+
+/// An operation that can be undone.
+struct UndoableRow<'a> {
+    /// The entries of the operation, at least one.
+    entries: &'a [EntryIx],
+    /// The time of the last entry, in milliseconds since 1970; `None` if it is unknown.
+    written_ms: Option<i64>,
+    description: String,
+}
+
+impl UndoableRow<'_> {
+    fn read<'a>(open: &OpenSession, entries: &'a [EntryIx]) -> Result<UndoableRow<'a>, Failure> {
+        let input = &open.input;
+        let leaf_before = leaf_before_operation(&open.entry_reader(), entries);
+        let leaf_before = input.map_read_error(leaf_before)?;
+        let description = describe_operation(open, entries, leaf_before);
+        let last = entries[entries.len() - 1];
+        let time_ms = open.session.entry(last).time_ms;
+        Ok(UndoableRow {
+            entries,
+            written_ms: (time_ms != Entry::NO_TIME).then_some(time_ms),
+            description: input.map_read_error(description)?,
+        })
+    }
+
+    /// Returns the row as JSON. `number` is the number to give to undo this operation and the later
+    /// ones.
+    fn to_json(&self, open: &OpenSession, number: usize) -> Vec<u8> {
+        let mut ids = Vec::new();
+        for &ix in self.entries {
+            ids.push(open.session.id(ix));
+        }
+        Object::new()
+            .number("number", number as f64)
+            .str_or_null("timestamp", self.written_ms.map(iso_string).as_deref())
+            .json("ids", &text_array(ids.iter()))
+            .str("operation", &self.description)
+            .finish()
+    }
 }
 
 /// Returns the failure of `undo` after `prune` or `check --repair` rewrote the session: then the

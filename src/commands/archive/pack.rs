@@ -23,8 +23,9 @@ use crate::ops::plan::Action;
 use crate::ops::prune::pruned_file;
 use crate::session::dialect::Dialect;
 use pisess_store::{
-    self as store, Archive, Attempt, Cause, FoundFile, Glance, InputFile, Locked, NewFolder, Reach,
-    ReadAt, RecentTurn, SessionFile, Source, StoreError, Unremoved, WriteOptions, write_archive,
+    self as store, Archive, Attempt, Cause, Committed, FoundFile, Glance, InputFile, Locked,
+    NewFolder, Reach, ReadAt, RecentTurn, SessionFile, Source, StoreError, Unremoved, WriteOptions,
+    write_archive,
 };
 use std::fs::File;
 use std::io;
@@ -74,42 +75,50 @@ impl Packer<'_> {
         if let Some(failure) = input.running_agent_failure(&[&cwd]) {
             return Err(failure.with_hint("end that agent first"));
         }
-        let path = session.to_owned();
+        let mut result = ArchiveResult {
+            path: session.to_owned(),
+            to: Some(to.clone()),
+            status: Status::Planned,
+            needs_recursion: false,
+            facts: Some(SessionFacts::from(&listed)),
+            sizes: None,
+            errors: Vec::new(),
+        };
         if self.change.dry_run {
             refuse_in_dry_run(&input, Action::Nothing, &self.write_options())?;
-            return Ok(Some(ArchiveResult {
-                path,
-                to: Some(to),
-                status: Status::Planned,
-                needs_recursion: false,
-                facts: Some(SessionFacts::from(&listed)),
-                sizes: None,
-                errors: Vec::new(),
-            }));
+            return Ok(Some(result));
         }
 
+        let (committed, sizes) = self.pack_under_lock(&input, &listed, &to, found.is_given)?;
+        result.status = Status::Archived;
+        result.sizes = Some(sizes);
+        if let Some(committed) = committed {
+            result.errors = committed.warnings;
+        }
+        Ok(Some(result))
+    }
+
+    /// Locks a session, and archives it to `to`. A session that a search found, and that grows
+    /// meanwhile, is refused: it is in use. A named one (`is_given`) is archived with its growth.
+    fn pack_under_lock(
+        &self,
+        input: &Input,
+        listed: &ListedSession,
+        to: &Path,
+        is_given: bool,
+    ) -> Result<(Option<Committed>, Sizes), Failure> {
         let mut attempt = |grown_input: Option<Input>, locked: Locked| -> AttemptResult<Sizes> {
             // `None` means that the session has not grown since it was opened.
             let Some(grown_input) = grown_input else {
-                return self.pack_session(&input, &listed, &to, locked);
+                return self.pack_session(input, listed, to, locked);
             };
-            // A search found the session, and it is in use: it changed a moment ago.
-            if !found.is_given {
+            if !is_given {
                 return Err(input.busy_failure("it is being written to"));
             }
             let listed = self.read_listed(&grown_input)?;
-            self.pack_session(&grown_input, &listed, &to, locked)
+            self.pack_session(&grown_input, &listed, to, locked)
         };
-        let (committed, sizes) = attempt_under_lock(&input, &self.write_options(), &mut attempt)?;
-        Ok(Some(ArchiveResult {
-            path,
-            to: Some(to),
-            status: Status::Archived,
-            needs_recursion: false,
-            facts: Some(SessionFacts::from(&listed)),
-            sizes: Some(sizes),
-            errors: committed.map_or_else(Vec::new, |committed| committed.warnings),
-        }))
+        attempt_under_lock(input, &self.write_options(), &mut attempt)
     }
 
     /// Whether the filter chooses the session at a path, and the session has not changed recently.

@@ -222,47 +222,51 @@ impl<'a> CheckReport<'a> {
         let line = group[0].line.0;
         let start = format!("  {line:>line_digits$}  ");
         let indent = display_width(&start) + label_columns + "  ".len();
-        let mut row = format!(
-            "{start}{}  ",
-            parts.style.style(format!("{label:<label_columns$}"))
-        );
+        let styled_label = parts.style.style(format!("{label:<label_columns$}"));
+        let message = if self.style.prints_consequences {
+            self.format_wrapped(&parts, indent)
+        } else {
+            self.format_truncated(parts, indent)
+        };
+        format!("{start}{styled_label}  {message}")
+    }
 
-        if !self.style.prints_consequences {
-            let location = truncate_end(&parts.location, MAX_LOCATION_COLUMNS, "…");
-            let mut message = parts.message;
-            if let Some(width) = self.style.width {
-                let used = indent + display_width(&location);
-                let room = width.saturating_sub(used).max(LEAST_MESSAGE_COLUMNS);
-                message = truncate_end(&message, room, "…");
-            }
-            row += &format!("{message}{}\n", self.styles.dim.style(location));
-            let room = self
-                .style
-                .width
-                .map_or(usize::MAX, |width| width - indent.min(width));
-            for excerpt in &parts.excerpts {
-                let excerpt = truncate_end(excerpt, room, "…");
-                row += &format!("{:indent$}{}\n", "", self.styles.dim.style(excerpt));
-            }
-            return row;
+    /// Returns the message and the location on one line, truncated to fit, and each excerpt on a
+    /// line below it. The message begins after `indent` columns, the other lines are indented.
+    fn format_truncated(&self, parts: GroupParts, indent: usize) -> String {
+        let location = truncate_end(&parts.location, MAX_LOCATION_COLUMNS, "…");
+        let mut message = parts.message;
+        if let Some(width) = self.style.width {
+            let used = indent + display_width(&location);
+            let room = width.saturating_sub(used).max(LEAST_MESSAGE_COLUMNS);
+            message = truncate_end(&message, room, "…");
         }
+        let mut lines = format!("{message}{}\n", self.styles.dim.style(location));
+        let room = match self.style.width {
+            Some(width) => width.saturating_sub(indent),
+            None => usize::MAX,
+        };
+        for excerpt in &parts.excerpts {
+            let excerpt = truncate_end(excerpt, room, "…");
+            lines += &format!("{:indent$}{}\n", "", self.styles.dim.style(excerpt));
+        }
+        lines
+    }
 
-        let mut wrapped = String::new();
+    /// Returns the message and the location, wrapped, and each detail on lines below it. The
+    /// message begins after `indent` columns, the other lines are indented.
+    fn format_wrapped(&self, parts: &GroupParts, indent: usize) -> String {
+        let width = self.style.width;
         let message = format!("{}{}", parts.message, parts.location);
-        push_wrapped_line(
-            &mut wrapped,
-            &message,
-            indent,
-            self.style.width,
-            Style::new(),
-        );
+        let mut wrapped = String::new();
+        push_wrapped_line(&mut wrapped, &message, indent, width, Style::new());
         // The first line of the message continues the line with the severity, so it needs no
         // indentation.
-        row += wrapped.trim_start();
+        let mut lines = wrapped.trim_start().to_owned();
         for detail in parts.details() {
-            push_wrapped_line(&mut row, detail, indent, self.style.width, self.styles.dim);
+            push_wrapped_line(&mut lines, detail, indent, width, self.styles.dim);
         }
-        row
+        lines
     }
 
     /// Whether the repair resolves a finding; with `-n`, whether it would.

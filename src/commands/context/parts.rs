@@ -52,72 +52,84 @@ pub fn print_parts(
         cwd: open.session.header.cwd.as_ref(),
         home: home.as_ref(),
     };
-    let context = open
-        .session
-        .agent()
-        .build_context(path, &open.entry_reader());
+    let reader = open.entry_reader();
+    let context = open.session.agent().build_context(path, &reader);
     let context = open.input.map_read_error(context)?;
     let paths = RecordedPaths { folders };
-    let measured = measure_parts(
-        &context.messages,
-        by,
-        || open.entry_reader(),
-        paths,
-        open.worker_count(),
-    );
+    let workers = open.worker_count();
+    let new_reader = || open.entry_reader();
+    let measured = measure_parts(&context.messages, by, new_reader, paths, workers);
     let parts = open.input.map_read_error(measured)?;
-    let estimated: u64 = parts.iter().map(|part| part.tokens).sum();
-
+    let estimated_tokens: u64 = parts.iter().map(|part| part.tokens).sum();
+    let estimated = estimated_tokens as f64;
     if args.json {
-        let difference = count.tokens - estimated as f64;
-        for part in &parts {
-            ui.print_json(&part_json(args, part, by, &open.session))?;
-        }
-        if difference != 0.0 {
-            ui.print_json(&difference_json(args, by, difference))?;
-        }
-        return Ok(());
+        let difference = count.tokens - estimated;
+        return print_json_parts(args, by, &parts, difference, &open.session, ui);
     }
 
     let total = if count.is_before_prune {
-        estimated as f64
+        estimated
     } else {
         count.tokens + count.unrecorded.unwrap_or(0.0)
     };
-    let difference = total - estimated as f64;
     // The part that the provider counted beyond the estimates has a row. If the provider counted
     // less, the shares refer to the sum of the estimates.
+    let remainder = (total - estimated).max(0.0);
     let mut painter = PartPainter {
         by,
         open,
         folders,
         total: match args.window {
             Some(window) => window as f64,
-            None => total.max(estimated as f64),
+            None => total.max(estimated),
         },
         table: new_table(by),
     };
-    painter.add_rows(&parts, difference.max(0.0), ui)?;
+    painter.add_rows(&parts, remainder, ui)?;
     painter.table.print(ui)?;
+    warn_of_difference(count, total, estimated, ui);
+    Ok(())
+}
+
+/// Prints the parts as JSON, and the difference between the reported size and their sum, if there
+/// is one.
+fn print_json_parts(
+    args: &Args,
+    by: PartKey,
+    parts: &[ContextPart],
+    difference: f64,
+    session: &Session,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    for part in parts {
+        ui.print_json(&part_json(args, part, by, session))?;
+    }
+    if difference != 0.0 {
+        ui.print_json(&difference_json(args, by, difference))?;
+    }
+    Ok(())
+}
+
+/// Warns if the size that the session reports is not of the current context, or less than the
+/// estimates. `total` is the size to which the parts were compared, in tokens.
+fn warn_of_difference(count: ReportedCount, total: f64, estimated: f64, ui: &mut Ui) {
     if count.is_before_prune {
         ui.warn(&format!(
             "estimates only: the provider counted {} tokens before payloads were pruned",
             js::number_to_string(count.tokens)
         ));
-    }
-    if count.unrecorded.is_some() && !count.is_before_prune {
+    } else if count.unrecorded.is_some() {
         ui.warn(
             "the last row is from the provider's last count, before an edit or a compaction changed the context",
         );
     }
-    if difference < 0.0 {
+    if total < estimated {
         ui.warn(&format!(
             "the provider counted {} tokens, fewer than the estimates of the messages (together {})",
             js::number_to_string(total),
-            js::number_to_string(estimated as f64)
+            js::number_to_string(estimated)
         ));
     }
-    Ok(())
 }
 
 /// Returns the empty table for a grouping. A part by entry is one message, so it has a column with
