@@ -272,20 +272,7 @@ impl OpenSession {
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         refuse_json_report(&creation.path, args)?;
-        let mut fill = |out: &mut dyn io::Write| creation.content.write(self, out);
-        // The report of `--json` has all lines. The report of `-n` has only the lines that are not
-        // copied unchanged.
-        let mut lines: Vec<Vec<u8>> = Vec::new();
-        let mut line_count = 0;
-        if args.change.json {
-            lines = self.input.map_read_error(creation.content.lines(self))?;
-        } else if args.change.dry_run {
-            let planned = self
-                .input
-                .map_read_error(creation.content.plan_lines(self))?;
-            line_count = planned.line_count;
-            lines = planned.changed_lines;
-        }
+        let planned = self.plan_lines(&creation.content, args)?;
         // Standard output carries the session, so its name is not reported there.
         let reported_names = if creation.path == Path::new("-") {
             Vec::new()
@@ -293,12 +280,14 @@ impl OpenSession {
             vec![creation.path.to_string_lossy().into_owned()]
         };
         let report = ChangeReport {
-            copied_count: line_count.saturating_sub(lines.len()),
+            copied_count: planned
+                .line_count
+                .saturating_sub(planned.changed_lines.len()),
             action: Action::Create,
             has_title_line: false,
             reported_names,
             path: creation.path,
-            lines,
+            lines: planned.changed_lines,
             editor_text: creation.editor_text,
             notification: creation.notification,
         };
@@ -315,11 +304,31 @@ impl OpenSession {
             Some(folder) => Some(NewFolder::make(folder)?),
             None => None,
         };
+        let mut fill = |out: &mut dyn io::Write| creation.content.write(self, out);
         self.write_output(&report.path, args.change.force, &mut fill, ui)?;
         if let Some(folder) = folder {
             folder.keep();
         }
         report.report_and_notify(args, ui)
+    }
+
+    /// Returns the lines of a new session for the report: with `--json` all lines, with `-n` those
+    /// that are not copied unchanged. Without either, the lines are not reported.
+    fn plan_lines(&self, content: &NewContent, args: &WriteArgs) -> Result<PlannedLines, Failure> {
+        if args.change.json {
+            let lines = self.input.map_read_error(content.lines(self))?;
+            return Ok(PlannedLines {
+                line_count: lines.len(),
+                changed_lines: lines,
+            });
+        }
+        if args.change.dry_run {
+            return self.input.map_read_error(content.plan_lines(self));
+        }
+        Ok(PlannedLines {
+            line_count: 0,
+            changed_lines: Vec::new(),
+        })
     }
 
     /// Writes a whole session to a new file, or to standard output for `-`. With `force`, an

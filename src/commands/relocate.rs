@@ -80,10 +80,9 @@ pub struct Args {
 /// Moves sessions. All of them are moved before anything is printed, so that a closed pipe does not
 /// end the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let (dir, sessions) = args
-        .paths
-        .split_last()
-        .ok_or_else(|| Failure::usage_error("no directory is given"))?;
+    let Some((dir, sessions)) = args.paths.split_last() else {
+        return Err(Failure::usage_error("no directory is given"));
+    };
     let dir = resolve_user_folder(dir, ui);
     if args.may_precede_move(&dir) {
         let dir = to_visible(&dir.to_string_lossy());
@@ -97,10 +96,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let planned_moves = plan_moves(args, sessions, &dir, &mut mover, ui)?;
     let is_reversible = true;
     let title_match = TitleMatch::for_change(is_reversible, sessions, ui);
+    let has_moves = !planned_moves.is_empty();
     let mut results = Vec::new();
-    for planned in &planned_moves {
-        let result = mover.relocate_session(planned, title_match, ui);
-        results.push((&planned.session, result));
+    for planned in planned_moves {
+        let result = mover.relocate_session(&planned, title_match, ui);
+        results.push((planned.session, result));
     }
 
     // If only one session was moved, its new path is reported at the end.
@@ -108,19 +108,38 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         [(_, Ok(outcome))] if outcome.status == Status::Moved => Some(outcome.to.clone()),
         _ => None,
     };
+    let exit = report_results(args, &mut mover, results, ui)?;
+    if let Some(path) = moved_to
+        && !args.change.json
+    {
+        report_new_session("moved", &path, ui);
+    }
+    if args.moved_from.is_some() && !has_moves && exit == Exit::Done {
+        ui.print_status("no session of that directory in the stores");
+    }
+    Ok(exit)
+}
 
+/// Reports what was moved, and the forks that were changed, and returns the worst exit code. A
+/// failure to print does not undo a move, and says so.
+fn report_results(
+    args: &Args,
+    mover: &mut Mover,
+    results: Vec<(PathBuf, Result<Relocation, Failure>)>,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
     let mut report = RelocationReport {
         args,
         worst_exit: Exit::Done,
         reported_leftovers: HashSet::default(),
     };
-    report.report_unread(&mut mover, ui);
-    report.report_forks(&mover, ui);
+    report.report_unread(mover, ui);
+    report.report_forks(mover, ui);
     // `print` raises `report.worst_exit`, even if printing fails halfway.
     let print = |ui: &mut Ui| {
         let mut plan = session_moves_table();
         for (session, result) in results {
-            report.report_session(session, result, &mut plan, ui)?;
+            report.report_session(&session, result, &mut plan, ui)?;
         }
         plan.print(ui)
     };
@@ -129,16 +148,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         ui.print_after_write("the sessions are moved", print)
     };
-    let exit = report.worst_exit.or_print_failure(printed)?;
-    if let Some(path) = moved_to
-        && !args.change.json
-    {
-        report_new_session("moved", &path, ui);
-    }
-    if args.moved_from.is_some() && planned_moves.is_empty() && exit == Exit::Done {
-        ui.print_status("no session of that directory in the stores");
-    }
-    Ok(exit)
+    report.worst_exit.or_print_failure(printed)
 }
 
 impl Args {

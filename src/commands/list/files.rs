@@ -3,7 +3,7 @@
 use super::Args;
 use super::repository::repository_of;
 use crate::cli::foreign::{
-    SourceFiles, find_arguments, find_sessions_of, find_sources_of_projects, refuse_stdin,
+    find_arguments, find_sessions_of, find_sources_of_projects, refuse_stdin,
 };
 use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::named::find_sessions;
@@ -43,55 +43,84 @@ pub(super) fn find_files(
     {
         refuse_stdin(paths)?;
     }
-    let mut files = Vec::new();
-    let mut failures = Vec::new();
-    let mut none_found_note = None;
     // Any path may be given if the sessions of all agents are listed.
     let finds_own = sources.is_none_or(Sources::includes_own);
+    let mut found = OwnFiles::default();
     if finds_own {
-        let found = find_sessions(stores, paths, all, ui);
-        none_found_note = found.none_found_note;
-        files = found.files;
-        failures = found.failures;
-        // `read_stdin_session` has read standard input already.
-        files.retain(|file| file.path != Path::new("-"));
-        add_sub_agents(&mut files, ui);
-    }
-    let mut is_none_reported = false;
-    if finds_own && let Some(sources) = sources {
-        let found_any = !files.is_empty();
-        files = sources.retain_files(files, ui)?;
-        is_none_reported = found_any && files.is_empty() && sources.origins.is_empty();
+        found = find_own_files(paths, all, sources, stores, ui)?;
     }
     if let Some(sources) = sources {
         if paths.is_empty() {
-            files.extend(find_sessions_of(&sources.origins, ui));
+            found.files.extend(find_sessions_of(&sources.origins, ui));
         } else if finds_own {
-            let of_others = find_sources_of_projects(&sources.origins, paths, &files, ui);
-            files.extend(of_others);
+            let others = find_sources_of_projects(&sources.origins, paths, &found.files, ui);
+            found.files.extend(others);
         } else {
-            SourceFiles { files, failures } = find_arguments(paths, ui);
+            let given = find_arguments(paths, ui);
+            found.files = given.files;
+            found.failures = given.failures;
         }
     }
-    for failure in &failures {
+    for failure in &found.failures {
         ui.report_failure(failure);
     }
-    if files.is_empty()
-        && let Some(note) = none_found_note
+    if found.files.is_empty()
+        && let Some(note) = &found.none_found_note
     {
-        ui.warn(&note);
+        ui.warn(note);
     }
 
     let archive_scope = ArchiveScope::from_all_option(all);
     let lists_store = paths.is_empty() && finds_own && !args.repo;
     if args.sessions.archived {
-        files.extend(stores.find_archive_files(archive_scope)?);
+        let archives = stores.find_archive_files(archive_scope)?;
+        found.files.extend(archives);
     } else if lists_store && args.period.is_given() {
         stores.warn_archives_skipped(archive_scope, period, ui);
     }
     Ok(FilesToRead {
+        files: found.files,
+        has_failures: !found.failures.is_empty(),
+        is_none_reported: found.is_none_reported,
+    })
+}
+
+/// The files that a search for sessions of pi and oh-my-pi has found.
+#[derive(Default)]
+struct OwnFiles {
+    files: Vec<FoundFile>,
+    failures: Vec<Failure>,
+    /// The note for the user if there are no files. `None` if a failure says so.
+    none_found_note: Option<String>,
+    /// Whether a warning says already that no file is of the agents in `--source`.
+    is_none_reported: bool,
+}
+
+/// Finds the sessions of pi and oh-my-pi, or of the one of these that `sources` names, with the
+/// sub-agents of named sessions. `all` is whether the stores of all projects are searched.
+fn find_own_files(
+    paths: &[PathBuf],
+    all: bool,
+    sources: Option<&Sources>,
+    stores: &SessionStores,
+    ui: &mut Ui,
+) -> Result<OwnFiles, Failure> {
+    let found = find_sessions(stores, paths, all, ui);
+    let mut files = found.files;
+    // `read_stdin_session` has read standard input already.
+    files.retain(|file| file.path != Path::new("-"));
+    add_sub_agents(&mut files, ui);
+
+    let mut is_none_reported = false;
+    if let Some(sources) = sources {
+        let found_any = !files.is_empty();
+        files = sources.retain_files(files, ui)?;
+        is_none_reported = found_any && files.is_empty() && sources.origins.is_empty();
+    }
+    Ok(OwnFiles {
         files,
-        has_failures: !failures.is_empty(),
+        failures: found.failures,
+        none_found_note: found.none_found_note,
         is_none_reported,
     })
 }
