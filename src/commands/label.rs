@@ -97,46 +97,53 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut replaced_label = None;
     let mut labelled_id = None;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
+        let session = &locked_open.session;
         let target = locked_open.find_entry(reference)?;
         locked_open.check_referable(target, "have a label")?;
-        labelled_id = Some(locked_open.session.id(target).into_owned());
-        let earlier_label = Labels::new(&locked_open.session).get(target);
-        replaced_label = earlier_label.map(Text::into_owned);
+        labelled_id = Some(session.id(target).into_owned());
+        replaced_label = Labels::new(session).get(target).map(Text::into_owned);
         let change = match &name {
-            Some(name) if args.moves => move_label(&locked_open.session, target, name, id_source),
-            name => label(&locked_open.session, target, name.as_ref(), id_source),
+            Some(name) if args.moves => move_label(session, target, name, id_source),
+            name => label(session, target, name.as_ref(), id_source),
         };
-        Ok(change
-            .map_err(|refusal| locked_open.refusal_failure(refusal))?
-            .into())
+        let change = change.map_err(|refusal| locked_open.refusal_failure(refusal))?;
+        Ok(change.into())
     })?;
+
     // Several entries may contain a text, so the one that was chosen is reported in any case.
     let is_reported = is_text_reference(reference) || is_change_reported(&args.write, &open);
-    if is_reported
-        && let Some(id) = labelled_id
-        && let Some(ix) = open.session.find_entry(&id)
-    {
-        // The label is written or planned, so a failure to describe the entry is not one of the
-        // command.
-        if let Ok(entry) = describe_entry_alone(&mut open, ix, ui) {
-            ui.print_status(&format!("the entry is {entry}"));
-        }
+    if is_reported && let Some(id) = labelled_id {
+        report_labelled(&mut open, &id, ui);
     }
     // An entry has at most one label, so a new one replaces it.
     if let (Some(old), Some(new)) = (replaced_label, &name)
         && old != *new
     {
-        let verb = if args.write.change.dry_run {
-            "would replace"
-        } else {
-            "replaced"
-        };
-        ui.print_status(&format!(
-            "{verb} the label {}",
-            to_visible(&old.to_string_lossy())
-        ));
+        report_replaced(&old, args.write.change.dry_run, ui);
     }
     Ok(exit)
+}
+
+/// Reports which entry got a label, or lost it. The label is written or planned, so a failure to
+/// describe the entry is not one of the command.
+fn report_labelled(open: &mut OpenSession, id: &Text, ui: &mut Ui) {
+    let Some(ix) = open.session.find_entry(id) else {
+        return;
+    };
+    if let Ok(entry) = describe_entry_alone(open, ix, ui) {
+        ui.print_status(&format!("the entry is {entry}"));
+    }
+}
+
+/// Reports the label that the new one replaces.
+fn report_replaced(old: &Text, is_dry_run: bool, ui: &mut Ui) {
+    let verb = if is_dry_run {
+        "would replace"
+    } else {
+        "replaced"
+    };
+    let old = to_visible(&old.to_string_lossy());
+    ui.print_status(&format!("{verb} the label {old}"));
 }
 
 /// Lists the labels in effect, as JSON or as rows: all labels, or the label of one entry. If that
@@ -155,24 +162,14 @@ fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
         None => LabelFilter::All,
     };
-
-    // Rows are loaded only for the labelled entries.
-    let mut labelled_entries: Vec<_> = labels_in_effect(&open.session, filter)
-        .iter()
-        .filter_map(|change| labelled_entry(&open.session, change))
-        .collect();
-    // Rows are added in file order.
-    labelled_entries.sort_unstable();
-    labelled_entries.dedup();
-    open.add_rows(
-        &labelled_entries,
-        row_options_for(args.write.change.json, ui),
-    )?;
+    let json = args.write.change.json;
+    let labelled_entries = list_labelled_entries(&open.session, filter);
+    open.add_rows(&labelled_entries, row_options_for(json, ui))?;
 
     let session = &open.session;
     let changes = labels_in_effect(session, filter);
     let drawing = view_without_layout(session, session.leaf);
-    if args.write.change.json {
+    if json {
         for change in &changes {
             ui.print_json(&label_json(&drawing, change))?;
         }
@@ -189,6 +186,18 @@ fn list_labels(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(Exit::Done)
+}
+
+/// Returns the entries whose labels are listed, in file order and each once: only their rows are
+/// loaded.
+fn list_labelled_entries(session: &Session, filter: LabelFilter) -> Vec<EntryIx> {
+    let mut entries = Vec::new();
+    for change in labels_in_effect(session, filter) {
+        entries.extend(labelled_entry(session, &change));
+    }
+    entries.sort_unstable();
+    entries.dedup();
+    entries
 }
 
 /// The labels to list.

@@ -7,6 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::LoadOptions;
 use crate::ops::list_ids;
 use crate::ops::pick::{Destination, complete_selection, copy_onto};
+use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -87,26 +88,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let parent = locked_open.resolve_parent(&args.at)?;
         // Fails if new entries cannot name the parent.
         locked_open.new_parent_id(parent)?;
-
-        let source = other.as_ref().unwrap_or(locked_open);
-        let destination = if other.is_some() {
-            Destination::OtherSession(&locked_open.session, parent)
-        } else {
-            Destination::SameSession(parent)
+        let (source, destination) = match &other {
+            Some(other) => (
+                other,
+                Destination::OtherSession(&locked_open.session, parent),
+            ),
+            None => (locked_open, Destination::SameSession(parent)),
         };
-        let chosen_entries = source.find_chosen_entries(&args.entries)?;
-        let needed_entries = complete_selection(&source.entry_reader(), &chosen_entries)
-            .map_err(|refusal| source.refusal_failure(refusal))?;
-        // A call is copied with its results, even if only one of them was chosen.
-        let chosen_entries: HashSet<_> = chosen_entries.into_iter().collect();
-        let unchosen_entries: Vec<_> = needed_entries
-            .iter()
-            .copied()
-            .filter(|ix| !chosen_entries.contains(ix))
-            .collect();
-        also_copied = list_ids(&source.session, &unchosen_entries);
-        let reader = source.entry_reader();
-        let change = copy_onto(&reader, &needed_entries, destination, id_source)
+        let Selection { entries, unchosen } = Selection::find(source, &args.entries)?;
+        also_copied = list_ids(&source.session, &unchosen);
+        let change = copy_onto(&source.entry_reader(), &entries, destination, id_source)
             .map_err(|refusal| source.refusal_failure(refusal))?;
         Ok(change.into())
     })?;
@@ -116,4 +107,29 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(exit)
+}
+
+/// The entries to copy.
+struct Selection {
+    /// All of them: a call is copied with its results, even if only one of these was chosen.
+    entries: Vec<EntryIx>,
+    /// Those of them that the user did not choose.
+    unchosen: Vec<EntryIx>,
+}
+
+impl Selection {
+    /// Returns the entries that arguments choose in a session, and those that belong to them.
+    fn find(source: &OpenSession, arguments: &[String]) -> Result<Selection, Failure> {
+        let chosen = source.find_chosen_entries(arguments)?;
+        let entries = complete_selection(&source.entry_reader(), &chosen)
+            .map_err(|refusal| source.refusal_failure(refusal))?;
+        let chosen: HashSet<EntryIx> = chosen.into_iter().collect();
+        let mut unchosen = Vec::new();
+        for &ix in &entries {
+            if !chosen.contains(&ix) {
+                unchosen.push(ix);
+            }
+        }
+        Ok(Selection { entries, unchosen })
+    }
 }

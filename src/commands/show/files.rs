@@ -70,7 +70,6 @@ impl ShownFiles<'_> {
         let file = self.find_file(named, ui)?;
         let operations = self.list_operations(&|path| path == file)?;
         let content = self.read_content(&operations)?;
-        let shown_path = self.shown_path(&file);
         if json {
             ui.print_json(&content_json(&file, &content, &self.open.session))?;
         } else {
@@ -79,53 +78,68 @@ impl ShownFiles<'_> {
             written.map_err(Failure::from_stdout_error)?;
         }
 
-        let mut is_complete = true;
-        let unknown_from = content.unknown_from.map(|ix| {
-            let id = self.open.session.id(ix).to_string_lossy().into_owned();
-            format!(
-                "how {} changed it is not stored in a known form",
-                to_visible(&id)
-            )
-        });
+        let shown_path = self.shown_path(&file);
         if content.known() == &Known::Nothing {
-            let reason = match &unknown_from {
-                Some(reason) => format!(": {reason}"),
-                None => String::new(),
-            };
-            let what = format_args!("no text of {shown_path} is known{reason}");
-            let failure = self.open.input.negative_answer(what);
-            return Err(failure.with_hint("--files lists the files, and how much of each is known"));
+            return Err(self.nothing_known_failure(&shown_path, &content));
         }
+        let gaps = self.describe_gaps(&content);
+        for gap in &gaps {
+            ui.warn(&format!("{shown_path}: {gap}"));
+        }
+        if gaps.is_empty() {
+            Ok(Exit::Done)
+        } else {
+            Ok(Exit::Found)
+        }
+    }
+
+    /// Describes what is not known of a file of which something is known. Empty if all is known.
+    fn describe_gaps(&self, content: &FileContent) -> Vec<String> {
+        let mut gaps = Vec::new();
         if let Known::Parts(_) = content.known() {
-            ui.warn(&format!(
-                "{shown_path}: only a part is known: {}",
-                describe_parts(&content)
-            ));
-            is_complete = false;
+            let parts = describe_parts(content);
+            gaps.push(format!("only a part is known: {parts}"));
         }
-        if let Some(reason) = unknown_from {
-            ui.warn(&format!("{shown_path}: only partly known: {reason}"));
-            is_complete = false;
+        if let Some(reason) = self.describe_unknown_change(content) {
+            gaps.push(format!("only partly known: {reason}"));
         }
         if content.unfit_edits > 0 {
-            ui.warn(&format!(
-                "{shown_path}: {} not applied, because something else had changed the file",
-                format_count(content.unfit_edits, "edit", "edits")
+            let edits = format_count(content.unfit_edits, "edit", "edits");
+            gaps.push(format!(
+                "{edits} not applied, because something else had changed the file"
             ));
-            is_complete = false;
         }
-        Ok(if is_complete { Exit::Done } else { Exit::Found })
+        gaps
+    }
+
+    /// Returns the failure for a file of which no text is known.
+    fn nothing_known_failure(&self, shown_path: &str, content: &FileContent) -> Failure {
+        let reason = match self.describe_unknown_change(content) {
+            Some(reason) => format!(": {reason}"),
+            None => String::new(),
+        };
+        let what = format_args!("no text of {shown_path} is known{reason}");
+        let failure = self.open.input.negative_answer(what);
+        failure.with_hint("--files lists the files, and how much of each is known")
+    }
+
+    /// Names the entry that changed the file in a way that is not known; `None` if there is none.
+    fn describe_unknown_change(&self, content: &FileContent) -> Option<String> {
+        let id = self.open.session.id(content.unknown_from?);
+        Some(format!(
+            "how {} changed it is not stored in a known form",
+            to_visible(&id.to_string_lossy())
+        ))
     }
 
     /// Prints a row for each file: how much of it is known, the number of calls, the last call, and
     /// the path.
     fn print_list(&self, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
         let mut by_path: BTreeMap<String, Vec<FileOperation>> = BTreeMap::new();
-        for operation in self.list_operations(&|_| true)? {
-            by_path
-                .entry(operation.path.clone())
-                .or_default()
-                .push(operation);
+        let any_file = |_path: &str| true;
+        for operation in self.list_operations(&any_file)? {
+            let operations = by_path.entry(operation.path.clone()).or_default();
+            operations.push(operation);
         }
         if by_path.is_empty() {
             let failure = self.open.input.negative_answer("no call names a file");
@@ -156,13 +170,12 @@ impl ShownFiles<'_> {
                 ui.print_json(&row.finish())?;
                 continue;
             }
-            let row = vec![
+            table.add_row(vec![
                 plain_cell(known_name(&content).to_owned()),
                 plain_cell(operations.len().to_string()),
                 ids.id_cell(last.entry),
                 plain_cell(self.shown_path(path)),
-            ];
-            table.add_row(row);
+            ]);
             table.flush_when_full(ui)?;
         }
         table.print(ui)?;

@@ -2,7 +2,8 @@
 
 use crate::cli::ids::Ids;
 use crate::cli::output::{
-    Clock, Failure, Glyphs, RowBuffer, Ui, apply_style, display_width, to_visible, truncate_end,
+    Clock, Failure, Glyphs, RowBuffer, Styles, Ui, apply_style, display_width, to_visible,
+    truncate_end,
 };
 use crate::cli::rows::batches::{BATCH_ROWS, draw_batches};
 use crate::cli::rows::entry::{EntryPainter, ID_COLUMNS};
@@ -167,6 +168,21 @@ struct IdColumn<'a> {
     width: usize,
 }
 
+impl<'a> IdColumn<'a> {
+    /// Returns a column that is as wide as the longest id in the rows, within limits.
+    fn for_rows(drawing: &TreeView<'a>, styles: Styles) -> IdColumn<'a> {
+        let session = drawing.session;
+        let mut longest_id = 0;
+        for tree_row in &drawing.tree_rows {
+            longest_id = longest_id.max(session.entry(tree_row.entry).id.len as usize);
+        }
+        IdColumn {
+            ids: IdPainter::new(session, styles),
+            width: longest_id.min(ID_COLUMNS),
+        }
+    }
+}
+
 /// A mark at the end of a row.
 struct RowMark {
     text: String,
@@ -197,8 +213,6 @@ impl<'a> TreePainter<'a> {
     pub fn new(entry_painter: EntryPainter<'a>, args: RowArgs, ui: &Ui) -> Result<Self, Failure> {
         let drawing = entry_painter.drawing;
         let session = drawing.session;
-        let now_ms = Ids::new(ui)?.now_ms(ui);
-
         let mut groups = if args.folds_rows {
             fold_tool_rows(drawing, entry_painter.edits)
         } else {
@@ -207,10 +221,10 @@ impl<'a> TreePainter<'a> {
         if args.folds_rows && drawing.layout == Layout::Trunk {
             groups = fold_left_branches(drawing, groups);
         }
-        let has_branches = drawing
-            .tree_rows
-            .iter()
-            .any(|tree_row| tree_row.has_connector);
+
+        // Only rows with a connector show the sizes of their branches.
+        let mut tree_rows = drawing.tree_rows.iter();
+        let has_branches = tree_rows.any(|tree_row| tree_row.has_connector);
         let mut subtree_extents = Vec::new();
         let mut is_drawn = Vec::new();
         if has_branches {
@@ -220,27 +234,20 @@ impl<'a> TreePainter<'a> {
                 is_drawn[tree_row.entry.index()] = true;
             }
         }
-        let max_levels = match ui.row_width() {
-            Some(width) => levels_that_fit(width).min(MAX_LEVELS),
-            None => MAX_LEVELS,
+        let id_column = if args.shows_ids {
+            Some(IdColumn::for_rows(drawing, ui.styles))
+        } else {
+            None
         };
-        let mut id_column = None;
-        if args.shows_ids {
-            let id_lengths = drawing
-                .tree_rows
-                .iter()
-                .map(|tree_row| session.entry(tree_row.entry).id.len as usize);
-            id_column = Some(IdColumn {
-                ids: IdPainter::new(session, ui.styles),
-                width: id_lengths.max().unwrap_or(0).min(ID_COLUMNS),
-            });
-        }
         Ok(TreePainter {
             groups,
             subtree_extents,
             is_drawn,
-            now_ms,
-            max_levels,
+            now_ms: Ids::new(ui)?.now_ms(ui),
+            max_levels: match ui.row_width() {
+                Some(width) => levels_that_fit(width).min(MAX_LEVELS),
+                None => MAX_LEVELS,
+            },
             id_column,
             clock: args.clock,
             marked_entry: drawing.marked_entry(),
@@ -265,22 +272,12 @@ impl<'a> TreePainter<'a> {
         let shown = self.rows_around_leaf(around);
         let rows_above = shown.start;
         let rows_below = self.groups.len() - shown.end;
+        let has_pruned = pruned_count > 0;
         if let Some(usage) = usage {
-            let leaf_row = self
-                .groups
-                .iter()
-                .position(|group| self.marked_entry == Some(self.shown_entry(group)))
-                .unwrap_or(0);
-            let lines_before = usize::from(rows_above > 0) + usize::from(pruned_count > 0);
-            let lines_after = usize::from(rows_below > 0);
-            // The heading is line 1. Without lines in between, the first row is line 2.
-            let leaf_line = 2 + lines_before + leaf_row - shown.start;
-            let line_count = 1 + lines_before + shown.len() + lines_after;
-            ui.set_pager_line(leaf_line, line_count);
+            self.open_pager_at_leaf(&shown, has_pruned, ui);
             print_heading(self.entry_painter.drawing.session, usage, glyphs, ui)?;
         }
-
-        if pruned_count > 0 {
+        if has_pruned {
             let entries = if pruned_count == 1 {
                 "entry"
             } else {
@@ -300,6 +297,24 @@ impl<'a> TreePainter<'a> {
             self.print_dim_line(&format!("{}{rows} below", glyphs.fold), ui)?;
         }
         Ok(())
+    }
+
+    /// Lets a pager open at the row of the leaf. `shown` are the rows to print; a heading precedes
+    /// them, and lines with the numbers of pruned entries and of rows that are not shown.
+    fn open_pager_at_leaf(&self, shown: &Range<usize>, has_pruned: bool, ui: &mut Ui) {
+        let leaf_row = self
+            .groups
+            .iter()
+            .position(|group| self.marked_entry == Some(self.shown_entry(group)))
+            .unwrap_or(0);
+        let has_rows_above = shown.start > 0;
+        let has_rows_below = shown.end < self.groups.len();
+        let lines_before = usize::from(has_rows_above) + usize::from(has_pruned);
+        let lines_after = usize::from(has_rows_below);
+        // The heading is line 1. Without lines in between, the first row is line 2.
+        let leaf_line = 2 + lines_before + leaf_row - shown.start;
+        let line_count = 1 + lines_before + shown.len() + lines_after;
+        ui.set_pager_line(leaf_line, line_count);
     }
 
     /// If a printed row is folded, notes how to unfold it.
@@ -430,58 +445,64 @@ impl<'a> TreePainter<'a> {
     /// there is space for any text.
     fn draw_row(&self, group: &RowGroup, bars: Bars, rows: &mut RowBuffer) {
         let ix = self.shown_entry(group);
-        let EntryPainter {
-            drawing,
-            styles,
-            glyphs,
-            ..
-        } = &self.entry_painter;
-        let is_active = drawing.is_active(ix);
+        let is_active = self.entry_painter.drawing.is_active(ix);
         self.draw_row_start(group, bars, rows);
 
-        let kind = drawing.session.entry(ix).kind;
-        let is_rule = group.kind == GroupKind::Entry
-            && matches!(kind, Kind::Compaction | Kind::ResetBoundary);
-        let rule_style = if is_active {
-            styles.summary
-        } else {
-            styles.dim
-        };
+        let rule = self.row_rule(group);
         let marks = match group.kind {
             GroupKind::Branch => self.branch_marks(group),
             GroupKind::Entry | GroupKind::Tools => self.row_marks(group),
         };
+        // What is drawn after the text.
         let mut reserved: usize = marks.iter().map(|mark| display_width(&mark.text)).sum();
-        if is_rule {
-            reserved += 1 + MIN_RULE_LENGTH;
+        if rule.is_some() {
+            reserved += " ".len() + MIN_RULE_LENGTH;
         }
         let fits = rows.columns_left.is_none_or(|left| left > reserved);
         if fits {
             rows.columns_left = rows.columns_left.map(|left| left - reserved);
         }
 
-        if is_rule {
-            let rule = glyphs.rule.repeat(MIN_RULE_LENGTH);
-            rows.push_part(&format!("{rule} "), rule_style);
+        let rule_glyph = self.entry_painter.glyphs.rule;
+        if let Some(style) = rule {
+            let start = rule_glyph.repeat(MIN_RULE_LENGTH);
+            rows.push_part(&format!("{start} "), style);
         }
         match group.kind {
             GroupKind::Entry => self.entry_painter.draw_entry(rows, ix, !is_active),
             GroupKind::Tools => self.draw_tools(&group.rows, rows, !is_active),
             GroupKind::Branch => self.draw_branch(&group.rows, rows),
         }
-
         if fits {
             // The width was limited only for the text, so the rest of it is available again.
             let unused = rows.columns_left.take().unwrap_or(0);
-            if is_rule {
-                let rule = glyphs.rule.repeat(MIN_RULE_LENGTH + unused);
-                rows.push_part(&format!(" {rule}"), rule_style);
+            if let Some(style) = rule {
+                let end = rule_glyph.repeat(MIN_RULE_LENGTH + unused);
+                rows.push_part(&format!(" {end}"), style);
             }
             for mark in &marks {
                 rows.push_part(&mark.text, mark.style);
             }
         }
         rows.end_row();
+    }
+
+    /// Returns the style of the rule around the text of a compaction or a reset; `None` for other
+    /// rows, which have no rule.
+    fn row_rule(&self, group: &RowGroup) -> Option<Style> {
+        let ix = self.shown_entry(group);
+        let drawing = self.entry_painter.drawing;
+        let kind = drawing.session.entry(ix).kind;
+        let has_rule = group.kind == GroupKind::Entry
+            && matches!(kind, Kind::Compaction | Kind::ResetBoundary);
+        if !has_rule {
+            return None;
+        }
+        if drawing.is_active(ix) {
+            Some(self.entry_painter.styles.summary)
+        } else {
+            Some(self.entry_painter.styles.dim)
+        }
     }
 
     /// Draws the part of a row before its text: its id and its time if they are shown, its bars,
