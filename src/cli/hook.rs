@@ -218,23 +218,25 @@ fn whole_number(value: Raw) -> Option<f64> {
 }
 
 /// Parses the member `summary` of `parts`. It is either an object, with the text, `usage` and
-/// `details`; or the text alone, and then the other two are members of `parts`.
+/// `details`; or the text alone, and then the other two are members of `parts`:
+///
+/// ```text
+/// {"summary":{"summary":"TEXT","details":{…}}}
+/// {"summary":"TEXT","details":{…}}
+/// ```
 fn parse_summary(parts: Raw) -> Result<Option<Summary>, String> {
     let Some(summary) = parts.get_some("summary") else {
         return Ok(None);
     };
-    let is_object = !summary.is_string();
-    let text = if is_object {
-        summary.get_text("summary")
+    let (text, container) = if summary.is_string() {
+        (summary.text(), parts)
     } else {
-        summary.text()
+        (summary.get_text("summary"), summary)
     };
     let text = text.ok_or("its `summary` has no text")?;
     if text.is_blank() {
         return Err("its summary is empty".to_owned());
     }
-
-    let container = if is_object { summary } else { parts };
     let usage = parse_member(container, "usage", object_bytes, "not an object")?;
     let details = match container.get_some("details") {
         Some(details) => details.bytes().to_vec(),

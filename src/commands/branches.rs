@@ -544,18 +544,20 @@ fn find_shown_branch_points(
 ) -> HashMap<EntryIx, Option<EntryIx>> {
     let mut shown_entries = HashMap::default();
     for branch in branches {
-        let mut passed = Vec::new();
         let mut shown = None;
+        let mut passed = Vec::new();
         for ix in session.ancestors(branch.branch_point) {
+            if session.is_conversation(ix) {
+                shown = Some(ix);
+                passed.push(ix);
+                break;
+            }
+            // An earlier search has passed this entry.
             if let Some(&known) = shown_entries.get(&ix) {
                 shown = known;
                 break;
             }
             passed.push(ix);
-            if session.is_conversation(ix) {
-                shown = Some(ix);
-                break;
-            }
         }
         for ix in passed {
             shown_entries.insert(ix, shown);

@@ -372,18 +372,25 @@ fn repeated_cost_note(
 }
 
 /// Whether two of the printed rows are copies of one session, or a session of another agent and its
-/// import. An import has another id, but begins at the same time with the same message.
+/// import.
 fn has_copies_among(list: &[ListedSession], rows: &[ListRow]) -> bool {
     let mut ids = HashSet::default();
+    for row in rows {
+        let is_new_id = ids.insert(&list[row.index].id);
+        if !is_new_id {
+            return true;
+        }
+    }
+    has_imports_among(list, rows)
+}
+
+/// Whether one of the printed rows is the import of a session of another agent in another row. An
+/// import has another id, but begins at the same time with the same message.
+fn has_imports_among(list: &[ListedSession], rows: &[ListRow]) -> bool {
     // By the time and the first message of a session: whether it is of another agent.
     let mut origin_by_beginning: HashMap<_, bool> = HashMap::default();
     for row in rows {
         let session = &list[row.index];
-        let is_new_id = ids.insert(&session.id);
-        if !is_new_id {
-            return true;
-        }
-
         let Some(question) = &session.first_question else {
             continue;
         };
@@ -392,8 +399,8 @@ fn has_copies_among(list: &[ListedSession], rows: &[ListRow]) -> bool {
         let earlier_is_of_other_agent = *origin_by_beginning
             .entry(beginning)
             .or_insert(is_of_other_agent);
-        // Of two sessions that begin alike, one is the import of the other, unless both are of pi
-        // and oh-my-pi, or both are not.
+        // Two sessions of pi and oh-my-pi that begin alike are forks, and not an import. So are two
+        // sessions of other agents.
         if earlier_is_of_other_agent != is_of_other_agent {
             return true;
         }

@@ -141,24 +141,11 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         &args.sessions
     };
-    // A migration cannot be taken back without the old file.
-    let is_reversible = args.backup.is_some();
-    let titles = TitleMatch::for_change(is_reversible, &args.sessions, ui);
-    let found = if args.writes_files() {
-        let force = args.write.change.force;
-        let reach = reach_of_change(&args.sessions, args.recursive, force, ui)?;
-        expand_arguments(sessions, reach, titles, ui)
-    } else if args.check {
-        expand_arguments_to_report(sessions, ui)
-    } else {
-        // The name of a project is refused, as without -n.
-        expand_arguments(sessions, Reach::Visible, titles, ui)
-    };
     let FoundSessions {
         files,
         mut failures,
         ..
-    } = found;
+    } = find_files(sessions, args, ui)?;
     // For a single argument, a failure to find it is the failure of the command.
     if sessions.len() == 1
         && files.is_empty()
@@ -189,6 +176,24 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     }
     Ok(exit)
+}
+
+/// Finds the files to migrate, or to report on. Only a command that writes refuses to search
+/// directories that are too high, and subdirectories without `-r`.
+fn find_files(sessions: &[PathBuf], args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
+    // A migration cannot be taken back without the old file.
+    let is_reversible = args.backup.is_some();
+    let titles = TitleMatch::for_change(is_reversible, &args.sessions, ui);
+    if args.writes_files() {
+        let force = args.write.change.force;
+        let reach = reach_of_change(&args.sessions, args.recursive, force, ui)?;
+        return Ok(expand_arguments(sessions, reach, titles, ui));
+    }
+    if args.check {
+        return Ok(expand_arguments_to_report(sessions, ui));
+    }
+    // With -n, the name of a project is refused, as without it.
+    Ok(expand_arguments(sessions, Reach::Visible, titles, ui))
 }
 
 /// Migrates one session to another file, or without `-o` to standard output. With `--check` or

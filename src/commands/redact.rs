@@ -19,7 +19,8 @@ use crate::ops::plan::copy_all;
 use crate::ops::redact::{RedactionReport, find_remaining, redact_session};
 use crate::redact::Redactor;
 use crate::redact::values::SecretValue;
-use crate::session::entry::LineNo;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, LineNo};
 use pisess_json::write::Object;
 use pisess_store::{self as store, Cause, ReadAt, StoreError};
 use std::cell::RefCell;
@@ -242,40 +243,51 @@ impl Args {
         }
 
         let open = OpenSession::load(input, LoadOptions::default())?;
-        let session = &open.session;
         let range = open.resolve_range(self.range.as_deref(), self.last.entry_count)?;
-        let mut redactor = self
-            .redaction
-            .new_redactor(&open.input, values.clone(), ui)?;
-        open.input.map_read_error(redact_session(
-            open.input.source(),
-            &mut redactor,
-            ui.processor_count(),
-            None,
-        ))?;
-        let mut found_values = redactor.found_values();
-        found_values.retain(|value| !value.is_ordinary());
-        values.extend(found_values);
-
-        let mut entries = range.entries(session);
+        values.extend(self.find_values(&open.input, &values, ui)?);
+        let mut entries = range.entries(&open.session);
         // Entries are written in the order of the file, which the path may not have.
         entries.sort_unstable();
-        let mut original_lines = Vec::new();
-        if session.title_slot.is_some() {
-            original_lines.push(LineNo(1));
-        }
-        original_lines.push(session.header.line);
-        for &ix in &entries {
-            original_lines.push(session.entry(ix).line);
-        }
         let reader = open.entry_reader();
         let part = store::spool_written(&mut |out| write_part(&reader, &entries, out))?;
         Ok(SelectedPart {
+            original_lines: list_part_lines(&open.session, &entries),
             input: open.input.with_copy(part),
             values,
-            original_lines,
         })
     }
+
+    /// Returns the secrets of a session, except texts that may also be ordinary words. `given` are
+    /// the values that the user gave.
+    fn find_values(
+        &self,
+        input: &Input,
+        given: &[SecretValue],
+        ui: &Ui,
+    ) -> Result<Vec<SecretValue>, Failure> {
+        let mut redactor = self.redaction.new_redactor(input, given.to_vec(), ui)?;
+        let workers = ui.processor_count();
+        let no_copy = None;
+        let searched = redact_session(input.source(), &mut redactor, workers, no_copy);
+        input.map_read_error(searched)?;
+        let mut found_values = redactor.found_values();
+        found_values.retain(|value| !value.is_ordinary());
+        Ok(found_values)
+    }
+}
+
+/// Returns the lines of the session that a part has: title line, header and entries. The index of a
+/// line is its place in the part.
+fn list_part_lines(session: &Session, entries: &[EntryIx]) -> Vec<LineNo> {
+    let mut lines = Vec::new();
+    if session.title_slot.is_some() {
+        lines.push(LineNo(1));
+    }
+    lines.push(session.header.line);
+    for &ix in entries {
+        lines.push(session.entry(ix).line);
+    }
+    lines
 }
 
 /// Writes the redacted copy to a new file. The copy is searched again before it appears at its

@@ -29,6 +29,7 @@ use foldhash::HashMap;
 use painter::{RowArgs, TreePainter};
 use pisess_json::write::Object;
 use pisess_store::KeptContent;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -292,22 +293,32 @@ fn follow_session(
     let mut watcher = FileWatcher::start(std::slice::from_ref(&followed.path));
     // The watcher names a file that changes only if it has the extension of sessions; and it names
     // the target of a link. Any other path is read after each wait.
-    let is_named_by_watcher =
-        !followed.path.is_symlink() && followed.path.extension().is_some_and(|end| end == "jsonl");
+    let has_session_extension = followed.path.extension() == Some(OsStr::new("jsonl"));
+    let is_named_by_watcher = has_session_extension && !followed.path.is_symlink();
+
     // Entries may have been appended before the watcher was started, so the session is read before
     // the first wait.
     let mut changed = ChangedFiles::Any;
     loop {
         if !is_named_by_watcher || changed.may_include(&followed.path) {
-            let entries = followed.new_entries(ui);
-            let drawing =
-                build_live_view(&followed.open.session, &entries, args.filter, &args.search);
-            // The heading with the usage was printed with the tree.
-            let usage = None;
-            print_drawing(args, &followed.open, drawing, usage, ui)?;
+            print_new_entries(args, &mut followed, ui)?;
         }
         changed = watcher.wait_for_changes(ui)?;
     }
+}
+
+/// Prints the entries that were appended to a session since the last call.
+fn print_new_entries(
+    args: &Args,
+    followed: &mut FollowedSession,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let entries = followed.new_entries(ui);
+    let session = &followed.open.session;
+    let drawing = build_live_view(session, &entries, args.filter, &args.search);
+    // The heading with the usage was printed with the tree.
+    let usage = None;
+    print_drawing(args, &followed.open, drawing, usage, ui)
 }
 
 /// Prints the rows of a drawing, as JSON or as text. Text is below a heading if `usage` is given. A

@@ -8,7 +8,7 @@ use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::status::Status;
 use crate::cli::titled::{TitleMatch, TitleWords};
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
-use crate::load::names::{NameError, choose_session};
+use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::ops::archive::ArchiveFacts;
 use pisess_store::{
     self as store, Archive, Attempt, Disk, Locked, OnDisk, ReadAt, SessionFile, StoreError,
@@ -36,33 +36,9 @@ pub fn find_archive(
     }
 
     let name = argument.to_string_lossy();
-    let title_words = TitleWords::parse(&name);
-    let mut archived_sessions = Vec::new();
-    let mut with_words = Vec::new();
-    for path in stores.find_archives(ArchiveScope::AllProjects)? {
-        let facts = match ArchivedSession::read(&path) {
-            Ok(archived) => archived.facts,
-            Err(failure) => {
-                ui.warn(&failure.to_line());
-                continue;
-            }
-        };
-        let title = facts.title.to_string_lossy().into_owned();
-        let session = facts.into_known(path);
-        if let Some(title_words) = &title_words
-            && title_words.are_in(&title)
-        {
-            let id = id_suffix(&session.id, ID_SUFFIX_LEN);
-            with_words.push(TitledArchive {
-                path: session.path.clone(),
-                row: format!("{id}: {}", to_visible(&title)),
-            });
-        }
-        archived_sessions.push(session);
-    }
-
+    let ArchivesByName { all, with_words } = ArchivesByName::read(&name, stores, ui)?;
     // An id or a name counts before words of a title.
-    let error = match choose_session(&name, [archived_sessions]) {
+    let error = match choose_session(&name, [all]) {
         Ok(path) => return Ok(path),
         Err(error) => error,
     };
@@ -72,6 +48,44 @@ pub fn find_archive(
         return Err(failure);
     }
     choose_by_title(&name, with_words, title_match, failure, ui)
+}
+
+/// The archives of all projects, to find one of them by a name.
+struct ArchivesByName {
+    all: Vec<SessionCandidate>,
+    /// The archives whose sessions have the words of the name in their titles.
+    with_words: Vec<TitledArchive>,
+}
+
+impl ArchivesByName {
+    /// Reads the heads of the archives. One that cannot be read is left out, with a warning.
+    fn read(name: &str, stores: &SessionStores, ui: &mut Ui) -> Result<ArchivesByName, Failure> {
+        let title_words = TitleWords::parse(name);
+        let mut all = Vec::new();
+        let mut with_words = Vec::new();
+        for path in stores.find_archives(ArchiveScope::AllProjects)? {
+            let facts = match ArchivedSession::read(&path) {
+                Ok(archived) => archived.facts,
+                Err(failure) => {
+                    ui.warn(&failure.to_line());
+                    continue;
+                }
+            };
+            let title = facts.title.to_string_lossy().into_owned();
+            let session = facts.into_known(path);
+            if let Some(title_words) = &title_words
+                && title_words.are_in(&title)
+            {
+                let id = id_suffix(&session.id, ID_SUFFIX_LEN);
+                with_words.push(TitledArchive {
+                    path: session.path.clone(),
+                    row: format!("{id}: {}", to_visible(&title)),
+                });
+            }
+            all.push(session);
+        }
+        Ok(ArchivesByName { all, with_words })
+    }
 }
 
 /// Returns the archive of the session that was at a path; `None` if there is none. The session may

@@ -25,31 +25,38 @@ pub fn output_path(
     is_from_directory: bool,
     ui: &Ui,
 ) -> PathBuf {
-    let extension = match format {
-        Rendition::Page | Rendition::StaticPage => ".html",
-        Rendition::Markdown => ".md",
-        Rendition::Trajectory => ".json",
-        Rendition::Messages => examples::SUFFIX,
-    };
     // A session that was converted or decompressed in memory has no file, but a path.
     let path = input.path.as_deref().filter(|path| !is_pipe(path));
-    let stem = path.and_then(session_stem);
+    let Some(path) = path else {
+        return place_output(args, PathBuf::from("-"), ui);
+    };
+    let Some(stem) = session_stem(path) else {
+        return place_output(args, PathBuf::from("-"), ui);
+    };
+    let extension = format_extension(format);
     let is_named_after_title = is_from_directory && format != Rendition::Trajectory;
-    let mut name = match stem {
-        Some(stem) if is_named_after_title => {
-            let title = contents.file_name_of_title(&short_id(contents, stem));
-            PathBuf::from(title + extension)
-        }
-        Some(stem) => store::with_suffix(Path::new(stem), extension),
-        None => PathBuf::from("-"),
+    let mut name = if is_named_after_title {
+        let title = contents.file_name_of_title(&short_id(contents, stem));
+        PathBuf::from(title + extension)
+    } else {
+        store::with_suffix(Path::new(stem), extension)
     };
     // A session of OpenCode, for example, is a `.json` file, too: then `a.json` is exported to
     // `a.export.json`.
-    let is_name_of_session = path.and_then(Path::file_name) == Some(name.as_os_str());
+    let is_name_of_session = path.file_name() == Some(name.as_os_str());
     if is_name_of_session {
         name = store::with_suffix(&name.with_extension(""), &format!(".export{extension}"));
     }
     place_output(args, name, ui)
+}
+
+fn format_extension(format: Rendition) -> &'static str {
+    match format {
+        Rendition::Page | Rendition::StaticPage => ".html",
+        Rendition::Markdown => ".md",
+        Rendition::Trajectory => ".json",
+        Rendition::Messages => examples::SUFFIX,
+    }
 }
 
 /// Returns the name of a session's file without its extension; of a compressed file, as Codex has

@@ -180,14 +180,20 @@ fn drop_columns(columns: &mut Vec<ListColumn>, room: usize, order: Order) {
         if width <= room {
             return;
         }
-        let is_droppable = |column: &ListColumn| {
+        let mut lowest_ranked = None;
+        for (index, column) in columns.iter().enumerate() {
             let is_sorted_by = column.sort_order == Some(order);
-            column.drop_rank.is_some() && !is_sorted_by
-        };
-        let lowest_ranked = (0..columns.len())
-            .filter(|&index| is_droppable(&columns[index]))
-            .min_by_key(|&index| columns[index].drop_rank);
-        let Some(index) = lowest_ranked else {
+            let Some(rank) = column.drop_rank else {
+                continue;
+            };
+            if is_sorted_by {
+                continue;
+            }
+            if lowest_ranked.is_none_or(|(lowest, _)| rank < lowest) {
+                lowest_ranked = Some((rank, index));
+            }
+        }
+        let Some((_, index)) = lowest_ranked else {
             return;
         };
         columns.remove(index);
