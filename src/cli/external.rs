@@ -215,17 +215,12 @@ fn similar_names(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
 /// Returns the failure for an unknown command. It suggests similar commands, or the command that
 /// corresponds to a verb of another tool.
 fn unknown_command(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
-    let mut foreign_verbs = FOREIGN_VERBS.iter();
-    let suggestions = match foreign_verbs.find(|(_, words)| words.contains(&name)) {
-        Some((command, _)) => vec![(*command).to_owned()],
-        None => similar_names(name, command, ui),
-    };
-    let mut quoted = Vec::new();
-    for suggestion in suggestions {
-        quoted.push(format!("`pisess {suggestion}`"));
+    let mut suggestions = Vec::new();
+    for suggestion in suggest_commands(name, command, ui) {
+        suggestions.push(format!("`pisess {suggestion}`"));
     }
-    let hint = if !quoted.is_empty() {
-        format!("did you mean {}?", quoted.join(" or "))
+    let hint = if !suggestions.is_empty() {
+        format!("did you mean {}?", suggestions.join(" or "))
     } else if name.ends_with(".jsonl") {
         "name a command before the session, as in `pisess tree`".to_owned()
     } else {
@@ -237,4 +232,15 @@ fn unknown_command(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
         String::new()
     };
     Failure::usage_error(format_args!("there is no command {name:?}{not_on_path}")).with_hint(hint)
+}
+
+/// Returns the command that corresponds to a verb of another tool, else the commands with similar
+/// names.
+fn suggest_commands(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
+    for (own_command, verbs) in FOREIGN_VERBS {
+        if verbs.contains(&name) {
+            return vec![own_command.to_owned()];
+        }
+    }
+    similar_names(name, command, ui)
 }

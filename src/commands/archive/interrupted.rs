@@ -21,30 +21,39 @@ pub fn restore_interrupted(
 ) -> Vec<ArchiveOutcome> {
     let mut failures = Vec::new();
     for archive in archives {
-        match is_interrupted(&archive, stores) {
-            Ok(true) => {}
-            Ok(false) => continue,
-            Err(failure) => {
-                failures.push(ArchiveOutcome::failed(&archive, failure));
-                continue;
-            }
-        }
-
-        let name = to_visible(&archive.to_string_lossy());
-        if change.dry_run {
-            ui.warn(&format!(
-                "an interrupted run left {name} (hint: without -n, its session is restored first)"
-            ));
-            continue;
-        }
-        match restore_archive(&archive, change, stores) {
-            Ok(_) => ui.print_status(&format!("restored what an interrupted run left in {name}")),
-            // Another process archives or restores it at this moment.
-            Err(failure) if failure.exit() == Exit::Busy || failure.is_missing_file => {}
-            Err(failure) => failures.push(ArchiveOutcome::failed(&archive, failure)),
+        if let Err(failure) = restore_if_interrupted(&archive, change, stores, ui) {
+            failures.push(ArchiveOutcome::failed(&archive, failure));
         }
     }
     failures
+}
+
+/// Restores the session of an archive if a killed run left it hidden.
+fn restore_if_interrupted(
+    archive: &Path,
+    change: &ChangeArgs,
+    stores: &SessionStores,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    if !is_interrupted(archive, stores)? {
+        return Ok(());
+    }
+    let name = to_visible(&archive.to_string_lossy());
+    if change.dry_run {
+        ui.warn(&format!(
+            "an interrupted run left {name} (hint: without -n, its session is restored first)"
+        ));
+        return Ok(());
+    }
+    match restore_archive(archive, change, stores) {
+        Ok(_) => {
+            ui.print_status(&format!("restored what an interrupted run left in {name}"));
+            Ok(())
+        }
+        // Another process archives or restores it at this moment.
+        Err(failure) if failure.exit() == Exit::Busy || failure.is_missing_file => Ok(()),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Whether the session of an archive is hidden. Waits for the lock of the hidden file: a running

@@ -134,25 +134,17 @@ impl Repairer<'_> {
 
     /// Repairs the given sessions, and those in the given directories. If there is only one
     /// session, its failure is returned. Among several, a failure is reported, and the others are
-    /// repaired. With `-n`, sessions in subdirectories are included even without `-r`.
+    /// repaired.
     fn repair_files_and_folders(
         &mut self,
         args: &Args,
         ui: &mut Ui,
     ) -> Result<FolderRepairs, Failure> {
-        let reach = if args.write.change.dry_run {
-            Reach::Visible
-        } else {
-            reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
-        };
-        // Without -n, `--backup` keeps the old file.
-        let is_reversible = true;
-        let titles = TitleMatch::for_change(is_reversible, &args.sessions, ui);
         let FoundSessions {
             files,
             mut failures,
             ..
-        } = expand_arguments(&args.sessions, reach, titles, ui);
+        } = find_files(args, ui)?;
         let is_one = files.len() + failures.len() == 1;
         if is_one && let Some(failure) = failures.pop() {
             return Err(failure);
@@ -416,6 +408,21 @@ impl Repairer<'_> {
             None
         }
     }
+}
+
+/// Finds the sessions to repair: the given ones, and those in the given directories. With `-n`, the
+/// sessions in subdirectories are included even without `-r`.
+fn find_files(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
+    let change = &args.write.change;
+    let reach = if change.dry_run {
+        Reach::Visible
+    } else {
+        reach_of_change(&args.sessions, args.recursive, change.force, ui)?
+    };
+    // Without -n, `--backup` keeps the old file.
+    let is_reversible = true;
+    let titles = TitleMatch::for_change(is_reversible, &args.sessions, ui);
+    Ok(expand_arguments(&args.sessions, reach, titles, ui))
 }
 
 /// The result of a repair that is done while the session is locked.
