@@ -371,45 +371,52 @@ impl SessionsToRead {
         let is_single = self.is_single;
         let workers = ui.processor_count();
         let rollouts = Rollouts::default();
+        let words = self.words.as_ref();
         let read_file = |path: &Path| match &only_input {
             Some(input) => work_and_check_tail(path, input, &work),
             None => {
-                let input =
-                    Input::open_path_to_read(path, &rollouts, self.words.as_ref(), stdout_is)?;
+                let input = Input::open_path_to_read(path, &rollouts, words, stdout_is)?;
                 work_and_check_tail(path, &input, &work)
             }
         };
-        let work_on = |target: FoundFile| {
-            let result = read_file(&target.path);
+        let work_on = |file: FoundFile| {
+            let result = read_file(&file.path);
             progress.advance();
-            (target, result)
+            (file, result)
         };
 
         let mut torn_paths = Vec::new();
-        let take_result = |(target, result): (FoundFile, Result<ReadSession<T>, Failure>)| {
-            let failure = match result {
+        let take_result =
+            |(file, result): (FoundFile, Result<ReadSession<T>, Failure>)| match result {
                 Ok(session) => {
                     if session.is_torn {
-                        torn_paths.push(target.path.clone());
+                        torn_paths.push(file.path.clone());
                     }
-                    return take(ui, &target.path, session.value);
+                    take(ui, &file.path, session.value)
                 }
-                Err(failure) => failure,
+                Err(failure) if is_single => Err(failure),
+                Err(failure) => {
+                    worst_exit = worst_exit.max(report_unread(&file, &failure, ui));
+                    Ok(())
+                }
             };
-            if is_single {
-                return Err(failure);
-            }
-            if target.is_given {
-                worst_exit = worst_exit.max(ui.report_failure(&failure));
-            } else if !failure.is_transcript() {
-                ui.warn(&failure.to_note());
-            }
-            Ok(())
-        };
         in_order(self.files, workers, work_on, take_result)?;
         warn_torn(&torn_paths, ui);
         Ok(worst_exit)
     }
+}
+
+/// Reports that one of several sessions cannot be read, and returns the exit code of that. For a
+/// session that a search found, there is only a warning; the transcript of a sub-agent is skipped
+/// silently.
+fn report_unread(file: &FoundFile, failure: &Failure, ui: &mut Ui) -> Exit {
+    if file.is_given {
+        return ui.report_failure(failure);
+    }
+    if !failure.is_transcript() {
+        ui.warn(&failure.to_note());
+    }
+    Exit::Done
 }
 
 /// Returns the sessions of sub-agents and advisors of the sessions that the user named, unless they

@@ -296,27 +296,12 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow {
         ui.disable_pager();
     }
-
     // To resolve the ends of a range, all entries are needed.
     if !args.searches_range() {
         sessions.words = query.prefilter_before_conversion().cloned();
     }
-    let mut searcher = Searcher {
-        query,
-        painter: new_painter(args, &sessions, ui),
-        max_matches: args.max_count.unwrap_or(u64::MAX),
-        searches_pruned: args.pruned,
-        range: args.range.clone(),
-        last_count: args.last.entry_count,
-        follows: args.follow,
-        starts_now: args.starts_now(),
-        // Several sessions are searched at the same time.
-        workers: if sessions.is_single {
-            ui.processor_count()
-        } else {
-            1
-        },
-    };
+
+    let mut searcher = new_searcher(args, query, &sessions, ui);
     let only_session = sessions.only_given_file();
     let buffers = Pool::new(PageBuffer::default);
     // With --follow, where the search continues in each session.
@@ -334,7 +319,6 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok(())
         },
     )?;
-
     if args.follow
         && let Some(scope) = scope
     {
@@ -343,14 +327,36 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         searcher.follow_sessions(&SessionStores::locate(ui), &scope, states, last_printed, ui)?;
         return Ok(exit);
     }
-    if last_printed.is_none() {
-        args.note_unsearched(ui)?;
-        if let Some(session) = only_session {
-            args.note_unsearched_agents(session, period, ui);
-        }
-        return Ok(exit.max(Exit::Found));
+    let is_any_printed = last_printed.is_some();
+    if is_any_printed {
+        return Ok(exit);
     }
-    Ok(exit)
+
+    args.note_unsearched(ui)?;
+    if let Some(session) = only_session {
+        args.note_unsearched_agents(session, period, ui);
+    }
+    Ok(exit.max(Exit::Found))
+}
+
+/// Returns the search of `sessions` with the options of the command.
+fn new_searcher(args: &Args, query: Query, sessions: &SessionsToRead, ui: &Ui) -> Searcher {
+    Searcher {
+        query,
+        painter: new_painter(args, sessions, ui),
+        max_matches: args.max_count.unwrap_or(u64::MAX),
+        searches_pruned: args.pruned,
+        range: args.range.clone(),
+        last_count: args.last.entry_count,
+        follows: args.follow,
+        starts_now: args.starts_now(),
+        // Several sessions are searched at the same time.
+        workers: if sessions.is_single {
+            ui.processor_count()
+        } else {
+            1
+        },
+    }
 }
 
 impl Args {
