@@ -142,35 +142,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let scope = ArchiveScope::from_all_option(args.all);
         return list_archived(&stores, scope, filter, args.change.json, ui);
     }
-
     if args.restore || args.delete {
-        // A filter chooses sessions to archive, and none to restore.
-        if args.sessions.is_empty() {
-            let option = if args.restore {
-                "--restore"
-            } else {
-                "--delete"
-            };
-            return Err(Failure::usage_error(format_args!(
-                "{option}: no archived session is given"
-            ))
-            .with_hint("give each as SESSION; `pisess archive --list --all` lists them"));
-        }
-        if filter.before_ms.is_some() || args.larger_than.is_some() || args.empty {
-            return Err(Failure::usage_error(
-                "--older-than, --larger-than and --empty choose sessions to archive",
-            )
-            .with_hint("omit them; name the archived sessions"));
-        }
+        args.require_named_archives()?;
         return args.change_archives(&stores, ui);
     }
 
-    let has_filter = filter.before_ms.is_some()
-        || args.larger_than.is_some()
-        || args.empty
-        || args.project.is_some()
-        || args.all;
-    if !has_filter && args.sessions.is_empty() {
+    let is_filtered = args.filters_sessions() || args.project.is_some() || args.all;
+    if !is_filtered && args.sessions.is_empty() {
         return Err(
             Failure::usage_error("neither a session nor a filter is given").with_hint(
                 "name sessions, pick one with --choose, or choose them with --older-than, --larger-than, --empty, --project or --all",
@@ -181,6 +159,34 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
+    /// Whether an option chooses sessions by their properties.
+    fn filters_sessions(&self) -> bool {
+        self.older_than.is_some() || self.larger_than.is_some() || self.empty
+    }
+
+    /// Fails if no archive to restore or to delete is named. A filter chooses sessions to archive,
+    /// and none to restore or to delete.
+    fn require_named_archives(&self) -> Result<(), Failure> {
+        if self.sessions.is_empty() {
+            let option = if self.restore {
+                "--restore"
+            } else {
+                "--delete"
+            };
+            return Err(Failure::usage_error(format_args!(
+                "{option}: no archived session is given"
+            ))
+            .with_hint("give each as SESSION; `pisess archive --list --all` lists them"));
+        }
+        if self.filters_sessions() {
+            return Err(Failure::usage_error(
+                "--older-than, --larger-than and --empty choose sessions to archive",
+            )
+            .with_hint("omit them; name the archived sessions"));
+        }
+        Ok(())
+    }
+
     /// Archives the named sessions, or without names those in the stores. The filter applies to
     /// both. All sessions are archived before anything is printed, so that a closed pipe does not
     /// end the command half done.

@@ -121,9 +121,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         mut sources,
         failures: mut outcomes,
     } = survey_files(files, ui);
-    let source_count = sources.len();
+    let has_sources = !sources.is_empty();
     retain_in_period(&mut sources, period);
-    let has_none_in_period = source_count > 0 && sources.is_empty();
+    let has_none_in_period = has_sources && sources.is_empty();
     let output = args.write.output.as_deref();
     if output.is_some_and(|output| !output.is_dir()) {
         sources = require_one_session(sources)?;
@@ -134,7 +134,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         cwd: args.cwd.as_deref(),
     };
     let destinations = find_destinations(sources, importer.agent, place, ui)?;
-
     if destinations.is_empty() && outcomes.is_empty() && failures.is_empty() {
         if has_none_in_period {
             ui.warn(NOTHING_IN_PERIOD);
@@ -143,19 +142,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
         return Ok(worst_exit);
     }
-    if output == Some(Path::new("-")) && !args.write.change.dry_run {
-        if let Some(destination) = destinations.first() {
-            return print_session(&importer, destination, args, ui);
-        }
-        // Without a source, every outcome is a failure.
-        return match outcomes.pop() {
-            Some(outcome) => outcome.result.map(|_| worst_exit),
-            None => Ok(worst_exit),
-        };
-    }
 
-    outcomes.extend(import_all(&importer, destinations, ui));
-    Ok(worst_exit.max(report_outcomes(outcomes, args, ui)?))
+    let is_printed = output == Some(Path::new("-")) && !args.write.change.dry_run;
+    if !is_printed {
+        outcomes.extend(import_all(&importer, destinations, ui));
+        return Ok(worst_exit.max(report_outcomes(outcomes, args, ui)?));
+    }
+    if let Some(destination) = destinations.first() {
+        return print_session(&importer, destination, args, ui);
+    }
+    // Without a source, every outcome is a failure.
+    match outcomes.pop() {
+        Some(outcome) => outcome.result.map(|_| worst_exit),
+        None => Ok(worst_exit),
+    }
 }
 
 /// Returns the warning that the directories contain no sessions of another agent.

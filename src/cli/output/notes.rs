@@ -1,6 +1,7 @@
 //! Shortens notes, so that each fits into one line of the terminal.
 
 use super::{display_width, truncate_end, truncate_path};
+use std::ops::Range;
 
 /// The minimum width of a path.
 const LEAST_PATH_COLUMNS: usize = 32;
@@ -89,30 +90,39 @@ fn truncate_at_word(text: &str, columns: usize) -> String {
 }
 
 /// Truncates the first path in a note in its middle, so that the note fits into `columns`. The path
-/// keeps at least [`LEAST_PATH_COLUMNS`].
-///
-/// A word with a slash counts as a path. A word with a backtick belongs to a command, and paths in
-/// the hint are to be copied: these are kept, so a note without another path is returned unchanged.
+/// keeps at least [`LEAST_PATH_COLUMNS`]. Paths in the hint are to be copied, so these are kept.
 fn shorten_path_in(note: &str, columns: usize) -> String {
     let excess = display_width(note).saturating_sub(columns);
     if excess == 0 {
         return note.to_owned();
     }
     let hint_start = note.find(HINT_START).unwrap_or(note.len());
+    let Some(range) = find_path(&note[..hint_start]) else {
+        return note.to_owned();
+    };
+    let before = &note[..range.start];
+    let after = &note[range.end..];
+    let path = &note[range];
+    let room = display_width(path)
+        .saturating_sub(excess)
+        .max(LEAST_PATH_COLUMNS);
+    let short = truncate_path(path, 0..path.len(), room, "…");
+    format!("{before}{short}{after}")
+}
+
+/// Returns the range of the first path in a text: a word with a slash, without the punctuation that
+/// follows it. A word with a backtick belongs to a command, which users copy, and is no path.
+fn find_path(text: &str) -> Option<Range<usize>> {
     let mut start = 0;
-    for word in note[..hint_start].split_inclusive(' ') {
+    for word in text.split_inclusive(' ') {
         let path = word.trim_end_matches([' ', ':', ',', ';']);
         let is_in_command = path.contains('`');
         if path.contains('/') && !is_in_command {
-            let room = display_width(path)
-                .saturating_sub(excess)
-                .max(LEAST_PATH_COLUMNS);
-            let short = truncate_path(path, 0..path.len(), room, "…");
-            return format!("{}{short}{}", &note[..start], &note[start + path.len()..]);
+            return Some(start..start + path.len());
         }
         start += word.len();
     }
-    note.to_owned()
+    None
 }
 
 #[cfg(test)]

@@ -73,16 +73,8 @@ pub fn list_archived(
     let has_archives = !archives.is_empty();
     for path in archives {
         match ArchivedSession::read(&path) {
-            Ok(archived) => {
-                let facts = SelectionFacts {
-                    modified_ms: archived.facts.modified_ms,
-                    is_empty: archived.facts.is_empty,
-                    bytes: archived.session_size,
-                };
-                if filter.accepts(facts) {
-                    list.push(archived);
-                }
-            }
+            Ok(archived) if filter.accepts(archived.selection_facts()) => list.push(archived),
+            Ok(_) => {}
             Err(failure) => exit = exit.max(ui.report_failure(&failure)),
         }
     }
@@ -96,6 +88,7 @@ pub fn list_archived(
         };
         ui.warn(note);
     }
+
     list.sort_by_key(|archived| Reverse(archived.facts.modified_ms));
     if json {
         for archived in &list {
@@ -141,6 +134,15 @@ fn list_table(list: &[ArchivedSession], now_ms: i64, ui: &Ui) -> Table {
 }
 
 impl ArchivedSession {
+    /// Returns what a filter decides by.
+    fn selection_facts(&self) -> SelectionFacts {
+        SelectionFacts {
+            modified_ms: self.facts.modified_ms,
+            is_empty: self.facts.is_empty,
+            bytes: self.session_size,
+        }
+    }
+
     /// Returns an archived session as JSON. `session` is the path to which it would be restored; it
     /// is absent if the archive is not beside a store.
     fn archived_json(&self, stores: &SessionStores) -> Vec<u8> {

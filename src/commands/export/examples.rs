@@ -91,15 +91,8 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(failure) = writer.failure {
         return Err(failure);
     }
-    if writer.count == 0 && writer.without_question > 0 {
-        let name = to_visible(&args.session.to_string_lossy());
-        let failure = Failure::negative(format_args!("{name}: no conversation has a user message"));
-        return Err(failure.with_path(&name));
-    }
     if writer.count == 0 {
-        let name = to_visible(&args.session.to_string_lossy());
-        let failure = Failure::negative(format_args!("{name}: no conversation has a message"));
-        return Err(failure.with_path(&name));
+        return Err(writer.no_conversation_failure());
     }
     if let (Some(removed), Some(input)) = (&writer.removed, &writer.first_input) {
         let left_secrets = removed.find_left_in(&written, Rendition::Messages);
@@ -210,18 +203,7 @@ impl ExampleWriter<'_> {
             self.input_paths.push(path.clone());
         }
         if self.args.redact {
-            let redaction = &self.args.redaction;
-            let values = match (&self.values, &input.path) {
-                (Some(values), Some(path)) => values.for_session(path),
-                _ => redaction.values.read_values(Some(&input), ui)?,
-            };
-            let (redacted, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
-            report_redaction(&removed.report, &redacted, SecretsOutcome::LeftOut, ui);
-            match &mut self.removed {
-                Some(earlier) => earlier.merge(removed),
-                None => self.removed = Some(removed),
-            }
-            input = redacted;
+            input = self.remove_secrets(input, ui)?;
         }
         let open = OpenSession::from_input(input, load_options(ui), ui)?;
         let mut ranges = self.conversations(&open)?;
@@ -232,6 +214,7 @@ impl ExampleWriter<'_> {
             ranges.retain(|range| has_user_message(&open.session, range.end));
             self.without_question += range_count - ranges.len();
         }
+
         let mut count = 0;
         if self.is_single_session {
             // A failure ends the command before anything is printed, so no intermediate file is
@@ -251,6 +234,34 @@ impl ExampleWriter<'_> {
             self.first_input = Some(open.input);
         }
         Ok(())
+    }
+
+    /// Removes the secrets from a session, reports them, and adds them to those that were removed
+    /// before. Returns the redacted session.
+    fn remove_secrets(&mut self, input: Input, ui: &mut Ui) -> Result<Input, Failure> {
+        let redaction = &self.args.redaction;
+        let values = match (&self.values, &input.path) {
+            (Some(values), Some(path)) => values.for_session(path),
+            _ => redaction.values.read_values(Some(&input), ui)?,
+        };
+        let (redacted, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
+        report_redaction(&removed.report, &redacted, SecretsOutcome::LeftOut, ui);
+        match &mut self.removed {
+            Some(earlier) => earlier.merge(removed),
+            None => self.removed = Some(removed),
+        }
+        Ok(redacted)
+    }
+
+    /// Returns the failure if no conversation was written.
+    fn no_conversation_failure(&self) -> Failure {
+        let name = to_visible(&self.args.session.to_string_lossy());
+        let lack = if self.without_question > 0 {
+            "no conversation has a user message"
+        } else {
+            "no conversation has a message"
+        };
+        Failure::negative(format_args!("{name}: {lack}")).with_path(&name)
     }
 
     /// Returns the conversations of a session to write: the path to REF, or with `--branches` the
