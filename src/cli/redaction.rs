@@ -500,15 +500,34 @@ pub fn report_redaction(
     outcome: SecretsOutcome,
     ui: &mut Ui,
 ) {
-    warn_kept(&report.kept_ordinary, &session.name, ui);
-    let mut counts = Vec::new();
-    for (kind, count) in report.count_by_kind() {
-        counts.push(format!("{count} {kind}"));
+    let name = &session.name;
+    warn_kept(&report.kept_ordinary, name, ui);
+    ui.print_status(&format!("{name}: {}", describe_secrets(report, outcome)));
+    if report.address_count > 0 {
+        let addresses = amount(
+            report.address_count,
+            "e-mail address is",
+            "e-mail addresses are",
+        );
+        ui.print_status(&format!("{name}: {addresses} kept"));
     }
+    if report.example_count > 0 {
+        let examples = amount(report.example_count, "example key", "example keys");
+        ui.print_status(&format!("{name}: {examples} kept"));
+    }
+}
+
+/// Returns the numbers of secrets by kind, and of parts that cannot be searched: `left out 2 API
+/// key, 1 password, in 5 places; left out 3 signatures and images, which cannot be searched`.
+fn describe_secrets(report: &RedactionReport, outcome: SecretsOutcome) -> String {
     let lead = match outcome {
         SecretsOutcome::Found => "",
         SecretsOutcome::LeftOut => "left out ",
     };
+    let mut counts = Vec::new();
+    for (kind, count) in report.count_by_kind() {
+        counts.push(format!("{count} {kind}"));
+    }
     let mut line = if counts.is_empty() {
         "no secrets found".to_owned()
     } else {
@@ -527,20 +546,7 @@ pub fn report_redaction(
         );
         line += &format!("; {lead}{opaque}, which cannot be searched");
     }
-    ui.print_status(&format!("{}: {line}", session.name));
-
-    if report.address_count > 0 {
-        let addresses = amount(
-            report.address_count,
-            "e-mail address is",
-            "e-mail addresses are",
-        );
-        ui.print_status(&format!("{}: {addresses} kept", session.name));
-    }
-    if report.example_count > 0 {
-        let examples = amount(report.example_count, "example key", "example keys");
-        ui.print_status(&format!("{}: {examples} kept", session.name));
-    }
+    line
 }
 
 /// Adds the counts of a report to a row of JSON: the number of secrets of each kind, and the

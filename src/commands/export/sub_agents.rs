@@ -7,7 +7,7 @@ use crate::cli::output::{Failure, Ui};
 use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
 use crate::cli::rollouts::Rollouts;
 use pisess_store::{self as store, Reach};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens the sessions of sub-agents, which are in a directory with the name of the session. A
 /// session that cannot be read is skipped with a warning. If `removed_secrets` is given, removes
@@ -18,19 +18,11 @@ pub fn open_sub_agents(
     mut removed_secrets: Option<&mut RemovedSecrets>,
     ui: &mut Ui,
 ) -> Result<Vec<OpenSession>, Failure> {
-    let Some(file) = input.file() else {
-        return Ok(Vec::new());
-    };
-    let folder = file.path().with_extension("");
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-
     let mut agents = Vec::new();
     let rollouts = Rollouts::default();
-    for file in store::find(&[folder], Reach::Whole).files {
-        let mut input = match open_session(&file.path, &rollouts, ui) {
-            Ok(input) => input,
+    for path in list_sub_agents(input) {
+        let mut agent_input = match open_session(&path, &rollouts, ui) {
+            Ok(agent_input) => agent_input,
             // The directory also has other files.
             Err(failure) if failure.is_transcript() => continue,
             Err(failure) => {
@@ -39,11 +31,26 @@ pub fn open_sub_agents(
             }
         };
         if let Some(removed_secrets) = removed_secrets.as_deref_mut() {
-            input = remove_secrets(input, args, removed_secrets, ui)?;
+            agent_input = remove_secrets(agent_input, args, removed_secrets, ui)?;
         }
-        agents.push(OpenSession::from_input(input, load_options(ui), ui)?);
+        let options = load_options(ui);
+        agents.push(OpenSession::from_input(agent_input, options, ui)?);
     }
     Ok(agents)
+}
+
+/// Returns the files in the directory with the name of a session. A session that was read from a
+/// stream has no directory.
+fn list_sub_agents(session: &Input) -> Vec<PathBuf> {
+    let Some(file) = session.file() else {
+        return Vec::new();
+    };
+    let folder = file.path().with_extension("");
+    if !folder.is_dir() {
+        return Vec::new();
+    }
+    let found = store::find(&[folder], Reach::Whole);
+    found.files.into_iter().map(|file| file.path).collect()
 }
 
 /// Returns a session without its secrets. Reports them, and adds them to `removed_secrets`.

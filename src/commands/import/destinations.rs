@@ -110,54 +110,59 @@ impl DestinationFinder<'_, '_> {
     /// source, or a new session if there is none. A new session is then known, so that another
     /// source of the same session continues it.
     fn find_destination(&mut self, source: Survey) -> Destination {
-        let is_given_cwd = self.given_cwd.is_some();
         let cwd = match self.given_cwd.as_ref().or(source.head.cwd.as_ref()) {
             Some(cwd) => cwd.clone(),
             None => absolute_path(Path::new(""), self.ui),
         };
-
         let output_file = self.output.filter(|output| !output.is_dir());
         let fixed_path = match output_file {
             Some(path) => Some(path.to_owned()),
             None => self.sub_agent_path(&source),
         };
         if let Some(path) = fixed_path {
-            return Destination {
+            let exists = path != Path::new("-") && path.symlink_metadata().is_ok();
+            let session = IdAndPath {
                 id: source.head.derive_session_id(self.agent, 0),
-                exists: path != Path::new("-") && path.symlink_metadata().is_ok(),
-                source,
-                cwd,
-                is_given_cwd,
                 path,
-                fallback: None,
-                is_explicit_path: output_file.is_some(),
             };
+            let mut destination = self.new_destination(source, cwd, session);
+            destination.exists = exists;
+            destination.is_explicit_path = output_file.is_some();
+            return destination;
         }
 
         let copies = self.find_copies(&source);
         let next = self.next_copy(&source, &copies, &cwd);
-        let Some(newest) = copies.newest else {
-            self.known_sessions
-                .insert(next.id.clone(), next.path.clone());
-            return Destination {
-                source,
-                cwd,
-                is_given_cwd,
-                id: next.id,
-                path: next.path,
-                exists: false,
-                fallback: None,
-                is_explicit_path: false,
-            };
-        };
+        match copies.newest {
+            Some(newest) => {
+                let mut destination = self.new_destination(source, cwd, newest);
+                destination.exists = true;
+                destination.fallback = Some(next);
+                destination
+            }
+            None => {
+                self.known_sessions
+                    .insert(next.id.clone(), next.path.clone());
+                self.new_destination(source, cwd, next)
+            }
+        }
+    }
+
+    /// Returns the destination for a session that does not exist yet.
+    fn new_destination(
+        &self,
+        source: Survey,
+        cwd: Text<'static>,
+        session: IdAndPath,
+    ) -> Destination {
         Destination {
             source,
             cwd,
-            is_given_cwd,
-            id: newest.id,
-            path: newest.path,
-            exists: true,
-            fallback: Some(next),
+            is_given_cwd: self.given_cwd.is_some(),
+            id: session.id,
+            path: session.path,
+            exists: false,
+            fallback: None,
             is_explicit_path: false,
         }
     }

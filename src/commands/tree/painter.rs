@@ -647,13 +647,8 @@ impl<'a> TreePainter<'a> {
     /// `extent_of_child` is the extent of the subtree of that child.
     fn has_other_branches(&self, ix: EntryIx, extent_of_child: &SubtreeExtent) -> bool {
         // The entry itself counts in its subtree, unless it is a note.
-        let is_message = !self
-            .entry_painter
-            .drawing
-            .session
-            .entry(ix)
-            .kind
-            .is_bookkeeping();
+        let entry = self.entry_painter.drawing.session.entry(ix);
+        let is_message = !entry.kind.is_bookkeeping();
         let count_without_others = extent_of_child.entry_count + u32::from(is_message);
         self.subtree_extents[ix.index()].entry_count > count_without_others
     }
