@@ -610,9 +610,10 @@ impl Writer {
     /// Adds the members of [`WRITER_MEMBERS`] to a JSON object.
     fn add_members(&self, row: Object) -> Object {
         // Without a user message above the call, the text of the message is empty, too.
-        let prompt = match self.prompt_id {
-            Some(_) => Some(&*self.prompt),
-            None => None,
+        let prompt = if self.prompt_id.is_some() {
+            Some(&*self.prompt)
+        } else {
+            None
         };
         row.str("path", &self.path.to_string_lossy())
             .str("sessionId", &self.session_id)
