@@ -52,16 +52,22 @@ pub fn add_distinguishing_titles(
             if shared_length == 0 {
                 continue;
             }
-            let index = conversation.index;
-            let title = shown_title(index, list, titles);
-            let mut start = truncate_end(&title, MAX_TITLE_WIDTH, "…");
-            if start == title {
-                start += " …";
-            }
+            let common_title = shown_title(conversation.index, list, titles);
             let words = conversation.words_after(shared_length);
-            titles.insert(index, format!("{start} {words}"));
+            titles.insert(conversation.index, join_title(&common_title, &words));
         }
     }
+}
+
+/// Returns a common title, which may be truncated, and the words that differ: `Fix the tests … now
+/// in Rust`.
+fn join_title(common_title: &str, words: &str) -> String {
+    let mut title = truncate_end(common_title, MAX_TITLE_WIDTH, "…");
+    let is_whole = title == common_title;
+    if is_whole {
+        title += " …";
+    }
+    format!("{title} {words}")
 }
 
 fn shown_title(index: usize, list: &[ListedSession], titles: &HashMap<usize, String>) -> String {

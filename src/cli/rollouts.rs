@@ -66,10 +66,8 @@ struct Inherited {
 impl Rollouts {
     /// Opens the source to which a file belongs, as one sequence of lines.
     ///
-    /// A conversation of Codex (a thread) is written to several files (rollouts). Its source begins
-    /// with what it inherits, if it was forked: the parts of other threads that precede it. Then
-    /// come its own rollouts, in the order in which they were written. Any other file is the whole
-    /// source.
+    /// A conversation of Codex (a thread) is written to several files (rollouts): see
+    /// [`open_thread`]. Any other file is the whole source.
     ///
     /// # Errors
     /// If one of the source's files cannot be read. A base that is missing or too short is no
@@ -85,22 +83,7 @@ impl Rollouts {
             path: path.to_owned(),
         };
         let thread = list_thread(given, &stored);
-
-        let mut source = JoinedSource::default();
-        for (index, rollout) in thread.iter().enumerate() {
-            let file = open_source(&rollout.path)?;
-            let base = read_base(&file, &rollout.path)?;
-            // The base of the first rollout is in another thread. The base of a later one is a
-            // rollout before it, which is in the source already.
-            let is_first = index == 0;
-            if is_first && let Some(base) = &base {
-                for part in find_inherited(base, &stored)? {
-                    source.push_inherited(Box::new(part.file), part.end, &part.rollout_id);
-                }
-            }
-            source.push_own(Box::new(file), base.as_ref(), &rollout.name.rollout);
-        }
-        Ok(source)
+        open_thread(&thread, &stored)
     }
 
     /// Returns the session that started the sub-agent in `file`. `id` is the id of that session. In
@@ -134,27 +117,53 @@ impl Rollouts {
     fn find_near(&self, path: &Path) -> Arc<Vec<Rollout>> {
         let store_root = store_root_above(path);
         let place = store_root.or(path.parent()).unwrap_or(Path::new(""));
-
         let mut by_store = self.by_store.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = by_store.get(place) {
             return Arc::clone(known);
         }
-        let found = match store_root {
-            Some(root) => {
-                let mut folders = STORE_FOLDERS.map(|name| root.join(name)).to_vec();
-                folders.retain(|folder| folder.is_dir());
-                store::find(&folders, Reach::Whole)
-            }
-            None => {
-                // `store::find` ignores an empty path, so the current directory is `.`.
-                let folder = Path::new(".").join(place);
-                store::find(&[folder], Reach::Own)
-            }
+        let found_files = match store_root {
+            Some(root) => find_in_store(root),
+            None => find_beside(place),
         };
-        let rollouts = Arc::new(retain_rollouts(found.files));
+        let rollouts = Arc::new(retain_rollouts(found_files));
         by_store.insert(place.to_owned(), Arc::clone(&rollouts));
         rollouts
     }
+}
+
+/// Returns the files in the directories of a store of Codex.
+fn find_in_store(root: &Path) -> Vec<FoundFile> {
+    let mut folders = STORE_FOLDERS.map(|name| root.join(name)).to_vec();
+    folders.retain(|folder| folder.is_dir());
+    store::find(&folders, Reach::Whole).files
+}
+
+/// Returns the files in a directory, without its subdirectories.
+fn find_beside(folder: &Path) -> Vec<FoundFile> {
+    // `store::find` ignores an empty path, so the current directory is `.`.
+    let folder = Path::new(".").join(folder);
+    store::find(&[folder], Reach::Own).files
+}
+
+/// Opens a thread: first what it inherits, if it was forked, which are parts of other threads; then
+/// its own rollouts, in the order in which they were written. `stored` are the rollouts among which
+/// the inherited ones are searched for.
+fn open_thread(thread: &[Rollout], stored: &[Rollout]) -> Result<JoinedSource, Failure> {
+    let mut source = JoinedSource::default();
+    for (index, rollout) in thread.iter().enumerate() {
+        let file = open_source(&rollout.path)?;
+        let base = read_base(&file, &rollout.path)?;
+        // The base of the first rollout is in another thread. The base of a later one is a rollout
+        // before it, which is in the source already.
+        let is_first = index == 0;
+        if is_first && let Some(base) = &base {
+            for part in find_inherited(base, stored)? {
+                source.push_inherited(Box::new(part.file), part.end, &part.rollout_id);
+            }
+        }
+        source.push_own(Box::new(file), base.as_ref(), &rollout.name.rollout);
+    }
+    Ok(source)
 }
 
 /// Opens a source that consists of one file. A file with a single JSON object is converted to

@@ -385,26 +385,26 @@ impl History {
         // By entry: the number of its calls so far.
         let mut call_counts: HashMap<String, usize> = HashMap::default();
         for call in calls {
-            let entry_id = &call.writer.entry_id;
+            let entry_id = call.writer.entry_id.clone();
             // Without an id, a copy of the call cannot be recognized.
             if entry_id.is_empty() {
                 self.add_call(call);
                 continue;
             }
-            let call_count = call_counts.entry(entry_id.clone()).or_default();
+            let calls_before = call_counts.entry(entry_id.clone()).or_default();
             let key = CallKey {
-                entry_id: entry_id.clone(),
+                entry_id,
                 time_ms: call.writer.time_ms,
-                calls_before: *call_count,
+                calls_before: *calls_before,
             };
-            *call_count += 1;
+            *calls_before += 1;
 
-            match self.indexes.get(&key) {
-                Some(&known) => self.add_copy(known, call.writer),
-                None => {
-                    self.indexes.insert(key, self.writers.len());
-                    self.add_call(call);
-                }
+            let known_copy = self.indexes.get(&key).copied();
+            if let Some(index) = known_copy {
+                self.add_copy(index, call.writer);
+            } else {
+                self.indexes.insert(key, self.writers.len());
+                self.add_call(call);
             }
         }
     }

@@ -444,18 +444,7 @@ fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Res
     ui.verbatim_stdout().write_all(b"{\"messages\":[")?;
     let is_printed = try_print_in_parallel(&context.messages, open, ui)?;
     if !is_printed {
-        let reader = open.entry_reader();
-        let is_utf8 = open.session.is_utf8();
-        let mut out = ui.verbatim_stdout();
-        for (index, message) in context.messages.iter().enumerate() {
-            if index > 0 {
-                out.write_all(b",")?;
-            }
-            let write_result =
-                message.with_json(&reader, |json| write_valid(&mut out, json.bytes(), is_utf8));
-            // The first error is of reading the message, the second of writing it.
-            write_result??;
-        }
+        print_one_by_one(&context.messages, open, &mut ui.verbatim_stdout())?;
     }
     let mut out = ui.verbatim_stdout();
     out.write_all(b"]")?;
@@ -464,6 +453,26 @@ fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Res
         out.write_all(value)?;
     }
     out.write_all(b"}\n")
+}
+
+/// Prints messages separated by commas.
+fn print_one_by_one(
+    messages: &[ContextMessage],
+    open: &OpenSession,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let reader = open.entry_reader();
+    let is_utf8 = open.session.is_utf8();
+    for (index, message) in messages.iter().enumerate() {
+        if index > 0 {
+            out.write_all(b",")?;
+        }
+        let read_result =
+            message.with_json(&reader, |json| write_valid(out, json.bytes(), is_utf8));
+        let write_result = read_result?;
+        write_result?;
+    }
+    Ok(())
 }
 
 /// Prints messages separated by commas, while several threads read them from the file. Returns

@@ -180,19 +180,21 @@ impl ShownPainter<'_> {
             Some(id) => ("parent ", self.ids.text_cell(id)),
             None => ("no parent", Cell::new()),
         };
-
         let parent_width = display_width(DOT) + display_width(parent_fact) + cell_width(&parent_id);
         let whole_width = FACT_INDENT + display_width(&own_facts) + parent_width;
         let fits_on_line = self.width.is_none_or(|width| whole_width <= width);
-        // What is dimmed on the line of the parent: everything but the id of the parent.
-        let dim_text = if fits_on_line {
-            format!("{own_facts}{DOT}{parent_fact}")
+
+        let dim = self.styles.dim;
+        let indent = " ".repeat(FACT_INDENT);
+        if fits_on_line {
+            *out += &indent;
+            *out += &apply_style(&format!("{own_facts}{DOT}{parent_fact}"), dim);
         } else {
-            push_wrapped_line(out, &own_facts, FACT_INDENT, self.width, self.styles.dim);
-            format!("{}{parent_fact}", DOT.trim_start())
-        };
-        *out += &" ".repeat(FACT_INDENT);
-        *out += &apply_style(&dim_text, self.styles.dim);
+            push_wrapped_line(out, &own_facts, FACT_INDENT, self.width, dim);
+            *out += &indent;
+            *out += &apply_style(&format!("{}{parent_fact}", DOT.trim_start()), dim);
+        }
+        // The id of the parent is not dimmed.
         *out += &format_cell(&parent_id);
         out.push('\n');
     }
