@@ -422,39 +422,42 @@ fn build_reply(
         let line = open.input.map_read_error(reader.read_line(ix))?;
         let entry = Raw::from_checked(line.trim_ascii());
         let message = entry.get("message").unwrap_or(Raw::NULL);
-        let names_model = ["api", "provider", "model"]
-            .iter()
-            .all(|key| message.get_text(key).is_some());
-        if !names_model {
+        if !names_model(message) {
             let what = "the earlier reply names no API or model to copy";
             return Err(cannot_copy_reply(open, what));
         }
         let Some(model) = &model else {
             return Ok(message.bytes().to_vec());
         };
-        if message.get_text("provider") != Some(model.provider.as_borrowed()) {
-            // A reply further up may be by this provider.
-            has_reply_of_other_provider = true;
-            continue;
+        if message.get_text("provider") == Some(model.provider.as_borrowed()) {
+            return Ok(replace_model(message, &model.id));
         }
-        let mut edit = Edit::new(message.bytes()).expect("a message with a model is an object");
-        edit.set("model", &encode_to_vec(&model.id));
-        return Ok(edit.finish());
+        // A reply further up may be by this provider.
+        has_reply_of_other_provider = true;
     }
 
-    match model {
-        Some(model) if has_reply_of_other_provider => {
-            let what = format!(
-                "there is no earlier reply from the provider {}, whose API could be copied",
-                model.provider
-            );
-            Err(cannot_copy_reply(open, &what))
-        }
-        _ => {
-            let what = "there is no earlier reply with an API and model to copy";
-            Err(cannot_copy_reply(open, what))
-        }
-    }
+    let what = match model {
+        Some(model) if has_reply_of_other_provider => format!(
+            "there is no earlier reply from the provider {}, whose API could be copied",
+            model.provider
+        ),
+        _ => "there is no earlier reply with an API and model to copy".to_owned(),
+    };
+    Err(cannot_copy_reply(open, &what))
+}
+
+/// Whether a message has everything that a new reply copies from it.
+fn names_model(message: Raw) -> bool {
+    ["api", "provider", "model"]
+        .iter()
+        .all(|key| message.get_text(key).is_some())
+}
+
+/// Returns a message with another model.
+fn replace_model(message: Raw, model_id: &Text) -> Vec<u8> {
+    let mut edit = Edit::new(message.bytes()).expect("a message with a model is an object");
+    edit.set("model", &encode_to_vec(model_id));
+    edit.finish()
 }
 
 /// Returns the failure if `--assistant` finds no reply to copy.

@@ -247,31 +247,53 @@ impl Args {
 
     /// Refuses options that contradict the format, or each other.
     fn require_consistent(&self, format: Rendition) -> Result<(), Failure> {
-        let leaves_out = self.cuts() != Cuts::default() || self.max_size.is_some();
-        if format == Rendition::Messages && leaves_out {
-            let what = "conversations for fine-tuning are complete: nothing can be left out";
-            let hint = "omit --no-tools, --no-thinking, --filter, --max-lines and --max-size";
-            return Err(Failure::usage_error(what).with_hint(hint));
-        }
         if format != Rendition::Messages && (self.branches || self.context) {
             let what = "--branches and --context apply only to --as messages";
             return Err(
                 Failure::usage_error(what).with_hint("add --as messages, or omit these options")
             );
         }
-        if format == Rendition::Trajectory && leaves_out {
+        self.refuse_cuts(format)?;
+        self.refuse_options_of_pages(format)?;
+        if !self.redact && self.redaction != RedactionArgs::default() {
             return Err(Failure::usage_error(
-                "a trajectory is complete: nothing can be left out of it",
+                "--env-file, --secret-file, --paths and --keep-images need --redact",
             )
-            .with_hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size"));
+            .with_hint("add --redact, or omit them"));
         }
+        Ok(())
+    }
+
+    /// Refuses to leave anything out of a format that is complete.
+    fn refuse_cuts(&self, format: Rendition) -> Result<(), Failure> {
+        if !self.leaves_out() {
+            return Ok(());
+        }
+        let what = match format {
+            Rendition::Messages => {
+                "conversations for fine-tuning are complete: nothing can be left out"
+            }
+            Rendition::Trajectory => "a trajectory is complete: nothing can be left out of it",
+            Rendition::Page | Rendition::StaticPage | Rendition::Markdown => return Ok(()),
+        };
+        let hint = "omit --no-tools, --no-thinking, --filter, --max-lines and --max-size";
+        Err(Failure::usage_error(what).with_hint(hint))
+    }
+
+    /// Whether options leave parts of the session out of the export.
+    fn leaves_out(&self) -> bool {
+        self.cuts() != Cuts::default() || self.max_size.is_some()
+    }
+
+    /// Refuses options of pages for other formats, and where they contradict others.
+    fn refuse_options_of_pages(&self, format: Rendition) -> Result<(), Failure> {
         if self.attach && format != Rendition::Page {
             return Err(
                 Failure::usage_error("--attach applies only to a page with scripts")
                     .with_hint("omit --static, and give an output that ends in .html"),
             );
         }
-        if self.attach && leaves_out {
+        if self.attach && self.leaves_out() {
             return Err(Failure::usage_error("with --attach, the page contains every entry whole")
                 .with_hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach"));
         }
@@ -290,12 +312,6 @@ impl Args {
         }
         if self.open && self.output.as_deref() == Some(Path::new("-")) {
             return Err(open_needs_file_failure());
-        }
-        if !self.redact && self.redaction != RedactionArgs::default() {
-            return Err(Failure::usage_error(
-                "--env-file, --secret-file, --paths and --keep-images need --redact",
-            )
-            .with_hint("add --redact, or omit them"));
         }
         Ok(())
     }

@@ -267,50 +267,70 @@ pub fn print_rows(
 ) -> Result<(), Failure> {
     let session = drawing.session;
     let links = PathLinks::new(session, ui);
-    let painter = EntryPainter {
-        drawing,
-        edits,
-        links: links.as_ref(),
-        styles: ui.styles,
-        glyphs: Glyphs::UNICODE,
-    };
-    let ids = IdPainter::new(session, ui.styles);
-    let line_width = match session.entry_indexes().next_back() {
-        Some(last) => session.shown_line(last).0.to_string().len(),
-        None => 1,
-    };
     let id_lens = entries.iter().map(|&ix| session.entry(ix).id.len as usize);
-    let id_width = id_lens.max().unwrap_or(0).min(ID_COLUMNS);
+    let painter = AlignedRowPainter {
+        painter: EntryPainter {
+            drawing,
+            edits,
+            links: links.as_ref(),
+            styles: ui.styles,
+            glyphs: Glyphs::UNICODE,
+        },
+        entries,
+        ids: IdPainter::new(session, ui.styles),
+        line_width: match session.entry_indexes().next_back() {
+            Some(last) => session.shown_line(last).0.to_string().len(),
+            None => 1,
+        },
+        id_width: id_lens.max().unwrap_or(0).min(ID_COLUMNS),
+    };
+    let clock = Some(Clock::new(ui));
+    let empty = RowBuffer::new(ui.row_width(), Glyphs::UNICODE.ellipsis, clock);
+    let draw = |rows: &mut RowBuffer, batch: Range<usize>| painter.draw_batch(rows, batch);
+    draw_batches(&empty, entries.len(), draw, ui)
+}
 
-    let draw = |rows: &mut RowBuffer, batch: Range<usize>| {
+/// Draws rows that begin with the line, the id and the time of an entry.
+struct AlignedRowPainter<'a> {
+    painter: EntryPainter<'a>,
+    entries: &'a [EntryIx],
+    ids: IdPainter<'a>,
+    /// The width of the column of lines.
+    line_width: usize,
+    id_width: usize,
+}
+
+impl AlignedRowPainter<'_> {
+    /// Draws the rows of some of the entries.
+    fn draw_batch(&self, rows: &mut RowBuffer, batch: Range<usize>) {
+        let session = self.painter.drawing.session;
         // A row shows no date if the row above has the same date. For the first row of a batch, the
         // row above belongs to the previous batch.
         let time_above = match batch.start {
             0 => None,
-            start => Some(session.entry(entries[start - 1]).time_ms),
+            start => Some(session.entry(self.entries[start - 1]).time_ms),
         };
         rows.set_previous_time(time_above);
-        for &ix in &entries[batch] {
-            let entry = session.entry(ix);
-            rows.begin_row();
-            rows.push_number(session.shown_line(ix).0 as usize, line_width);
-            rows.push_str("  ");
-            rows.finish_part(painter.styles.dim);
-            ids.draw_id(rows, ix, id_width);
-            rows.push_time(entry.time_ms);
-            rows.push_str("  ");
-            rows.finish_part(painter.styles.dim);
-            let is_dim = false;
-            painter.draw_entry(rows, ix, is_dim);
-            rows.end_row();
+        for &ix in &self.entries[batch] {
+            self.draw_row(rows, ix);
         }
-    };
-    let pen = RowBuffer::new(
-        ui.row_width(),
-        Glyphs::UNICODE.ellipsis,
-        Some(Clock::new(ui)),
-    );
-    draw_batches(&pen, entries.len(), draw, ui)
+    }
+
+    fn draw_row(&self, rows: &mut RowBuffer, ix: EntryIx) {
+        let session = self.painter.drawing.session;
+        let dim = self.painter.styles.dim;
+        rows.begin_row();
+        rows.push_number(session.shown_line(ix).0 as usize, self.line_width);
+        rows.push_str("  ");
+        rows.finish_part(dim);
+        self.ids.draw_id(rows, ix, self.id_width);
+        rows.push_time(session.entry(ix).time_ms);
+        rows.push_str("  ");
+        rows.finish_part(dim);
+        let is_dim = false;
+        self.painter.draw_entry(rows, ix, is_dim);
+        rows.end_row();
+    }
 }
 
 /// Draws the text of entries into rows.
