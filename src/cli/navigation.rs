@@ -668,20 +668,16 @@ impl ReadyMove {
         summary: Option<&Summary>,
         current: &OpenSession,
     ) -> Decision {
-        let notification = match &self.hook {
-            Some(hook) => {
-                let hook = hook.clone();
-                let event = session_tree_event(hook, current, &change, old_leaf, summary);
-                Some(event)
-            }
-            None => None,
-        };
-        // Only the id of the first new entry is printed. It is the summary or the mark; if the leaf
-        // need not be moved, it is the label.
-        let reported_count = 1;
+        let mut notification = None;
+        if let Some(hook) = self.hook.clone() {
+            let event = session_tree_event(hook, current, &change, old_leaf, summary);
+            notification = Some(event);
+        }
         Decision {
             change,
-            reported_count,
+            // Only the id of the first new entry is printed. It is the summary or the mark; if the
+            // leaf need not be moved, it is the label.
+            reported_count: 1,
             editor_text: self.editor_text.clone(),
             notification,
         }

@@ -318,7 +318,12 @@ impl Args {
                 Err(failure) => given.failed.push(ArchiveOutcome::failed(session, failure)),
             }
         }
-        self.add_sessions_in(&folders, &mut given, ui)?;
+        // An empty search would report that there are no sessions, though some are named.
+        if !folders.is_empty() {
+            let in_folders = self.find_sessions_in(&folders, ui)?;
+            given.files.extend(in_folders.files);
+            given.failed.extend(in_folders.failed);
+        }
 
         // A session may be named twice, or be in a directory that is given, too.
         let mut seen_paths = HashSet::default();
@@ -332,29 +337,23 @@ impl Args {
         Ok(given)
     }
 
-    /// Adds the sessions in these directories, without sessions of sub-agents.
-    fn add_sessions_in(
-        &self,
-        folders: &[PathBuf],
-        given: &mut GivenSessions,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
+    /// Returns the sessions in these directories, without sessions of sub-agents.
+    fn find_sessions_in(&self, folders: &[PathBuf], ui: &mut Ui) -> Result<GivenSessions, Failure> {
         let reach = if self.change.dry_run {
             Reach::Visible
         } else {
             reach_of_change(folders, self.recursive, self.change.force, ui)?
         };
-        // An empty search would report that there are no sessions, though some are named.
-        if folders.is_empty() {
-            return Ok(());
-        }
         let found = expand_arguments(folders, reach, TitleMatch::Suggests, ui);
+        let mut failed = Vec::new();
         for failure in found.failures {
             let path = PathBuf::from(failure.path.clone().unwrap_or_default());
-            given.failed.push(ArchiveOutcome::failed(&path, failure));
+            failed.push(ArchiveOutcome::failed(&path, failure));
         }
-        given.files.extend(without_sub_agents(found.files));
-        Ok(())
+        Ok(GivenSessions {
+            files: without_sub_agents(found.files),
+            failed,
+        })
     }
 
     /// Restores sessions that are still hidden because an earlier run was killed. Looks at the

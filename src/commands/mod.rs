@@ -419,24 +419,20 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     if name == "help" {
         return print_help(command_args.get_one::<String>("NAME"), cli.no_pager, ui);
     }
-    let Some(named_command) = Command::find(name.as_ref()) else {
+    let Some(command) = Command::find(name.as_ref()) else {
         // clap keeps the arguments of an external program under an empty name.
-        let args: Vec<OsString> = command_args
-            .get_many("")
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect();
+        let args = command_args.get_many::<OsString>("").unwrap_or_default();
+        let args: Vec<OsString> = args.cloned().collect();
         return external::run_external(name, &args, build_cli(), ui);
     };
 
-    if named_command.is_paged() && !cli.no_pager {
+    if command.is_paged() && !cli.no_pager {
         ui.enable_pager();
     }
     if let Some(source) = SourceArgs::given_in(command_args) {
         ui.limit_sources(&source);
     }
-    let exit = (named_command.run)(command_args, ui)?;
+    let exit = (command.run)(command_args, ui)?;
     flush_output(exit, ui)
 }
 
