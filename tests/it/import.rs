@@ -218,6 +218,39 @@ fn parallel_calls_are_answered_in_a_row_and_preserved_messages_are_kept() {
     ");
 }
 
+/// Claude Code may write the progress of the calls of a turn behind the turn, and the next request
+/// below it.
+#[test]
+fn progress_behind_a_turn_does_not_cut_off_its_replies() {
+    const LINES: [&str; 7] = [
+        r#"{"type":"user","uuid":"u1","parentUuid":null,"message":{"role":"user","content":"How many kites?"}}"#,
+        r#"{"type":"assistant","uuid":"a1","parentUuid":"u1","message":{"id":"m1","role":"assistant","stop_reason":"tool_use","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]}}"#,
+        r#"{"type":"user","uuid":"r1","parentUuid":"a1","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"a b"}]}}"#,
+        r#"{"type":"assistant","uuid":"a2","parentUuid":"r1","message":{"id":"m2","role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"Two."}]}}"#,
+        r#"{"type":"progress","uuid":"p1","parentUuid":"a1","data":{"type":"hook_progress","hookEvent":"PreToolUse"}}"#,
+        r#"{"type":"progress","uuid":"p2","parentUuid":"p1","data":{"type":"hook_progress","hookEvent":"Stop"}}"#,
+        r#"{"type":"user","uuid":"u2","parentUuid":"p2","message":{"role":"user","content":"Which ones?"}}"#,
+    ];
+    let lines = LINES.map(|line| {
+        let members = r#"{"isSidechain":false,"sessionId":"s1","version":"2.1.78","cwd":"/home/u/kites","timestamp":"2026-03-19T03:08:06.701Z","#;
+        line.replacen('{', members, 1)
+    });
+    let s = Sandbox::new();
+    s.put("late.jsonl", lines.join("\n") + "\n");
+    s.run("import ./late.jsonl -o ./new");
+    assert_snapshot!(s.run("context --as text ./new"), @r#"
+    [User]: How many kites?
+
+    [Assistant tool calls]: Bash(command="ls")
+
+    [Tool result]: a b
+
+    [Assistant]: Two.
+
+    [User]: Which ones?
+    "#);
+}
+
 /// Claude Code writes each block of a response as a line, and results between them.
 #[test]
 fn a_response_of_claude_code_becomes_one_message() {

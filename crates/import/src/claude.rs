@@ -61,6 +61,9 @@ pub struct ClaudeReader<'o> {
     merged_from: u64,
     /// The lines that are held back, in the order of the source.
     held_lines: Vec<HeldLine>,
+    /// The entries of lines of the type `progress`. Each has the entry below which the first line
+    /// of its chain is: that of the call.
+    progress_starts: HashMap<NodeIx, NodeIx>,
     /// The last entry of the main conversation.
     main_leaf: Option<NodeIx>,
     /// The last entry of all, side chains included.
@@ -347,6 +350,9 @@ impl<'o> ClaudeReader<'o> {
             Some(nodes) => nodes,
             None => self.keep_line(line, self.find_attach_point(line))?,
         };
+        if reports_progress(line) {
+            self.record_progress(line, nodes.last);
+        }
         self.last_entry = Some(nodes.last);
         if !line.is_sidechain {
             // Lines of side chains are not part of the main conversation, which goes on without
@@ -425,6 +431,9 @@ impl<'o> ClaudeReader<'o> {
         };
 
         if let Some(parent) = self.find_line(parent_uuid) {
+            if let Some(end) = self.end_before_progress(line, parent.last) {
+                return AttachPoint::below(Some(end));
+            }
             return AttachPoint {
                 parent: Some(parent.last),
                 response: parent.response,
@@ -440,6 +449,33 @@ impl<'o> ClaudeReader<'o> {
             self.main_leaf
         };
         AttachPoint::below(line_before)
+    }
+
+    /// Returns the end of the conversation, if a line reports the progress of a call below which
+    /// that is. `parent` is the entry of the line's parent.
+    ///
+    /// Claude Code may write the progress of a whole turn as a chain below the first call, after
+    /// the turn, and the next request below that chain. On a branch of its own, the chain would cut
+    /// the replies of the turn off from the request.
+    fn end_before_progress(&self, line: &ClaudeLine, parent: NodeIx) -> Option<NodeIx> {
+        if !reports_progress(line) {
+            return None;
+        }
+        let start = self.progress_starts.get(&parent).copied().unwrap_or(parent);
+        let end = self.main_leaf?;
+        self.writer.is_ancestor_or_self(start, end).then_some(end)
+    }
+
+    /// Records the start of the chain of a line that reports progress.
+    fn record_progress(&mut self, line: &ClaudeLine, node: NodeIx) {
+        let Some(parent_uuid) = &line.parent else {
+            return;
+        };
+        if let Some(parent) = self.find_line(parent_uuid) {
+            let start = self.progress_starts.get(&parent.last).copied();
+            self.progress_starts
+                .insert(node, start.unwrap_or(parent.last));
+        }
     }
 
     /// Adds the name that a line of the type `kind` gives the session. Returns `None`, and adds
@@ -493,4 +529,9 @@ impl<'o> ClaudeReader<'o> {
         self.find_line(&leaf)?;
         non_empty_text(line.value, "summary")
     }
+}
+
+/// Whether a line of the main conversation reports the progress of a call or of a hook.
+fn reports_progress(line: &ClaudeLine) -> bool {
+    !line.is_sidechain && line.kind.is_some_and(|kind| kind.is("progress"))
 }
