@@ -78,6 +78,12 @@ pub(super) const COMMANDS: usize = 150;
 pub(super) const LIST: usize = 400;
 /// The number of last tool calls that are listed. A series of similar calls counts as one.
 pub(super) const LAST_CALLS: usize = 3;
+/// What the calls of an unfinished request found that only looked.
+pub(super) const FOUND: usize = 1_000;
+/// The part of it that other sections cannot take.
+pub(super) const OWN_ROOM_OF_FOUND: usize = 300;
+/// The output of one of these calls.
+pub(super) const FOUND_OUTPUT: usize = 180;
 /// The number of last commands that only look, among these.
 pub(super) const SEARCHES: usize = 2;
 /// One command, or the path of a call.

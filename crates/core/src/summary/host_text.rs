@@ -49,7 +49,7 @@ fn request_below_heading(message: &str) -> Option<&str> {
 /// Returns the output of a command without the lines that Codex puts before it: the id, the time
 /// and the exit code of the process.
 pub(super) fn strip_output_frame(output: &str) -> &str {
-    const STARTS: [&str; 2] = ["Chunk ID: ", "Wall time: "];
+    const STARTS: [&str; 4] = ["Chunk ID: ", "Command: ", "Exit code: ", "Wall time: "];
     const END: &str = "\nOutput:\n";
     if !STARTS.iter().any(|start| output.starts_with(start)) {
         return output;

@@ -7,6 +7,15 @@ use super::tool_run::ToolRun;
 use super::written::describe_written;
 use crate::session::outcome::Outcome;
 
+/// Where a summary lists the calls that only looked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looks {
+    /// Among the last calls.
+    AmongLast,
+    /// By what they found, in a list of their own.
+    ListedApart,
+}
+
 impl ToolHistory {
     /// Describes the last [`LAST_CALLS`] calls of the current turn, in order, each with its outcome
     /// and result: `` `make test`: ok, "31 passed" ``. A series of similar calls counts as one. Of
@@ -14,8 +23,8 @@ impl ToolHistory {
     ///
     /// If none of these calls changed a file, the last one that did replaces the first of them: its
     /// file is most likely the one that is worked on.
-    pub fn describe_last_calls(&self) -> Vec<String> {
-        let runs = self.newest_results_of_turn();
+    pub fn describe_last_calls(&self, looks: Looks) -> Vec<String> {
+        let runs = self.newest_results_of_turn(looks);
         let descriptions: Vec<String> = runs.iter().map(|run| describe_run(run)).collect();
         let mut newest_first = fold_series(&descriptions);
         newest_first.truncate(LAST_CALLS);
@@ -34,8 +43,8 @@ impl ToolHistory {
     }
 
     /// Returns the calls of the current turn that changed or found something, newest first. Of
-    /// those that only read, the newest [`SEARCHES`] are returned.
-    fn newest_results_of_turn(&self) -> Vec<&ToolRun> {
+    /// those that only read, the newest [`SEARCHES`] are returned, and none that is listed apart.
+    fn newest_results_of_turn(&self, looks: Looks) -> Vec<&ToolRun> {
         let mut results = Vec::new();
         let mut search_count = 0;
         for run in self.runs.iter().rev() {
@@ -43,6 +52,9 @@ impl ToolHistory {
                 break;
             }
             if run.found_nothing() {
+                continue;
+            }
+            if looks == Looks::ListedApart && run.has_finding() {
                 continue;
             }
             if run.command.is_read_only {
@@ -114,7 +126,7 @@ mod tests {
         let mut history = ToolHistory::default();
         record(&mut history, file_call("read", "a.ts", ""), "text");
         record(&mut history, command("grep -n tide a.ts"), "");
-        assert_eq!(history.describe_last_calls(), [""; 0]);
+        assert_eq!(history.describe_last_calls(Looks::AmongLast), [""; 0]);
 
         record(
             &mut history,
@@ -131,14 +143,14 @@ mod tests {
             "`grep -n tide b.ts`: ok, \"7: tide\"",
         ];
         assert_eq!(
-            history.describe_last_calls(),
+            history.describe_last_calls(Looks::AmongLast),
             [change, searches[0], searches[1]]
         );
 
         for name in ["one", "two", "three", "four", "five", "six"] {
             record(&mut history, command(&format!("make {name}")), "");
         }
-        let calls = history.describe_last_calls();
+        let calls = history.describe_last_calls(Looks::AmongLast);
         assert_eq!(calls[0], change);
         assert_eq!(calls.len(), LAST_CALLS);
         assert_eq!(calls[LAST_CALLS - 1], "`make six`: ok");

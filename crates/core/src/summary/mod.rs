@@ -28,9 +28,10 @@
 //!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
 //! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`; of the assistant:
 //!   `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`
-//! - calls: `shell`, `command_step`, `probes`, `tool_run`, `removals`; failures of calls:
-//!   `failures`, `failure_points`, `failed_output`; what the user says to a failure: `reactions`,
-//!   `put_off`, `given_up`; what the kept messages settle: `sequel`
+//! - calls: `shell`, `command_step`, `probes`, `tool_run`, `removals`; what calls found that only
+//!   look: `found`, `outlines`; failures of calls: `failures`, `failure_points`, `failed_output`;
+//!   what the user says to a failure: `reactions`, `put_off`, `given_up`; what the kept messages
+//!   settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`; quotations of them: `endings`,
 //!   `answers`, `tables`, `one_line`
 //! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
@@ -65,6 +66,7 @@ mod failure_points;
 mod failures;
 mod fitting;
 mod given_up;
+mod found;
 mod goal;
 mod host_text;
 mod input;
@@ -80,6 +82,7 @@ mod outcomes;
 mod own_choices;
 mod page;
 mod path_changes;
+mod outlines;
 mod previous;
 mod probes;
 mod progress;

@@ -27,6 +27,16 @@ impl Draft {
         self.page.items_mut(section).splice(..0, items);
     }
 
+    /// Adds an item, before those of the section that are there already. It has `own_room` units,
+    /// which other items cannot take.
+    fn add_beside(&mut self, section: Section, item: Option<String>, own_room: usize) {
+        if let Some(item) = item {
+            let excess = item_size(&item).saturating_sub(own_room);
+            self.room = self.room.saturating_sub(excess);
+            self.page.items_mut(section).insert(0, item);
+        }
+    }
+
     /// Drops the wishes among the constraints that a decision quotes, and gets back their room.
     fn drop_repeated_wishes(&mut self) {
         let size_before = items_size(self.page.items(Section::Constraints));
@@ -98,6 +108,9 @@ impl SummaryBuilder {
         let mut own_choices = choice_lists;
         own_choices.extend(single_choices);
         draft.add(Section::InProgress, self.quote_remarks(&own_choices));
+        let findings_max = FOUND.min(draft.room + OWN_ROOM_OF_FOUND);
+        let findings = self.list_findings(findings_max);
+        draft.add_beside(Section::InProgress, findings, OWN_ROOM_OF_FOUND);
         own_choices
     }
 

@@ -26,13 +26,14 @@ const PURPOSE_LEADS: [&str; 4] = [
 
 /// The beginnings of points that each summary reports anew: on how far the work is, and on what it
 /// has done.
-const PROGRESS_LEADS: [&str; 7] = [
+const PROGRESS_LEADS: [&str; 8] = [
     REMARK_LEAD,
     REPLIED_LEAD,
     GO_ON_LEAD,
     OPEN_LEAD,
     ANSWER_FOLLOWS_LEAD,
     LAST_CALLS_LEAD,
+    FOUND_LEAD,
     OLDER_LEAD,
 ];
 const DONE_LEADS: [&str; 2] = [PASSED_LEAD, CHANGED_LEAD];

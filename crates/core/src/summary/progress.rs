@@ -3,6 +3,7 @@
 use super::SummaryBuilder;
 use super::budget::*;
 use super::endings::describe_reply_end;
+use super::last_calls::Looks;
 use super::message::ReplyEnd;
 use super::prose::ends_in_question;
 use super::quote::{count_fitting, count_utf16, format_quotation, quote_line, strip_transitions};
@@ -36,15 +37,33 @@ impl SummaryBuilder {
         room.min(FINDINGS)
     }
 
+    /// Returns where the calls that only looked are listed: by what they found, as long as the
+    /// current turn has no answer that reports it, and changed no file for it.
+    fn place_of_looks(&self) -> Looks {
+        let is_used =
+            self.turn.is_answered() || self.tool_history.changes_files_in(self.turn.number);
+        if is_used {
+            Looks::AmongLast
+        } else {
+            Looks::ListedApart
+        }
+    }
+
+    /// Returns what the calls of the current turn found, if it is listed apart, in at most `max` UTF-16
+    /// units.
+    pub(super) fn list_findings(&self, max: usize) -> Option<String> {
+        if self.place_of_looks() == Looks::AmongLast {
+            return None;
+        }
+        list_below(FOUND_LEAD, &self.tool_history.describe_findings(max))
+    }
+
     /// Returns the points of In Progress, without the assistant's remarks.
     pub(super) fn calls_and_todo_list(&self) -> Vec<String> {
         let mut points = self.newest_points(Section::InProgress, LIST);
         if self.is_unfinished() {
-            let calls = self.tool_history.describe_last_calls();
-            if !calls.is_empty() {
-                let calls = calls.join("\n  - ");
-                points.push(format!("{LAST_CALLS_LEAD}, in order:\n  - {calls}"));
-            }
+            let calls = self.tool_history.describe_last_calls(self.place_of_looks());
+            points.extend(list_below(LAST_CALLS_LEAD, &calls));
         }
         if has_open_item(&self.tool_history.todo_list) {
             points.push(format_quotation(
@@ -154,6 +173,14 @@ impl SummaryBuilder {
         }
         format!("{OPEN_LEAD}; its answer, if any, follows this summary. ({calls} summarized here.)")
     }
+}
+
+/// Returns a point that lists items below it. `None` if there is none.
+fn list_below(lead: &str, items: &[String]) -> Option<String> {
+    if items.is_empty() {
+        return None;
+    }
+    Some(format!("{lead}, in order:\n  - {}", items.join("\n  - ")))
 }
 
 /// A turn with this many calls, none of which changed a file, is a long reading.

@@ -15,7 +15,12 @@ const READ_ONLY_PROGRAMS: &str = "awk basename cat cd command date df diff dirna
                        type uniq wc which whoami [ for case esac done fi } ) git-blame git-branch \
                        git-config git-diff git-fetch git-grep git-log git-ls-files git-remote \
                        git-show git-status pip-list pip-show pip3-list pip3-show npm-list npm-ls \
-                       npm-view pkg-config dpkg-query read fetch web_search glob search webfetch websearch";
+                       npm-view pkg-config dpkg-query read fetch web_search glob search webfetch websearch \
+                       Get-ChildItem Get-Command Get-Content Get-Item Get-Location Select-Object \
+                       Select-String Test-Path Where-Object";
+
+/// Programs that print a file.
+const PRINTING_PROGRAMS: &str = "bat cat head less nl sed tail Get-Content";
 
 /// The characters that end a step of a command line.
 pub(super) const OPERATORS: [char; 4] = ['\n', ';', '|', '&'];
@@ -95,6 +100,14 @@ impl CommandLine {
         if self.hides_last_exit_code {
             self.hides_exit_code = true;
         }
+    }
+
+    /// Returns the path of the file that the first step prints, if it is a program that does so.
+    pub fn read_path(&self) -> Option<&str> {
+        let step = self.steps.first()?;
+        let is_path = |word: &&String| word.contains(['.', '/', '\\']);
+        let path = step.words[1..].iter().rfind(is_path)?;
+        step.is_one_of(PRINTING_PROGRAMS).then_some(path)
     }
 
     /// Returns the call of another tool as a command. All tools that change files become `edit`

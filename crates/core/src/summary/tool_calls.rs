@@ -5,7 +5,9 @@ use super::budget::*;
 use super::call::SummaryCall;
 use super::commits::find_commit_messages;
 use super::failed_output::pick_informative_lines;
+use super::found::may_find;
 use super::one_line::one_line;
+use super::outlines::Finding;
 use super::quote::{code_span, quote_line, strip_digits};
 use super::removals::Removals;
 use super::shell::CommandLine;
@@ -73,14 +75,19 @@ impl ToolHistory {
 
         let excess = (self.runs.len() + 1).saturating_sub(RECENT);
         self.runs.drain(..excess);
-        self.runs.push_back(ToolRun {
+        let mut run = ToolRun {
             call,
             outcome,
             command,
             output: shown_output,
+            finding: Finding::default(),
             written,
             turn_number: self.turn_number,
-        });
+        };
+        if run.outcome == Outcome::Passed && may_find(&run) {
+            run.finding = Finding::read(output);
+        }
+        self.runs.push_back(run);
     }
 
     /// Replaces the todo list by that of a call which passed, if its tool keeps one (`TodoWrite`):

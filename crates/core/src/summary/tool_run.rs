@@ -4,6 +4,7 @@ use super::budget::RESULT;
 use super::call::SummaryCall;
 use super::command_step::CommandStep;
 use super::one_line::one_line;
+use super::outlines::Finding;
 use super::quote::sanitize;
 use super::shell::{CommandLine, changes_files};
 use super::words::compile_expression;
@@ -22,6 +23,8 @@ pub(super) struct ToolRun {
     /// The most informative lines of its output, if it failed; the first line, if it is a command
     /// that only looks; else the line that has its result.
     pub output: String,
+    /// What it found, if it only looked.
+    pub finding: Finding,
     /// The lines that describe what it wrote into a file.
     pub written: String,
     /// The number of its turn.

@@ -3,6 +3,7 @@
 mod answers;
 mod cut;
 mod expiry;
+mod found;
 mod message;
 mod own_choices;
 mod quote;

@@ -1,0 +1,58 @@
+//! What a summary keeps of outputs, so that nobody has to look again.
+
+use super::*;
+
+fn bash_prints(command: &str, output: &str) -> Vec<String> {
+    let arguments = format!(r#"{{"command":{}}}"#, json(command));
+    called("", "bash", &arguments, output, false)
+}
+
+fn reads(path: &str, output: &str) -> Vec<String> {
+    let arguments = format!(r#"{{"path":{}}}"#, json(path));
+    called("", "read", &arguments, output, false)
+}
+
+#[test]
+fn looks_of_an_open_request_are_listed_by_what_they_found() {
+    let looks = vec![
+        user("apply for the harbour grant"),
+        reads(
+            "GRANT.md",
+            "# Grant\nTen boats at most.\n\n## Form\n## Proof",
+        ),
+        bash_prints("git remote -v", "origin https://example.org/map.git (push)"),
+        reads("src/map.rs", "use a;\nuse b;\nfn low() {\n"),
+        bash_prints("cat src/tide.rs", "use a;\nuse b;\nfn low() {\n"),
+    ];
+    assert_snapshot!(section(&looks, "### In Progress"), @r#"
+    - Found for the request under Goal, in order:
+      - read `GRANT.md`: "Grant: Ten boats at most. / Form / Proof"
+      - `git remote -v`: "origin https://example.org/map.git (push)"
+      - Also read, newest first: `src/tide.rs`
+    - Last tool calls, in order:
+      - `cat src/tide.rs`: ok, "use a;"
+    "#);
+
+    // Once a file is changed, what was found is in it.
+    let edited = [&looks[..], &[edit("grant.txt")]].concat();
+    assert!(!section(&edited, "### In Progress").contains("Found for"));
+    // So it is in the answer.
+    let answered = [&looks[..], &[says("Ten boats, with a proof.")]].concat();
+    assert!(!section(&answered, "### In Progress").contains("Found for"));
+}
+
+#[test]
+fn what_was_found_is_not_taken_over_by_the_next_summary() {
+    let first = summary(
+        None,
+        [
+            user("apply for the harbour grant"),
+            reads(
+                "GRANT.md",
+                "# Grant\nTen boats at most.\n\n## Form\n## Proof",
+            ),
+        ],
+    );
+    let next = summary(Some(&first), [edit("grant.txt")]);
+    assert!(!next.contains("Found for"), "{next}");
+}
