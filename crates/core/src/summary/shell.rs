@@ -37,6 +37,9 @@ pub(super) struct CommandLine {
     pub hides_exit_code: bool,
     /// What it removes, writes and restores, in order.
     pub path_changes: Vec<PathChange>,
+    /// The number of these that steps before the last one made. They are there also if the command
+    /// line failed: `rm -f a; ls a` fails because it succeeded.
+    pub changes_before_last: usize,
     /// Whether it changes to a directory, in which a shell that lives on may stay.
     pub changes_folder: bool,
     /// Whether that of the last of the `steps` is lost. The exit code of a pipe, and of steps in a
@@ -67,6 +70,7 @@ impl CommandLine {
                 folder = enter_folder(&folder, &step.words[1..]);
                 continue;
             }
+            command.changes_before_last = command.path_changes.len();
             let changes = changes_of_step(&step, part, &folder, is_certain);
             command.path_changes.extend(changes);
 

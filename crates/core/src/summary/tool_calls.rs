@@ -204,11 +204,11 @@ impl ToolHistory {
         // some agents stay where an earlier command went.
         let mut is_folder_unknown = false;
         for (index, run) in self.runs.iter().enumerate() {
+            for change in run.path_changes() {
+                let is_folder_known = !is_folder_unknown && !run.call.has_folder;
+                removals.apply(change, is_folder_known, index);
+            }
             if run.outcome == Outcome::Passed {
-                for change in &run.command.path_changes {
-                    let is_folder_known = !is_folder_unknown && !run.call.has_folder;
-                    removals.apply(change, is_folder_known, index);
-                }
                 // The tools that have a path and no command read or write a file, so it exists.
                 if run.call.command.is_empty() {
                     removals.restore(&run.call.target);

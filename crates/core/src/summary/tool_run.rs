@@ -5,6 +5,7 @@ use super::call::SummaryCall;
 use super::command_step::CommandStep;
 use super::one_line::one_line;
 use super::outlines::Finding;
+use super::path_changes::PathChange;
 use super::quote::sanitize;
 use super::shell::{CommandLine, changes_files};
 use super::words::compile_expression;
@@ -35,6 +36,17 @@ impl ToolRun {
     /// Whether the call is known to have passed.
     pub fn is_passed(&self) -> bool {
         self.outcome == Outcome::Passed && !self.command.hides_exit_code
+    }
+
+    /// Returns what the call removed, wrote and restored. Of a command that failed, only what steps
+    /// before its last one did.
+    pub fn path_changes(&self) -> &[PathChange] {
+        let changes = &self.command.path_changes;
+        match self.outcome {
+            Outcome::Passed => changes,
+            Outcome::Failed(_) => &changes[..self.command.changes_before_last],
+            Outcome::Stopped => &[],
+        }
     }
 
     /// Whether the call changed a file, other than by a command.

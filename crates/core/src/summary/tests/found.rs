@@ -56,3 +56,25 @@ fn what_was_found_is_not_taken_over_by_the_next_summary() {
     let next = summary(Some(&first), [edit("grant.txt")]);
     assert!(!next.contains("Found for"), "{next}");
 }
+
+#[test]
+fn a_command_that_failed_at_its_end_removed_what_it_removed() {
+    let mut builder = extract(None);
+    feed(
+        &mut builder,
+        [
+            user("draw the map"),
+            bash(
+                "rm -f a.svg b.svg; ls *.svg",
+                Some("ls: no *.svg\n\nCommand exited with code 2"),
+            ),
+            bash(
+                "make && rm c.svg",
+                Some("no rule\n\nCommand exited with code 2"),
+            ),
+        ],
+    );
+    let removals = builder.finish().removals;
+    assert!(removals.contain("a.svg"));
+    assert!(!removals.contain("c.svg"));
+}
