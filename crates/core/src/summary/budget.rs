@@ -54,6 +54,8 @@ pub(super) const DECISION_LISTS: usize = 900;
 /// A list of decisions in a reply, and one of them.
 pub(super) const DECISION_LIST: usize = 520;
 pub(super) const LISTED_DECISION: usize = 130;
+/// A numbered list that the request refers to.
+pub(super) const NUMBERED_LIST: usize = 700;
 /// A single point: a remark, an output, a message.
 pub(super) const POINT: usize = 220;
 /// What a decision or a wish refers to: words of the assistant.

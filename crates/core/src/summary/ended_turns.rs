@@ -4,6 +4,7 @@ use super::SummaryBuilder;
 use super::budget::{MAX_HELD, SHORT_REPLY, WORDS};
 use super::cut::cut_middle;
 use super::deferrals::is_deferral;
+use super::numbered::numbered_items;
 use super::quote::is_narrower;
 use super::sections::Section;
 use super::suggestions::find_suggestion;
@@ -51,6 +52,7 @@ impl SummaryBuilder {
     /// found in the whole request, and its values are counted once it is short.
     fn shorten_turn(&mut self) {
         let turn = &mut self.turn;
+        turn.numbered_items = numbered_items(turn.last_words());
         turn.request = cut_middle(&turn.request, WORDS);
         turn.remarks = vec![cut_middle(turn.last_words(), WORDS)];
         turn.value_count = count_values(turn);

@@ -4,7 +4,7 @@ use super::budget::*;
 use super::endings::describe_turn;
 use super::one_line::cut_line;
 use super::quote::format_quotation;
-use super::sections::{BEFORE_LEAD, REMARKED_LEAD, REQUEST_LEAD, Section};
+use super::sections::{BEFORE_LEAD, NUMBERED_LEAD, REMARKED_LEAD, REQUEST_LEAD, Section};
 use super::turns::Turn;
 use super::{SummaryBuilder, SummarySubject};
 
@@ -54,6 +54,9 @@ impl SummaryBuilder {
     pub(super) fn background_of_request(&self) -> Vec<String> {
         let mut goals = self.goals_of_previous_summary();
         goals.extend(self.quote_purposes());
+        if let Some(list) = self.quote_numbered_list() {
+            goals.push(format!("{NUMBERED_LEAD}{list}"));
+        }
 
         let turns = self.turns_under_goal();
         if let Some(turn_before) = turns.last() {

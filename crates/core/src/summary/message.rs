@@ -4,6 +4,7 @@ use super::budget::{MAX_TEXT_LEN, REMARK};
 use super::call::{CallUse, SummaryCall, read_call};
 use super::cut::{cut_message, string_head, string_words};
 use super::host_text::{strip_host_text, strip_output_frame};
+use super::pasted_terminal::fold_terminal_output;
 use super::quote::{is_narrower, strip_transitions};
 use super::tool_answers::is_refusal;
 use super::words::compile_expression;
@@ -331,6 +332,7 @@ pub(super) fn request_words(text: &str, blocks: &[Block]) -> String {
         Some(words_in_forward) => String::from_utf8_lossy(words_in_forward),
         None => Cow::Borrowed(strip_host_text(text)),
     };
+    let words = fold_terminal_output(&words);
     shorten_attachments(&words).into_owned()
 }
 

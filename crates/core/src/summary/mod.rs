@@ -21,7 +21,7 @@
 //! Where to look for a rule:
 //!
 //! - what a message contains: `message`, `call`; what in it is not the user's: `host_text`,
-//!   `documents`
+//!   `documents`, `pasted_terminal`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
 //!   `deferrals`, `nods`, `rule_lists`; what takes it back: `revisions`, `values`, `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`,
@@ -78,12 +78,14 @@ mod model_headings;
 mod nods;
 mod one_line;
 mod options;
+mod numbered;
 mod outcomes;
 mod own_choices;
 mod page;
 mod path_changes;
 mod outlines;
 mod previous;
+mod pasted_terminal;
 mod probes;
 mod progress;
 mod proposal_quotes;

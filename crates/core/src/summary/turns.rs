@@ -34,6 +34,9 @@ pub(super) struct Turn {
     pub calls_before_addition: usize,
     /// The number of values that were measured, once the turn has ended.
     pub value_count: usize,
+    /// The items of a numbered list in the last words, once the turn has ended: a later request may
+    /// name them by their numbers.
+    pub numbered_items: Vec<String>,
     /// How often the same request was made before.
     pub repeats: usize,
     /// How those requests ended, if in another way, oldest first.
@@ -107,7 +110,7 @@ impl Turn {
     /// kept, which is often a plan, and the newest.
     pub fn add_reply(&mut self, text: &str, stop: &ReplyEnd) {
         self.reply_end.clone_from(stop);
-        if text.trim().is_empty() || only_leads_over(text, stop) {
+        if text.trim().is_empty() || is_note(text) || only_leads_over(text, stop) {
             return;
         }
         self.remarks.push(text.to_owned());
@@ -234,6 +237,16 @@ impl Turn {
     pub fn series_key(&self) -> (String, String) {
         (strip_digits(&self.request), strip_digits(self.last_words()))
     }
+}
+
+/// Whether a text is only a note in brackets, as programs leave it in place of words that they
+/// removed: `[Old reply removed to save space]`.
+fn is_note(text: &str) -> bool {
+    let inner = text
+        .trim()
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|words| words.contains(' ') && !words.contains(['[', '\n']))
 }
 
 /// The lines above what was added to a request.

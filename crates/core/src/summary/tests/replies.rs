@@ -1323,3 +1323,41 @@ fn an_elision_names_no_option() {
         assert_eq!(has_option, is_chosen, "{answer}: {decisions}");
     }
 }
+
+#[test]
+fn a_note_in_brackets_is_no_reply() {
+    let text = summary(
+        None,
+        [
+            user("how many boats are in the harbour now?"),
+            tool(
+                "There are 14 boats in the harbour, and two more at the pier.",
+                "bash",
+                r#"{"command":"make"}"#,
+                None,
+            ),
+            says("[Old reply removed to save space]"),
+            user("and how many of these are painted blue?"),
+        ],
+    );
+    assert!(text.contains("There are 14 boats"), "{text}");
+    assert!(!text.contains("removed to save"), "{text}");
+}
+
+#[test]
+fn the_list_to_which_numbers_refer_is_quoted() {
+    let list = "Four gaps:\n\n**1. Tides** — none has them\n\n**2. Piers**\n\n**3. Boats**\n\n**4. Signs**";
+    let parts = [
+        user("which gaps are there in the map of the bay?"),
+        says(&format!("{list}\n\n{}", "More of this. ".repeat(200))),
+        user("quick: is number 2 not on the old map?"),
+        says("Only the piers of last year are."),
+        user("drop number 2 and 3, and dive deep into 1 and 4"),
+        edit("gaps.md"),
+    ];
+    let goal = section(&parts, "## Goal");
+    assert!(
+        goal.contains("- The list whose numbers it names: (1) Tides — none has them; (2) Piers; (3) Boats; (4) Signs"),
+        "{goal}"
+    );
+}

@@ -1,0 +1,165 @@
+//! Requests that name the items of an earlier list by their numbers: "drop 5 and 6, dive deep into
+//! 1-4". Without the list, the numbers say nothing.
+
+use super::SummaryBuilder;
+use super::budget::{LISTED_DECISION, NUMBERED_LIST};
+use super::fitting::keep_first;
+use super::one_line::cut_line;
+use super::words::compile_expression;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Numbers behind a word that names the items of a list, or a verb: "number 5 and 6", "do 2, 3".
+const NAMED_NUMBERS: &str = r"(?ix)(^|\W)(numbers?|nos?\.|nr\.|options?|points?|items?|steps?|gaps?
+      |ideas?|suggestions?|findings?|issues?|tasks?|do|fix|implement|skip|drop
+    | nummern?|punkte?|opci[oó]n(es)?|puntos?)
+    \ ?\#?\d{1,2}((\ ?(,|and|or|&|to|-|–|und|y|et|bis)\ ?)+\#?\d{1,2})*(\W|$)";
+
+/// The words behind which a single number names an item. Behind others, it counts: "do 2 maps".
+const SINGLE_NUMBER: &str = r"(?ix)(^|\W)(number|no\.|nr\.|option|point|item|gap|idea|suggestion
+      |finding|nummer|punkt|opci[oó]n|punto)\ ?\#?\d";
+
+/// The number of earlier turns in whose replies the list is looked for, and of the items that it
+/// must have.
+const MOST_TURNS: usize = 8;
+const LEAST_ITEMS: usize = 2;
+
+impl SummaryBuilder {
+    /// Quotes the items of the list whose numbers the current request, or what was added to it,
+    /// names: the newest numbered list in an earlier reply that has all of them.
+    pub(super) fn quote_numbered_list(&self) -> Option<String> {
+        let request = &self.turn.request;
+        let has_own_list = !numbered_items(request).is_empty();
+        if has_own_list {
+            return None;
+        }
+        let numbers = numbers_named_in(request);
+        let greatest = *numbers.iter().max()?;
+        let newest_first = self.earlier_turns.iter().rev().take(MOST_TURNS);
+        for turn in newest_first {
+            let items = &turn.numbered_items;
+            if items.len() >= greatest.max(LEAST_ITEMS) {
+                return Some(keep_first(items.clone(), NUMBERED_LIST).join("; "));
+            }
+        }
+        None
+    }
+}
+
+/// Returns the numbers that a request names.
+fn numbers_named_in(request: &str) -> Vec<usize> {
+    static NAMED: LazyLock<Regex> = LazyLock::new(|| compile_expression(NAMED_NUMBERS));
+    static SINGLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SINGLE_NUMBER));
+    let mut numbers = Vec::new();
+    if !request.contains(|c: char| c.is_ascii_digit()) {
+        return numbers;
+    }
+    for named in NAMED.find_iter(request) {
+        let words = named.as_str();
+        let digits = words.split(|c: char| !c.is_ascii_digit());
+        let own: Vec<usize> = digits.filter_map(|digits| digits.parse().ok()).collect();
+        if own.len() > 1 || SINGLE.is_match(words) {
+            numbers.extend(own);
+        }
+    }
+    numbers
+}
+
+/// Of a longer list, the first items are read.
+const MOST_ITEMS: usize = 20;
+
+/// Returns the items of the longest list in a reply that is numbered from 1 on without a gap, each
+/// in short: `(1) no standard for tokens`. Headings may have the numbers, too: `## 2. Data`.
+pub(super) fn numbered_items(reply: &str) -> Vec<String> {
+    let mut longest = Vec::new();
+    let mut items: Vec<String> = Vec::new();
+    for line in reply.lines() {
+        let Some(item) = NumberedItem::read(line) else {
+            continue;
+        };
+        if item.number == 1 {
+            items.clear();
+        }
+        let is_next = item.number == items.len() + 1;
+        if !is_next || item.number > MOST_ITEMS {
+            continue;
+        }
+        items.push(item.describe());
+        if items.len() > longest.len() {
+            longest.clone_from(&items);
+        }
+    }
+    longest
+}
+
+/// An item of a numbered list.
+struct NumberedItem<'l> {
+    number: usize,
+    text: &'l str,
+}
+
+impl<'l> NumberedItem<'l> {
+    /// Reads an item in one of these forms: `2. Data`, `2) Data`, `**2. Data** — none yet`,
+    /// `## Gap 2: Data`, `## Gap 2 — Data`.
+    fn read(line: &'l str) -> Option<NumberedItem<'l>> {
+        let line = line.trim_start();
+        let is_marked = line.starts_with(['#', '*']);
+        let mut numbered = line.trim_start_matches(['#', '*', ' ']);
+        // The word before the number: "Gap".
+        if is_marked
+            && let Some((_, behind_word)) = numbered.split_once(' ')
+            && behind_word.starts_with(|c: char| c.is_ascii_digit())
+        {
+            numbered = behind_word;
+        }
+
+        let text_start = numbered.find(|c: char| !c.is_ascii_digit())?;
+        let (digits, behind_number) = numbered.split_at(text_start);
+        let number = digits.parse().ok()?;
+        let text = [". ", ") ", ": ", " — "]
+            .iter()
+            .find_map(|mark| behind_number.strip_prefix(mark))?;
+        Some(NumberedItem { number, text })
+    }
+
+    /// Describes the item on one line, without bold marks: `(2) Data — none yet`.
+    fn describe(&self) -> String {
+        let plain = self.text.replace("**", "");
+        format!("({}) {}", self.number, cut_line(&plain, LISTED_DECISION))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_names_items_by_their_numbers() {
+        for (request, expected) in [
+            (
+                "ditch number 5 and 6, number 3 and 4 sound good",
+                vec![5, 6, 3, 4],
+            ),
+            ("do 2 and 3", vec![2, 3]),
+            ("dive deep into number 1-4", vec![1, 4]),
+            ("is option 2 there already?", vec![2]),
+            ("skip points 1, 3 und 4", vec![1, 3, 4]),
+            // A single number after a verb counts things.
+            ("do 2 maps", vec![]),
+            ("fix it by 5", vec![]),
+            ("# 1.\nx = 1", vec![]),
+        ] {
+            assert_eq!(numbers_named_in(request), expected, "{request}");
+        }
+    }
+
+    #[test]
+    fn the_items_of_the_longest_list_are_read() {
+        let reply = "Three gaps:\n\n**1. Tides** — none has them\n- 4 tried\n\n**2. Piers**\n\n### Gap 3: Boats\n\n1. ask\n2. wait";
+        assert_eq!(
+            numbered_items(reply),
+            ["(1) Tides — none has them", "(2) Piers", "(3) Boats"]
+        );
+        assert!(numbered_items("2. Piers\n12 boats").is_empty());
+    }
+}
