@@ -78,14 +78,14 @@ pub(super) const REFUSAL: usize = 600;
 pub(super) const COMMANDS: usize = 150;
 /// Lists of files and names, and of the points of a previous summary.
 pub(super) const LIST: usize = 400;
-/// The number of last tool calls that are listed. A series of similar calls counts as one.
-pub(super) const LAST_CALLS: usize = 3;
 /// What the calls of an unfinished request found that only looked.
 pub(super) const FOUND: usize = 1_000;
 /// The part of it that other sections cannot take.
 pub(super) const OWN_ROOM_OF_FOUND: usize = 300;
 /// The output of one of these calls.
 pub(super) const FOUND_OUTPUT: usize = 180;
+/// The number of last tool calls that are listed. A series of similar calls counts as one.
+pub(super) const LAST_CALLS: usize = 3;
 /// The number of last commands that only look, among these.
 pub(super) const SEARCHES: usize = 2;
 /// One command, or the path of a call.
@@ -94,6 +94,8 @@ pub(super) const COMMAND: usize = 110;
 pub(super) const REMARK: usize = 40;
 /// The newest of the earlier requests, and its answer. Older ones get less.
 pub(super) const NEWEST: usize = 400;
+/// An earlier request, and its answer, if there is room for that much of each.
+pub(super) const LONGEST_ANSWER: usize = 600;
 /// The request before the current one, under Goal. Its answer gets [`NEWEST`].
 pub(super) const REQUEST_BEFORE: usize = 280;
 /// The least that the oldest of the earlier requests gets, and its answer.

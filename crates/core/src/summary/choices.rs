@@ -1,10 +1,10 @@
 //! Choices and corrections: messages that decide unasked, by their words.
 
-use super::budget::POINT;
+use super::budget::{ANSWER, POINT};
 use super::deferrals::is_deferral;
-use super::prose::sentences_of_lines;
+use super::prose::{is_list_item, sentences_of_lines};
 use super::questions::is_question;
-use super::quote::{display_width, first_chars};
+use super::quote::{display_width, first_chars, is_narrower};
 use super::referents::{names_nothing, points_back, shares_word};
 use super::values::may_set_value;
 use super::words::compile_expression;
@@ -131,7 +131,8 @@ pub(super) const CHOICES: &str = r"(?ix) (^|\W)(
     | (we|i)(\ will|[’']?ll)?\ (use|take|keep|drop) | (i|i[’']d|we[’']d)\ prefer
     | let[’']?s\ (use|take|keep|drop|leave|call|not)
     | make\ (it|them|that) | set\ (it|this|that|them|\S+\ to) | switch\ (back\ )?to
-    | (remove|undo|revert|drop|kill|scrap)\ (it|that|this|them) | never\ ?mind
+    | (remove|undo|revert|drop|kill|scrap)\ (it|that|this|them)
+      | (throw|take|rip)\ (it|that|this|them)\ (out|away) | never\ ?mind
     | is\ (enough|plenty) | no\ need | but\ (only|without|not) | only\ (if|when|for|from|in|on)
       | not\ (as|in|on)
     | becomes? | for\ now | erst\ ?mal | vorerst | pour\ l[’']instant | por\ ahora
@@ -173,6 +174,18 @@ pub(super) fn find_choices(prose: &[&str], open: &str) -> Vec<String> {
         }
     }
     sentences
+}
+
+/// A list of orders has so many at most.
+const MOST_ORDERS: usize = 8;
+
+/// Whether a message is a list of a few short items, and nothing else: orders, most likely.
+pub(super) fn is_list_of_orders(message: &str) -> bool {
+    let lines = message.lines().filter(|line| !line.trim().is_empty());
+    let item_count = lines.clone().count();
+    (2..=MOST_ORDERS).contains(&item_count)
+        && lines.into_iter().all(is_list_item)
+        && is_narrower(message, 2 * ANSWER)
 }
 
 /// Whether a sentence is about what is open: it has a word of it, sets a value ("50 from the top

@@ -36,7 +36,7 @@ impl SummaryBuilder {
         // A request and its answer take a share each: together, two thirds of the room of a turn.
         // The last third is for the longer answers of heavy turns.
         let room_of_turn = room / turns.len().max(1);
-        let share = (room_of_turn / 3).clamp(OLDEST, NEWEST);
+        let share = (room_of_turn / 3).clamp(OLDEST, LONGEST_ANSWER);
         let weights = self.weigh_turns(turns);
         let quoted = QuotedElsewhere {
             page,

@@ -2,9 +2,10 @@
 
 use super::SummaryBuilder;
 use super::budget::{BRIEF_LINES, LONG_REQUEST, POINT, REFERENT, WORDS};
-use super::choices::{CHOICES, CONSEQUENCES, find_choices};
+use super::choices::{CHOICES, CONSEQUENCES, find_choices, is_list_of_orders};
 use super::deferrals::is_deferral;
 use super::documents::is_document;
+use super::languages::demands_language;
 use super::prose::{prose_of_user, split_at_full_stops};
 use super::questions::begins_as_answer;
 use super::quote::{first_chars, is_narrower, quote_line};
@@ -17,8 +18,7 @@ use super::sections::{EARLIER_MARK, Section, Sections};
 use super::turns::Turn;
 use super::values::may_set_value;
 use super::wishes::{
-    binds_in_general, demands_language, is_for_the_moment, may_bind_expression,
-    quote_binding_sentences,
+    binds_in_general, is_for_the_moment, may_bind_expression, quote_binding_sentences,
 };
 use super::words::compile_expression;
 use regex::Regex;
@@ -132,7 +132,12 @@ impl SummaryBuilder {
         let turn_before = self.earlier_turns.last();
         let reply_before = turn_before.map_or("", Turn::last_words);
         let open = format!("{reply_before}\n{}", self.decisions.refused_lately());
-        for choice in find_choices(prose, &open) {
+        let mut choices = find_choices(prose, &open);
+        if !choices.is_empty() && is_list_of_orders(message) {
+            // One of several orders, alone, would say that the others are none.
+            choices = vec![message.to_owned()];
+        }
+        for choice in choices {
             let is_wish = wishes.contains(&quote_line(&choice, POINT));
             let is_in_purpose = is_first && self.purpose.quotes(&choice);
             if is_wish || is_in_purpose {

@@ -23,7 +23,8 @@
 //! - what a message contains: `message`, `call`; what in it is not the user's: `host_text`,
 //!   `documents`, `pasted_terminal`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
-//!   `deferrals`, `nods`, `rule_lists`; what takes it back: `revisions`, `values`, `counts`
+//!   `deferrals`, `nods`, `rule_lists`, `languages`; to which list its numbers refer: `numbered`;
+//!   what takes it back: `revisions`, `values`, `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`,
 //!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
 //! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`; of the assistant:
@@ -65,27 +66,28 @@ mod failed_output;
 mod failure_points;
 mod failures;
 mod fitting;
-mod given_up;
 mod found;
+mod given_up;
 mod goal;
 mod host_text;
 mod input;
+mod languages;
 mod last_calls;
 mod lasting;
 mod list_items;
 mod message;
 mod model_headings;
 mod nods;
+mod numbered;
 mod one_line;
 mod options;
-mod numbered;
 mod outcomes;
+mod outlines;
 mod own_choices;
 mod page;
-mod path_changes;
-mod outlines;
-mod previous;
 mod pasted_terminal;
+mod path_changes;
+mod previous;
 mod probes;
 mod progress;
 mod proposal_quotes;

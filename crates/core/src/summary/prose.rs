@@ -35,6 +35,11 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
     let prose: Vec<&str> = prose_lines(before_document(text)).collect();
     let are_code: Vec<bool> = prose.iter().map(|line| CODE.is_match(line)).collect();
     let are_passed_on = find_passed_on(&prose);
+    let closing_words = if are_code.contains(&true) {
+        find_closing_words(text)
+    } else {
+        Vec::new()
+    };
 
     let mut own_lines = Vec::new();
     for (index, &line) in prose.iter().enumerate() {
@@ -45,11 +50,42 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
             let last = (index + LINES_AROUND_CODE).min(prose.len() - 1);
             are_code[first..=last].contains(&true)
         };
-        if !is_pasted && !are_passed_on[index] {
+        let is_closing = closing_words.iter().any(|own| std::ptr::eq(*own, line));
+        if (!is_pasted || is_closing) && !are_passed_on[index] {
             own_lines.push(line);
         }
     }
     own_lines
+}
+
+/// Words of somebody who speaks for himself, or asks for something.
+const SPEAKING_WORDS: [&str; 22] = [
+    "i", "i'm", "i'd", "i'll", "i've", "me", "my", "we", "please", "pls", "ich", "mir", "bitte",
+    "je", "moi", "yo", "mi", "quiero", "prefiero", "quisiera", "eu", "quero",
+];
+
+/// The last paragraph has more lines if it was pasted, too.
+const MOST_CLOSING_LINES: usize = 3;
+
+/// Returns the lines of the last paragraph of a message, if the user speaks in it: what is below a
+/// pasted error, behind an empty line, as "I do not want you to mend it, tell me why". Empty if the
+/// message has only one paragraph.
+fn find_closing_words(message: &str) -> Vec<&str> {
+    let Some((_, closing)) = message.trim_end().rsplit_once("\n\n") else {
+        return Vec::new();
+    };
+    let lines: Vec<&str> = closing.lines().collect();
+    let is_code = lines.iter().any(|line| CODE.is_match(line));
+    if lines.len() > MOST_CLOSING_LINES || is_code || !speaks(closing) {
+        return Vec::new();
+    }
+    lines
+}
+
+fn speaks(text: &str) -> bool {
+    let lower = text.to_lowercase().replace('’', "'");
+    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    words.any(|word| SPEAKING_WORDS.contains(&word))
 }
 
 /// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a

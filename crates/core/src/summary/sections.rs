@@ -110,9 +110,9 @@ pub(super) const OPEN_LEAD: &str = "The request under Goal is still open";
 pub(super) const ANSWER_FOLLOWS_LEAD: &str =
     "What answers the request under Goal follows this summary";
 pub(super) const LAST_CALLS_LEAD: &str = "Last tool calls";
-/// How a list of rules among the constraints begins.
 pub(super) const FOUND_LEAD: &str = "Found for the request under Goal";
 pub(super) const ALSO_READ_LEAD: &str = "Also read, newest first: ";
+/// How a list of rules among the constraints begins.
 pub(super) const RULES_LEAD: &str = "Rules: ";
 pub(super) const PUT_OFF_LEAD: &str = "The user put off";
 /// How a choice of the assistant begins.

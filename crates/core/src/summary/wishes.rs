@@ -2,12 +2,12 @@
 
 use super::budget::*;
 use super::clauses::{Clause, Joint, LEAD_WORDS, find_wish_clauses};
+use super::languages::{NoWord, only_denies, quote_language_demands};
 use super::prose::{ends_in_question, sentences_of_lines, split_at_full_stops};
-use super::quote::{display_width, is_narrower, quote_line, strip_marks};
+use super::quote::{display_width, quote_line};
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// The words at the start of a clause that forbid or demand something in general. Other clauses are
 /// taken as part of a request that has been dealt with, however emphatic they are.
@@ -15,6 +15,11 @@ const FIRST_WORDS: &str = r"(do\ not|don['’]?t|only|(use|take)\ only|without|a
       |keep|leave|hands\ off
     | (finger|hände)\ weg|kein\w*|lass\w*|behalte?|vermeide|pas\ de|gardez?|laissez?|évitez?
       |arrêtez?|ne\ \w+\ (pas|plus|rien)
+    | ich\ (will|möchte)\ (kein\w*|nur|nicht)|nicht\ mehr
+    | je\ ne\ veux\ (pas|plus)|n['’](utilise|ajoute|écris|efface|invente|oublie)z?\ (pas|plus)
+    | não\ ((me|te|se|o|a)\ )?(quero|faças?|uses?|usar|modifi(ques?|car)|crees?|mexas?|mudes?
+      |alteres?|apagues?|coloques?|adiciones?)
+    | s[óo]lo|solamente|apenas|somente
     | sin|deja|evita|mantén|sem|senza|без)\s";
 
 /// Clauses that begin like a wish and are none: answers, and what was observed ("it never stops",
@@ -31,7 +36,7 @@ const NO_WISH: &str = r"^((ok|okay),?\ )?(
     | (\w+\ ){0,3}(never|always)\ \w+ed\ (me|us)\b
     | don['’]?t\ (know|remember|think|understand|worry|mind|care)\b
     | don['’]?t\ have\ (it|that|any|one|them|the|a|time|access)(\ \w+){0,2}\W*$
-    | no\ (need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the
+    | no\ (wait|need|problem|idea|worries|wonder|longer|luck|thanks|way|one|it|that|this|these|those|the
       |i|you|we|they|he|she|but|not|more\ than|is|do|my|in|on|to|as|so|if|go|or|at|an|be|us|me
       |of|by)\b
     | ([a-z]+\ ){0,3}(does|do|did|has|have|had|is|was|says|see|sees|found|got)\ nothing\ else
@@ -68,25 +73,6 @@ const CONDITIONS: &str = r"before\ you\ (tell|say|call|ask|commit|push|merge|tou
 const APART_WORDS: &str = r"before\ (you|any)|at\ (most|least)\ |no\ more\ than|höchstens|mindestens
       |au\ (plus|moins)\ |como\ máximo";
 
-/// Languages in which something is to be written: "messages in french".
-const LANGUAGES: [&str; 10] = [
-    "english",
-    "german",
-    "french",
-    "spanish",
-    "italian",
-    "chinese",
-    "russian",
-    "portuguese",
-    "dutch",
-    "japanese",
-];
-
-/// The words with which a language is demanded.
-const LANGUAGE_DEMANDS: [&str; 10] = [
-    "want", "need", "should", "must", "keep", "write", "use", "all", "stay", "stays",
-];
-
 /// What limits a clause at its end: "read access only".
 const LAST_WORDS: &str = r"\ (only|seulement)\W";
 
@@ -100,6 +86,8 @@ const ANY_WORDS: &str = r"
       |altijd|moet
     | никогда|всегда|только|нельзя|должн\w+)(\W|$)
     | 不要|不得|不能|不许|不准|禁止|必须|务必|只能|总是|永远|一律|絶対|必ず|常に|しないで|절대|항상|반드시|하지\ ?마
+    | 我不(想|要|希望)|以后(都|要|请|别|不)|从现在(起|开始)|别(动|改|用|删|加|再|写|做|碰|把|让|提交)
+    | 用(中文|英文|英语|日语)|(日本語|英語|中国語)で|(한국어|영어|일본어|중국어)로|말아\ ?줘
     | أبدا|أبدًا|دائما|دائمًا|يجب|فقط|ممنوع|هرگز|همیشه|हमेशा|कभी\ नहीं";
 
 /// Matches a clause that binds later work, too.
@@ -164,36 +152,19 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
         return Vec::new();
     }
     let mut quotations = quote_language_demands(prose);
+    let no_word = NoWord::in_message(whole);
     for sentence in sentences_of_lines(prose, &MAY_BIND) {
         if is_demand_of_the_moment(sentence, whole) || is_diagnostic(sentence) {
             continue;
         }
         let is_quotable = (SHORT_WISH..POINT).contains(&display_width(sentence));
         let asks = ends_in_question(sentence.trim_end_matches(['\'', '"', '’', '”']));
-        if !is_quotable || asks || !has_binding_clause(sentence) {
+        if !is_quotable || asks || !has_binding_clause(sentence, no_word) {
             continue;
         }
         let quotation = quote_line(sentence, POINT);
         if !quotations.contains(&quotation) {
             quotations.push(quotation);
-        }
-    }
-    quotations
-}
-
-/// Quotes of each line the first sentence that demands the language of something: "I want the
-/// messages in french".
-fn quote_language_demands(lines: &[&str]) -> Vec<String> {
-    let mut quotations = Vec::new();
-    for line in lines {
-        // The division into sentences takes long, so the whole line is tested first.
-        if !demands_language(line) {
-            continue;
-        }
-        let mut sentences = line.unicode_sentences().map(str::trim);
-        let demand = sentences.find(|one| demands_language(one) && is_narrower(one, POINT));
-        if let Some(demand) = demand {
-            quotations.push(quote_line(strip_marks(demand), POINT));
         }
     }
     quotations
@@ -266,17 +237,21 @@ pub(super) fn is_for_the_moment(wish: &str) -> bool {
 
 /// Whether a clause of a sentence binds later work: the second of "draw the map, but never the
 /// border".
-fn has_binding_clause(sentence: &str) -> bool {
+fn has_binding_clause(sentence: &str, no_word: NoWord) -> bool {
     static RULE: LazyLock<Regex> =
         LazyLock::new(|| compile_expression(&format!("(?ix) {RULES}\\w")));
     if RULE.is_match(sentence) {
         return true;
     }
-    find_wish_clauses(sentence).iter().any(is_binding)
+    let clauses = find_wish_clauses(sentence);
+    clauses.iter().any(|clause| is_binding(clause, no_word))
 }
 
 /// Whether a clause binds later work, by its words and by what precedes it.
-fn is_binding(clause: &Clause) -> bool {
+fn is_binding(clause: &Clause, no_word: NoWord) -> bool {
+    if no_word == NoWord::Negation && only_denies(clause.text) && !binds_in_general(clause.text) {
+        return false;
+    }
     let has_words = match clause.joint {
         // "look into the test, it must be the cache": after a look, a "must" is a guess.
         Joint::Mark if clause.follows_look => DIRECTIVE.is_match(clause.text),
@@ -293,25 +268,6 @@ fn is_binding(clause: &Clause) -> bool {
     }
     let is_exception = EXCEPTION.is_match(clause.text) && !is_rule(clause.text);
     !is_exception
-}
-
-/// Whether a sentence demands the language of something: "I want the messages in french". Words are
-/// compared one by one, because an expression would have to be compiled for almost every session.
-pub(super) fn demands_language(sentence: &str) -> bool {
-    let lower = sentence.to_lowercase();
-    let mut word_before = "";
-    let mut is_demand = false;
-    for word in lower.split(|c: char| !c.is_alphanumeric()) {
-        if LANGUAGE_DEMANDS.contains(&word) {
-            is_demand = true;
-        }
-        let names_language = word_before == "in" && LANGUAGES.contains(&word);
-        if is_demand && names_language {
-            return true;
-        }
-        word_before = word;
-    }
-    false
 }
 
 /// Whether a clause says of each thing of a kind how it always begins or ends, and reports no

@@ -307,3 +307,82 @@ fn a_language_is_a_wish() {
         "- (none)"
     );
 }
+
+#[test]
+fn a_list_of_orders_is_one_decision() {
+    let orders = "- name it harbour-map\n- use `git` to sign\n- as part of this, write a README (no need for details)";
+    let decisions = section(
+        [
+            user("plan the map of the harbour for us"),
+            edit("plan.md"),
+            says("The plan is in plan.md."),
+            user(orders),
+            edit("map.svg"),
+            says("Drawn."),
+            user("print it on the large printer now"),
+        ],
+        "## Key Decisions",
+    );
+    assert!(
+        decisions.contains("harbour-map / - use `git` to sign / - as part of this"),
+        "{decisions}"
+    );
+}
+
+#[test]
+fn words_below_a_pasted_error_are_the_users() {
+    let error = "Traceback (most recent call last):\n  File \"map.py\", line 1\nUnicodeDecodeError: 'utf-8' codec can't decode byte 0xcd";
+    for (words, is_wish) in [
+        ("NO QUIERO QUE LO ARREGLES, yo lo escribo", true),
+        ("i don't want you to mend it, explain it", true),
+        ("Never use this codec for tables", false),
+    ] {
+        let constraints = section(
+            [
+                user(&format!("look at this error:\n\n{error}\n\n{words}")),
+                says("The byte is not UTF-8."),
+                user("thanks, now draw the pier of the harbour"),
+                edit("map.svg"),
+            ],
+            "## Constraints & Preferences",
+        );
+        assert_eq!(constraints.contains(words), is_wish, "{constraints}");
+    }
+}
+
+#[test]
+fn wishes_in_other_languages_bind() {
+    for (words, is_wish) in [
+        ("no uses la librería del puerto para los mapas", true),
+        ("não mexas nos mapas que o porto usa", true),
+        ("je ne veux pas de cadre autour de la carte", true),
+        ("ich will keine Rahmen um die Karten", true),
+        ("我不想要任何边框在地图上面", true),
+        ("请别改数据库里的表格和名字", true),
+        ("한국어로 요약해서 대답해줘", true),
+        ("responde en español, por favor", true),
+        // What only reports.
+        ("no anduvo, estoy en el puerto con el mapa", false),
+        (
+            "odio: 748, no odio: 9252 en el corpus de la red que usamos",
+            false,
+        ),
+        ("cómo se dice esto en español", false),
+    ] {
+        let constraints = section(
+            [
+                user(words),
+                edit("map.svg"),
+                says("ok."),
+                user("draw the pier of the harbour as well now"),
+                edit("pier.svg"),
+            ],
+            "## Constraints & Preferences",
+        );
+        assert_eq!(
+            constraints.contains(words),
+            is_wish,
+            "{words}: {constraints}"
+        );
+    }
+}
