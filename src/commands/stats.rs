@@ -37,6 +37,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess stats --by day .",
     ),
     Example::new(
+        "Count the messages of the user on each day, in all projects and agents",
+        "pisess stats --all --source all --by day",
+    ),
+    Example::new(
         "Print the cost in October, for each day and model",
         "pisess stats --all --since 2026-10 --until 2026-10 --by day,model",
     ),
@@ -83,6 +87,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// too. `--by entry` also prints copies in other files, and each tool result that reports the usage
 /// of sub-agents. Messages copied by `pisess pick` cost nothing if the originals are in the same
 /// session.
+///
+/// Messages are those of the user and of the model, and tool results. The column `by user`
+/// (`userMessages` in JSON) counts only the user's, as `list --json` does.
 ///
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls. Gaps of over an hour are not counted. Days are local, and weeks begin on Monday. The

@@ -95,11 +95,11 @@ fn a_table_for_each_key() {
             "{table}"
         );
     }
-    assert_snapshot!(s.run("stats --by model ."), @r"
-    model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
-    anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
-    (not by a model)                    2         7      0       0       0       0            0           0             0        -     0s      0
-    total                               2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
+    assert_snapshot!(s.run("stats --by model ."), @"
+    model                        sessions  messages  by user  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
+    anthropic/claude-sonnet-4-5         2        25        0      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
+    (not by a model)                    2         7        7      0       0       0       0            0           0             0        -     0s      0
+    total                               2        32        7      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
     assert_snapshot!(s.run("stats --by tool ./tour.jsonl"), @"
     tool   sessions  calls  failed  time  files
@@ -110,20 +110,20 @@ fn a_table_for_each_key() {
     write         1      1       0    3s      1
     total         1      7       1   34s      2
     ");
-    assert_snapshot!(s.run("stats --by week ."), @r"
-    week        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
-    2026-03-09         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
+    assert_snapshot!(s.run("stats --by week ."), @"
+    week        sessions  messages  by user  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
+    2026-03-09         2        32        7      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
 }
 
 #[test]
 fn a_terminal_gets_bars_and_what_fits() {
     let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
-    assert_snapshot!(s.pisess("stats --by session --color never .").terminal(160).done(), @r"
-    session                                           messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
-    6e8a4d70  2026-03-14  The 00:10 ferry shows up…         25      7       1   6,020   1,159            0      27,170        34,349  $0.0354  1m55s      2  ███████
-    456789ab  2026-03-14  Photos by year                     7      2       0   4,800     720            0      36,000        41,520  $0.0252    18s      0  █████
-    total                                                   32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
+    assert_snapshot!(s.pisess("stats --by session --color never .").terminal(160).done(), @"
+    session                                           msgs  user  calls  failed  input  output  cache w  cache r  total     cost   time  files
+    6e8a4d70  2026-03-14  The 00:10 ferry shows up…     25     6      7       1   6.0k    1.2k        0    27.2k  34.3k  $0.0354  1m55s      2  ████████████████████
+    456789ab  2026-03-14  Photos by year                 7     1      2       0   4.8k     720        0    36.0k  41.5k  $0.0252    18s      0  ██████████████▎
+    total                                               32     7      9       1  10.8k    1.9k        0    63.2k  75.9k  $0.0606  2m13s      2
     ");
     // A single row has no bar, because there is nothing to compare it with.
     let day = s
@@ -789,11 +789,11 @@ fn pairs_of_keys() {
         );
     }
     assert_snapshot!(s.unchanged("stats --by day,model ./p"), @"
-    day         model  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
-    2026-05-01  p/m           2         2      0       0  2,000      40            8           6         2,054  $3.50   20s      0
-    2026-05-01  p/n           1         1      0       0  1,000      20            4           3         1,027  $1.25   10s      0
-    2026-05-02  p/m           1         1      0       0  1,000      20            4           3         1,027  $2.25   10s      0
-    total                     4         8      0       0  4,000      80           16          12         4,108  $7.00   40s      0
+    day         model  sessions  messages  by user  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
+    2026-05-01  p/m           2         2        0      0       0  2,000      40            8           6         2,054  $3.50   20s      0
+    2026-05-01  p/n           1         1        0      0       0  1,000      20            4           3         1,027  $1.25   10s      0
+    2026-05-02  p/m           1         1        0      0       0  1,000      20            4           3         1,027  $2.25   10s      0
+    total                     4         8        4      0       0  4,000      80           16          12         4,108  $7.00   40s      0
     ");
     let totals = [
         "stats",
@@ -997,19 +997,19 @@ fn stats_of_sessions_without_usage_show_no_cost() {
         .replace(r#""cacheWrite":4"#, r#""cacheWrite":0,"cost":{"total":0}"#);
     s.put("a/s1.jsonl", turn("s1", "2026-01-01T00:00", PRICED));
     s.put("a/s2.jsonl", zeros);
-    assert_snapshot!(s.unchanged("stats --by session ./a"), @r"
-    session            messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
-    s1  2026-01-01  x         2      0       0  1,000      20            4           3         1,027  $0.25   10s      0
-    s2  2026-01-02  x         2      0       0      0       0            0           0             0      -   10s      0
-    total                     4      0       0  1,000      20            4           3         1,027  $0.25   20s      0
+    assert_snapshot!(s.unchanged("stats --by session ./a"), @"
+    session            messages  by user  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
+    s1  2026-01-01  x         2        1      0       0  1,000      20            4           3         1,027  $0.25   10s      0
+    s2  2026-01-02  x         2        1      0       0      0       0            0           0             0      -   10s      0
+    total                     4        2      0       0  1,000      20            4           3         1,027  $0.25   20s      0
     1 of 2 sessions record no usage
     ");
     // The messages of the user, which have no model, are no row of zeros.
     assert_snapshot!(s.unchanged("stats --by day,model ./a"), @"
-    day         model  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
-    2026-01-01  p/m           1         1      0       0  1,000      20            4           3         1,027  $0.25   10s      0
-    2026-01-02  p/m           1         1      0       0      0       0            0           0             0      -   10s      0
-    total                     2         4      0       0  1,000      20            4           3         1,027  $0.25   20s      0
+    day         model  sessions  messages  by user  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
+    2026-01-01  p/m           1         1        0      0       0  1,000      20            4           3         1,027  $0.25   10s      0
+    2026-01-02  p/m           1         1        0      0       0      0       0            0           0             0      -   10s      0
+    total                     2         4        2      0       0  1,000      20            4           3         1,027  $0.25   20s      0
     1 of 2 sessions record no usage
     ");
 }
@@ -1150,11 +1150,11 @@ fn prices_fill_in_what_has_none() {
     1 of 3 requests unpriced: no cost is recorded, and no price known
     ");
     assert_snapshot!(s.unchanged(&format!("stats --by model --prices ./prices.json {line}")), @"
-    model             sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
-    p/m                      2         2      0       0  2,000      40            8           6         2,054    ~$0.37   20s      0
-    p/n                      1         1      0       0  1,000      20            4           3         1,027  unpriced   10s      0
-    (not by a model)         3         3      0       0      0       0            0           0             0         -    0s      0
-    total                    3         6      0       0  3,000      60           12           9         3,081    ~$0.37   30s      0
+    model             sessions  messages  by user  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
+    p/m                      2         2        0      0       0  2,000      40            8           6         2,054    ~$0.37   20s      0
+    p/n                      1         1        0      0       0  1,000      20            4           3         1,027  unpriced   10s      0
+    (not by a model)         3         3        3      0       0      0       0            0           0             0         -    0s      0
+    total                    3         6        3      0       0  3,000      60           12           9         3,081    ~$0.37   30s      0
     ~ $0.12 of the cost is estimated
     1 of 3 requests unpriced: no cost is recorded, and no price known
     ");
@@ -1370,9 +1370,9 @@ fn sessions_of_other_agents_are_counted() {
     assert_eq!(sessions("stats --all --json --source claude"), 1);
     assert_eq!(sessions("stats --all --json --source all"), 3);
     assert_snapshot!(run("stats --all --by project --source all"), @"
-    project        sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
-    /home/u/kites         3        22      5       1  5,418     290        2,820      71,100        79,628  ~$0.0428   24s      1
-    ~ $0.04 of the cost is estimated, prices of 2026-11-29
+    project        sessions  messages  by user  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
+    /home/u/kites         3        22        6      5       1  5,418     290        2,820      71,100        79,628  ~$0.0428   24s      1
+    ~ $0.0428 of the cost is estimated, prices of 2026-11-29
     3 of 11 requests unpriced: no cost is recorded, and no price known
     1 of 3 sessions record no usage
     ");
@@ -1399,4 +1399,32 @@ fn small_costs_have_four_digits() {
     assert!(by_entry.contains("  $0.0079  "), "{by_entry}");
     let sums = s.run("stats ./tour.jsonl");
     assert!(sums.contains("$0.0354\n"), "{sums}");
+}
+
+/// The messages of the user are counted apart, as in `list`.
+#[test]
+fn messages_of_the_user_have_a_column() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    assert_snapshot!(s.run("stats --by session ./tour.jsonl ./two-branches.jsonl"), @r#"
+    session                                                        messages  by user  calls  failed  input  output  cache write  cache read  total tokens     cost   time  files
+    6e8a4d70  2026-03-14  The 00:10 ferry shows up as "left 23 h…        25        6      7       1  6,020   1,159            0      27,170        34,349  $0.0354  1m55s      2
+    0000babe  2026-01-01  Which paper for a kite?                         6        3      0       0      0       0            0           0             0        -     3s      0
+    total                                                                31        9      7       1  6,020   1,159            0      27,170        34,349  $0.0354  1m58s      2
+    3 of 15 requests unpriced: no cost is recorded, and no price known
+    1 of 2 sessions record no usage
+    "#);
+    for session in ["./tour.jsonl", "./two-branches.jsonl"] {
+        let count = |line: &str| {
+            let row: Value = serde_json::from_str(&s.run(line)).unwrap();
+            row["userMessages"].as_u64().unwrap()
+        };
+        let counted = count(&format!("stats --json {session}"));
+        assert_eq!(
+            counted,
+            count(&format!("list --json {session}")),
+            "{session}"
+        );
+    }
+    let by_tool = s.run("stats --by tool ./tour.jsonl");
+    assert!(!by_tool.contains("by user"), "{by_tool}");
 }

@@ -190,15 +190,19 @@ impl FigureColumn {
 }
 
 /// All figures, from left to right.
-const FIGURES: [FigureColumn; 15] = [
+const FIGURES: [FigureColumn; 16] = [
     FigureColumn::new(FigureKind::Sessions, "sessions", 7, |totals, _| {
         group_digits(totals.sessions as f64)
     })
     .with_short_title("sess"),
-    FigureColumn::new(FigureKind::Messages, "messages", 4, |totals, _| {
+    FigureColumn::new(FigureKind::Messages, "messages", 5, |totals, _| {
         group_digits(totals.messages as f64)
     })
     .with_short_title("msgs"),
+    FigureColumn::new(FigureKind::Messages, "by user", 4, |totals, _| {
+        group_digits(totals.user_messages as f64)
+    })
+    .with_short_title("user"),
     FigureColumn::new(FigureKind::FileAccess, "reads", 1, |totals, _| {
         group_digits(totals.reads as f64)
     }),
