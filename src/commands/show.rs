@@ -74,6 +74,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --file midnight.rs session.jsonl",
     ),
     Example::answers_no(
+        "Print a file as it was before the conversation",
+        "pisess show --file clock.rs session.jsonl root",
+    ),
+    Example::answers_no(
         "Print a file as it was before a text was first written",
         "pisess show --file clock.rs session.jsonl ':1/rem_euclid^'",
     ),
@@ -129,7 +133,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the image in it. An existing file with different content is not replaced.
 ///
 /// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
-/// with all later edits. Failed calls are ignored. If only a part of the file is known, a note says
+/// with all later edits. Failed calls are ignored. If no call up to REF reads or writes the file, but
+/// a later call reads it before the first change, that is the content at REF, with a note: at `root`,
+/// the file before the conversation. If only a part of the file is known, a note says
 /// which, and the exit code is 1. FILE is the end of a path, or a path relative to the session's
 /// directory or the current one. --files lists the files, and whether the content of each is known:
 /// `whole`, `part` or `nothing`. `outdated` means that the whole content was known until an edit

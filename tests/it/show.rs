@@ -610,7 +610,7 @@ fn files_as_the_conversation_left_them() {
             .code,
         1
     );
-    assert_snapshot!(s.pisess("show --file nothing ./tour.jsonl").done().fails(1), @"./tour.jsonl: no call up to REF names the file nothing (hint: --files lists the files)");
+    assert_snapshot!(s.pisess("show --file nothing ./tour.jsonl").done().fails(1), @"./tour.jsonl: no call names the file nothing (hint: --files lists the files)");
 }
 
 /// Lines that an edit elsewhere may have moved are shown without numbers.
@@ -1109,4 +1109,70 @@ fn show_file_reads_only_the_part_of_a_patch_for_the_file() {
     // Another spelling of the path names the same file.
     put_patch("*** Begin Patch\n*** Add File: a\n+x\n*** Add File: ./b/a\n+y\n*** End Patch");
     assert_eq!(show("b/a").stdout, b"y\n");
+}
+
+/// What a later call reads before the first change is the content at REF. At `root`, that is the file
+/// before the conversation.
+#[test]
+fn a_file_that_is_read_later() {
+    let s = Sandbox::new();
+    let calls = [
+        ("read", r#"{"path":"a"}"#, "one\\ntwo\\n"),
+        (
+            "edit",
+            r#"{"path":"a","edits":[{"oldText":"two","newText":"2"}]}"#,
+            "done",
+        ),
+        ("write", r#"{"path":"new","content":"x"}"#, "done"),
+        (
+            "read",
+            r#"{"path":"part","offset":1,"limit":1}"#,
+            "one\\n\\n[9 more lines in file. Use offset=2 to continue.]",
+        ),
+    ];
+    let mut lines = vec![crate::sandbox::user("u", None, "go")];
+    let mut parent = "u".to_owned();
+    for (index, (tool, arguments, text)) in calls.into_iter().enumerate() {
+        lines.push(format!(
+            r#"{{"type":"message","id":"c{index}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"assistant","content":[{{"type":"toolCall","id":"t{index}","name":"{tool}","arguments":{arguments}}}]}}}}"#
+        ));
+        lines.push(format!(
+            r#"{{"type":"message","id":"r{index}","parentId":"c{index}","timestamp":"2026-01-01T00:00:02.000Z","message":{{"role":"toolResult","toolCallId":"t{index}","toolName":"{tool}","isError":false,"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        ));
+        parent = format!("r{index}");
+    }
+    s.put("x.jsonl", crate::sandbox::session(&lines));
+
+    for reference in ["root", "u", "c0"] {
+        let read = s.unchanged(&format!("show --file a ./x.jsonl {reference}"));
+        assert_eq!(
+            (read.code, read.text().as_str()),
+            (0, "one\ntwo\n"),
+            "{reference}"
+        );
+        let note = "pisess: note: a: as c0 read it after REF, before the first change\n";
+        assert_eq!(read.stderr, note, "{reference}");
+    }
+    assert_eq!(s.run("show --file a ./x.jsonl r0"), "one\ntwo\n");
+    assert_eq!(s.run("show --file a ./x.jsonl"), "one\n2\n");
+    assert!(
+        s.unchanged("show --file a --json ./x.jsonl root")
+            .text()
+            .contains(r#""laterRead":"c0""#)
+    );
+    // The first call writes this file, so nothing of it is known before.
+    assert_snapshot!(s.unchanged("show --file new ./x.jsonl root"), @"
+    2> pisess: ./x.jsonl: no text of new is known (hint: c2 writes it after REF without a read before, so it may not have existed)
+    exit 1
+    ");
+    assert_snapshot!(s.unchanged("show --file part ./x.jsonl root"), @"
+    one
+    2> pisess: note: part: as c3 read it after REF, before the first change
+    2> pisess: note: part: only a part is known: lines 1-1
+    exit 1
+    ");
+    assert_snapshot!(s.unchanged("show --file none ./x.jsonl root"), @"
+    2> pisess: ./x.jsonl: no call names the file none (hint: --files lists the files)
+    exit 1
+    ");
 }

@@ -11,7 +11,9 @@ use crate::ops::files::{
     FileContent, FileOperation, Known, RecordedPaths, list_operations, read_change,
 };
 use crate::session::Session;
+use crate::session::conversation::Conversation;
 use crate::session::entry::EntryIx;
+use crate::session::file_calls::FileAction;
 use crate::session::reference::CURRENT_REFERENCE;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -37,6 +39,7 @@ pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let home = ui.home().map(Text::from);
     let shown = ShownFiles {
         path: open.session.path(position.entry()),
+        later: Conversation::new(&open.session).entries_after(position),
         folders: Folders {
             cwd: open.session.header.cwd.as_ref(),
             home: home.as_ref(),
@@ -54,6 +57,8 @@ struct ShownFiles<'a> {
     open: &'a OpenSession,
     /// The entries from the root to REF.
     path: Vec<EntryIx>,
+    /// The entries after REF, where the conversation continues.
+    later: Vec<EntryIx>,
     folders: Folders<'a>,
 }
 
@@ -68,10 +73,20 @@ impl ShownFiles<'_> {
     /// code is [`Exit::Found`].
     fn print_content(&self, named: &str, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
         let file = self.find_file(named, ui)?;
-        let operations = self.list_operations(&|path| path == file)?;
-        let content = self.read_content(&operations)?;
+        let operations = self.list_operations(&self.path, &|path| path == file)?;
+        let mut content = self.read_content(&operations)?;
+        let mut later_read = None;
+        let mut later_write = None;
+        // No call up to REF changed the file, or read it in a known form.
+        if content.is_unknown() && content.unknown_from.is_none() {
+            let unchanged = self.read_until_change(&file)?;
+            content = unchanged.content;
+            later_read = unchanged.last_read;
+            later_write = unchanged.next_write;
+        }
         if json {
-            ui.print_json(&content_json(&file, &content, &self.open.session))?;
+            let row = content_json(&file, &content, later_read, &self.open.session);
+            ui.print_json(&row)?;
         } else {
             let text = known_text(content.known());
             let written = ui.verbatim_stdout().write_all(text.as_bytes());
@@ -80,7 +95,13 @@ impl ShownFiles<'_> {
 
         let shown_path = self.shown_path(&file);
         if content.known() == &Known::Nothing {
-            return Err(self.nothing_known_failure(&shown_path, &content));
+            return Err(self.nothing_known_failure(&shown_path, &content, later_write));
+        }
+        if let Some(read) = later_read {
+            let id = to_visible(&self.open.session.id(read).to_string_lossy());
+            ui.warn(&format!(
+                "{shown_path}: as {id} read it after REF, before the first change"
+            ));
         }
         let gaps = self.describe_gaps(&content);
         for gap in &gaps {
@@ -112,15 +133,28 @@ impl ShownFiles<'_> {
         gaps
     }
 
-    /// Returns the failure for a file of which no text is known.
-    fn nothing_known_failure(&self, shown_path: &str, content: &FileContent) -> Failure {
+    /// Returns the failure for a file of which no text is known. `later_write` is the first call
+    /// after REF that changes the file, if it writes the whole file.
+    fn nothing_known_failure(
+        &self,
+        shown_path: &str,
+        content: &FileContent,
+        later_write: Option<EntryIx>,
+    ) -> Failure {
         let reason = match self.describe_unknown_change(content) {
             Some(reason) => format!(": {reason}"),
             None => String::new(),
         };
         let what = format_args!("no text of {shown_path} is known{reason}");
         let failure = self.open.input.negative_answer(what);
-        failure.with_hint("--files lists the files, and how much of each is known")
+        let hint = match later_write {
+            Some(write) => format!(
+                "{} writes it after REF without a read before, so it may not have existed",
+                to_visible(&self.open.session.id(write).to_string_lossy())
+            ),
+            None => "--files lists the files, and how much of each is known".to_owned(),
+        };
+        failure.with_hint(hint)
     }
 
     /// Names the entry that changed the file in a way that is not known; `None` if there is none.
@@ -137,7 +171,7 @@ impl ShownFiles<'_> {
     fn print_list(&self, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
         let mut by_path: BTreeMap<String, Vec<FileOperation>> = BTreeMap::new();
         let any_file = |_path: &str| true;
-        for operation in self.list_operations(&any_file)? {
+        for operation in self.list_operations(&self.path, &any_file)? {
             let operations = by_path.entry(operation.path.clone()).or_default();
             operations.push(operation);
         }
@@ -182,14 +216,44 @@ impl ShownFiles<'_> {
         Ok(Exit::Done)
     }
 
-    /// Returns the operations on the wanted files, in the order of the path.
+    /// Returns the operations of `entries` on the wanted files, in the order of the entries.
     fn list_operations(
         &self,
+        entries: &[EntryIx],
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<FileOperation>, Failure> {
         let reader = self.open.entry_reader();
-        let listed = list_operations(&reader, &self.path, self.recorded_paths(), is_wanted);
+        let listed = list_operations(&reader, entries, self.recorded_paths(), is_wanted);
         self.open.input.map_read_error(listed)
+    }
+
+    /// Returns what calls after REF read of a file, up to the first call that changes it. That is the
+    /// content at REF, unless something else has changed the file.
+    fn read_until_change(&self, file: &str) -> Result<UnchangedFile, Failure> {
+        let reader = self.open.entry_reader();
+        let mut unchanged = UnchangedFile::default();
+        // A call up to REF may have its result after REF.
+        let mut entries = self.path.clone();
+        entries.extend(&self.later);
+        for operation in self.list_operations(&entries, &|path| path == file)? {
+            if operation.action != FileAction::Read {
+                let is_write = operation.action == FileAction::Write;
+                unchanged.next_write = is_write.then_some(operation.entry);
+                break;
+            }
+            let change = self
+                .open
+                .input
+                .map_read_error(read_change(&reader, &operation))?;
+            unchanged.content.apply(operation.entry, change);
+            if !unchanged.content.is_unknown() {
+                unchanged.last_read = Some(operation.entry);
+            }
+            if unchanged.content.exact_text().is_some() {
+                break;
+            }
+        }
+        Ok(unchanged)
     }
 
     /// Returns the known content of a file after these operations on it, which are in the order of
@@ -213,11 +277,32 @@ impl ShownFiles<'_> {
         to_visible(&path.to_string_lossy())
     }
 
-    /// Returns the path of the file that an argument names. The argument is relative to the
-    /// session's directory, or to the current directory, or it is a suffix of the path that only
-    /// one file has.
+    /// Returns the path of the file that an argument names. Calls after REF may name it, too, but a
+    /// file that a call up to REF names takes precedence.
     fn find_file(&self, named: &str, ui: &Ui) -> Result<String, Failure> {
-        let known_paths = self.known_paths();
+        for entries in [&self.path, &self.later] {
+            if let Some(path) = self.find_named_by(entries, named, ui)? {
+                return Ok(path);
+            }
+        }
+        let what = format!("no call names the file {named}");
+        Err(self
+            .open
+            .input
+            .negative_answer(what)
+            .with_hint("--files lists the files"))
+    }
+
+    /// Returns the path of the file that an argument names, if a call in `entries` names the file.
+    /// The argument is relative to the session's directory, or to the current directory, or it is a
+    /// suffix of the path that only one file has.
+    fn find_named_by(
+        &self,
+        entries: &[EntryIx],
+        named: &str,
+        ui: &Ui,
+    ) -> Result<Option<String>, Failure> {
+        let known_paths = self.known_paths(entries);
         let below_session_folder = self.recorded_paths().resolve(&Text::from(named));
         let current_folder = Text::from(ui.current_folder().to_string_lossy().into_owned());
         let paths_here = RecordedPaths {
@@ -229,7 +314,7 @@ impl ShownFiles<'_> {
         let below_current_folder = paths_here.resolve(&Text::from(named));
         for path in [below_session_folder, below_current_folder] {
             if known_paths.contains(&path) {
-                return Ok(path);
+                return Ok(Some(path));
             }
         }
 
@@ -240,28 +325,23 @@ impl ShownFiles<'_> {
                 matching_paths.push(path);
             }
         }
-        let input = &self.open.input;
         match &matching_paths[..] {
-            [path] => Ok(path.clone()),
+            [] => Ok(None),
+            [path] => Ok(Some(path.clone())),
             [first, second, ..] => {
-                let failure = input.failure(format!("{named} could be {first} or {second}"));
+                let what = format!("{named} could be {first} or {second}");
+                let failure = self.open.input.failure(what);
                 Err(failure.with_hint("give more of the path"))
-            }
-            [] => {
-                let what = format!("no call up to REF names the file {named}");
-                Err(input
-                    .negative_answer(what)
-                    .with_hint("--files lists the files"))
             }
         }
     }
 
-    /// Returns the absolute paths of all files that calls on the path name.
-    fn known_paths(&self) -> BTreeSet<String> {
+    /// Returns the absolute paths of all files that calls in `entries` name.
+    fn known_paths(&self, entries: &[EntryIx]) -> BTreeSet<String> {
         let session = &self.open.session;
         let paths = self.recorded_paths();
         let mut known_paths = BTreeSet::new();
-        for &ix in &self.path {
+        for &ix in entries {
             for call in session.file_calls(ix).unwrap_or_default() {
                 let path = session.text(call.path);
                 known_paths.insert(paths.resolve_call(session.agent(), call.tool, path));
@@ -269,6 +349,16 @@ impl ShownFiles<'_> {
         }
         known_paths
     }
+}
+
+/// What calls after REF read of a file before it was changed.
+#[derive(Default)]
+struct UnchangedFile {
+    content: FileContent,
+    /// The last of these calls; `None` if nothing is known of the file.
+    last_read: Option<EntryIx>,
+    /// The call that ended this, if it wrote the whole file.
+    next_write: Option<EntryIx>,
 }
 
 /// Returns the known text: the whole text, or its known parts with an empty line between two.
@@ -337,8 +427,13 @@ fn describe_parts(content: &FileContent) -> String {
 
 /// Returns what is known of a file as JSON (docs/json.md, `show --file --json`): the whole `text`,
 /// or some `parts` of it. `unfitEdits` is the number of edits that did not fit; after the entry
-/// `unknownFrom`, the content is unknown.
-fn content_json(path: &str, content: &FileContent, session: &Session) -> Vec<u8> {
+/// `unknownFrom`, the content is unknown. `laterRead` is the call after REF that read the content.
+fn content_json(
+    path: &str,
+    content: &FileContent,
+    later_read: Option<EntryIx>,
+    session: &Session,
+) -> Vec<u8> {
     let mut whole_text = None;
     let mut part_rows = Vec::new();
     match content.known() {
@@ -361,5 +456,6 @@ fn content_json(path: &str, content: &FileContent, session: &Session) -> Vec<u8>
         .json("parts", &array(&part_rows))
         .number("unfitEdits", content.unfit_edits as f64)
         .text_or_null("unknownFrom", unknown_from.as_ref())
+        .text_or_null("laterRead", later_read.map(|ix| session.id(ix)).as_ref())
         .finish()
 }
