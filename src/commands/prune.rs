@@ -321,8 +321,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Prunes or restores a single session. With `-n`, prints a plan with a row for each of its parts.
 fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_dry_run = args.write.change.dry_run;
-    // With -n, the entries that would be removed are printed as rows.
-    let has_rows = is_dry_run && args.removes_entries();
+    // With -n, the entries that would be removed, or lose a payload, are printed as rows.
+    let has_rows = is_dry_run && !args.secrets && !args.restore;
     let options = LoadOptions {
         message_tokens: is_dry_run,
         rows: if has_rows { row_options(ui).rows } else { None },

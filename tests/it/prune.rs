@@ -128,12 +128,12 @@ fn restore_keeps_entries_appended_since() {
 fn a_dry_run_shows_what_would_shrink() {
     let s = with_large();
     assert_snapshot!(s.unchanged("prune -q -n ./s.jsonl --over 1k").text(), @"
-      size  id        kind        field
-    2.3 kB  aaaa0001  image       message.content[1]
-    1.8 kB  aaaa0002  result      message.content[0].text
-    1.8 kB  aaaa0002  details     message.details
-    1.8 kB  aaaa0004  result      message.output
-    1.8 kB  aaaa0005  details     details
+      size  id        kind        field                    entry
+    2.3 kB  aaaa0001  image       message.content[1]       user: see
+    1.8 kB  aaaa0002  result      message.content[0].text  bash
+    1.8 kB  aaaa0002  details     message.details          bash
+    1.8 kB  aaaa0004  result      message.output           bash: ls
+    1.8 kB  aaaa0005  details     details                  x: c
     9.5 kB  total     5 payloads
     5 payloads; session 11 kB to 1.2 kB; context 2.1k to 29 tokens
     ");
@@ -507,9 +507,9 @@ fn an_image_has_one_size() {
             r#"{{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":[{{"type":"text","text":"See the screenshot."}},{{"type":"image","data":"{data}","mimeType":"image/png"}}],"timestamp":1}}}}"#
         )]),
     );
-    assert_snapshot!(s.run("prune -n --images ./s.jsonl"), @r"
-     size  id        kind   field
-    40 kB  aaaa0001  image  message.content[1]
+    assert_snapshot!(s.run("prune -n --images ./s.jsonl"), @"
+     size  id        kind   field               entry
+    40 kB  aaaa0001  image  message.content[1]  user: See the screenshot.
     1 payload; session 40 kB to 339 B; context 1.2k to 12 tokens
     ");
     let done = s.pisess("prune --images ./s.jsonl").done();

@@ -185,10 +185,12 @@ impl PruneJob<'_> {
         Ok(format!("context {before} to {after} tokens"))
     }
 
-    /// Prints a row for each payload that would be pruned: the id of its entry, its kind, its size
-    /// and its field.
+    /// Prints a row for each payload that would be pruned: its size, the id of its entry, its kind
+    /// and field, and the text of the entry as in the tree: of a result, the tool and its command.
     fn print_payloads(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
         let session = &self.open.session;
+        let drawing = view_without_layout(session, session.leaf);
+        let styles = ui.styles;
         let rows = prune.payloads().map(|payload| {
             let kind = payload.kind.name();
             let value = ReplacedValue {
@@ -198,13 +200,21 @@ impl PruneJob<'_> {
                 kind,
                 bytes: payload.span.len,
             };
+            let [id, kind, field] = value.to_cells(kind.to_owned());
+            let entry = row_cell(&drawing.row(payload.entry), &styles);
             PlanRow {
                 json: value.to_json(),
                 bytes: value.bytes as usize,
-                cells: value.to_cells(kind.to_owned()),
+                cells: [id, kind, field, entry],
             }
         });
-        self.print_rows(columns_of_values("kind"), PAYLOADS, rows, ui)
+        let columns = [
+            Column::text("id"),
+            Column::text("kind"),
+            Column::text("field"),
+            Column::text("entry").allow_shrink(),
+        ];
+        self.print_rows(columns, PAYLOADS, rows, ui)
     }
 
     /// Prints a row for each string that contains secrets: the id of its entry, the placeholders of
@@ -231,7 +241,13 @@ impl PruneJob<'_> {
                 cells: value.to_cells(join_first_few(placeholders)),
             }
         });
-        self.print_rows(columns_of_values("secrets"), STRINGS, rows, ui)
+        // The text of an entry, as in the tree, could contain the secret.
+        let columns = [
+            Column::text("id"),
+            Column::text("secrets"),
+            Column::text("field").allow_shrink(),
+        ];
+        self.print_rows(columns, STRINGS, rows, ui)
     }
 
     /// Prints a row for each entry that would be pruned: its id, its size, and its text as in the
@@ -479,7 +495,7 @@ impl ReplacedValue<'_> {
             .number("bytes", self.bytes as f64)
     }
 
-    /// Returns the cells for [`columns_of_values`]. `content` is the cell of the second column.
+    /// Returns the cells for the id, for `content`, and for the field.
     fn to_cells(&self, content: String) -> [Cell; 3] {
         [
             plain_cell(visible_text(&self.id)),
@@ -487,15 +503,6 @@ impl ReplacedValue<'_> {
             plain_cell(describe_field(self.field)),
         ]
     }
-}
-
-/// Returns the columns of a table of replaced values. `content` is the title of the second one.
-fn columns_of_values(content: &'static str) -> [Column; 3] {
-    [
-        Column::text("id"),
-        Column::text(content),
-        Column::text("field").allow_shrink(),
-    ]
 }
 
 /// Returns the members that the JSON rows of payloads and of entries have in common. `field` is the
