@@ -74,6 +74,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Print the entries that labels mark, in full",
         "pisess grep --role label --full session.jsonl",
     ),
+    Example::new(
+        "Print what came after a reply that was interrupted, in full",
+        "pisess grep --failed --role assistant --full -A 1 '' session.jsonl",
+    ),
     Example::answers_no(
         "List the commands that failed, in the sessions of this directory",
         "pisess grep --failed --tool bash",
@@ -119,18 +123,20 @@ pub const GUIDE: Guide = Guide::new(&[
 /// accept the id and `:LINE` as REF. For a tool call, the tool and its command, path or pattern
 /// follow ROLE, as in `assistant bash cargo test`; for a tool result, they replace ROLE.
 ///
-/// Unless `--failed` is given, `(failed)` ends the row of a tool call that failed, of its result, and
-/// of a failed reply or command of the user. With `--failed`, the result of a call has the only row,
-/// and PATTERN is searched for in the call and in its output. With `--with-images`, the number of
+/// `(aborted)` ends the row of a reply or command that the user interrupted. Unless `--failed` is
+/// given, `(failed)` ends the row of a tool call that failed, of its result, and of a failed reply or
+/// command of the user. With `--failed`, the result of a call has the only row, and PATTERN is
+/// searched for in the call and in its output. With `--with-images`, the number of
 /// images (`[2 images]`) precedes TEXT.
 ///
 /// On a terminal, `(other branch)` ends the row of an entry that is not on the path to the leaf: the
 /// conversation went on elsewhere. `--active` leaves such entries out.
 ///
-/// `--full` prints the text of each matching entry, indented below its id and role; with
-/// `--failed`, the arguments of the call that failed come first, unless the row shows them. `-o`
-/// prints only the matches. The row of a label ends with the id of the entry that it labels; with
-/// `--full`, that entry follows. `-l` prints the paths of sessions with a match, `-L` those without one.
+/// `--full` prints the text of each matching entry, and with `-C`, `-A` or `-B` of the entries
+/// around it, indented below its id and role; with `--failed`, the arguments of the call that
+/// failed come first, unless the row shows them. `-o` prints only the matches. The row of a label
+/// ends with the id of the entry that it labels; with `--full`, that entry follows. `-l` prints the
+/// paths of sessions with a match, `-L` those without one.
 /// On a terminal, each path is followed by the title of the session; without SESSION, the end of
 /// the session's id replaces the path.
 ///
@@ -211,7 +217,7 @@ pub struct Args {
     #[arg(short = 'L', long, conflicts_with_all = ["files", "count", "max_count"])]
     pub files_without_match: bool,
     /// Print the whole text of each matching entry
-    #[arg(long, conflicts_with_all = ["files", "null", "count", "files_without_match", "before_context", "after_context", "around"])]
+    #[arg(long, conflicts_with_all = ["files", "null", "count", "files_without_match"])]
     pub full: bool,
     /// Print only the matches, each on its own line
     #[arg(short, long, conflicts_with_all = ["files", "null", "count", "files_without_match", "invert_match", "full", "before_context", "after_context", "around"])]
@@ -219,7 +225,8 @@ pub struct Args {
     /// Search only the current conversation: the path to the leaf
     #[arg(long)]
     pub active: bool,
-    /// Search only what failed: tool calls, commands that the user ran, and replies
+    /// Search only what failed or was interrupted: tool calls, commands that the user ran, and
+    /// replies
     #[arg(long)]
     pub failed: bool,
     /// Search only entries with an image
@@ -558,6 +565,14 @@ impl Args {
         }
     }
 
+    fn field_scope(&self) -> FieldScope {
+        if self.raw {
+            FieldScope::Everything
+        } else {
+            FieldScope::Meaningful
+        }
+    }
+
     /// Whether rows for people are printed.
     fn prints_rows_for_people(&self, ui: &Ui) -> bool {
         let prints_rows = !self.count && !self.only.is_set() && !self.files_without_match;
@@ -616,11 +631,6 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         },
         _ => SnippetSize::default(),
     };
-    let scope = if args.raw {
-        FieldScope::Everything
-    } else {
-        FieldScope::Meaningful
-    };
     let mut roles = args.role.clone();
     for role in &mut roles {
         // A failure is recorded in the result of a call, which represents both.
@@ -659,7 +669,7 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         pattern: build_pattern(args)?,
         inverted: args.invert_match,
         entries,
-        scope,
+        scope: args.field_scope(),
         details,
         is_only_reader: !args.reads_sessions_again(ui),
     })
@@ -701,6 +711,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         path_output: args.only,
         lists_unmatched: args.files_without_match,
         prints_whole_text: args.full,
+        scope: args.field_scope(),
         prints_only_matches: args.only_matching,
         json: args.json,
         is_single_session: sessions.is_single,

@@ -46,7 +46,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess tree --filter user-only --times session.jsonl",
     ),
     Example::new(
-        "Show only what failed",
+        "Show only what failed or was interrupted",
         "pisess tree --filter failed session.jsonl",
     ),
     Example::new(
@@ -108,8 +108,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// are printed.
 ///
 /// The modes of --filter are those of the agent's own tree, except for `failed` and `images`, which
-/// only pisess has. `failed` also prints why each call failed: the line of its output that reports
-/// a failed test or an error, else the last line. `all` shows every entry. With --json, no rows are
+/// only pisess has. `failed` also shows replies and commands that the user interrupted, and prints
+/// why each call failed: the line of its output that reports a failed test or an error, else the last
+/// line. `all` shows every entry. With --json, no rows are
 /// folded; rows have the order and `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -466,6 +467,7 @@ fn json_row(session: &Session, drawing: &TreeView, tree_row: &TreeRow) -> Vec<u8
         .bool("active", drawing.is_active(ix))
         .bool("leaf", drawing.is_leaf(ix))
         .bool("failed", entry.flags.contains(Flags::FAILED))
+        .bool("aborted", entry.flags.contains(Flags::ABORTED))
         .bool("images", entry.flags.contains(Flags::IMAGES))
         .text("text", &drawing.row_text(ix));
     if let Some(labelled) = drawing.label_target(ix) {

@@ -150,7 +150,7 @@ fn json_names_the_place_in_utf_16_units() {
         [json!({
             "path": "./s.jsonl", "sessionId": "s", "cwd": "/p", "id": "e0", "line": 2, "role": "user", "field": "message.content",
             "start": 6, "end": 14, "snippet": "🎉 café needle", "timestamp": "2026-05-01T10:00:00.000Z",
-            "context": false, "failed": false,
+            "context": false, "failed": false, "aborted": false,
         })]
     );
     // The position of each match is correct in the entry that it names.
@@ -1280,4 +1280,111 @@ fn a_name_or_title_alone_is_a_session() {
         "{found}"
     );
     assert_eq!(found.stderr, "");
+}
+
+/// A session in which the user interrupted a reply and a command of their own.
+fn interrupted_session() -> Vec<u8> {
+    let entry = |id: &str, parent: Option<&str>, message: Value| json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-05-01T10:00:00.000Z", "message": message});
+    let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-05-01T10:00:00.000Z", "cwd": "/p"});
+    let reply = json!({"role": "assistant", "content": [{"type": "text", "text": "Now I write bitboards"}], "stopReason": "aborted"});
+    let command = json!({"role": "bashExecution", "command": "make", "output": "cc board.c", "exitCode": 130, "cancelled": true});
+    let lines = [
+        header,
+        entry(
+            "aaaa0001",
+            None,
+            json!({"role": "user", "content": "Castling?"}),
+        ),
+        entry("aaaa0002", Some("aaaa0001"), reply),
+        entry(
+            "aaaa0003",
+            Some("aaaa0002"),
+            json!({"role": "user", "content": "Stop,\nno bitboards!"}),
+        ),
+        entry("aaaa0004", Some("aaaa0003"), command),
+    ];
+    lines.map(|line| format!("{line}\n")).concat().into_bytes()
+}
+
+/// A reply that the user interrupted is found as what failed is, in `tree` alike.
+#[test]
+fn what_was_interrupted_is_found_with_failures() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", interrupted_session());
+    assert_snapshot!(s.run("grep --failed '' ./s.jsonl"), @"
+    aaaa0002:assistant: Now I write bitboards  (aborted)
+    aaaa0004:bash make: make  (aborted)
+    ");
+    assert_snapshot!(s.run("grep -i bitboards ./s.jsonl"), @"
+    aaaa0002:assistant: Now I write bitboards  (aborted)
+    aaaa0003:user: Stop, no bitboards!
+    ");
+    assert_snapshot!(s.run("tree --filter failed --no-ids ./s.jsonl"), @"
+    • assistant: [aborted] Now I write bitboards
+    • bash: [aborted] make  ← active
+    ");
+    let failed = rows(&s.run("grep --failed --role assistant --json '' ./s.jsonl"));
+    assert_eq!(
+        (&failed[0]["failed"], &failed[0]["aborted"]),
+        (&json!(false), &json!(true))
+    );
+    let drawn = rows(&s.run("tree --filter failed --json ./s.jsonl"));
+    let flags: Vec<_> = drawn
+        .iter()
+        .map(|row| (&row["failed"], &row["aborted"]))
+        .collect();
+    assert_eq!(flags, [(&json!(false), &json!(true)); 2]);
+}
+
+/// The entries around a match are printed as the match is: whole with `--full`, and with the same
+/// fields in JSON.
+#[test]
+fn whole_texts_have_context() {
+    let s = Sandbox::with(&[TOUR]);
+    s.put("s.jsonl", interrupted_session());
+    assert_snapshot!(s.run("grep --failed --role assistant --full -A 1 '' ./s.jsonl"), @"
+    aaaa0002:assistant:  (aborted)
+        Now I write bitboards
+
+    aaaa0003-user-
+        Stop,
+        no bitboards!
+    ");
+    assert_snapshot!(s.run("grep --full -B 1 -A 1 'Two tests fail' ./tour.jsonl"), @r#"
+    15f9ad3c-bash cargo test --quiet-  (failed)
+        bash
+        running 14 tests
+        ............FF
+        failures:
+            board::just_left_is_shown_as_left
+            board::delayed_ferry_stays_on_board
+
+        Command exited with code 101
+
+    a6d84170:assistant:
+        Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+
+    ee2b93f5-user-
+        Hm. What would you do instead?
+    "#);
+    assert_snapshot!(s.run("grep --full -C 1 -e 'Castling' -e 'board.c' ./s.jsonl"), @"
+    aaaa0001:user:
+        Castling?
+
+    aaaa0002-assistant-  (aborted)
+        Now I write bitboards
+
+    aaaa0003-user-
+        Stop,
+        no bitboards!
+
+    aaaa0004:bash make:  (aborted)
+        make
+        cc board.c
+    ");
+    let texts: Vec<_> = rows(&s.run("grep --full --json -A 1 'Now I' ./s.jsonl"))
+        .iter()
+        .map(|row| row["text"].clone())
+        .collect();
+    assert_eq!(texts, ["Now I write bitboards", "Stop,\nno bitboards!"]);
 }

@@ -449,12 +449,12 @@ fn other_marks_and_columns() {
 fn json_rows() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.run("tree ./two-branches.jsonl --json"), @r#"
-    {"id":"1a2b3c01","parentId":null,"type":"message","role":"user","line":2,"timestamp":"2026-01-01T00:00:01.000Z","depth":0,"label":"start","active":true,"leaf":false,"failed":false,"images":false,"text":"user: Which paper for a kite?"}
-    {"id":"1a2b3c02","parentId":"1a2b3c01","type":"message","role":"assistant","line":3,"timestamp":"2026-01-01T00:00:02.000Z","depth":0,"label":null,"active":true,"leaf":false,"failed":false,"images":false,"text":"assistant: Tissue paper is light, washi is strong."}
-    {"id":"1a2b3c06","parentId":"1a2b3c03","type":"message","role":"user","line":7,"timestamp":"2026-01-01T00:00:06.000Z","depth":1,"label":null,"active":true,"leaf":false,"failed":false,"images":false,"text":"user: Washi then. How big?"}
-    {"id":"1a2b3c07","parentId":"1a2b3c06","type":"message","role":"assistant","line":8,"timestamp":"2026-01-01T00:00:07.000Z","depth":2,"label":null,"active":true,"leaf":true,"failed":false,"images":false,"text":"assistant: A metre and more, with a bamboo spar."}
-    {"id":"1a2b3c04","parentId":"1a2b3c03","type":"message","role":"user","line":5,"timestamp":"2026-01-01T00:00:04.000Z","depth":1,"label":null,"active":false,"leaf":false,"failed":false,"images":false,"text":"user: Tissue paper then. How big?"}
-    {"id":"1a2b3c05","parentId":"1a2b3c04","type":"message","role":"assistant","line":6,"timestamp":"2026-01-01T00:00:05.000Z","depth":2,"label":null,"active":false,"leaf":false,"failed":false,"images":false,"text":"assistant: Half a metre; larger ones tear."}
+    {"id":"1a2b3c01","parentId":null,"type":"message","role":"user","line":2,"timestamp":"2026-01-01T00:00:01.000Z","depth":0,"label":"start","active":true,"leaf":false,"failed":false,"aborted":false,"images":false,"text":"user: Which paper for a kite?"}
+    {"id":"1a2b3c02","parentId":"1a2b3c01","type":"message","role":"assistant","line":3,"timestamp":"2026-01-01T00:00:02.000Z","depth":0,"label":null,"active":true,"leaf":false,"failed":false,"aborted":false,"images":false,"text":"assistant: Tissue paper is light, washi is strong."}
+    {"id":"1a2b3c06","parentId":"1a2b3c03","type":"message","role":"user","line":7,"timestamp":"2026-01-01T00:00:06.000Z","depth":1,"label":null,"active":true,"leaf":false,"failed":false,"aborted":false,"images":false,"text":"user: Washi then. How big?"}
+    {"id":"1a2b3c07","parentId":"1a2b3c06","type":"message","role":"assistant","line":8,"timestamp":"2026-01-01T00:00:07.000Z","depth":2,"label":null,"active":true,"leaf":true,"failed":false,"aborted":false,"images":false,"text":"assistant: A metre and more, with a bamboo spar."}
+    {"id":"1a2b3c04","parentId":"1a2b3c03","type":"message","role":"user","line":5,"timestamp":"2026-01-01T00:00:04.000Z","depth":1,"label":null,"active":false,"leaf":false,"failed":false,"aborted":false,"images":false,"text":"user: Tissue paper then. How big?"}
+    {"id":"1a2b3c05","parentId":"1a2b3c04","type":"message","role":"assistant","line":6,"timestamp":"2026-01-01T00:00:05.000Z","depth":2,"label":null,"active":false,"leaf":false,"failed":false,"aborted":false,"images":false,"text":"assistant: Half a metre; larger ones tear."}
     "#);
     let all = s.run("tree ./two-branches.jsonl --json --filter all");
     for row in all.lines() {
@@ -910,7 +910,10 @@ fn failures_and_images_are_filters() {
         .unchanged("tree --filter failed --json ./tour.jsonl")
         .text();
     for row in failed.lines() {
-        assert!(row.contains(r#""failed":true,"images":false"#), "{row}");
+        assert!(
+            row.contains(r#""failed":true,"aborted":false,"images":false"#),
+            "{row}"
+        );
     }
     let nothing = s.pisess("tree --filter images ./tour.jsonl").done();
     assert_eq!((nothing.code, nothing.text().as_str()), (1, ""));

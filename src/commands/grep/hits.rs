@@ -13,16 +13,22 @@ use crate::cli::rows::ids::split_id;
 use crate::cli::sessions::PathsArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix, push_visible};
 use crate::load::LoadOptions;
-use crate::ops::grep::{EntryContinuation, Match, MatchTexts, entries_around_matches};
+use crate::ops::grep::{
+    EntryContinuation, Match, MatchTexts, ToolUse, entries_around_matches, read_whole_text,
+};
+use crate::ops::rows::{EntryRow, Tone};
 use crate::ops::tree::{TreeView, view_without_layout};
-use crate::session::entry::{EntryIx, Flags, LineNo};
+use crate::session::Header;
+use crate::session::entry::{Ending, EntryIx, LineNo};
+use crate::session::fields::FieldScope;
 use crate::session::paths::abbreviate_home;
 use crate::session::prefixes::UniquePrefixes;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::search::Hit;
-use crate::session::{Header, Session};
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, text_array};
+use std::io;
 use std::path::Path;
 
 /// The format of the output.
@@ -40,6 +46,8 @@ pub struct MatchPainter {
     pub lists_unmatched: bool,
     /// Whether the row of an entry has only its id and role, and the whole text follows below.
     pub prints_whole_text: bool,
+    /// The fields in the whole text of an entry.
+    pub scope: FieldScope,
     /// Whether the matching texts of an entry are printed in place of its row.
     pub prints_only_matches: bool,
     pub json: bool,
@@ -144,11 +152,24 @@ impl MatchPainter {
         apply_style("--", self.styles.dim) + "\n"
     }
 
+    /// Appends the row of a match. An empty line separates whole texts.
+    pub fn push_match(&self, found: &FoundIn, entry_match: &Match, out: &mut Vec<u8>) {
+        self.separate_whole_texts(out);
+        self.push_match_row(found, entry_match, out);
+    }
+
+    fn separate_whole_texts(&self, out: &mut Vec<u8>) {
+        if self.prints_whole_text && !self.json && !out.is_empty() {
+            out.push(b'\n');
+        }
+    }
+
     /// Appends the row of a match. With whole texts, the entry that a label entry labels follows,
     /// as an entry near the match.
-    pub fn push_match(&self, found: &FoundIn, entry_match: &Match, out: &mut Vec<u8>) {
+    fn push_match_row(&self, found: &FoundIn, entry_match: &Match, out: &mut Vec<u8>) {
         self.push_row(found, entry_match, RowKind::Match, out);
         if let Some(labelled) = &entry_match.labelled {
+            self.separate_whole_texts(out);
             self.push_row(found, labelled, RowKind::Context, out);
         }
     }
@@ -168,10 +189,6 @@ impl MatchPainter {
             return self.push_columns(found, entry_match, kind, out);
         }
 
-        // Whole texts are separated by empty lines.
-        if !out.is_empty() {
-            out.push(b'\n');
-        }
         self.push_columns(found, entry_match, kind, out);
         self.push_arguments(entry_match, out);
         let text = entry_match.texts.whole.as_deref();
@@ -262,12 +279,14 @@ impl MatchPainter {
         notes
     }
 
-    /// Returns the notes at the end of a row: that the entry failed, and that it is on another
-    /// branch.
+    /// Returns the notes at the end of a row: that the entry failed or was aborted, and that it is on
+    /// another branch.
     fn notes_for_people(&self, entry_match: &Match) -> Vec<&'static str> {
         let mut notes = Vec::new();
-        if self.marks_failures && entry_match.has_failed {
-            notes.push(FAILED_NOTE);
+        match entry_match.ending {
+            Some(Ending::Failed) if self.marks_failures => notes.push(FAILED_NOTE),
+            Some(Ending::Aborted) => notes.push(ABORTED_NOTE),
+            Some(Ending::Failed) | None => {}
         }
         if self.marks_other_branches && entry_match.is_active == Some(false) {
             notes.push(OTHER_BRANCH_NOTE);
@@ -390,9 +409,10 @@ impl MatchPainter {
         &self,
         path: &Path,
         matches: &[Match],
-        session: &Session,
+        reader: &EntryReader,
         out: &mut Vec<u8>,
-    ) {
+    ) -> io::Result<()> {
+        let session = reader.session();
         let prefixes = self.marks_prefixes().then(|| UniquePrefixes::new(session));
         let found = FoundIn {
             path,
@@ -415,15 +435,22 @@ impl MatchPainter {
             let has_gap_above = !nearby.continues && !out.is_empty();
             if has_gap_above && !self.json {
                 out.extend_from_slice(self.gap_row().as_bytes());
+            } else {
+                self.separate_whole_texts(out);
             }
             match nearby.match_index {
-                Some(index) => self.push_match(&found, &matches[index], out),
+                Some(index) => self.push_match_row(&found, &matches[index], out),
                 None => {
-                    let context = self.context_match(&view, nearby.entry);
+                    let mut context = self.context_match(&view, nearby.entry);
+                    if self.prints_whole_text {
+                        let text = read_whole_text(reader, nearby.entry, self.scope)?;
+                        context.texts.whole = Some(text);
+                    }
                     self.push_row(&found, &context, RowKind::Context, out);
                 }
             }
         }
+        Ok(())
     }
 
     /// Returns an entry near a match in the form of a match, so that [`Self::push_row`] can append
@@ -432,6 +459,7 @@ impl MatchPainter {
     fn context_match(&self, view: &TreeView, ix: EntryIx) -> Match {
         let session = view.session;
         let row = view.row(ix);
+        let tool = self.context_tool(&row);
         let role = if self.json {
             session
                 .role_name(ix)
@@ -448,15 +476,27 @@ impl MatchPainter {
                 snippet: row.body.to_string_lossy().into_owned(),
                 ..Hit::default()
             },
-            tool: None,
+            tool,
             continuation: None,
-            has_failed: session.entry(ix).flags.contains(Flags::FAILED),
+            ending: session.entry(ix).ending(),
             image_count: 0,
             is_active: Some(view.is_active(ix)),
             texts: MatchTexts::default(),
             label_target: None,
             labelled: None,
         }
+    }
+
+    /// Returns the tool of a result whose whole text is printed, for its row, which has no snippet.
+    fn context_tool(&self, row: &EntryRow) -> Option<ToolUse> {
+        if !self.prints_whole_text || row.tone != Tone::Tool {
+            return None;
+        }
+        Some(ToolUse {
+            name: row.role.clone().into_owned(),
+            subject: row.body.clone().into_owned(),
+            ..ToolUse::default()
+        })
     }
 
     /// Appends a row for a session: its short id, or its path if headings name sessions by path,
@@ -559,6 +599,9 @@ pub struct FoundIn<'a> {
 /// The end of the row of a tool call, command or reply that failed.
 const FAILED_NOTE: &str = "  (failed)";
 
+/// The end of the row of a reply or command that the user aborted.
+const ABORTED_NOTE: &str = "  (aborted)";
+
 /// The end of the row of an entry that is not on the path to the leaf.
 const OTHER_BRANCH_NOTE: &str = "  (other branch)";
 
@@ -642,7 +685,8 @@ fn match_json(session: &FoundIn, found: &Match, kind: RowKind) -> Vec<u8> {
         .text("snippet", &Text::from(&*found.hit.snippet))
         .text_or_null("timestamp", found.timestamp.as_ref())
         .bool("context", kind == RowKind::Context)
-        .bool("failed", found.has_failed);
+        .bool("failed", found.ending == Some(Ending::Failed))
+        .bool("aborted", found.ending == Some(Ending::Aborted));
 
     if let Some(target) = &found.label_target {
         row = row.text("target", target);

@@ -306,7 +306,10 @@ impl Searcher {
         if !matches.is_empty() {
             let session = load(source, &painter.options)
                 .map_err(|error| Failure::from_load_error(&state.name, error))?;
-            painter.push_context_rows(&state.path, &matches, &session, &mut rows);
+            let reader = EntryReader::new(&session, source);
+            painter
+                .push_context_rows(&state.path, &matches, &reader, &mut rows)
+                .map_err(|error| Failure::from_read_error(&state.name, error))?;
         }
 
         // Only with `-c`, `-l` and `-L`; otherwise this appends nothing. With `-L`, a session has a

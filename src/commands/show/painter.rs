@@ -10,10 +10,10 @@ use crate::cli::rows::entry::{edit_mark, tone_style};
 use crate::cli::rows::ids::IdPainter;
 use crate::cli::rows::path_links::PathLinks;
 use crate::format::changes::{DiffSign, classify_diff_line};
-use crate::ops::rows::{Ending, row_tone};
+use crate::ops::rows::row_tone;
 use crate::ops::show::{ShownEntry, ShownPart};
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Role};
+use crate::session::entry::{Ending, EntryIx, Role};
 use crate::session::labels::Labels;
 use foldhash::HashMap;
 use owo_colors::Style;
@@ -128,7 +128,7 @@ impl ShownPainter<'_> {
         let styles = &self.styles;
         let entry = self.session.entry(ix);
         let mut remarks = vec![(self.clock.format_time(entry.time_ms), styles.dim)];
-        match Ending::from_entry(entry) {
+        match entry.ending() {
             Some(Ending::Failed) => remarks.push(("failed".to_owned(), styles.error)),
             Some(Ending::Aborted) => remarks.push(("aborted".to_owned(), styles.error)),
             None => {}

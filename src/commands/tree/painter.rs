@@ -12,7 +12,7 @@ use crate::format::{
     format_age, format_count, format_dated_cost, format_tokens, group_digits, push_squeezed,
 };
 use crate::ops::rows::{
-    Ending, GroupKind, RowGroup, SubtreeExtent, Tone, count_folded_tools, describing_entry,
+    GroupKind, RowGroup, SubtreeExtent, Tone, count_folded_tools, describing_entry,
     fold_left_branches, fold_tool_rows, last_label, measure_subtrees, ungrouped_rows,
 };
 use crate::ops::tree::{Layout, TreeView};
@@ -794,7 +794,7 @@ fn count_failed(drawing: &TreeView, tool_rows: &Range<usize>) -> usize {
     let mut failed_count = 0;
     for tree_row in &drawing.tree_rows[tool_rows.clone()] {
         let entry = drawing.session.entry(tree_row.entry);
-        if Ending::from_entry(entry).is_some() {
+        if entry.ending().is_some() {
             failed_count += 1;
         }
     }

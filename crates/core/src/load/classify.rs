@@ -6,7 +6,7 @@ use crate::agents::row::{has_visible_text, is_silent_ending};
 use crate::session::Format;
 use crate::session::content::blocks_of_type;
 use crate::session::dialect::Dialect;
-use crate::session::entry::{Flags, Kind, MOVE_MARK_TYPE, Role};
+use crate::session::entry::{Ending, Flags, Kind, MOVE_MARK_TYPE, Role};
 use crate::session::read::record::{Content, Member, MessageFacts, ParsedEntry, Record};
 use pisess_json::Raw;
 
@@ -61,10 +61,9 @@ fn message_flags(parsed: &ParsedEntry, message: &MessageFacts, agent: &dyn Agent
     let has_no_content = matches!(message.content, Content::None);
     flags.insert_if(Flags::NO_CONTENT, has_no_content);
 
-    let ending = Ending::from_message(parsed.role, message);
-    flags.insert_if(Flags::ABORTED, ending.is_aborted);
-    // What the user aborted has not failed, whatever its exit code.
-    flags.insert_if(Flags::FAILED, ending.is_failed && !ending.is_aborted);
+    let ending = message_ending(parsed.role, message);
+    flags.insert_if(Flags::ABORTED, ending == Some(Ending::Aborted));
+    flags.insert_if(Flags::FAILED, ending == Some(Ending::Failed));
     flags
 }
 
@@ -107,45 +106,38 @@ pub fn count_images(parsed: &ParsedEntry) -> usize {
     }
 }
 
-/// Whether a turn, a tool or a command ended with an error. What the user aborted has not failed.
-pub fn has_failed(parsed: &ParsedEntry) -> bool {
-    let Some(message) = &parsed.record.message else {
-        return false;
-    };
-    let ending = Ending::from_message(parsed.role, message);
-    parsed.kind == Kind::Message && ending.is_failed && !ending.is_aborted
+/// Returns how a turn, a tool or a command ended; `None` if it ended normally.
+pub fn ending(parsed: &ParsedEntry) -> Option<Ending> {
+    let message = parsed.record.message.as_ref()?;
+    if parsed.kind == Kind::Message {
+        message_ending(parsed.role, message)
+    } else {
+        None
+    }
 }
 
-/// How a turn, a tool or a command ended, as its message records it.
-struct Ending {
-    is_failed: bool,
-    /// Whether the user stopped it. A stopped command may also have an exit code that is an error.
-    is_aborted: bool,
+/// Reads how a message ended. A reply records it as a stop reason, a tool result as `isError`, a
+/// command as an exit code.
+fn message_ending(role: Role, message: &MessageFacts) -> Option<Ending> {
+    match role {
+        Role::Assistant if has_stop_reason(message, "aborted") => Some(Ending::Aborted),
+        Role::Assistant if has_stop_reason(message, "error") => Some(Ending::Failed),
+        Role::ToolResult if is_truthy(message, Member::IsError) => Some(Ending::Failed),
+        Role::BashExecution | Role::PythonExecution => execution_ending(message),
+        _ => None,
+    }
 }
 
-impl Ending {
-    /// Reads how a message ended. A reply records it as a stop reason, a tool result as `isError`,
-    /// a command as an exit code.
-    fn from_message(role: Role, message: &MessageFacts) -> Ending {
-        match role {
-            Role::Assistant => Ending {
-                is_failed: has_stop_reason(message, "error"),
-                is_aborted: has_stop_reason(message, "aborted"),
-            },
-            Role::ToolResult => Ending {
-                is_failed: is_truthy(message, Member::IsError),
-                is_aborted: false,
-            },
-            // An exit code of 0 is success, and is not truthy.
-            Role::BashExecution | Role::PythonExecution => Ending {
-                is_failed: is_truthy(message, Member::ExitCode),
-                is_aborted: is_truthy(message, Member::Cancelled),
-            },
-            _ => Ending {
-                is_failed: false,
-                is_aborted: false,
-            },
-        }
+/// Reads how a command ended that the user ran. What the user aborted has not failed, whatever its
+/// exit code.
+fn execution_ending(message: &MessageFacts) -> Option<Ending> {
+    if is_truthy(message, Member::Cancelled) {
+        Some(Ending::Aborted)
+    } else if is_truthy(message, Member::ExitCode) {
+        // An exit code of 0 is success, and is not truthy.
+        Some(Ending::Failed)
+    } else {
+        None
     }
 }
 

@@ -34,7 +34,7 @@ use crate::session::search::SearchWords;
 use crate::session::usage::PriceTable;
 use crate::session::{Header, Session};
 pub use append::load_appended;
-pub(crate) use classify::{count_images, has_failed, is_truthy, message_role};
+pub(crate) use classify::{count_images, ending, is_truthy, message_role};
 use fragment::{Fragment, ReadContext};
 use pisess_json::KeyCache;
 use pisess_store::workers::{Pool, in_order};

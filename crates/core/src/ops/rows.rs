@@ -6,7 +6,7 @@ use super::edit::{content_json, stored_content};
 use super::tree::TreeView;
 use crate::agents::pi::edits::ContextEdit;
 use crate::session::Session;
-use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
+use crate::session::entry::{Ending, Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::{Tree, active_mask};
 use foldhash::HashMap;
@@ -36,15 +36,6 @@ pub enum Tone {
     Note,
 }
 
-/// The ending of a turn, a tool or a command that did not end normally.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ending {
-    /// It failed.
-    Failed,
-    /// The user aborted it.
-    Aborted,
-}
-
 /// The row of an entry, in parts.
 #[derive(Clone, Debug)]
 pub struct EntryRow<'a> {
@@ -61,19 +52,6 @@ pub struct EntryRow<'a> {
     pub path: Range<usize>,
 }
 
-impl Ending {
-    /// Returns the ending of an entry; `None` if it was normal.
-    pub fn from_entry(entry: &Entry) -> Option<Ending> {
-        if entry.flags.contains(Flags::FAILED) {
-            Some(Ending::Failed)
-        } else if entry.flags.contains(Flags::ABORTED) {
-            Some(Ending::Aborted)
-        } else {
-            None
-        }
-    }
-}
-
 impl TreeView<'_> {
     /// Returns the row of an entry in parts. The text of the body depends on the entry:
     ///
@@ -86,7 +64,7 @@ impl TreeView<'_> {
     /// - any other entry: the text that was collected when the session was loaded.
     pub fn row(&self, ix: EntryIx) -> EntryRow<'_> {
         let entry = self.session.entry(ix);
-        let ending = Ending::from_entry(entry);
+        let ending = entry.ending();
         let stored = self.session.row_parts(ix);
         let row = EntryRow {
             tone: row_tone(entry.kind, entry.role),

@@ -29,7 +29,7 @@ pub enum Filter {
     UserOnly,
     /// Only entries with a label
     LabeledOnly,
-    /// Only tool calls, commands and replies that failed
+    /// Only tool calls, commands and replies that failed or were aborted
     Failed,
     /// Only entries with an image
     Images,
@@ -438,7 +438,7 @@ pub fn filter_shows(
         Filter::NoTools => is_usually_shown && entry.role != Role::ToolResult,
         Filter::UserOnly => entry.flags.contains(Flags::USER_REQUEST),
         Filter::LabeledOnly => labels.label_change(ix).is_some(),
-        Filter::Failed => entry.flags.contains(Flags::FAILED),
+        Filter::Failed => entry.ending().is_some(),
         Filter::Images => entry.flags.contains(Flags::IMAGES),
         Filter::All => true,
     }

@@ -173,6 +173,15 @@ impl Flags {
     }
 }
 
+/// The ending of a turn, a tool or a command that did not end normally.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// It failed.
+    Failed,
+    /// The user aborted it.
+    Aborted,
+}
+
 /// An entry, without its body.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -230,6 +239,17 @@ impl Entry {
             f64::NAN
         } else {
             self.time_ms as f64
+        }
+    }
+
+    /// Returns the ending of the entry; `None` if it was normal.
+    pub fn ending(&self) -> Option<Ending> {
+        if self.flags.contains(Flags::FAILED) {
+            Some(Ending::Failed)
+        } else if self.flags.contains(Flags::ABORTED) {
+            Some(Ending::Aborted)
+        } else {
+            None
         }
     }
 }

@@ -6,10 +6,11 @@ use super::results::KnownResults;
 use super::search::{ChunkState, FileSearch};
 use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call};
 use crate::agents::readable::Folders;
-use crate::load::{LoadError, count_images, has_failed, message_role};
-use crate::session::entry::{Entry, Kind, LineNo, Role};
+use crate::load::{LoadError, count_images, ending, message_role};
+use crate::session::entry::{Ending, Entry, EntryIx, Kind, LineNo, Role};
 use crate::session::fields::{Field, FieldScope, visit_fields};
 use crate::session::period::Period;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::read::record::{Block, Content, Member, ParsedEntry, Record};
 use crate::session::search::Hit;
 use pisess_json::Raw;
@@ -71,7 +72,7 @@ impl FileSearch<'_> {
             hit,
             tool: None,
             continuation: None,
-            has_failed: false,
+            ending: None,
             image_count: 0,
             is_active: None,
             texts,
@@ -128,7 +129,10 @@ impl FileSearch<'_> {
             LineNo(0)
         };
         let tool = self.find_tool(&entry, &hit, &state.calls, line)?;
-        let failed = has_failed(&entry) || self.is_in_failed_call(&entry, &hit, line)?;
+        let mut ending = ending(&entry);
+        if ending.is_none() && self.is_in_failed_call(&entry, &hit, line)? {
+            ending = Some(Ending::Failed);
+        }
         let mut texts = self.collect_texts(&entry);
         if let Some(text) = call_text {
             self.add_matches(&text, &mut texts);
@@ -142,7 +146,7 @@ impl FileSearch<'_> {
             hit,
             tool,
             continuation: None,
-            has_failed: failed,
+            ending,
             image_count: self.count_wanted_images(&entry),
             is_active: None,
             texts,
@@ -154,7 +158,7 @@ impl FileSearch<'_> {
     /// Whether an entry passes the filters of the query other than roles and the period: failures,
     /// images and tools.
     fn is_selected(&self, entry: &ParsedEntry) -> bool {
-        if self.query.entries.only_failed && !has_failed(entry) {
+        if self.query.entries.only_failed && ending(entry).is_none() {
             return false;
         }
         if self.query.entries.only_images && count_images(entry) == 0 {
@@ -499,11 +503,7 @@ impl FileSearch<'_> {
     fn add_field_text(&self, text: &Text, texts: &mut MatchTexts) {
         let shown = text.to_string_lossy();
         if self.query.details.texts.whole && !shown.is_empty() {
-            let whole = texts.whole.get_or_insert_default();
-            if !whole.is_empty() && !whole.ends_with('\n') {
-                whole.push('\n');
-            }
-            whole.push_str(&shown);
+            push_field_text(&shown, texts.whole.get_or_insert_default());
         }
         self.add_matches(&shown, texts);
     }
@@ -556,6 +556,28 @@ impl FileSearch<'_> {
         }
         Hit::new(field, &shown, matched, size)
     }
+}
+
+/// Returns the whole text of an entry, as a search returns it for an entry that matches.
+pub fn read_whole_text(reader: &EntryReader, ix: EntryIx, scope: FieldScope) -> io::Result<String> {
+    let entry = reader.session().entry(ix);
+    let mut whole = String::new();
+    reader.with_entry(ix, |line| {
+        // The visit never breaks, so its result says nothing.
+        let _ = visit_fields(line, entry.kind, entry.role, scope, &mut |field| {
+            push_field_text(&field.text().to_string_lossy(), &mut whole);
+            ControlFlow::Continue(())
+        });
+    })?;
+    Ok(whole)
+}
+
+/// Appends the text of a field to the text of an entry, on a new line.
+fn push_field_text(text: &str, whole: &mut String) {
+    if !text.is_empty() && !whole.is_empty() && !whole.ends_with('\n') {
+        whole.push('\n');
+    }
+    whole.push_str(text);
 }
 
 /// The path of the field with the name of a result's tool.

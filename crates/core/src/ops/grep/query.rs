@@ -3,7 +3,7 @@
 use super::pattern::Pattern;
 use super::tool::ToolUse;
 use super::trail::EntryContinuation;
-use crate::session::entry::{Kind, LineNo, Role};
+use crate::session::entry::{Ending, Kind, LineNo, Role};
 use crate::session::fields::FieldScope;
 use crate::session::period::Period;
 use crate::session::prefilter::Prefilter;
@@ -39,7 +39,7 @@ pub struct EntryFilter {
     pub period: Period,
     /// Only entries on the path to the leaf.
     pub only_active: bool,
-    /// Only entries that failed.
+    /// Only entries that failed or were aborted.
     pub only_failed: bool,
     /// Only entries with an image.
     pub only_images: bool,
@@ -168,8 +168,8 @@ pub struct Match {
     /// Where the entry continues the conversation; only for entries that were written while the
     /// search was following the session.
     pub continuation: Option<EntryContinuation>,
-    /// Whether the tool call, command or reply failed.
-    pub has_failed: bool,
+    /// The ending of the tool call, command or reply; `None` if it was normal.
+    pub ending: Option<Ending>,
     /// The number of images of the entry, in a search for entries with images; otherwise 0.
     pub image_count: usize,
     /// Whether the entry is on the path to the leaf. `None` if this was not requested, or for the

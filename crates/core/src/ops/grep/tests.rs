@@ -6,6 +6,7 @@
 
 use super::*;
 use crate::session::dice::Dice;
+use crate::session::entry::Ending;
 use crate::session::fields::FieldScope;
 use crate::session::search::SnippetSize;
 use pisess_store::{KeptContent, PageBuffer, ReadAt};
@@ -424,7 +425,11 @@ fn a_streamed_result_has_its_tool_and_a_streamed_call_its_failure() {
     let made = MadeContent(lines.into_bytes());
     let searched = search_file(&made, &query, None, 1, buffer, &mut |_, hit| {
         let subject = hit.tool.unwrap().subject.to_string();
-        found.push((hit.id.to_string(), subject, hit.has_failed));
+        found.push((
+            hit.id.to_string(),
+            subject,
+            hit.ending == Some(Ending::Failed),
+        ));
         ControlFlow::Continue(())
     });
     searched.unwrap();
