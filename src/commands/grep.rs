@@ -10,7 +10,7 @@ use crate::cli::named::{
     is_session_id, may_be_given_session, name_argument, name_failure, take_range,
 };
 use crate::cli::options::LastArgs;
-use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::output::{Clock, Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::row_options;
@@ -120,8 +120,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT
 /// contains up to 32 characters before the match, and up to 128 from where the match begins. On a
 /// terminal, TEXT fills the row. If an entry has no id, the row has `:LINE` instead. Other commands
-/// accept the id and `:LINE` as REF. For a tool call, the tool and its command, path or pattern
-/// follow ROLE, as in `assistant bash cargo test`; for a tool result, they replace ROLE.
+/// accept the id and `:LINE` as REF. With `--times`, the local time of the entry precedes ROLE. For a
+/// tool call, the tool and its command, path or pattern follow ROLE, as in `assistant bash cargo
+/// test`; for a tool result, they replace ROLE.
 ///
 /// `(aborted)` ends the row of a reply or command that the user interrupted. Unless `--failed` is
 /// given, `(failed)` ends the row of a tool call that failed, of its result, and of a failed reply or
@@ -219,6 +220,9 @@ pub struct Args {
     /// Print the whole text of each matching entry
     #[arg(long, conflicts_with_all = ["files", "null", "count", "files_without_match"])]
     pub full: bool,
+    /// Show the time of each entry, in local time
+    #[arg(long, conflicts_with_all = ["files", "null", "count", "files_without_match", "only_matching"])]
+    pub times: bool,
     /// Print only the matches, each on its own line
     #[arg(short, long, conflicts_with_all = ["files", "null", "count", "files_without_match", "invert_match", "full", "before_context", "after_context", "around"])]
     pub only_matching: bool,
@@ -712,6 +716,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         lists_unmatched: args.files_without_match,
         prints_whole_text: args.full,
         scope: args.field_scope(),
+        clock: args.times.then(|| Clock::new(ui)),
         prints_only_matches: args.only_matching,
         json: args.json,
         is_single_session: sessions.is_single,
@@ -727,7 +732,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         max_above: args.before_context.unwrap_or(default_context),
         max_below: args.after_context.unwrap_or(default_context),
         options: LoadOptions {
-            timestamps: args.json,
+            timestamps: args.json || args.times,
             ..row_options(ui)
         },
         row_width: ui.row_width(),

@@ -1388,3 +1388,31 @@ fn whole_texts_have_context() {
         .collect();
     assert_eq!(texts, ["Now I write bitboards", "Stop,\nno bitboards!"]);
 }
+
+#[test]
+fn rows_have_times() {
+    let s = Sandbox::with(&[TOUR]);
+    assert_snapshot!(s.run("grep --times -C 1 'Looks like' ./tour.jsonl"), @r#"
+    0d9a6c31-2026-03-14 09:27-user- The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    c25f81e7:2026-03-14 09:27:assistant: Looks like a midnight problem.
+    9e04b3d8-2026-03-14 09:27-grep- /fn departs_in/ in src
+    "#);
+    assert_snapshot!(s.run("grep --times --full 'Looks like' ."), @"
+    ./tour.jsonl:c25f81e7:2026-03-14 09:27:assistant:
+        Looks like a midnight problem.
+        I'll look for where the waiting time is computed.
+        grep
+        fn departs_in
+        /home/u/code/ferry/src
+    ");
+    let on_terminal = s.pisess("grep --color never --times 'Looks like' ./tour.jsonl");
+    assert_snapshot!(on_terminal.terminal(50).done().quiet(), @"c25f81e7:2026-03-14 09:27:assistant: Looks like a…");
+    // An entry without a time has none.
+    let untimed = interrupted_session();
+    let untimed = String::from_utf8(untimed)
+        .unwrap()
+        .replace("2026-05-01T10", "then");
+    s.put("s.jsonl", untimed);
+    assert_snapshot!(s.run("grep --times Castling ./s.jsonl"), @"aaaa0001:?               :user: Castling?");
+    assert_eq!(s.pisess("grep --times -c x ./tour.jsonl").done().code, 2);
+}

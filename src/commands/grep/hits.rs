@@ -19,7 +19,7 @@ use crate::ops::grep::{
 use crate::ops::rows::{EntryRow, Tone};
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::session::Header;
-use crate::session::entry::{Ending, EntryIx, LineNo};
+use crate::session::entry::{Ending, Entry, EntryIx, LineNo};
 use crate::session::fields::FieldScope;
 use crate::session::paths::abbreviate_home;
 use crate::session::prefixes::UniquePrefixes;
@@ -27,6 +27,7 @@ use crate::session::read::entry_reader::EntryReader;
 use crate::session::search::Hit;
 use owo_colors::Style;
 use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
 use pisess_json::write::{Object, text_array};
 use std::io;
 use std::path::Path;
@@ -48,6 +49,8 @@ pub struct MatchPainter {
     pub prints_whole_text: bool,
     /// The fields in the whole text of an entry.
     pub scope: FieldScope,
+    /// The clock for the times of entries; `None` if rows have no times.
+    pub clock: Option<Clock>,
     /// Whether the matching texts of an entry are printed in place of its row.
     pub prints_only_matches: bool,
     pub json: bool,
@@ -195,13 +198,18 @@ impl MatchPainter {
         self.push_indented(text.unwrap_or_default(), out);
     }
 
-    /// Appends a row with the columns path, id, role and snippet, separated by `:` in the row of a
-    /// match and by `-` in the other rows, as in grep. The snippet gets the width that the other
-    /// columns leave; there is none if the whole text follows.
+    /// Appends a row with the columns path, id, time (if there is a clock), role and snippet,
+    /// separated by `:` in the row of a match and by `-` in the other rows, as in grep. The snippet
+    /// gets the width that the other columns leave; there is none if the whole text follows.
     fn push_columns(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
         let row_start = out.len();
         let separator = kind.separator();
         let mut width = self.push_path_and_id(found, entry_match, separator, out);
+        if let Some(clock) = &self.clock {
+            let time = format!("{separator}{}", format_entry_time(clock, entry_match));
+            width += display_width(&time);
+            push_styled(&time, self.styles.dim, out);
+        }
         let role = self.role_column(entry_match, separator);
         width += display_width(&role);
         push_styled(&role, self.styles.dim, out);
@@ -631,6 +639,13 @@ impl RowKind {
             RowKind::Context => "-",
         }
     }
+}
+
+/// Returns the local time of an entry, or `?` and spaces if it has no valid time.
+fn format_entry_time(clock: &Clock, entry_match: &Match) -> String {
+    let timestamp = entry_match.timestamp.as_ref();
+    let time_ms = timestamp.and_then(|timestamp| parse_js_date(timestamp.as_bytes()));
+    clock.format_time(time_ms.unwrap_or(Entry::NO_TIME))
 }
 
 /// Returns the note of a match that starts a new branch: the entry that it follows, as in `  (after
