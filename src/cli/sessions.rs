@@ -321,6 +321,18 @@ impl SessionsToRead {
         }
     }
 
+    /// Returns the files, to read them a second time. Empty if standard input or a FIFO is among
+    /// them, which can be read only once.
+    pub fn files_to_read_again(&self) -> Vec<FoundFile> {
+        let stdin = Path::new("-");
+        for file in &self.files {
+            if file.path == stdin || !file.path.is_file() {
+                return Vec::new();
+            }
+        }
+        self.files.clone()
+    }
+
     /// Adds files after those that were found before.
     fn add_files(&mut self, files: Vec<FoundFile>) {
         self.found_none &= files.is_empty();

@@ -9,6 +9,7 @@ use crate::cli::locate::SessionStores;
 use crate::cli::named::{
     is_session_id, may_be_given_session, name_argument, name_failure, take_range,
 };
+use crate::cli::open::Input;
 use crate::cli::options::LastArgs;
 use crate::cli::output::{Clock, Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
@@ -22,7 +23,7 @@ use crate::load::LoadOptions;
 use crate::load::names::SearchRange;
 use crate::ops::grep::{
     EntryFilter, MatchDetails, Pattern, PatternOptions, Query, TextOptions, ToolOptions,
-    searchable_roles,
+    includes_tool, read_tool_names, searchable_roles,
 };
 use crate::session::fields::FieldScope;
 use crate::session::period::Period;
@@ -32,9 +33,10 @@ use clap::builder::PossibleValuesParser;
 use foldhash::HashMap;
 use hits::MatchPainter;
 use pisess_json::text::Text;
-use pisess_store::workers::Pool;
+use pisess_store::workers::{Pool, in_order};
 use pisess_store::{FoundFile, PageBuffer};
 use searcher::Searcher;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -211,7 +213,7 @@ pub struct Args {
     #[arg(long, value_name = "ROLE", value_parser = PossibleValuesParser::new(searchable_roles()), hide_possible_values = true)]
     pub role: Vec<String>,
     /// Search only the calls and results of the tool with this name, such as bash; may be given
-    /// several times
+    /// several times (bash, read, write and edit include the similar tools of other agents)
     #[arg(long, value_name = "TOOL")]
     pub tool: Vec<String>,
     /// Print only the paths of sessions without a match
@@ -314,6 +316,11 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     let mut searcher = new_searcher(args, query, &sessions, ui);
     let only_session = sessions.only_given_file();
+    let searched_files = if args.tool.is_empty() {
+        Vec::new()
+    } else {
+        sessions.files_to_read_again()
+    };
     let buffers = Pool::new(PageBuffer::default);
     // With --follow, where the search continues in each session.
     let mut states = HashMap::default();
@@ -343,6 +350,7 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Ok(exit);
     }
 
+    args.note_missing_tool(searched_files, ui);
     args.note_unsearched(ui)?;
     if let Some(session) = only_session {
         args.note_unsearched_agents(session, period, ui);
@@ -529,6 +537,29 @@ impl Args {
         Ok(())
     }
 
+    /// Notes which tools the searched sessions call, if they call none of those that `--tool` names.
+    fn note_missing_tool(&self, files: Vec<FoundFile>, ui: &mut Ui) {
+        if files.is_empty() || ui.is_quiet() {
+            return;
+        }
+        let Some(called) = find_other_tools(files, &self.tool, ui) else {
+            return;
+        };
+        let wanted: Vec<String> = self.tool.iter().map(|name| format!("`{name}`")).collect();
+        let wanted = to_visible(&wanted.join(" or "));
+        let called: Vec<String> = called.into_iter().collect();
+        if called.is_empty() {
+            ui.warn(&format!(
+                "no call of {wanted}: these sessions call no tools"
+            ));
+        } else {
+            let called = to_visible(&called.join(", "));
+            ui.warn(&format!(
+                "no call of {wanted}: these sessions call {called}"
+            ));
+        }
+    }
+
     /// Notes how many sub-agents of the only session were not searched.
     fn note_unsearched_agents(&self, session: FoundFile, period: Period, ui: &mut Ui) {
         // A range is a part of one session. With -L, a session without a row has a match.
@@ -677,6 +708,32 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         details,
         is_only_reader: !args.reads_sessions_again(ui),
     })
+}
+
+/// Returns the names of all tools that sessions call. `None` if one of them is wanted; then the other
+/// sessions are not read. A session that cannot be read is left out.
+fn find_other_tools(files: Vec<FoundFile>, wanted: &[String], ui: &Ui) -> Option<BTreeSet<String>> {
+    let rollouts = Rollouts::default();
+    let all_entries = None;
+    let is_stdout = ui.stdout_predicate();
+    let read_names = |file: FoundFile| {
+        let opened = Input::open_path_to_read(&file.path, &rollouts, all_entries, is_stdout);
+        let names = opened.ok().map(|input| read_tool_names(input.source()));
+        names.and_then(Result::ok).unwrap_or_default()
+    };
+
+    let mut called = BTreeSet::new();
+    let found_wanted = in_order(files, ui.processor_count(), read_names, |names| {
+        for name in names {
+            let text = Text::from(name.as_str());
+            if wanted.iter().any(|wanted| includes_tool(wanted, &text)) {
+                return Err(());
+            }
+            called.insert(name);
+        }
+        Ok(())
+    });
+    found_wanted.is_ok().then_some(called)
 }
 
 /// Reports the session that the only argument names.

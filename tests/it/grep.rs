@@ -1416,3 +1416,32 @@ fn rows_have_times() {
     assert_snapshot!(s.run("grep --times Castling ./s.jsonl"), @"aaaa0001:?               :user: Castling?");
     assert_eq!(s.pisess("grep --times -c x ./tour.jsonl").done().code, 2);
 }
+
+/// The names of pi's tools include those of other agents. If nothing is found because no session
+/// calls the tool, a note has the tools that they call.
+#[test]
+fn a_tool_is_found_by_its_name_in_pi() {
+    let s = Sandbox::with(&[TOUR]);
+    s.put(
+        "codex.jsonl",
+        s.text(TOUR).replace(r#""bash""#, r#""shell""#),
+    );
+    let bash = s.run("grep --tool bash '' ./tour.jsonl");
+    assert_eq!(
+        s.run("grep --tool bash '' ./codex.jsonl"),
+        bash.replace("bash", "shell")
+    );
+    assert_eq!(s.pisess("grep --tool shell '' ./tour.jsonl").done().code, 1);
+
+    assert_snapshot!(s.unchanged("grep --tool python midnight ."), @"
+    2> pisess: note: no call of `python`: these sessions call bash, edit, grep, read, shell, write
+    exit 1
+    ");
+    assert_snapshot!(s.unchanged("grep --tool bash 'no such text' ./tour.jsonl"), @"exit 1");
+    assert_snapshot!(s.unchanged("grep -q --tool python midnight ."), @"exit 1");
+    s.put("s.jsonl", interrupted_session());
+    assert_snapshot!(s.unchanged("grep --tool x --tool y '' ./s.jsonl"), @"
+    2> pisess: note: no call of `x` or `y`: these sessions call no tools
+    exit 1
+    ");
+}

@@ -4,7 +4,7 @@
 use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE};
 use super::results::KnownResults;
 use super::search::{ChunkState, FileSearch};
-use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call};
+use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call, includes_tool};
 use crate::agents::readable::Folders;
 use crate::load::{LoadError, count_images, ending, message_role};
 use crate::session::entry::{Ending, Entry, EntryIx, Kind, LineNo, Role};
@@ -373,11 +373,13 @@ impl FileSearch<'_> {
     }
 
     fn is_wanted_tool(&self, name: Raw) -> bool {
-        self.query
-            .entries
-            .tool_names
+        let Some(name) = name.text() else {
+            return false;
+        };
+        let wanted_names = &self.query.entries.tool_names;
+        wanted_names
             .iter()
-            .any(|wanted| name.is(wanted))
+            .any(|wanted| includes_tool(wanted, &name))
     }
 
     /// Returns the fields of an entry to search. All are searched, except in a reply: its text is

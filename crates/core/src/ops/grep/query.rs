@@ -33,7 +33,8 @@ pub struct Query {
 pub struct EntryFilter {
     /// Only entries with one of these roles (see [`searchable_roles`]); all if empty.
     pub roles: Vec<String>,
-    /// Only the calls and results of the tools with these names; all entries if empty.
+    /// Only the calls and results of the tools that these names include (see
+    /// [`includes_tool`](super::includes_tool)); all entries if empty.
     pub tool_names: Vec<String>,
     /// Only entries of this period.
     pub period: Period,

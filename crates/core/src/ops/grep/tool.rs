@@ -2,6 +2,8 @@
 //! there.
 
 use crate::agents::readable::{Folders, describe_call, describe_execution, execution_tool};
+use crate::agents::row::RowOptions;
+use crate::load::{LoadError, LoadOptions, load};
 use crate::ops::show::outline_arguments;
 use crate::session::read::line_chunks::LineChunk;
 use crate::session::read::record::{Block, Member, MessageFacts, Record, scan_record_into};
@@ -10,6 +12,7 @@ use memchr::memrchr;
 use pisess_json::text::Text;
 use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::ReadAt;
+use std::collections::BTreeSet;
 use std::io;
 
 /// The number of bytes before a tool result that are searched for its call. The call is in the last
@@ -68,6 +71,49 @@ impl ToolUse {
             ..ToolUse::default()
         }
     }
+}
+
+/// Whether the name by which a user selects tools includes the tool `name`. The names of pi's tools
+/// also include those with which other agents do the same: `bash` includes the `shell` of Codex.
+pub fn includes_tool(selected: &str, name: &Text) -> bool {
+    let name = name.as_bytes();
+    if name == selected.as_bytes() {
+        return true;
+    }
+    let similar_tools: &[&[u8]] = match selected {
+        "bash" => &[
+            b"Bash",
+            b"exec_command",
+            b"shell",
+            b"shell_command",
+            b"local_shell",
+            b"run_shell_command",
+        ],
+        "read" => &[b"Read", b"read_file"],
+        "write" => &[b"Write", b"write_file"],
+        "edit" => &[b"Edit", b"MultiEdit", b"apply_patch", b"replace"],
+        _ => &[],
+    };
+    similar_tools.contains(&name)
+}
+
+/// Returns the names of all tools that a session calls, each once.
+pub fn read_tool_names(source: &dyn ReadAt) -> Result<BTreeSet<String>, LoadError> {
+    // The names of tools are collected for rows.
+    let options = LoadOptions {
+        rows: Some(RowOptions {
+            home: None,
+            readable: true,
+        }),
+        skip_links: true,
+        ..LoadOptions::default()
+    };
+    let session = load(source, &options)?;
+    let mut names = BTreeSet::new();
+    for call in &session.collected.tool_calls {
+        names.insert(session.text(call.name).to_string_lossy().into_owned());
+    }
+    Ok(names)
 }
 
 /// Returns the call that contains the field of a reply at this path, such as
