@@ -547,12 +547,15 @@ fn images_are_written_to_files() {
     let written = s.pisess("show --images ./pictures ./x.jsonl").done();
     assert_eq!(written.code, 0);
     assert_snapshot!(written, @"
-    ./pictures/line-4-1.png
-    ./pictures/line-4-2.gif
-    2> pisess: note: image aaaa0004-1 is skipped: its data is not base64
+    ./pictures/line-4-1-user.png
+    ./pictures/line-4-2-user.gif
+    2> pisess: note: image aaaa0004-1-user is skipped: its data is not base64
     ");
-    assert_eq!(s.bytes("pictures/line-4-1.png"), b"\x89PNG\r\n\x1a\nhi");
-    assert_eq!(s.bytes("pictures/line-4-2.gif"), b"GIF89a");
+    assert_eq!(
+        s.bytes("pictures/line-4-1-user.png"),
+        b"\x89PNG\r\n\x1a\nhi"
+    );
+    assert_eq!(s.bytes("pictures/line-4-2-user.gif"), b"GIF89a");
     assert_eq!(s.names().len(), 3, "{:?}", s.names());
 
     // What is there already is not written again, and nothing else is replaced.
@@ -560,15 +563,15 @@ fn images_are_written_to_files() {
         s.pisess("show --images ./pictures ./x.jsonl").done().code,
         0
     );
-    assert_snapshot!(s.run("show --images ./pictures ./x.jsonl bbbb0002 --json"), @r#"{"id":"bbbb0002","path":"./pictures/bbbb0002-1.gif","mimeType":"image/gif","bytes":6}"#);
-    s.put("pictures/bbbb0002-1.gif", "mine");
-    assert_snapshot!(s.pisess("show --images ./pictures ./x.jsonl bbbb0002").done().fails(2), @"./pictures/bbbb0002-1.gif exists with another content (hint: give another directory)");
-    assert_eq!(s.bytes("pictures/bbbb0002-1.gif"), b"mine");
+    assert_snapshot!(s.run("show --images ./pictures ./x.jsonl bbbb0002 --json"), @r#"{"id":"bbbb0002","role":"user","tool":null,"path":"./pictures/bbbb0002-1-user.gif","mimeType":"image/gif","bytes":6}"#);
+    s.put("pictures/bbbb0002-1-user.gif", "mine");
+    assert_snapshot!(s.pisess("show --images ./pictures ./x.jsonl bbbb0002").done().fails(2), @"./pictures/bbbb0002-1-user.gif exists with another content (hint: give another directory)");
+    assert_eq!(s.bytes("pictures/bbbb0002-1-user.gif"), b"mine");
 
     assert_snapshot!(s.pisess("show --images ./none ./x.jsonl aaaa0001").done().fails(1), @"./x.jsonl: no image (hint: `pisess tree --filter images SESSION` finds them)");
     let skipped = s.pisess("show --images ./none ./x.jsonl aaaa0004").done();
     assert_snapshot!(skipped, @"
-    2> pisess: note: image aaaa0004-1 is skipped: its data is not base64
+    2> pisess: note: image aaaa0004-1-user is skipped: its data is not base64
     2> pisess: ./x.jsonl: all images were skipped
     exit 1
     ");

@@ -5,6 +5,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::export::images::{EntryImage, ImageData, image_suffix, read_images};
 use crate::session::entry::{EntryIx, Flags};
+use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Glance, NewFolder, ReadAt};
 use std::io::{self, Write};
@@ -38,9 +39,15 @@ pub fn write_images(
         let images = open
             .input
             .map_read_error(reader.with_entry(ix, read_images))?;
+        let author = ImageAuthor::of_entry(open, ix)?;
         for (index, image) in images.into_iter().enumerate() {
-            let file_stem = format!("{}-{}", file_stem(open, ix), index + 1);
-            writer.write_image(ix, image, &file_stem, ui)?;
+            let number = index + 1;
+            let name = ImageName {
+                entry: ix,
+                author: &author,
+                file_stem: format!("{}-{number}-{}", file_stem(open, ix), author.name),
+            };
+            writer.write_image(name, image, ui)?;
         }
     }
 
@@ -56,6 +63,14 @@ pub fn write_images(
     Ok(())
 }
 
+/// Where an image comes from, and what its file is called.
+struct ImageName<'a> {
+    entry: EntryIx,
+    author: &'a ImageAuthor,
+    /// The name of the file without its extension.
+    file_stem: String,
+}
+
 /// Writes images to a directory.
 struct ImageWriter<'a> {
     open: &'a OpenSession,
@@ -69,16 +84,15 @@ struct ImageWriter<'a> {
 }
 
 impl ImageWriter<'_> {
-    /// Writes an image of an entry, and prints its path. If its bytes are not available, warns of
-    /// that. `file_stem` is the name of the file without its extension.
+    /// Writes an image, and prints its path. If its bytes are not available, warns of that.
     fn write_image(
         &mut self,
-        entry: EntryIx,
+        name: ImageName,
         image: EntryImage,
-        file_stem: &str,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let EntryImage { media_type, data } = image;
+        let file_stem = &name.file_stem;
         let bytes = match load_bytes(data, self.blobs.as_deref()) {
             Ok(bytes) => bytes,
             Err(reason) => {
@@ -93,7 +107,8 @@ impl ImageWriter<'_> {
         let path = self.folder.join(format!("{file_stem}.{suffix}"));
         create_file(self.open, &path, &bytes, ui)?;
         let written = WrittenImage {
-            entry,
+            entry: name.entry,
+            author: name.author,
             path: &path,
             media_type: &media_type,
             len: bytes.len(),
@@ -122,6 +137,41 @@ fn file_stem(open: &OpenSession, ix: EntryIx) -> String {
         id
     } else {
         format!("line-{}", entry.line.0)
+    }
+}
+
+/// Who added an image to the conversation.
+struct ImageAuthor {
+    /// The role of the message, as stored; the type of an entry without a message.
+    role: String,
+    /// The tool whose result has the image.
+    tool: Option<String>,
+    /// The tool, or else the role, in the name of a file.
+    name: String,
+}
+
+impl ImageAuthor {
+    fn of_entry(open: &OpenSession, ix: EntryIx) -> Result<ImageAuthor, Failure> {
+        let session = &open.session;
+        let role = session
+            .role_name(ix)
+            .unwrap_or_else(|| session.kind_name(ix))
+            .to_string_lossy()
+            .into_owned();
+        let tool = open.entry_reader().with_message(ix, |message| {
+            message.get_text("toolName").map(Text::into_owned)
+        });
+        let tool = open.input.map_read_error(tool)?;
+        let tool = tool.map(|tool| tool.to_string_lossy().into_owned());
+
+        let author = tool.as_deref().unwrap_or(&role);
+        let is_safe = (1..=64).contains(&author.len()) && author.bytes().all(is_plain_byte);
+        let name = if is_safe { author } else { "other" };
+        Ok(ImageAuthor {
+            name: name.to_owned(),
+            role,
+            tool,
+        })
     }
 }
 
@@ -176,6 +226,7 @@ fn create_file(open: &OpenSession, path: &Path, bytes: &[u8], ui: &mut Ui) -> Re
 /// An image that was written to a file.
 struct WrittenImage<'a> {
     entry: EntryIx,
+    author: &'a ImageAuthor,
     path: &'a Path,
     media_type: &'a str,
     len: usize,
@@ -190,6 +241,8 @@ impl WrittenImage<'_> {
         }
         let row = Object::new()
             .text("id", &open.session.id(self.entry))
+            .str("role", &self.author.role)
+            .str_or_null("tool", self.author.tool.as_deref())
             .str("path", &path)
             .str("mimeType", self.media_type)
             .number("bytes", self.len as f64);
