@@ -323,32 +323,41 @@ fn option_name(arg: &Arg) -> String {
     }
 }
 
-/// Returns a row for each option: its forms, such as `-n, --last <N>`, and its help. Forms without
-/// a letter are indented, so that all long names begin in the same column.
+/// Returns a row for each option: its forms, such as `-n, --last <N>`, and its help, with the
+/// default value if there is one.
 fn option_rows<'a>(args: impl Iterator<Item = &'a Arg>) -> Vec<[String; 2]> {
     let mut rows = Vec::new();
     for arg in args {
-        let short = match arg.get_short() {
-            Some(short) => format!("-{short}, "),
-            None => "    ".to_owned(),
-        };
-        let mut name = format!("{short}--{}", arg.get_long().unwrap_or_default());
-        let takes_value = arg.get_action().takes_values();
-        if takes_value && let Some(values) = arg.get_value_names() {
-            let values = values.join(" ");
-            name += &if arg.is_require_equals_set() {
-                format!("[=<{values}>]")
-            } else {
-                format!(" <{values}>")
-            };
-        }
         let mut help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        let takes_value = arg.get_action().takes_values();
         if takes_value && let [default] = arg.get_default_values() {
             help += &format!(" [default: {}]", default.to_string_lossy());
         }
-        rows.push([name, help]);
+        rows.push([option_forms(arg), help]);
     }
     rows
+}
+
+/// Returns the forms of an option: `-n, --last <N>`. Forms without a letter are indented, so that
+/// all long names begin in the same column.
+fn option_forms(arg: &Arg) -> String {
+    let short = match arg.get_short() {
+        Some(short) => format!("-{short}, "),
+        None => "    ".to_owned(),
+    };
+    let long = arg.get_long().unwrap_or_default();
+    if !arg.get_action().takes_values() {
+        return format!("{short}--{long}");
+    }
+    let Some(value_names) = arg.get_value_names() else {
+        return format!("{short}--{long}");
+    };
+    let value = value_names.join(" ");
+    if arg.is_require_equals_set() {
+        format!("{short}--{long}[=<{value}>]")
+    } else {
+        format!("{short}--{long} <{value}>")
+    }
 }
 
 /// Returns the names of the topics.

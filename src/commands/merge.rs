@@ -127,20 +127,13 @@ impl ReadyMerge {
         current: &OpenSession,
         id_source: &mut IdSource,
     ) -> Result<Decision, Failure> {
-        let session = &current.session;
-        // Every entry is below the root, so a request at the root needs no check.
-        if let Some(id) = &self.requested_leaf
-            && let Some(requested_leaf) = session.find_entry(id)
-            && !session.path(session.leaf).contains(&requested_leaf)
-        {
-            let failure = "another process moved to another branch meanwhile";
-            return Err(current.input.busy_failure(failure));
-        }
+        self.require_same_branch(current)?;
         // The label is for the summary, which is not written yet.
         let new_entry = None;
         let label = self.label.as_ref();
         current.check_label_is_free(new_entry, label)?;
 
+        let session = &current.session;
         let tip_id = self.branch_tip.as_ref();
         let branch_tip = tip_id.and_then(|id| session.find_entry(id));
         let leaf = Position::from(session.leaf);
@@ -160,6 +153,23 @@ impl ReadyMerge {
             editor_text: None,
             notification,
         })
+    }
+
+    /// Fails if the leaf for which the summary was requested is not on the path to the leaf now.
+    fn require_same_branch(&self, current: &OpenSession) -> Result<(), Failure> {
+        let session = &current.session;
+        // Every entry is below the root, so a request at the root needs no check.
+        let Some(id) = &self.requested_leaf else {
+            return Ok(());
+        };
+        let Some(requested_leaf) = session.find_entry(id) else {
+            return Ok(());
+        };
+        if session.path(session.leaf).contains(&requested_leaf) {
+            return Ok(());
+        }
+        let failure = "another process moved to another branch meanwhile";
+        Err(current.input.busy_failure(failure))
     }
 }
 

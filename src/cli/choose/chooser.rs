@@ -163,14 +163,8 @@ impl Chooser {
 /// If the program in `PISESS_CHOOSER` cannot be started.
 fn start_program(question: &Question, ui: &Ui) -> Result<Option<RunningProgram>, Failure> {
     let Some(configured) = ui.env_var(CHOOSER_VARIABLE) else {
-        let can_draw = ui.world.terminals.stderr && !ui.is_dumb_terminal();
-        if !can_draw {
-            return Ok(None);
-        }
-        let started = RunningProgram::start("fzf", &mut fzf_command(question, ui), question, ui);
-        return Ok(started.ok());
+        return Ok(start_fzf(question, ui));
     };
-
     let command_line = configured.trim();
     if command_line.is_empty() {
         return Ok(None);
@@ -186,6 +180,15 @@ fn start_program(question: &Question, ui: &Ui) -> Result<Option<RunningProgram>,
             Err(failure.with_hint(format!("it is set by {CHOOSER_VARIABLE}")))
         }
     }
+}
+
+/// Starts fzf. `None` if it is not installed, or if the terminal cannot show it.
+fn start_fzf(question: &Question, ui: &Ui) -> Option<RunningProgram> {
+    let can_draw = ui.world.terminals.stderr && !ui.is_dumb_terminal();
+    if !can_draw {
+        return None;
+    }
+    RunningProgram::start("fzf", &mut fzf_command(question, ui), question, ui).ok()
 }
 
 /// Fails if no user can answer, because standard input or standard error is not a terminal.

@@ -144,24 +144,15 @@ impl<'a> CheckReport<'a> {
         Ok(())
     }
 
-    /// Prints the findings about a session as text. Equal findings share a line, except in a
-    /// repair, where each has its own. The path of the session precedes each line; of many lines,
-    /// it is only printed above the first.
+    /// Prints the findings about a session as text. The path of the session precedes each line; of
+    /// many lines, it is only printed above the first.
     fn print_findings(
         &self,
         path: &Path,
         findings: &[Finding],
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let mut groups = if self.applies_repairs {
-            // Each repaired entry is reported on a separate line.
-            findings.iter().map(|finding| vec![finding]).collect()
-        } else {
-            group_findings(findings)
-        };
-        if !self.style.prints_notes {
-            groups.retain(|group| self.is_resolved(group[0]) || group[0].severity > Severity::Note);
-        }
+        let groups = self.shown_groups(findings);
         if self.style.has_headings {
             return self.print_rows(path, &groups, ui);
         }
@@ -174,6 +165,20 @@ impl<'a> CheckReport<'a> {
             ui.print(&format!("{line_start}{}", self.format_group(group)))?;
         }
         Ok(())
+    }
+
+    /// Returns the findings to print. Equal findings are a group, which shares a line, except in a
+    /// repair, where each has its own. Notes are left out unless they are requested.
+    fn shown_groups<'f>(&self, findings: &'f [Finding]) -> Vec<Vec<&'f Finding>> {
+        let mut groups = if self.applies_repairs {
+            findings.iter().map(|finding| vec![finding]).collect()
+        } else {
+            group_findings(findings)
+        };
+        if !self.style.prints_notes {
+            groups.retain(|group| self.is_resolved(group[0]) || group[0].severity > Severity::Note);
+        }
+        groups
     }
 
     /// Prints the path of a session as a heading, and a row for each group of equal findings.

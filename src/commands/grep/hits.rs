@@ -682,10 +682,6 @@ fn path_json(path: &Path, header: &Header) -> Object {
 /// written during a search with `--follow`. `text` and `matches` are present only if they were
 /// requested.
 fn match_json(session: &FoundIn, found: &Match, kind: RowKind) -> Vec<u8> {
-    let mut every_match = Vec::new();
-    for text in &found.texts.every_match {
-        every_match.push(Text::from(&**text));
-    }
     let field = Text::from(&*found.hit.field);
     let non_empty_id = Some(&found.id).filter(|id| !id.is_empty());
     let non_empty_field = Some(&field).filter(|field| !field.is_empty());
@@ -709,20 +705,30 @@ fn match_json(session: &FoundIn, found: &Match, kind: RowKind) -> Vec<u8> {
     if let Some(text) = &found.texts.whole {
         row = row.text("text", &Text::from(&**text));
     }
-    if !every_match.is_empty() {
-        row = row.json("matches", &text_array(&every_match));
+    if !found.texts.every_match.is_empty() {
+        let matches: Vec<Text> = found
+            .texts
+            .every_match
+            .iter()
+            .map(|text| Text::from(&**text))
+            .collect();
+        row = row.json("matches", &text_array(&matches));
     }
-    match &found.continuation {
-        None => {}
-        Some(EntryContinuation::Continues) => row = row.bool("branched", false),
-        Some(EntryContinuation::Branches { after }) => {
-            // `null` if the entry has no parent.
-            row = row
-                .bool("branched", true)
-                .text_or_null("after", after.as_ref());
-        }
+    if let Some(continuation) = &found.continuation {
+        row = add_continuation(row, continuation);
     }
     row.finish()
+}
+
+/// Adds to a row whether the entry starts a new branch and, if so, the entry that it follows.
+fn add_continuation(row: Object, continuation: &EntryContinuation) -> Object {
+    match continuation {
+        EntryContinuation::Continues => row.bool("branched", false),
+        EntryContinuation::Branches { after } => row
+            .bool("branched", true)
+            // `null` if the entry has no parent.
+            .text_or_null("after", after.as_ref()),
+    }
 }
 
 fn visible_path(path: &Path) -> String {
