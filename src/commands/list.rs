@@ -227,34 +227,26 @@ fn read_list(
     if sources.is_none_or(Sources::includes_all) {
         list.extend(read_stdin_session(args, period, ui)?);
     }
-    let FilesToRead {
-        mut files,
-        mut has_failures,
-        is_none_reported,
-    } = find_files(args, sources, period, stores, ui)?;
+    let mut found = find_files(args, sources, period, stores, ui)?;
     if args.repo && args.lists_cwd() {
-        retain_same_repository(&mut files, repositories, stores, ui)?;
+        retain_same_repository(&mut found.files, repositories, stores, ui)?;
     }
-    let finds_only_own = sources.is_none_or(|sources| sources.origins.is_empty());
-    if files.is_empty()
-        && finds_only_own
-        && !is_none_reported
-        && let Some(note) = args.none_found_note()
-    {
-        ui.warn(note);
-    }
+    args.warn_of_no_files(&found, sources, ui);
 
     // `read_sessions` consumes the files. The first paths are kept: if no file can be listed, a
     // warning says which agent wrote these.
-    let inspected = &files[..files.len().min(MAX_INSPECTED)];
-    let first_paths: Vec<PathBuf> = inspected.iter().map(|file| file.path.clone()).collect();
-    has_failures |= read_sessions(&mut list, files, args, sources, period, ui);
+    let mut first_paths = Vec::new();
+    for file in found.files.iter().take(MAX_INSPECTED) {
+        first_paths.push(file.path.clone());
+    }
+    let has_unread = read_sessions(&mut list, found.files, args, sources, period, ui);
     if args.lists_cwd() {
         // The sessions of other agents were found in all projects.
         list.retain(|session| {
             session.other_agent.is_none() || is_cwd(&session.cwd.to_string_lossy(), stores.here())
         });
     }
+    let has_failures = found.has_failures || has_unread;
     if list.is_empty() && !has_failures {
         args.warn_of_no_sessions(sources, &first_paths, ui);
     }
@@ -499,6 +491,19 @@ impl Args {
             return Ok(None);
         }
         self.sessions.sources(ui)
+    }
+
+    /// Warns if there are no files to read, unless the search has reported that. A search for
+    /// sessions of other agents reports it itself.
+    fn warn_of_no_files(&self, found: &FilesToRead, sources: Option<&Sources>, ui: &mut Ui) {
+        let finds_only_own = sources.is_none_or(|sources| sources.origins.is_empty());
+        if found.files.is_empty()
+            && finds_only_own
+            && !found.is_none_reported
+            && let Some(note) = self.none_found_note()
+        {
+            ui.warn(note);
+        }
     }
 
     /// Warns that no file is a session that can be listed. `first_paths` are the paths of the first

@@ -50,12 +50,12 @@ impl Pager {
         command.stdin(Stdio::piped());
         // Options are given in variables, because each pager ignores the variables of the others.
         for (variable, default_options) in PAGER_OPTIONS {
-            let mut options = (world.env)(variable).unwrap_or_else(|| default_options.to_owned());
-            if variable == "LESS" && heading_lines > 0 && less_keeps_headings(command_line, world) {
-                options += &format!(" --header={heading_lines}");
-            }
-            if variable == "LESS" && first_line > 1 {
-                options += &format!(" +{first_line}g");
+            let configured_options = (world.env)(variable);
+            let mut options = configured_options.unwrap_or_else(|| default_options.to_owned());
+            if variable == "LESS" {
+                let keeps_heading = heading_lines > 0 && less_keeps_headings(command_line, world);
+                let kept_lines = if keeps_heading { heading_lines } else { 0 };
+                options += &less_options(first_line, kept_lines);
             }
             command.env(variable, options);
         }
@@ -106,6 +106,19 @@ impl Pager {
         // Not earlier: from now on, Ctrl-C ends pisess.
         drop(self.waiting);
     }
+}
+
+/// Returns the options of less to open at a line, and to keep the first lines on the screen, each
+/// after a space.
+fn less_options(first_line: usize, kept_lines: usize) -> String {
+    let mut options = String::new();
+    if kept_lines > 0 {
+        options += &format!(" --header={kept_lines}");
+    }
+    if first_line > 1 {
+        options += &format!(" +{first_line}g");
+    }
+    options
 }
 
 /// The first version of less with the option `--header`. Earlier ones report an unknown option as

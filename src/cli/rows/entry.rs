@@ -550,7 +550,8 @@ impl EntryPainter<'_> {
         let first_match = matches.first().cloned().unwrap_or(0..0);
         // The columns that the beginning of the body, if it was drawn, has left.
         let room = rows.columns_left.unwrap_or(usize::MAX);
-        if display_width(&text[..first_match.end]) < room {
+        let is_match_visible = display_width(&text[..first_match.end]) < room;
+        if is_match_visible {
             return self.draw_highlighted(rows, &text, style);
         }
 

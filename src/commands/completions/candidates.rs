@@ -69,42 +69,66 @@ const TOOLS_OF_PI: [&str; 7] = ["bash", "edit", "find", "grep", "ls", "read", "w
 
 /// Adds completers for values that clap does not know: sessions, entries, times, tools, models and
 /// topics. An argument gets its completer by the name of its value in the help, for example
-/// `SESSION`. Sessions and entries are read now, because a completer must not borrow.
+/// `SESSION`.
 fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
+    let mut completers = completers_of_sessions(&command, words, ui);
+    completers.extend(other_completers(&command, words, ui));
+    command.mut_subcommands(|subcommand| {
+        subcommand.mut_args(|arg| {
+            let name = value_name(&arg);
+            match completers.iter().find(|known| known.value_name == name) {
+                Some(known) => arg.add(known.completer.clone()),
+                None => arg,
+            }
+        })
+    })
+}
+
+/// Returns the completers for sessions and entries. These are read now, because a completer must
+/// not borrow.
+fn completers_of_sessions(
+    command: &Command,
+    words: &[OsString],
+    ui: &mut Ui,
+) -> Vec<ValueCompleter> {
     let folder = ui.current_folder().to_owned();
     let home = ui.home();
-    let given_session = find_session(&command, words, ui);
+    let given_session = find_session(command, words, ui);
     let sessions = list_sessions(words, given_session.is_none(), ui);
     let entries = match given_session {
         Some(path) => read_entries(&path, home.as_deref()),
         None => EntryCandidates::default(),
     };
-    let models = find_models(&command, words, ui);
-
-    let mut help_candidates = Vec::new();
-    for subcommand in command.get_subcommands() {
-        help_candidates.push(
-            CompletionCandidate::new(subcommand.get_name()).help(subcommand.get_about().cloned()),
-        );
-    }
-    help_candidates.extend(help::topic_names().map(CompletionCandidate::new));
 
     let entries = Arc::new(entries);
-    let session_completion = Arc::new(SessionCompletion {
+    let sessions = Arc::new(SessionCompletion {
         sessions,
         folder,
         home,
     });
     let entries_of_either = Arc::clone(&entries);
-    let sessions_of_either = Arc::clone(&session_completion);
-    let completers = [
-        ValueCompleter::new("SESSION", move |word| session_completion.complete(word)),
+    let sessions_of_either = Arc::clone(&sessions);
+    vec![
+        ValueCompleter::new("SESSION", move |word| sessions.complete(word)),
         ValueCompleter::new("REF", move |word| entries.complete_reference(word)),
         ValueCompleter::new("SESSION|REF", move |word| {
             let mut candidates = entries_of_either.complete_reference(word);
             candidates.extend(sessions_of_either.complete(word));
             candidates
         }),
+    ]
+}
+
+/// Returns the completers for times, tools, models, commands and topics.
+fn other_completers(command: &Command, words: &[OsString], ui: &mut Ui) -> Vec<ValueCompleter> {
+    let models = find_models(command, words, ui);
+    let mut help_candidates = Vec::new();
+    for subcommand in command.get_subcommands() {
+        let about = subcommand.get_about().cloned();
+        help_candidates.push(CompletionCandidate::new(subcommand.get_name()).help(about));
+    }
+    help_candidates.extend(help::topic_names().map(CompletionCandidate::new));
+    vec![
         ValueCompleter::new("TIME", |word| {
             filter_candidates(word, TIME_EXAMPLES.map(CompletionCandidate::new))
         }),
@@ -117,16 +141,7 @@ fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command 
         ValueCompleter::new("COMMAND|TOPIC", move |word| {
             filter_candidates(word, help_candidates.iter().map(copy_candidate))
         }),
-    ];
-    command.mut_subcommands(|subcommand| {
-        subcommand.mut_args(|arg| {
-            let name = value_name(&arg);
-            match completers.iter().find(|known| known.value_name == name) {
-                Some(known) => arg.add(known.completer.clone()),
-                None => arg,
-            }
-        })
-    })
+    ]
 }
 
 /// The completer for all arguments whose value has a name.

@@ -111,6 +111,27 @@ impl SessionState {
     }
 }
 
+/// The sessions that are followed.
+#[derive(Default)]
+struct KnownSessions {
+    paths: Vec<PathBuf>,
+    /// The names of their files, by which a watcher reports changes.
+    names: HashSet<OsString>,
+}
+
+impl KnownSessions {
+    fn find(stores: &SessionStores, scope: &Scope) -> KnownSessions {
+        let mut known = KnownSessions::default();
+        for file in stores.find_sessions(scope).files {
+            known
+                .names
+                .extend(file.path.file_name().map(OsString::from));
+            known.paths.push(file.path);
+        }
+        known
+    }
+}
+
 /// The result of searching one session, before rows are made of it.
 struct FinishedSearch {
     outcome: SearchOutcome,
@@ -397,24 +418,17 @@ impl Searcher {
         watched_folders.retain(|path| path.exists());
         let mut watcher = FileWatcher::start(&watched_folders);
         let mut buffer = PageBuffer::default();
-        let mut known_paths: Vec<PathBuf> = Vec::new();
-        let mut known_names: HashSet<OsString> = HashSet::default();
+        let mut known = KnownSessions::default();
         // For the first round, any file may have changed since it was searched.
         let mut changed = ChangedFiles::default();
         // A new entry is on the path to the leaf at the moment it is written, so none is excluded.
         self.query.entries.only_active = false;
         loop {
             // An unknown file that changed may be a new session.
-            if changed.may_include_others(&known_names) {
-                known_paths.clear();
-                known_names.clear();
-                for file in stores.find_sessions(scope).files {
-                    known_names.extend(file.path.file_name().map(OsString::from));
-                    known_paths.push(file.path);
-                }
+            if changed.may_include_others(&known.names) {
+                known = KnownSessions::find(stores, scope);
             }
-
-            for path in &known_paths {
+            for path in &known.paths {
                 if !changed.may_include(path) {
                     continue;
                 }
