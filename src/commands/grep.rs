@@ -654,18 +654,20 @@ impl Args {
     }
 }
 
-/// Builds the query. On a terminal, a snippet may fill the width of a row on either side of the
-/// match. In JSON and without a width, it has the default size. Without rows, no snippets are
-/// needed.
+/// Builds the query.
 fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
-    let prints_rows = !args.count && !args.only.is_set() && !args.files_without_match;
-    let snippet_size = match ui.row_width() {
-        Some(width) if !args.json => SnippetSize {
-            before: width,
-            after: width,
-        },
-        _ => SnippetSize::default(),
-    };
+    Ok(Query {
+        pattern: build_pattern(args)?,
+        inverted: args.invert_match,
+        entries: entry_filter(args, period),
+        scope: args.field_scope(),
+        details: match_details(args, ui),
+        is_only_reader: !args.reads_sessions_again(ui),
+    })
+}
+
+/// Returns which entries are searched.
+fn entry_filter(args: &Args, period: Period) -> EntryFilter {
     let mut roles = args.role.clone();
     for role in &mut roles {
         // A failure is recorded in the result of a call, which represents both.
@@ -673,7 +675,7 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
             *role = "toolResult".to_owned();
         }
     }
-    let entries = EntryFilter {
+    EntryFilter {
         roles,
         tool_names: args.tool.clone(),
         period,
@@ -681,8 +683,13 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         only_failed: args.failed,
         only_images: args.with_images,
         only_entries: args.searches_range(),
-    };
+    }
+}
 
+/// Returns what is collected of each match. Without rows, no snippets are needed. On a terminal, a
+/// snippet may fill the width of a row on either side of the match. In JSON and without a width, it
+/// has the default size.
+fn match_details(args: &Args, ui: &Ui) -> MatchDetails {
     let mut details = MatchDetails {
         texts: TextOptions {
             whole: args.full,
@@ -691,23 +698,24 @@ fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
         reports_active: args.marks_other_branches(ui),
         ..MatchDetails::default()
     };
-    if prints_rows {
-        details.snippets = Some(snippet_size);
-        if !args.json {
-            details.tools = Some(ToolOptions {
-                home: ui.home().map(Text::from),
-                call_arguments: args.full && args.failed,
-            });
-        }
+    let prints_rows = !args.count && !args.only.is_set() && !args.files_without_match;
+    if !prints_rows {
+        return details;
     }
-    Ok(Query {
-        pattern: build_pattern(args)?,
-        inverted: args.invert_match,
-        entries,
-        scope: args.field_scope(),
-        details,
-        is_only_reader: !args.reads_sessions_again(ui),
-    })
+    details.snippets = Some(match ui.row_width() {
+        Some(width) if !args.json => SnippetSize {
+            before: width,
+            after: width,
+        },
+        _ => SnippetSize::default(),
+    });
+    if !args.json {
+        details.tools = Some(ToolOptions {
+            home: ui.home().map(Text::from),
+            call_arguments: args.full && args.failed,
+        });
+    }
+    details
 }
 
 /// Returns the names of all tools that sessions call. `None` if one of them is wanted; then the other

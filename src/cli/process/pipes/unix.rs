@@ -4,7 +4,7 @@
 use crate::cli::process::signals::SignalGuard;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::process::Child;
+use std::process::{Child, ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
 /// Writes `input` to a command, and returns the command's output, of at most `max_bytes`, up to its
@@ -20,40 +20,32 @@ pub fn exchange_input_output(
     deadline: Instant,
     waiting: &SignalGuard,
 ) -> io::Result<Vec<u8>> {
-    let mut stdin = child.stdin.take();
     let Some(mut stdout) = child.stdout.take() else {
         return Err(io::Error::other("its standard output is not a pipe"));
     };
+    let mut input = CommandInput {
+        pipe: child.stdin.take(),
+        unwritten: input,
+    };
     // With blocking pipes, a command that does not read would block reading its output, and vice
     // versa.
-    if let Some(stdin) = &stdin {
-        rustix::io::ioctl_fionbio(stdin, true)?;
+    if let Some(pipe) = &input.pipe {
+        rustix::io::ioctl_fionbio(pipe, true)?;
     }
     rustix::io::ioctl_fionbio(&stdout, true)?;
 
-    let mut unwritten = input;
     let mut output = Vec::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {
-        if unwritten.is_empty() {
-            // The pipe is closed, so that the command sees the end of its input.
-            stdin = None;
-        }
+        input.close_if_written();
         let Some(time_left) = deadline.checked_duration_since(Instant::now()) else {
             return Err(io::ErrorKind::TimedOut.into());
         };
-        poll_pipes(stdin.as_ref(), Some(&stdout), waiting, time_left)?;
+        poll_pipes(input.pipe.as_ref(), Some(&stdout), waiting, time_left)?;
         if waiting.pending_signal().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        if let Some(pipe) = &mut stdin {
-            match pipe.write(unwritten) {
-                Ok(written) => unwritten = &unwritten[written..],
-                Err(error) if is_retryable(&error) => {}
-                // The command reads no more, which is no error.
-                Err(_) => stdin = None,
-            }
-        }
+        input.write_some();
         match stdout.read(&mut buffer) {
             Ok(0) => return Ok(output),
             Ok(read) if output.len() + read > max_bytes => {
@@ -62,6 +54,35 @@ pub fn exchange_input_output(
             Ok(read) => output.extend_from_slice(&buffer[..read]),
             Err(error) if is_retryable(&error) => {}
             Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The standard input of a command.
+struct CommandInput<'a> {
+    /// `None` once it is closed.
+    pipe: Option<ChildStdin>,
+    unwritten: &'a [u8],
+}
+
+impl CommandInput<'_> {
+    /// Writes as much as the pipe takes now.
+    fn write_some(&mut self) {
+        let Some(pipe) = &mut self.pipe else {
+            return;
+        };
+        match pipe.write(self.unwritten) {
+            Ok(written) => self.unwritten = &self.unwritten[written..],
+            Err(error) if is_retryable(&error) => {}
+            // The command reads no more, which is no error.
+            Err(_) => self.pipe = None,
+        }
+    }
+
+    /// Closes the pipe once everything is written, so that the command sees the end of its input.
+    fn close_if_written(&mut self) {
+        if self.unwritten.is_empty() {
+            self.pipe = None;
         }
     }
 }
@@ -75,8 +96,8 @@ fn is_retryable(error: &io::Error) -> bool {
 
 /// Waits until a pipe is ready or closed, a signal arrives, or the timeout is over.
 fn poll_pipes(
-    stdin: Option<&std::process::ChildStdin>,
-    stdout: Option<&std::process::ChildStdout>,
+    stdin: Option<&ChildStdin>,
+    stdout: Option<&ChildStdout>,
     waiting: &SignalGuard,
     timeout: Duration,
 ) -> io::Result<()> {
