@@ -312,8 +312,8 @@ impl OpenSession {
         report.report_and_notify(args, ui)
     }
 
-    /// Returns the lines of a new session for the report: with `--json` all lines, with `-n` those
-    /// that are not copied unchanged. Without either, the lines are not reported.
+    /// Returns the lines of a new session for the report: with `--json` all lines, with `-n` the
+    /// lines that are not copied unchanged. Without either, the lines are not reported.
     fn plan_lines(&self, content: &NewContent, args: &WriteArgs) -> Result<PlannedLines, Failure> {
         if args.change.json {
             let lines = self.input.map_read_error(content.lines(self))?;

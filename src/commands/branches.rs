@@ -385,7 +385,8 @@ impl BranchList<'_> {
         table.print(ui)
     }
 
-    /// Chooses the columns of the table: those that differ between branches, and have space.
+    /// Chooses the columns of the table. A column whose cells are the same for all branches is left
+    /// out, and so is one for which there is no space.
     fn choose_form(&self, ui: &Ui) -> TableForm {
         let mut has_branch_points = false;
         let mut has_several_messages = false;

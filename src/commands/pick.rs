@@ -118,7 +118,8 @@ struct Selection {
 }
 
 impl Selection {
-    /// Returns the entries that arguments choose in a session, and those that belong to them.
+    /// Returns the entries that arguments choose in a session, and the calls and results that
+    /// belong to them.
     fn find(source: &OpenSession, arguments: &[String]) -> Result<Selection, Failure> {
         let chosen = source.find_chosen_entries(arguments)?;
         let entries = complete_selection(&source.entry_reader(), &chosen)

@@ -355,7 +355,7 @@ impl Repairer<'_> {
         Ok(())
     }
 
-    /// Reports a repair: first the findings, resolved ones and those that remain; then what was
+    /// Reports a repair: first the findings, the resolved and the remaining ones; then what was
     /// removed from the session. `commits` is `None` if nothing was written: then there are only
     /// findings.
     ///
@@ -410,8 +410,8 @@ impl Repairer<'_> {
     }
 }
 
-/// Finds the sessions to repair: the given ones, and those in the given directories. With `-n`, the
-/// sessions in subdirectories are included even without `-r`.
+/// Finds the sessions to repair: at the given paths, and in the given directories. With `-n`,
+/// subdirectories are included even without `-r`.
 fn find_files(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     let change = &args.write.change;
     let reach = if change.dry_run {

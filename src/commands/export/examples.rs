@@ -236,8 +236,8 @@ impl ExampleWriter<'_> {
         Ok(())
     }
 
-    /// Removes the secrets from a session, reports them, and adds them to those that were removed
-    /// before. Returns the redacted session.
+    /// Removes the secrets from a session, reports them, and adds them to the secrets of earlier
+    /// sessions. Returns the redacted session.
     fn remove_secrets(&mut self, input: Input, ui: &mut Ui) -> Result<Input, Failure> {
         let redaction = &self.args.redaction;
         let values = match (&self.values, &input.path) {

@@ -272,9 +272,9 @@ impl MatchPainter {
         role
     }
 
-    /// Returns the notes at the end of a row: on the branch that the match starts, and those for
-    /// people as far as they leave room for a snippet. `columns_before` is the width of the columns
-    /// before the snippet.
+    /// Returns the notes at the end of a row: on the branch that the match starts, and the notes
+    /// for people, as far as there is room for them beside a snippet. `columns_before` is the width
+    /// of the columns before the snippet.
     fn fitting_notes(&self, entry_match: &Match, columns_before: usize) -> String {
         let mut notes = branch_note(entry_match);
         notes += &label_note(entry_match);

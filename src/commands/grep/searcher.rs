@@ -268,9 +268,9 @@ impl Searcher {
         })
     }
 
-    /// Whether the matches of a search are not printed, neither now nor later. This is so with
-    /// `--follow` alone for the first search of a session, which finds the matches that exist at
-    /// the start.
+    /// Whether the matches of a search are not printed, neither now nor later. With `--follow`
+    /// alone, the first search of a session finds the matches that exist at the start: only later
+    /// ones are printed.
     fn leaves_matches_out(&self, state: &SessionState) -> bool {
         self.starts_now && state.is_first_search()
     }

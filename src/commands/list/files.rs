@@ -96,8 +96,9 @@ struct OwnFiles {
     is_none_reported: bool,
 }
 
-/// Finds the sessions of pi and oh-my-pi, or of the one of these that `sources` names, with the
-/// sub-agents of named sessions. `all` is whether the stores of all projects are searched.
+/// Finds the sessions of pi and oh-my-pi, with the sub-agents of named sessions. Keeps only the
+/// sessions of the agents that `sources` names. `all` is whether the stores of all projects are
+/// searched.
 fn find_own_files(
     paths: &[PathBuf],
     all: bool,

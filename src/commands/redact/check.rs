@@ -210,7 +210,7 @@ struct SessionsToSearch {
 }
 
 impl SessionsToSearch {
-    /// Returns the sessions that arguments name, and those at and below directories.
+    /// Returns the sessions that arguments name. A directory names all sessions at and below it.
     fn at_paths(paths: &[PathBuf], ui: &mut Ui) -> SessionsToSearch {
         let found = search_arguments_to_read(paths, Reach::Whole, ui);
         SessionsToSearch {
