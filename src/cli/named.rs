@@ -264,14 +264,15 @@ fn find_by_arguments(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui)
     failures.extend(search_failures(found.problems, search.is_strict, ui));
 
     let has_found_none = found.files.is_empty();
-    let reads_only_stream = !streams.is_empty() && paths.is_empty();
-    // If subdirectories are left out, the warning below suggests how to include them.
-    let may_be_below = !found.shallow.is_empty();
-    let mut none_found_note = None;
-    if has_found_none && failures.is_empty() && !reads_only_stream && !may_be_below {
-        none_found_note = Some(note_none_found(&paths, reach, ui));
-    }
     warn_of_shallow(&found.shallow, has_found_none, ui);
+    // A failure, and the warning of subdirectories, say already why there are no sessions.
+    let is_reported = !failures.is_empty() || !found.shallow.is_empty();
+    let reads_only_stream = !streams.is_empty() && paths.is_empty();
+    let none_found_note = if has_found_none && !is_reported && !reads_only_stream {
+        Some(note_none_found(&paths, reach, ui))
+    } else {
+        None
+    };
 
     if search.is_to_read {
         retain_last_rollouts(&mut found.files);

@@ -209,9 +209,8 @@ fn plan_moves(
 }
 
 /// Returns the moves for `relocate OLD NEW` if OLD is a directory, or was one before it was moved:
-/// the stored sessions of OLD. Returns none if OLD is a session. A single word is a directory only
-/// if no session has this name. OLD may also be the name of a project, as `list` shows it, whose
-/// directory no longer exists.
+/// the stored sessions of OLD. Returns none if OLD is a session. OLD may also be the name of a
+/// project, as `list` shows it, whose directory no longer exists.
 ///
 /// # Errors
 /// If several projects have the name.
@@ -221,9 +220,7 @@ fn plan_moves_of_named_folder(
     mover: &mut Mover,
     ui: &mut Ui,
 ) -> Result<Vec<SessionMove>, Failure> {
-    let is_path = old.components().count() > 1 || old.is_dir();
-    let is_session = old.is_file() || (!is_path && !is_unknown_name(old, ui));
-    if is_session {
+    if names_session(old, ui) {
         return Ok(Vec::new());
     }
     let moves = plan_moves_of_folder(&resolve_user_folder(old, ui), new, mover, ui);
@@ -234,6 +231,16 @@ fn plan_moves_of_named_folder(
         Some(cwd) => Ok(plan_moves_of_folder(&cwd, new, mover, ui)),
         None => Ok(Vec::new()),
     }
+}
+
+/// Whether an argument is a session, and not a directory. A single word is a session if one has
+/// this name.
+fn names_session(argument: &Path, ui: &mut Ui) -> bool {
+    if argument.is_file() {
+        return true;
+    }
+    let is_path = argument.components().count() > 1 || argument.is_dir();
+    !is_path && !is_unknown_name(argument, ui)
 }
 
 /// Returns the directory of the project with this name, and reports it. `None` if there is no such

@@ -36,24 +36,14 @@ pub fn restore_archive(
     stores: &SessionStores,
 ) -> Result<ArchiveResult, Failure> {
     let open = OpenArchive::open(path, change)?;
-    let Some(session) = stores.archived_session_path(open.file.resolved()) else {
-        return Err(Failure::invalid(format_args!(
-            "{}: it is not beside an agent's store",
-            open.name
-        ))
-        .with_hint(
-            "to read the session as it is, give this path to any command; `zstd -dc` prints it",
-        ));
-    };
-    let facts = open.facts();
-    let sizes = Some(open.sizes());
-    let result = |status| ArchiveResult {
+    let session = find_session_path(&open, stores)?;
+    let mut result = ArchiveResult {
         path: path.to_owned(),
         to: Some(session.clone()),
-        status,
+        status: Status::Planned,
         needs_recursion: false,
-        facts: facts.clone(),
-        sizes,
+        facts: open.facts(),
+        sizes: Some(open.sizes()),
         errors: Vec::new(),
     };
     // Another process may be about to archive the session. The locks wait until it is done, before
@@ -64,7 +54,7 @@ pub fn restore_archive(
     let targets = find_targets(&open, &session, stores)?;
     compare_files(&open, &targets)?;
     if change.dry_run {
-        return Ok(result(Status::Planned));
+        return Ok(result);
     }
 
     let mut restored = RestoredFiles::default();
@@ -78,7 +68,20 @@ pub fn restore_archive(
         let failure = Failure::from(error).after_writing(&session.to_string_lossy());
         failure.with_hint(format!("the session is restored; delete {name}"))
     })?;
-    Ok(result(Status::Restored))
+    result.status = Status::Restored;
+    Ok(result)
+}
+
+/// Returns the path to which the session of an archive is restored. Refuses an archive that is not
+/// beside a store.
+fn find_session_path(open: &OpenArchive, stores: &SessionStores) -> Result<PathBuf, Failure> {
+    if let Some(session) = stores.archived_session_path(open.file.resolved()) {
+        return Ok(session);
+    }
+    let what = format_args!("{}: it is not beside an agent's store", open.name);
+    Err(Failure::invalid(what).with_hint(
+        "to read the session as it is, give this path to any command; `zstd -dc` prints it",
+    ))
 }
 
 /// Locks the hidden file of a session. The file is hidden while a run of `archive` removes the

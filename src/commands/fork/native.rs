@@ -12,7 +12,9 @@ use crate::load::{LoadOptions, load};
 use crate::ops::plan::NewSession;
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::Text;
-use pisess_store::{self as store, Attempt, InputFile, SessionFile, StoreError, WriteOptions};
+use pisess_store::{
+    self as store, Attempt, InputFile, SessionFile, Spooled, StoreError, WriteOptions,
+};
 use std::path::{Path, PathBuf};
 
 /// A fork that is converted into a session of another agent.
@@ -36,14 +38,6 @@ impl NativeFork<'_> {
         now_ms: i64,
         ui: &Ui,
     ) -> Result<Creation, Failure> {
-        let input = &self.open.input;
-        let copy = store::spool_written(&mut |out| {
-            self.new_session
-                .write(&self.open.session, input.source(), out)
-        })?;
-        let session = load(&copy, &LoadOptions::default())
-            .map_err(|error| Failure::from_load_error(&input.name, error))?;
-
         let cwd = self.cwd(ui);
         let target = NativeTarget {
             format: self.format,
@@ -51,18 +45,7 @@ impl NativeFork<'_> {
             cwd: &cwd,
             created_ms: now_ms,
         };
-        let reader = EntryReader::new(&session, &copy);
-        let mut can_be_continued = false;
-        let native = store::spool_written(&mut |out| {
-            can_be_continued = write_native_session(&reader, &target, out)?;
-            Ok(())
-        })?;
-        if !can_be_continued {
-            let agent = self.agent.display_name();
-            let failure = input.failure(format_args!("no message that {agent} could continue"));
-            return Err(failure.with_hint("choose a REF at or below a message"));
-        }
-
+        let native = self.convert(&target)?;
         let in_store = self.format.file_path(&target);
         let file_name = in_store.file_name().unwrap_or_default().to_string_lossy();
         let folder = self.store_folder(ui)?.map(|root| {
@@ -76,6 +59,31 @@ impl NativeFork<'_> {
             editor_text,
             notification,
         })
+    }
+
+    /// Returns the fork in the format of the agent. Fails if it has no message, because the agent
+    /// could not continue it.
+    fn convert(&self, target: &NativeTarget) -> Result<Spooled, Failure> {
+        let input = &self.open.input;
+        // The fork is first written as a session of pi, which the conversion reads.
+        let copy = store::spool_written(&mut |out| {
+            self.new_session
+                .write(&self.open.session, input.source(), out)
+        })?;
+        let session = load(&copy, &LoadOptions::default())
+            .map_err(|error| Failure::from_load_error(&input.name, error))?;
+        let reader = EntryReader::new(&session, &copy);
+        let mut can_be_continued = false;
+        let native = store::spool_written(&mut |out| {
+            can_be_continued = write_native_session(&reader, target, out)?;
+            Ok(())
+        })?;
+        if can_be_continued {
+            return Ok(native);
+        }
+        let agent = self.agent.display_name();
+        let failure = input.failure(format_args!("no message that {agent} could continue"));
+        Err(failure.with_hint("choose a REF at or below a message"))
     }
 
     /// Writes the session. If it is written to the agent's store, also lists its title there and,
