@@ -59,6 +59,20 @@ fn resolve_session(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<P
     }
 }
 
+/// Returns the files below a directory that may be sessions. Leaves out `session` itself, and what a
+/// sub-agent or an advisor wrote.
+fn find_other_sessions(session: &Path, folder: &Path, ui: &mut Ui) -> Vec<PathBuf> {
+    let found = store::find(&[folder.to_owned()], Reach::Whole);
+    for problem in &found.problems {
+        ui.warn(&problem.text);
+    }
+    store::distinct_files(found.files, |file| &file.path)
+        .into_iter()
+        .filter(|file| file.owner.is_none() && !store::is_same(&file.path, session))
+        .map(|file| file.path)
+        .collect()
+}
+
 /// Returns the only file below a directory, other than `session` itself, that has the session's id.
 fn find_copy_in_folder(
     session: &Path,
@@ -69,24 +83,17 @@ fn find_copy_in_folder(
     // Lists the files of a Codex directory once.
     let rollouts = Rollouts::default();
     let id = read_id(session, access, &rollouts, ui)?;
-    let found = store::find(&[folder.to_owned()], Reach::Whole);
-    for problem in &found.problems {
-        ui.warn(&problem.text);
-    }
     let mut others = Vec::new();
     let mut copies = Vec::new();
-    for file in store::distinct_files(found.files, |file| &file.path) {
-        let is_itself = store::is_same(&file.path, session);
-        if file.owner.is_some() || is_itself {
-            continue;
-        }
-        let Ok(other_id) = read_id(&file.path, access, &rollouts, ui) else {
+    for path in find_other_sessions(session, folder, ui) {
+        // A file that cannot be read, or is no session, is not a copy.
+        let Ok(other_id) = read_id(&path, access, &rollouts, ui) else {
             continue;
         };
         if other_id == id {
-            copies.push(file.path);
+            copies.push(path);
         } else {
-            others.push(file.path);
+            others.push(path);
         }
     }
 

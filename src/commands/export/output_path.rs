@@ -27,10 +27,7 @@ pub fn output_path(
 ) -> PathBuf {
     // A session that was converted or decompressed in memory has no file, but a path.
     let path = input.path.as_deref().filter(|path| !is_pipe(path));
-    let Some(path) = path else {
-        return place_output(args, PathBuf::from("-"), ui);
-    };
-    let Some(stem) = session_stem(path) else {
+    let Some((path, stem)) = path.and_then(|path| Some((path, session_stem(path)?))) else {
         return place_output(args, PathBuf::from("-"), ui);
     };
     let extension = format_extension(format);

@@ -30,21 +30,7 @@ pub fn export_session(
     mut batch: Option<&mut Batch>,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let mut input = match &batch {
-        Some(batch) => Input::open_found_to_read(path, &batch.rollouts, ui)?,
-        None => Input::open_to_read(path, ui)?,
-    };
-    let mut removed_secrets = None;
-    if args.redact {
-        let redaction = &args.redaction;
-        let values = match batch.as_ref().and_then(|batch| batch.values.as_ref()) {
-            Some(values) => values.for_session(path),
-            None => redaction.values.read_values(Some(&input), ui)?,
-        };
-        let (redacted_input, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
-        input = redacted_input;
-        removed_secrets = Some(removed);
-    }
+    let (input, mut removed_secrets) = open_input(args, path, batch.as_deref(), ui)?;
     let options = LoadOptions {
         // A page shows them.
         stats: format == Rendition::Page,
@@ -88,6 +74,31 @@ pub fn export_session(
     }
     exporter.write_output(&contents, &output, ui)?;
     Ok(Exit::Done)
+}
+
+/// Opens the file of a session. With `--redact`, its secrets are removed in memory, and what was
+/// removed is returned, too.
+fn open_input(
+    args: &Args,
+    path: &Path,
+    batch: Option<&Batch>,
+    ui: &mut Ui,
+) -> Result<(Input, Option<RemovedSecrets>), Failure> {
+    let input = match batch {
+        Some(batch) => Input::open_found_to_read(path, &batch.rollouts, ui)?,
+        None => Input::open_to_read(path, ui)?,
+    };
+    if !args.redact {
+        return Ok((input, None));
+    }
+    let redaction = &args.redaction;
+    // In the export of a directory, the values were read before the first session.
+    let values = match batch.and_then(|batch| batch.values.as_ref()) {
+        Some(values) => values.for_session(path),
+        None => redaction.values.read_values(Some(&input), ui)?,
+    };
+    let (redacted_input, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
+    Ok((redacted_input, Some(removed)))
 }
 
 /// Warns that the session has other branches, which are not exported. In the export of a directory,
