@@ -45,21 +45,12 @@ pub(super) fn find_files(
     }
     // Any path may be given if the sessions of all agents are listed.
     let finds_own = sources.is_none_or(Sources::includes_own);
-    let mut found = OwnFiles::default();
+    let mut found = SessionFiles::default();
     if finds_own {
         found = find_own_files(paths, all, sources, stores, ui)?;
     }
     if let Some(sources) = sources {
-        if paths.is_empty() {
-            found.files.extend(find_sessions_of(&sources.origins, ui));
-        } else if finds_own {
-            let others = find_sources_of_projects(&sources.origins, paths, &found.files, ui);
-            found.files.extend(others);
-        } else {
-            let given = find_arguments(paths, ui);
-            found.files = given.files;
-            found.failures = given.failures;
-        }
+        found.add_other_agents(sources, paths, ui);
     }
     for failure in &found.failures {
         ui.report_failure(failure);
@@ -85,15 +76,35 @@ pub(super) fn find_files(
     })
 }
 
-/// The files that a search for sessions of pi and oh-my-pi has found.
+/// The session files that a search has found.
 #[derive(Default)]
-struct OwnFiles {
+struct SessionFiles {
     files: Vec<FoundFile>,
     failures: Vec<Failure>,
     /// The note for the user if there are no files. `None` if a failure says so.
     none_found_note: Option<String>,
     /// Whether a warning says already that no file is of the agents in `--source`.
     is_none_reported: bool,
+}
+
+impl SessionFiles {
+    /// Adds the sessions of the other agents in `sources`: all of them, or the ones below `paths`.
+    /// If the agents also include pi or oh-my-pi, their sessions were added before.
+    fn add_other_agents(&mut self, sources: &Sources, paths: &[PathBuf], ui: &mut Ui) {
+        if paths.is_empty() {
+            self.files.extend(find_sessions_of(&sources.origins, ui));
+            return;
+        }
+        if sources.includes_own() {
+            let others = find_sources_of_projects(&sources.origins, paths, &self.files, ui);
+            self.files.extend(others);
+            return;
+        }
+        // Without sessions of pi and oh-my-pi, the paths were not looked at yet.
+        let given = find_arguments(paths, ui);
+        self.files.extend(given.files);
+        self.failures.extend(given.failures);
+    }
 }
 
 /// Finds the sessions of pi and oh-my-pi, with the sub-agents of named sessions. Keeps only the
@@ -105,7 +116,7 @@ fn find_own_files(
     sources: Option<&Sources>,
     stores: &SessionStores,
     ui: &mut Ui,
-) -> Result<OwnFiles, Failure> {
+) -> Result<SessionFiles, Failure> {
     let found = find_sessions(stores, paths, all, ui);
     let mut files = found.files;
     // `read_stdin_session` has read standard input already.
@@ -118,7 +129,7 @@ fn find_own_files(
         files = sources.retain_files(files, ui)?;
         is_none_reported = found_any && files.is_empty() && sources.origins.is_empty();
     }
-    Ok(OwnFiles {
+    Ok(SessionFiles {
         files,
         failures: found.failures,
         none_found_note: found.none_found_note,
