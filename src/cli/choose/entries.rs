@@ -10,13 +10,13 @@ use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::{EntryPainter, row_options};
 use crate::format::format_age;
 use crate::load::LoadOptions;
-use crate::ops::tree::{ViewOptions, build_view};
+use crate::ops::tree::{TreeView, ViewOptions, build_view};
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
 use owo_colors::Style;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The width of the age of an entry, in columns.
 const AGE_WIDTH: usize = 5;
@@ -32,23 +32,11 @@ pub fn choose_entry(
     program: &OsStr,
     ui: &mut Ui,
 ) -> Result<String, Stop> {
-    if session == Path::new("-") {
-        let failure =
-            Failure::invalid("--choose cannot read standard input before the command does");
-        return Err(failure.with_hint("give the path of the session").into());
-    }
-    let path = if only_reads {
-        resolve_argument_to_read(session, ui)?
-    } else {
-        resolve_argument(session, ui)?
-    };
+    let path = find_session(session, only_reads, ui)?;
     let open = open_with_rows(&path, ui)?;
     let leaf = open.session.leaf;
     let view = build_view(&open.session, leaf, ViewOptions::default());
-    let mut entries: Vec<EntryIx> = view.tree_rows.iter().map(|row| row.entry).collect();
-    // Indexes are in file order. Reversed, the last entry of the file is first.
-    entries.sort_unstable();
-    entries.reverse();
+    let entries = last_entries_first(&view);
     if entries.is_empty() {
         return Err(open.input.failure("there is no entry to choose").into());
     }
@@ -77,6 +65,30 @@ pub fn choose_entry(
     }
     let index = chooser.finish(ui)?;
     Ok(exact_reference(&open, entries[index])?)
+}
+
+/// Returns the file of the session from which an entry is chosen. Refuses standard input, which the
+/// command itself is to read.
+fn find_session(session: &Path, only_reads: bool, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    if session == Path::new("-") {
+        let failure =
+            Failure::invalid("--choose cannot read standard input before the command does");
+        return Err(failure.with_hint("give the path of the session"));
+    }
+    if only_reads {
+        resolve_argument_to_read(session, ui)
+    } else {
+        resolve_argument(session, ui)
+    }
+}
+
+/// Returns the entries that a tree draws. The last entry of the file is first.
+fn last_entries_first(view: &TreeView) -> Vec<EntryIx> {
+    let mut entries: Vec<EntryIx> = view.tree_rows.iter().map(|row| row.entry).collect();
+    // Indexes are in file order; the rows of the tree are not.
+    entries.sort_unstable();
+    entries.reverse();
+    entries
 }
 
 /// Opens a session of any agent, with the texts of its rows. Accepts a session that is standard

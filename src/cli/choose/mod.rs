@@ -76,16 +76,7 @@ pub fn choose_missing(
     ui: &mut Ui,
 ) -> Result<Vec<OsString>, Stop> {
     let partial = (parser.parse_partly)(args);
-    let Some(mut slots) = partial.as_ref().and_then(Slots::find) else {
-        let failure = Failure::usage_error("--choose: this command takes no session");
-        return Err(failure.with_hint("see `pisess --help`").into());
-    };
-    if slots.takes_archives {
-        let failure = Failure::usage_error("--choose: archived sessions are not in the list");
-        return Err(failure
-            .with_hint("`pisess archive --list --all` lists them")
-            .into());
-    }
+    let mut slots = find_slots(partial.as_ref())?;
     if slots.lacks_word_before(args, parser) {
         // Parsing the line again reports the word.
         return Ok(args.to_vec());
@@ -129,6 +120,21 @@ pub fn choose_missing(
         line = entry_places.fill(&line, &reference, parser)?;
     }
     Ok(line)
+}
+
+/// Returns the places of the session and of an entry in a command line. `partial` is the line as
+/// far as it can be parsed; `None` if it has no command. Refuses a command for which nothing can be
+/// chosen.
+fn find_slots(partial: Option<&PartialLine>) -> Result<Slots, Failure> {
+    let Some(slots) = partial.and_then(Slots::find) else {
+        let failure = Failure::usage_error("--choose: this command takes no session");
+        return Err(failure.with_hint("see `pisess --help`"));
+    };
+    if slots.takes_archives {
+        let failure = Failure::usage_error("--choose: archived sessions are not in the list");
+        return Err(failure.with_hint("`pisess archive --list --all` lists them"));
+    }
+    Ok(slots)
 }
 
 /// A command line with placeholders for the words that the user is to choose: `last` for the
