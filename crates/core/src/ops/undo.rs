@@ -33,7 +33,10 @@ use std::io;
 /// pick` made is an operation.
 pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
     let mut walk = BackwardWalk::new(reader.session());
-    walk_to_operation(reader, &mut walk)
+    match next_operation(reader, &mut walk)? {
+        NextOperation::Undoable(entries) => Ok(entries),
+        NextOperation::Stop(reason) => Err(reason),
+    }
 }
 
 /// The operations that can be undone.
@@ -51,52 +54,60 @@ pub struct UndoableOperations {
 pub fn find_undoable(reader: &EntryReader) -> io::Result<UndoableOperations> {
     let mut walk = BackwardWalk::new(reader.session());
     let mut operations = Vec::new();
+    // Each step goes further back in the file. At the latest, the walk stops at its beginning.
     loop {
-        match walk_to_operation(reader, &mut walk) {
-            Ok(entries) => operations.push(entries),
-            Err(Refusal::Unreadable(error)) => return Err(error),
-            Err(stop) => return Ok(UndoableOperations { operations, stop }),
+        match next_operation(reader, &mut walk)? {
+            NextOperation::Undoable(entries) => operations.push(entries),
+            NextOperation::Stop(stop) => return Ok(UndoableOperations { operations, stop }),
         }
     }
 }
 
+/// What a walk backwards through a file meets next.
+enum NextOperation {
+    /// An operation that can be undone: its entries that have an id, in file order; at least one.
+    Undoable(Vec<EntryIx>),
+    /// The reason why nothing further can be undone.
+    Stop(Refusal),
+}
+
 /// Advances a walk backwards to the nearest operation that is not undone. An operation is what one
-/// write appended to the file. Returns its entries in file order, without entries that have no id;
-/// at least one.
-///
-/// # Errors
-/// If no operation is left, or if the nearest one is a reply of the model, which `pop` can undo.
-fn walk_to_operation(
-    reader: &EntryReader,
-    walk: &mut BackwardWalk,
-) -> Result<Vec<EntryIx>, Refusal> {
+/// write appended to the file. The walk stops if none is left, or if the nearest one is a reply of
+/// the model, which is not an operation of the user.
+fn next_operation(reader: &EntryReader, walk: &mut BackwardWalk) -> io::Result<NextOperation> {
     let session = reader.session();
-    let Some(WriteRange { first, last }) = walk.next_write_backwards(reader)? else {
-        return Err(Refusal::with_hint(
+    let Some(write) = walk.next_write_backwards(reader)? else {
+        return Ok(NextOperation::Stop(Refusal::with_hint(
             "there is nothing to undo",
             "`undo` cannot reverse commands that rewrite the file: see `pisess undo --help`",
-        ));
+        )));
     };
 
-    // `undo` is for operations of the user. `pick`, which makes copies of replies, is one. Only the
-    // last entry is looked at, because nothing is written together with a reply and after it.
+    // Only the last entry is examined, because nothing is written together with a reply and after
+    // it. Copies of replies are operations of the user: `pick` makes them.
+    let last = write.last;
     if let Some(reply) = reply_noun(session, last)
         && !is_copy(reader, last)?
     {
-        return Err(Refusal::with_hint(
+        return Ok(NextOperation::Stop(Refusal::with_hint(
             format!("the last operation is the {reply} {}", session.id(last)),
             "`pisess pop` goes back to before the last user message",
-        ));
+        )));
     }
+    Ok(NextOperation::Undoable(entries_with_ids(session, write)))
+}
 
+/// Returns the entries of a write that have an id, in file order; at least one.
+fn entries_with_ids(session: &Session, write: WriteRange) -> Vec<EntryIx> {
     let mut entries = Vec::new();
-    for ix in (first.index()..=last.index()).map(EntryIx::new) {
+    for index in write.first.index()..=write.last.index() {
+        let ix = EntryIx::new(index);
         if !session.entry(ix).id.is_empty() {
             entries.push(ix);
         }
     }
     debug_assert!(!entries.is_empty(), "the last entry of a write has an id");
-    Ok(entries)
+    entries
 }
 
 /// Returns what a refusal calls a message of the model or of a tool; `None` for any other entry.
