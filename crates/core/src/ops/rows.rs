@@ -202,29 +202,35 @@ pub fn fold_tool_rows(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>) ->
     groups
 }
 
-/// Returns the index after the run of tool results that begins at `start`. Returns `start` itself
-/// if the row there cannot be folded. Each row of a run is the child of the row before it.
+/// Returns the index after the run of tool results that begins at the row `start`. A run consists
+/// of rows that can be folded, each the child of the row before it. If the first row cannot be
+/// folded, the run is empty: `start` itself is returned.
 fn find_tool_run_end(
     view: &TreeView,
     edits: &HashMap<EntryIx, ContextEdit>,
     start: usize,
 ) -> usize {
-    let marked_entry = view.marked_entry();
-    let mut end = start;
-    while let Some(tree_row) = view.tree_rows.get(end) {
-        let ix = tree_row.entry;
-        // These rows are not folded, because a fold would hide the label, the edit or the mark of
-        // the leaf.
-        let can_fold = view.session.is_message(ix, Role::ToolResult)
-            && marked_entry != Some(ix)
-            && view.label(ix).is_none()
-            && !edits.contains_key(&ix);
-        if !can_fold || (end > start && !continues_row_before(view, end)) {
-            break;
-        }
+    if !can_fold_row(view, edits, start) {
+        return start;
+    }
+    let mut end = start + 1;
+    while end < view.tree_rows.len()
+        && can_fold_row(view, edits, end)
+        && continues_row_before(view, end)
+    {
         end += 1;
     }
     end
+}
+
+/// Whether the row with this index can be folded: it shows a tool result, and nothing that a fold
+/// would hide, which is a label, a context edit, or the mark at the leaf.
+fn can_fold_row(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>, index: usize) -> bool {
+    let ix = view.tree_rows[index].entry;
+    let has_mark = view.marked_entry() == Some(ix);
+    let has_label = view.label(ix).is_some();
+    let is_edited = edits.contains_key(&ix);
+    view.session.is_message(ix, Role::ToolResult) && !has_mark && !has_label && !is_edited
 }
 
 /// Folds each branch that the conversation left on its way to the leaf, if the branch has more than
