@@ -99,10 +99,13 @@ impl<'a> LineSearch<'a> {
         self.finds
     }
 
-    /// Whether the needles call for a search. Escaped letters can hide the needles of any search,
-    /// so they call for all.
+    /// Whether the line needs a search. Before a line is searched, a filter looks for needles in
+    /// it: short texts without which a search cannot find anything, such as `/home/`. Escaped
+    /// letters (`\u0068ome`) can hide the needles of any search, so a line with some needs all.
     fn calls_for(&self, search: SearchSet) -> bool {
-        self.searches.intersects(search) || self.searches.intersects(SearchSet::ESCAPES)
+        let has_needle = self.searches.intersects(search);
+        let may_hide_needle = self.searches.intersects(SearchSet::ESCAPES);
+        has_needle || may_hide_needle
     }
 
     /// Searches the strings of the line, and finds its signatures.
@@ -228,10 +231,11 @@ impl<'a> LineSearch<'a> {
         self.finds.hits = found.hits;
     }
 
-    /// Returns the replacements of opaque content in a line: of opaque blocks, if the needles call
-    /// for a search for them, and of each of `signatures` that is outside of these blocks. If all
-    /// opaque content is kept, returns the ranges of the blocks.
+    /// Returns the replacements of opaque content in a line: of opaque blocks, such as the data of
+    /// an image, and of each of `signatures` that is outside of these blocks. If all opaque content
+    /// is kept, returns the ranges of the blocks.
     fn find_opaque(&self, signatures: Vec<Splice>) -> OpaqueValues {
+        // The filter of lines has found nothing with which an opaque block could begin.
         if !self.calls_for(SearchSet::BLOCKS) {
             return OpaqueValues {
                 count: signatures.len(),
@@ -253,19 +257,23 @@ impl<'a> LineSearch<'a> {
         found
     }
 
-    /// Returns the replacements of home directories and names in a line, outside of opaque content.
-    /// Empty if they are not to be replaced, or if the needles do not call for them.
+    /// Returns the replacements of home directories and of people's names in a line. None of them
+    /// overlaps `opaque`, the replacements of opaque content, because a range of the line is
+    /// replaced only once.
     fn find_people(&self, opaque: &[Splice]) -> Vec<Splice> {
-        let Some(people) = &self.search.people else {
+        let Some(people_search) = &self.search.people else {
+            // The user has not asked to replace home directories and names.
             return Vec::new();
         };
         if !self.calls_for(SearchSet::PEOPLE) {
+            // The filter of lines has found neither the start of a home directory nor a name.
             return Vec::new();
         }
+
         let opaque_ranges = RangeSet::from_ranges(opaque.iter().map(|splice| &splice.range));
-        let mut splices = people.find_splices(self.line);
-        splices.retain(|splice| !opaque_ranges.overlaps(&splice.range));
-        splices
+        let mut people = people_search.find_splices(self.line);
+        people.retain(|person| !opaque_ranges.overlaps(&person.range));
+        people
     }
 
     /// Adds the known values that are outside of strings, such as the number in `{"pin":9182}`.
