@@ -1,6 +1,7 @@
 //! Replaces data URLs in archived text by short notes (`elideDataUrls` of snapcompact, for
 //! archives): a reader cannot use the bytes of an image, and providers reject truncated images.
 
+use memchr::memmem;
 use pisess_json::js;
 use pisess_json::text::{JS_SPACE, Text, utf16_len};
 use regex::bytes::{Captures, Regex};
@@ -49,7 +50,7 @@ pub fn elide_data_urls(text: &Text) -> Text<'static> {
         }
 
         let media_type = String::from_utf8_lossy(&captures["type"]);
-        let chars = js::number_to_string(payload_chars(&captures));
+        let chars = js::number_to_string(original_payload_len(&captures));
         let note = format!("[data URL omitted: {media_type}, {chars} base64 chars]");
         out.extend_from_slice(before);
         out.extend_from_slice(note.as_bytes());
@@ -59,27 +60,31 @@ pub fn elide_data_urls(text: &Text) -> Text<'static> {
     Text::from_wtf8(out)
 }
 
-/// Returns the number of characters in the payload of a [`DATA_URL`], in UTF-16 units.
+/// Returns the number of base64 characters that a matched [`DATA_URL`] had before any were elided.
 ///
-/// The payload may contain a marker of an earlier version, such as `[…96ch elided…]` with the space
-/// around it. The marker counts as the characters that it replaced (96). As in the agent, a marker
-/// in capital letters, which [`DATA_URL`] also matches, counts as its own characters.
-fn payload_chars(captures: &Captures) -> f64 {
-    let chars = utf16_len(&captures["payload"]) as f64;
-    let Some(marker) = captures.name("marker") else {
-        return chars;
+/// An earlier version may have replaced some of them by a marker with their number. So the payload
+/// `AAAA […96ch elided…] BB` had 102 characters: 4, 96 and 2.
+fn original_payload_len(data_url: &Captures) -> f64 {
+    // In UTF-16 units, as the agent counts.
+    let payload_len = utf16_len(&data_url["payload"]) as f64;
+    let Some(marker) = data_url.name("marker") else {
+        return payload_len;
     };
-    let is_lower_case = memchr::memmem::find(marker.as_bytes(), b"ch elided").is_some();
+    // The pattern ignores case, but the agent reads the number only from a marker in small letters.
+    // It counts any other marker like the characters around it.
+    let is_lower_case = memmem::find(marker.as_bytes(), b"ch elided").is_some();
     if !is_lower_case {
-        return chars;
+        return payload_len;
     }
 
-    // A number in JavaScript: of many digits, the result is not exact, or infinite.
-    let elided_chars: f64 = String::from_utf8_lossy(&captures["elided"])
+    // The marker includes the white space around it.
+    let marker_len = utf16_len(marker.as_bytes()) as f64;
+    // A number of JavaScript: it is inexact or infinite if it has very many digits.
+    let elided_len: f64 = String::from_utf8_lossy(&data_url["elided"])
         .parse()
-        .expect("a group of digits");
-    let marker_chars = utf16_len(marker.as_bytes()) as f64;
-    chars + (elided_chars - marker_chars)
+        .expect("the group matches digits only");
+    // The order of the operations matters: the sum of inexact numbers must be the agent's.
+    payload_len + (elided_len - marker_len)
 }
 
 #[cfg(test)]
