@@ -169,36 +169,40 @@ fn parse_hex(digits: &[u8]) -> Option<u32> {
 }
 
 impl Escape {
-    /// Reads the escape at the start of `written`, which begins with its backslash.
+    /// Reads the escape at the start of `written`, such as `\n` or `\u00e9`. It begins with its
+    /// backslash.
     fn read(written: &[u8]) -> Escape {
-        /// The length of an escape with one letter, such as `\n`.
-        const SHORT_LEN: usize = 2;
-        /// The length of `\u00e9`.
-        const UNIT_LEN: usize = 6;
-
-        let character = match written.get(1) {
-            Some(b'u') => {
-                let Some(unit) = written.get(SHORT_LEN..UNIT_LEN).and_then(parse_hex) else {
-                    return Escape {
-                        character: '\u{fffd}',
-                        len: SHORT_LEN,
-                    };
-                };
-                return Escape {
-                    character: char::from_u32(unit).unwrap_or('\u{fffd}'),
-                    len: UNIT_LEN,
-                };
-            }
+        let after_backslash = &written[1..];
+        let character = match after_backslash.first() {
+            Some(b'u') => return Escape::read_unicode(&after_backslash[1..]),
             Some(&escaped @ (b'"' | b'\\' | b'/')) => char::from(escaped),
             // PEM keys are recognized by their lines.
             Some(b'n') => '\n',
             // Other control characters, such as a tab, count as white space.
             Some(_) => ' ',
-            None => '\u{fffd}',
+            // The text was cut off in the escape.
+            None => char::REPLACEMENT_CHARACTER,
         };
         Escape {
             character,
-            len: SHORT_LEN,
+            len: r"\n".len(),
+        }
+    }
+
+    /// Reads an escape such as `\u00e9`, given what follows its `\u`. If that does not begin with
+    /// four hexadecimal digits, the escape is only `\u`.
+    fn read_unicode(after_u: &[u8]) -> Escape {
+        const DIGITS: usize = 4;
+        match after_u.get(..DIGITS).and_then(parse_hex) {
+            Some(unit) => Escape {
+                // Half of a surrogate pair is not a character.
+                character: char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER),
+                len: r"\u".len() + DIGITS,
+            },
+            None => Escape {
+                character: char::REPLACEMENT_CHARACTER,
+                len: r"\u".len(),
+            },
         }
     }
 }

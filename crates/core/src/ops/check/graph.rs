@@ -91,31 +91,7 @@ pub(super) fn check_links(
         return CheckedLinks::default();
     }
 
-    let mut trees = GrowingTrees::new(session);
-    let mut original_roots = Vec::with_capacity(session.entries.len());
-    for ix in session.entry_indexes() {
-        original_roots.push(trees.find_root(ix));
-    }
-    let mut odd_ids_by_line = HashMap::default();
-    for odd in &repair.odd_ids {
-        odd_ids_by_line.insert(odd.line, odd);
-    }
-    let mut dangling_ids = HashSet::default();
-    for dangling in &session.dangling {
-        dangling_ids.insert(session.bytes(dangling.text));
-    }
-
-    let mut graph = Graph {
-        session,
-        is_active,
-        findings: Vec::new(),
-        odd_ids_by_line,
-        original_roots,
-        trees,
-        links: LinkRepair::default(),
-        continuations: find_continuations(session, repair),
-        dangling_ids,
-    };
+    let mut graph = Graph::new(session, repair, is_active);
     // Ids first: a finding about a parent names the parent by its new id.
     graph.repair_ids();
     graph.repair_parents(repair);
@@ -164,6 +140,34 @@ struct Graph<'s> {
 }
 
 impl<'s> Graph<'s> {
+    /// Collects what the checks need. No repair is planned yet.
+    fn new(session: &'s Session, repair: &'s LineRepair, is_active: &'s [bool]) -> Graph<'s> {
+        let mut trees = GrowingTrees::new(session);
+        let mut original_roots = Vec::with_capacity(session.entries.len());
+        for ix in session.entry_indexes() {
+            original_roots.push(trees.find_root(ix));
+        }
+        let mut odd_ids_by_line = HashMap::default();
+        for odd in &repair.odd_ids {
+            odd_ids_by_line.insert(odd.line, odd);
+        }
+        let mut dangling_ids = HashSet::default();
+        for dangling in &session.dangling {
+            dangling_ids.insert(session.bytes(dangling.text));
+        }
+        Graph {
+            session,
+            is_active,
+            findings: Vec::new(),
+            odd_ids_by_line,
+            original_roots,
+            trees,
+            links: LinkRepair::default(),
+            continuations: find_continuations(session, repair),
+            dangling_ids,
+        }
+    }
+
     /// Reports entries without an id, and entries whose id a later entry has as well. Plans a new
     /// id for each of these.
     fn repair_ids(&mut self) {

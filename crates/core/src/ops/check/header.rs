@@ -243,40 +243,16 @@ impl HeaderlessFile {
         }
     }
 
-    /// Returns a new header for a file with this name. The id and the time are taken from the name.
-    /// If the name does not have the agents' form, the whole name is the id, and the time is the
-    /// time of the first entry. The version follows from the ids and roles of the entries.
-    fn build_header(self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
-        let file_name = SessionFileName::parse(name);
-        let id = match &file_name {
-            Some(parts) => parts.id,
-            None => name,
+    /// Returns a new header for a file with this name. Its id and time are those in the name. If
+    /// the name does not have the agents' form, the whole name is the id, and the time is the time
+    /// of the first entry.
+    fn build_header(&self, name: &str, cwd: Option<FoundCwd>) -> NewHeader {
+        let (id, time, time_source) = match SessionFileName::parse(name) {
+            // The agent put the id and the time of the lost header into the name.
+            Some(parts) => (parts.id, Some(parts.timestamp), "the file's name"),
+            None => (name, self.time.clone(), "the first entry"),
         };
-        // What the header has from where, for the text of the fix.
-        let mut sources = vec![format!("the id {id:?} from the file's name")];
-
-        let mut time = self.time;
-        if let Some(parts) = &file_name {
-            // The agent put the time of the lost header into the name.
-            time = Some(parts.timestamp.clone());
-            sources.push("the time from the file's name".to_owned());
-        } else if time.is_some() {
-            sources.push("the time from the first entry".to_owned());
-        }
-
-        match &cwd {
-            Some(cwd) => sources.push(format!("the directory {:?} from {}", cwd.path, cwd.source)),
-            None => sources.push("no directory, as none is known (hint: --cwd)".to_owned()),
-        }
-
-        // A header without a version is one of version 1.
-        let version = if !self.has_ids {
-            None
-        } else if self.has_old_role {
-            Some(2.0)
-        } else {
-            Some(3.0)
-        };
+        let version = self.version();
         let line = Object::new()
             .str("type", "session")
             .with(version, |header, version| header.number("version", version))
@@ -284,11 +260,33 @@ impl HeaderlessFile {
             .with(time.as_ref(), |header, time| header.str("timestamp", time))
             .with(cwd.as_ref(), |header, cwd| header.str("cwd", &cwd.path))
             .finish();
+
+        // The fix says where each value is from.
+        let mut values = vec![format!("the id {id:?} from the file's name")];
+        if time.is_some() {
+            values.push(format!("the time from {time_source}"));
+        }
+        values.push(match &cwd {
+            Some(cwd) => format!("the directory {:?} from {}", cwd.path, cwd.source),
+            None => "no directory, as none is known (hint: --cwd)".to_owned(),
+        });
         NewHeader {
             line,
             source_line: None,
-            fix: format!("it gets one: {}", sources.join(", ")),
+            fix: format!("it gets one: {}", values.join(", ")),
             is_version_1: version.is_none(),
+        }
+    }
+
+    /// Returns the version of the format, which follows from the ids and roles of the entries.
+    /// `None` is version 1, whose header has no version.
+    fn version(&self) -> Option<f64> {
+        if !self.has_ids {
+            None
+        } else if self.has_old_role {
+            Some(2.0)
+        } else {
+            Some(3.0)
         }
     }
 }

@@ -133,29 +133,29 @@ fn load_with_repaired_lines(
         is_plain_line: Some(is_plain),
         ..options.clone()
     };
-    let loaded = load(source, &first_options);
-    let new_header = match &loaded {
-        Err(error) if may_lack_header(error) => header::find_header(source, location)?,
-        _ => None,
-    };
-    let repair = lines::repair_lines(source, loaded.as_ref().ok(), new_header)?;
-
-    let first_error = match loaded {
+    match load(source, &first_options) {
         Ok(session) => {
+            let repair = lines::repair_lines(source, Some(&session), None)?;
             if repair.file.is_unchanged(source) {
                 return Ok((repair, session));
             }
             // Dropped before the repaired file is loaded, which needs the memory.
             drop(session);
-            None
+            let repaired_session = load(&repair.file.with_source(source), options)?;
+            Ok((repair, repaired_session))
         }
-        Err(error) => Some(error),
-    };
-    let file = repair.file.with_source(source);
-    match load(&file, options) {
-        Ok(session) => Ok((repair, session)),
-        // If both loads failed, the error of the original file describes the file better.
-        Err(error) => Err(first_error.unwrap_or(error)),
+        Err(first_error) => {
+            let mut new_header = None;
+            if may_lack_header(&first_error) {
+                new_header = header::find_header(source, location)?;
+            }
+            let repair = lines::repair_lines(source, None, new_header)?;
+            match load(&repair.file.with_source(source), options) {
+                Ok(repaired_session) => Ok((repair, repaired_session)),
+                // The error of the original file describes the file better.
+                Err(_) => Err(first_error),
+            }
+        }
     }
 }
 

@@ -337,7 +337,14 @@ struct AdjacentIds {
     parent: LostParent,
 }
 
-/// Reads the ids from the first `"id":"…","parentId":…` in the bytes, as the agents write them.
+/// Reads the id and the parent of an entry of which only a part is left. Looks for the first
+/// `"id":"…","parentId":…`, which is how the agents write them:
+///
+/// ```text
+/// bytes     …"}],"id":"b2","parentId":"a1","timestamp":"2026-…
+/// result    id b2, parent a1
+/// ```
+///
 /// `None` if there is none, or if the id contains a quote, an escape or a control character, as no
 /// id of the agents does.
 fn find_adjacent_ids(bytes: &[u8]) -> Option<AdjacentIds> {
@@ -348,9 +355,10 @@ fn find_adjacent_ids(bytes: &[u8]) -> Option<AdjacentIds> {
     const MAX_KEY_DISTANCE: usize = 256;
 
     let id_end = memmem::find(bytes, BETWEEN_IDS)?;
-    let search_start = id_end.saturating_sub(MAX_KEY_DISTANCE);
-    let key_start = search_start + memmem::rfind(&bytes[search_start..id_end], BEFORE_ID)?;
-    let id = &bytes[key_start + BEFORE_ID.len()..id_end];
+    let (up_to_id, from_id_end) = bytes.split_at(id_end);
+    let near = &up_to_id[id_end.saturating_sub(MAX_KEY_DISTANCE)..];
+    let key_start = memmem::rfind(near, BEFORE_ID)?;
+    let id = &near[key_start + BEFORE_ID.len()..];
     let is_plain = !id
         .iter()
         .any(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
@@ -358,7 +366,7 @@ fn find_adjacent_ids(bytes: &[u8]) -> Option<AdjacentIds> {
         return None;
     }
 
-    let mut scanner = Scanner::new(&bytes[id_end + BETWEEN_IDS.len()..]);
+    let mut scanner = Scanner::new(&from_id_end[BETWEEN_IDS.len()..]);
     let parent = match scanner.read_value() {
         Ok(value) => read_parent(Raw::from_checked(value)),
         Err(_) => LostParent::Unknown,
