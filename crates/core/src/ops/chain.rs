@@ -97,27 +97,20 @@ pub(super) fn fill_missing_members(
 ) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("an entry was parsed as an object");
     let kind = Kind::from_member(entry.get("type"));
-    let adds_at_end = matches!(kind, Kind::Custom | Kind::CustomMessage);
     let parent_id = match parent {
         Some(parent) => encode_to_vec(parent),
         None => b"null".to_vec(),
     };
     let timestamp = encode_to_vec(&Text::from(id_source.timestamp()));
-    // The last of these members that the entry has: the next missing one is inserted after it.
-    // Members that are inserted after the same key keep their order.
-    let mut previous_key = "type";
-    for (key, value) in [
+    let members = [
         ("id", encode_to_vec(id)),
         ("parentId", parent_id),
         ("timestamp", timestamp),
-    ] {
-        if entry.get(key).is_some() {
-            previous_key = key;
-        } else if adds_at_end {
-            edit.set(key, &value);
-        } else {
-            edit.insert_after(previous_key, key, &value);
-        }
+    ];
+    if matches!(kind, Kind::Custom | Kind::CustomMessage) {
+        add_missing_at_end(entry, &members, &mut edit);
+    } else {
+        insert_missing_after_type(entry, &members, &mut edit);
     }
 
     if kind == Kind::Message
@@ -127,6 +120,30 @@ pub(super) fn fill_missing_members(
         edit.replace(message, &add_message_time(message, id_source.now_ms));
     }
     edit.finish()
+}
+
+/// Adds the members that an entry lacks as its last ones.
+fn add_missing_at_end(entry: Raw, members: &[(&str, Vec<u8>)], edit: &mut Edit) {
+    for (key, value) in members {
+        if entry.get(key).is_none() {
+            edit.set(key, value);
+        }
+    }
+}
+
+/// Inserts the members that an entry lacks: after `type` or, if the entry has an earlier one of
+/// `members`, after the last of these. If it has only `id`, for example, `parentId` and `timestamp`
+/// are inserted after `id`, in this order.
+fn insert_missing_after_type(entry: Raw, members: &[(&str, Vec<u8>)], edit: &mut Edit) {
+    let mut previous_key = "type";
+    for (key, value) in members {
+        if entry.get(key).is_some() {
+            previous_key = key;
+        } else {
+            // Members that are inserted after the same key keep the order of these calls.
+            edit.insert_after(previous_key, key, value);
+        }
+    }
 }
 
 /// Returns a message with a time as its last member. Unlike the time of an entry, it is a number of

@@ -195,14 +195,7 @@ impl<'s> Batch<'s> {
         let Some(id) = entry.get_text(key) else {
             return Ok(());
         };
-        // Two valid values name no earlier entry: `root`, where a summarized branch began at the
-        // root; and the entry's own id, with which a compaction keeps nothing before it.
-        let names_no_entry = match allowed_target {
-            ReferenceTarget::AnyOrRoot => id == *"root",
-            ReferenceTarget::AncestorOrItself => id == *own_id,
-            ReferenceTarget::Any | ReferenceTarget::Ancestor => false,
-        };
-        if names_no_entry {
+        if names_no_earlier_entry(allowed_target, &id, own_id) {
             return Ok(());
         }
 
@@ -300,6 +293,17 @@ impl<'l> TypedObject<'l> {
             Some(kind) => Ok(TypedObject { kind, entry }),
             None => Err(refuse("`type` is missing or not a string")),
         }
+    }
+}
+
+/// Whether an id is one of the two valid ones that name no earlier entry: `root`, where a
+/// summarized branch began at the root; and the entry's own id, with which a compaction keeps
+/// nothing before it.
+fn names_no_earlier_entry(allowed: ReferenceTarget, id: &Text, own_id: &Text) -> bool {
+    match allowed {
+        ReferenceTarget::AnyOrRoot => *id == *"root",
+        ReferenceTarget::AncestorOrItself => id == own_id,
+        ReferenceTarget::Any | ReferenceTarget::Ancestor => false,
     }
 }
 
