@@ -83,19 +83,15 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
     let partners = partners_in_order(left, &all_partners);
 
     let mut difference = Difference::default();
-    // By index on the left path: whether the entry has a partner with the same content.
-    let mut is_same = vec![false; left.path.len()];
-    let mut is_only_right = vec![true; right.path.len()];
+    let mut has_partner = vec![false; right.path.len()];
     for (index, &ix) in left.path.iter().enumerate() {
         let Some(partner) = partners[index] else {
             difference.only_left.push(ix);
             continue;
         };
         difference.common_count += 1;
-        is_only_right[partner] = false;
-        if left_digests[index] == right_digests[partner] {
-            is_same[index] = true;
-        } else {
+        has_partner[partner] = true;
+        if left_digests[index] != right_digests[partner] {
             difference.changed.push(ChangedEntry {
                 left: ix,
                 right: right.path[partner],
@@ -103,25 +99,41 @@ pub fn compare_sessions(left: &ComparedPath, right: &ComparedPath) -> io::Result
         }
     }
     for (index, &ix) in right.path.iter().enumerate() {
-        if is_only_right[index] {
+        if !has_partner[index] {
             difference.only_right.push(ix);
         }
     }
-
-    // The ancestor is the last entry that precedes the first difference on both sides.
-    let left_end = index_of(&is_same, false);
-    let right_end = index_of(&is_only_right, true);
-    let last_common = partners[..left_end]
-        .iter()
-        .rposition(|partner| partner.is_some_and(|partner| partner < right_end));
-    difference.ancestor = last_common.map(|index| left.path[index]);
+    difference.ancestor = find_common_ancestor(left, right, &partners, &difference);
     Ok(difference)
 }
 
-/// Returns the index of the first element with a value; the number of elements if there is none.
-fn index_of(elements: &[bool], value: bool) -> usize {
-    let found = elements.iter().position(|&element| element == value);
-    found.unwrap_or(elements.len())
+/// Returns the last entry of the left path that precedes the first difference on both paths, and so
+/// does its partner. `partners` has, for each index of the left path, the index of the partner.
+fn find_common_ancestor(
+    left: &ComparedPath,
+    right: &ComparedPath,
+    partners: &[Option<usize>],
+    difference: &Difference,
+) -> Option<EntryIx> {
+    // Each list is in path order.
+    let first_changed = difference.changed.first().map(|changed| changed.left);
+    let first_only_left = difference.only_left.first().copied();
+    let first_only_right = difference.only_right.first().copied();
+    let left_end = left
+        .path
+        .iter()
+        .position(|&ix| first_changed == Some(ix) || first_only_left == Some(ix))
+        .unwrap_or(left.path.len());
+    let right_end = right
+        .path
+        .iter()
+        .position(|&ix| first_only_right == Some(ix))
+        .unwrap_or(right.path.len());
+
+    let last_common = partners[..left_end]
+        .iter()
+        .rposition(|partner| partner.is_some_and(|partner| partner < right_end))?;
+    Some(left.path[last_common])
 }
 
 /// Returns, for each entry of the left path, the index of its partner on the right path. This is

@@ -122,32 +122,36 @@ impl FileComparison {
     /// known, and otherwise as the tools recorded it.
     pub fn finish(self) -> FileDifference {
         let Some(before) = self.before else {
+            // No call of the range changed the file.
             return FileDifference::Unchanged;
         };
-        let new = self.content.exact_text().map(str::to_owned);
-        let unknown_side = match (before, new) {
-            (ContentBefore::Whole(old), Some(new)) => return compare_contents(old, new),
-            (ContentBefore::Missing, Some(new)) => {
-                return FileDifference::Contents { old: None, new };
-            }
-            (ContentBefore::Unknown, _) => FileDifference::UnknownBefore,
+        let after = self.content.exact_text().map(str::to_owned);
+        let has_carriage_returns = self.content.has_carriage_returns();
+        match (before, after) {
+            (ContentBefore::Whole(old), Some(new)) => compare_contents(old, new),
+            (ContentBefore::Missing, Some(new)) => FileDifference::Contents { old: None, new },
+            (ContentBefore::Unknown, _) => recorded_difference(self.recorded, has_carriage_returns)
+                .unwrap_or(FileDifference::UnknownBefore),
             (ContentBefore::Whole(_) | ContentBefore::Missing, None) => {
-                FileDifference::UnknownAfter
+                recorded_difference(self.recorded, has_carriage_returns)
+                    .unwrap_or(FileDifference::UnknownAfter)
             }
-        };
-
-        // The diffs that pi records have no carriage returns, so they are wrong for a file that has
-        // any.
-        if self.content.has_carriage_returns() {
-            return unknown_side;
-        }
-        // `None` if a change recorded no diff.
-        let diffs: Option<Vec<String>> = self.recorded.into_iter().collect();
-        match diffs {
-            Some(diffs) => FileDifference::Recorded(diffs),
-            None => unknown_side,
         }
     }
+}
+
+/// Returns the difference as the tools recorded it, given the diff of each change. `None` if a
+/// change has no diff, or if the file has carriage returns: the diffs that pi records have none, so
+/// they are wrong for such a file.
+fn recorded_difference(
+    diffs: Vec<Option<String>>,
+    has_carriage_returns: bool,
+) -> Option<FileDifference> {
+    if has_carriage_returns {
+        return None;
+    }
+    let diffs: Option<Vec<String>> = diffs.into_iter().collect();
+    Some(FileDifference::Recorded(diffs?))
 }
 
 /// Returns the difference of two known contents.

@@ -382,28 +382,12 @@ fn read_patch(input: &str, given_path: &str) -> FileChange {
     if !input.starts_with("*** Begin Patch") {
         return FileChange::UnknownChange;
     }
-    let mut replacements: Vec<TextReplacement> = Vec::new();
-    let mut is_of_file = false;
+    let lines = patch_lines_of(input, given_path);
     // A file that the patch also deletes or updates is not known to have only the added lines.
-    let mut is_only_added = true;
-    for line in input.lines() {
-        if let Some(heading) = heading_path(line.trim_end()) {
-            is_of_file = heading == given_path;
-            if is_of_file && !line.starts_with("*** Add File: ") {
-                is_only_added = false;
-            }
-        }
-        if !is_of_file {
-            continue;
-        }
-        let is_separator = line.starts_with("***") || line.starts_with("@@");
-        match replacements.last_mut() {
-            Some(replacement) if !is_separator => add_patch_line(replacement, line),
-            _ => replacements.push(TextReplacement::default()),
-        }
-    }
+    let mut headings = lines.iter().filter(|line| is_heading(line));
+    let is_only_added = headings.all(|heading| heading.starts_with("*** Add File: "));
 
-    replacements.retain(|replacement| replacement.old != replacement.new);
+    let mut replacements = read_patch_replacements(&lines);
     if is_only_added && let [created] = &mut replacements[..] {
         return FileChange::Write(std::mem::take(&mut created.new));
     }
@@ -411,6 +395,45 @@ fn read_patch(input: &str, given_path: &str) -> FileChange {
         return FileChange::UnknownChange;
     }
     FileChange::Patched(replacements)
+}
+
+/// Returns the lines of a patch that are about one file: its headings, with the path `given_path`,
+/// and the lines after each, up to the heading of another file.
+fn patch_lines_of<'p>(input: &'p str, given_path: &str) -> Vec<&'p str> {
+    let mut lines = Vec::new();
+    let mut is_of_file = false;
+    for line in input.lines() {
+        if let Some(heading) = heading_path(line.trim_end()) {
+            is_of_file = heading == given_path;
+        }
+        if is_of_file {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// Returns the replacements in the lines of a patch about one file, without those that change
+/// nothing. Each begins after a separator, such as a heading (`***`) or the place of a hunk (`@@`).
+fn read_patch_replacements(lines: &[&str]) -> Vec<TextReplacement> {
+    let is_separator =
+        |line: &&str| line.starts_with("***") || line.starts_with("@@") || is_heading(line);
+    let mut replacements = Vec::new();
+    for hunk in lines.split(is_separator) {
+        let mut replacement = TextReplacement::default();
+        for line in hunk {
+            add_patch_line(&mut replacement, line);
+        }
+        if replacement.old != replacement.new {
+            replacements.push(replacement);
+        }
+    }
+    replacements
+}
+
+/// Whether a line of a patch is a heading with the path of a file.
+fn is_heading(line: &str) -> bool {
+    heading_path(line.trim_end()).is_some()
 }
 
 /// Adds a line of a patch, which begins with its sign, to the texts before and after the change.
