@@ -39,27 +39,22 @@ pub fn convert_session(
         Dialect::OhMyPi => Dialect::Pi,
     };
 
+    // oh-my-pi keeps the name in the first line, as a title.
     let name = options.name.clone().or_else(|| session.name());
     let name_json = name.as_ref().map(encode_to_vec);
     let title = StoredTitle::set_by_user(name_json.as_deref().map(Raw::from_checked));
     let old_header = Raw::from_checked(&session.header.bytes);
     let head_lines = build_head_for(target.agent(), title, old_header, options, &new.timestamp);
 
-    let listed = list_entries(reader, new.entries, new.leaf, options, id_source)?;
+    let mut converted = list_entries(reader, new.entries, new.leaf, options, id_source)?;
     let edits = find_edits(reader, session.leaf)?;
-    let mut entries = Vec::new();
-    for entry in listed.entries {
-        entries.push(convert_on_write(entry, reader, target, &edits)?);
+    for entry in &mut converted.entries {
+        convert_on_write(entry, reader, target, &edits)?;
     }
 
-    // pi reads the name from the last `title_change`, which the conversion makes an entry of pi. If
-    // that is not the current name, an entry with the name is added.
-    let needs_name_entry = target == Dialect::Pi && name != last_title(reader, &entries)?;
-    let mut converted = ListedFork {
-        entries,
-        leaf: listed.leaf,
-    };
-    if needs_name_entry {
+    // pi keeps the name in an entry. The conversion makes such an entry of each `title_change`, and
+    // pi reads the last one. If that is not the current name, an entry with the name is added.
+    if target == Dialect::Pi && name != last_title(reader, &converted.entries)? {
         let name = name.unwrap_or_default();
         converted.append_name(&name, target, session, id_source);
     }
@@ -133,40 +128,40 @@ fn list_entries(
     })
 }
 
-/// Returns an entry of a new session with the instruction to convert it for the agent of `target`
-/// when it is written. The conversion also applies pi's edit of the entry, if `edits` has one.
+/// Marks a copied entry of a new session to be converted for the agent of `target` when it is
+/// written. The conversion also applies pi's edit of the entry, if `edits` has one. An entry that
+/// is not a copy is not marked: it is written for `target` already.
 fn convert_on_write(
-    new_entry: NewSessionEntry,
+    new_entry: &mut NewSessionEntry,
     reader: &EntryReader,
     target: Dialect,
     edits: &HashMap<EntryIx, ContextEdit>,
-) -> io::Result<NewSessionEntry> {
+) -> io::Result<()> {
     let session = reader.session();
     let NewSessionEntry::Copied {
         entry,
-        parent,
-        mut first_kept,
+        first_kept,
+        target_dialect,
+        edit,
         ..
     } = new_entry
     else {
-        // An entry that is not a copy is written for `target` already.
-        return Ok(new_entry);
+        return Ok(());
     };
-    let is_compaction = session.entry(entry).kind == Kind::Compaction;
-    if target == Dialect::Pi && first_kept.is_none() && is_compaction {
+    let source = *entry;
+    *target_dialect = Some(target);
+    *edit = edits.get(&source).copied();
+
+    let is_compaction = session.entry(source).kind == Kind::Compaction;
+    if target == Dialect::Pi && is_compaction && first_kept.is_none() {
         // A native snapshot of oh-my-pi names the last entry that it covers, not the first one that
         // it keeps. pi does not know such snapshots, so the first kept entry is determined here.
-        let kept =
-            reader.with_entry(entry, |line| native::first_kept_entry(session, entry, line))?;
-        first_kept = kept.map(|kept| session.id(kept).into_owned());
+        let kept = reader.with_entry(source, |line| {
+            native::first_kept_entry(session, source, line)
+        })?;
+        *first_kept = kept.map(|kept| session.id(kept).into_owned());
     }
-    Ok(NewSessionEntry::Copied {
-        entry,
-        parent,
-        first_kept,
-        target_dialect: Some(target),
-        edit: edits.get(&entry).copied(),
-    })
+    Ok(())
 }
 
 /// Returns the title in the last `title_change` among the copies, which becomes the session's name

@@ -95,12 +95,10 @@ pub fn fork_subtree(
         .filter(|&ix| is_in_subtree(ix))
         .collect();
 
-    let mut leaf = session.leaf.filter(|&leaf| is_in_subtree(leaf));
-    if leaf.is_none() {
-        let mut from_last = subtree.iter().copied().rev();
-        let last_copied = from_last.find(|&ix| !is_left_out(session.entry(ix).kind));
-        leaf = last_copied.or(top.entry());
-    }
+    let new_leaf = match session.leaf {
+        Some(leaf) if is_in_subtree(leaf) => Some(leaf),
+        _ => last_copied_entry(session, &subtree).or(top.entry()),
+    };
 
     let mut copies = match ancestors {
         Ancestors::Kept => {
@@ -113,7 +111,13 @@ pub fn fork_subtree(
     };
     // In file order: an ancestor may be after its descendants in the file.
     copies.sort_by_key(|copy| copy.entry);
-    Ok(finish_fork(session, copies, leaf, options, id_source))
+    Ok(finish_fork(session, copies, new_leaf, options, id_source))
+}
+
+/// Returns the last of these entries that a fork copies.
+fn last_copied_entry(session: &Session, entries: &[EntryIx]) -> Option<EntryIx> {
+    let mut from_last = entries.iter().copied().rev();
+    from_last.find(|&ix| !is_left_out(session.entry(ix).kind))
 }
 
 /// An entry, and its copy in the new session.
@@ -382,8 +386,10 @@ pub fn build_head_for(
         return vec![add_parent_session(header, options).finish()];
     }
 
+    // oh-my-pi has the title in both lines, and its further members around the parent session.
+    let title_line = title_line(title.text, title.source, &Text::from(timestamp));
     let header = header
-        .with(title.text, |header, title| header.raw("title", title))
+        .with(title.text, |header, text| header.raw("title", text))
         .with(title.source, |header, source| {
             header.raw("titleSource", source)
         });
@@ -391,7 +397,6 @@ pub fn build_head_for(
     let header = add_parent_session(header, options).with(folders, |header, folders| {
         header.raw("additionalDirectories", folders)
     });
-    let title_line = title_line(title.text, title.source, &Text::from(timestamp));
     vec![title_line, header.finish()]
 }
 

@@ -237,8 +237,8 @@ fn leaf_before_mark(
     Ok(if moves_leaf { Some(old_leaf) } else { None })
 }
 
-/// Returns the leaf from which the user moved before the agent appended an entry; `None` if the
-/// user did not move, so that the entry continues from the leaf. `ix`, the entry, is not a mark.
+/// Returns the leaf that the user left by a move in an agent, right before the agent appended the
+/// entry `ix`; `None` if the user did not move. The entry is not a mark of pisess.
 ///
 /// An agent does not record where it moved. A move shows when the next entry is not a child of the
 /// leaf of that time, or when the agent sets another leaf in a `leaf` record.
@@ -259,25 +259,26 @@ fn leaf_before_jump(
         session.entry(ix).parent.into()
     };
     if continued_from == old_leaf {
+        // Without a move, an entry continues from the leaf.
         return Ok(None);
     }
 
     // Another program may have appended a label or a mark below the leaf of a running agent. The
     // agent then continued from its own leaf, above the label or mark, which is not a move.
     let Position::Entry(agent_leaf) = skip_marks_and_labels(reader, old_leaf)? else {
-        // Every entry is below the root, so it continues from there.
+        // Above labels and marks, there is only the root. Every entry is below it: no move.
         return Ok(None);
     };
     let Position::Entry(new_leaf) = new_leaf else {
-        // The target of a `leaf` record is the root, or is not in the session.
+        // The target of a `leaf` record is the root, or is not in the session: no entry to show.
         return Ok(None);
     };
     let ancestry = ancestry.get_or_init(|| Ancestry::new(session));
-    if ancestry.is_ancestor_or_self(agent_leaf, new_leaf) {
-        Ok(None)
-    } else {
-        Ok(Some(old_leaf))
+    let stays_on_branch = ancestry.is_ancestor_or_self(agent_leaf, new_leaf);
+    if stays_on_branch {
+        return Ok(None);
     }
+    Ok(Some(old_leaf))
 }
 
 /// Returns the mark of a move from one position to another, given by their ids; `None` is the root.
