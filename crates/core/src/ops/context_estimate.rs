@@ -257,36 +257,45 @@ fn check_count(
         return Ok(CheckedCount::without_estimate(0));
     }
     let session = reader.session();
+    let agent = session.agent();
     // A count from before a prune includes the pruned payloads, so it is wrong in any case.
     let is_too_old = pruned.is_some_and(|pruned| pruned.are_newer_than_count(path, session));
-    // The count is implausible if the estimate is at least this. As each token has at least
-    // `MIN_BYTES_PER_TOKEN` bytes, too few bytes cannot have such an estimate.
-    let least_implausible = counted * IMPLAUSIBLE_RATIO;
-    let is_certainly_plausible =
-        |bytes: u64| !is_too_old && (bytes as f64) < least_implausible * MIN_BYTES_PER_TOKEN;
+    if is_too_old {
+        let messages = agent.build_context(path, reader)?.messages;
+        return Ok(CheckedCount {
+            estimate: Some(message_estimates.sum(&messages, reader)?),
+            built_messages: messages.len(),
+        });
+    }
 
-    let path_bytes: u64 = path.iter().map(|&ix| session.entry(ix).span.len).sum();
-    if is_certainly_plausible(path_bytes) {
+    // The count is implausible if the estimate is at least this. Each estimated token has at least
+    // `MIN_BYTES_PER_TOKEN` bytes, so fewer bytes than this cannot have such an estimate.
+    let least_implausible = counted * IMPLAUSIBLE_RATIO;
+    let least_bytes = least_implausible * MIN_BYTES_PER_TOKEN;
+    let path_bytes = line_bytes(session, path.iter().copied());
+    if path_bytes < least_bytes {
         return Ok(CheckedCount::without_estimate(0));
     }
 
     // A compaction leaves out most of a long path, so the context may still be short.
-    let messages = session.agent().build_context(path, reader)?.messages;
-    let context_bytes: u64 = messages
-        .iter()
-        .map(|message| session.entry(message.entry).span.len)
-        .sum();
-    if is_certainly_plausible(context_bytes) {
+    let messages = agent.build_context(path, reader)?.messages;
+    let context_bytes = line_bytes(session, messages.iter().map(|message| message.entry));
+    if context_bytes < least_bytes {
         return Ok(CheckedCount::without_estimate(messages.len()));
     }
 
     let estimate = message_estimates.sum(&messages, reader)?;
-    let is_wrong = is_too_old || estimate >= least_implausible;
-    if !is_wrong {
+    if estimate < least_implausible {
         return Ok(CheckedCount::without_estimate(messages.len()));
     }
     Ok(CheckedCount {
         estimate: Some(estimate),
         built_messages: messages.len(),
     })
+}
+
+/// Returns the length in bytes of the lines of entries, as stored in the file.
+fn line_bytes(session: &Session, entries: impl Iterator<Item = EntryIx>) -> f64 {
+    let bytes: u64 = entries.map(|ix| session.entry(ix).span.len).sum();
+    bytes as f64
 }

@@ -41,11 +41,14 @@ pub fn find_first_kept(
             session.find_entry(&id)
         };
         let Some(named) = named else {
+            // The id is not in the session: `check` reports that.
             continue;
         };
-        // A compaction that keeps nothing names itself.
-        let keeps_any = named != compaction && ancestry.is_ancestor_or_self(named, compaction);
-        if keeps_any && let Some(kept) = first_kept_below(session, named, compaction) {
+        if named == compaction || !ancestry.is_ancestor_or_self(named, compaction) {
+            // A compaction that keeps nothing names itself. An entry on another branch is a defect.
+            continue;
+        }
+        if let Some(kept) = first_kept_below(session, named, compaction) {
             first_kept.insert(compaction, kept);
         }
     }

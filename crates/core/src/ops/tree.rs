@@ -476,21 +476,27 @@ impl<'s> RowSearch<'s> {
         if self.words.is_empty() {
             return true;
         }
-        // The words in the fields of an entry were found when the session was loaded. A label is
-        // another entry, so it is searched here.
         let label = labels.get(ix);
+        self.has_all_words(ix, label.as_ref()) || self.is_fuzzy_match(ix, label.as_ref())
+    }
+
+    /// Whether the fields of an entry and its label together contain all words of the query.
+    fn has_all_words(&self, ix: EntryIx, label: Option<&Text>) -> bool {
+        // By word: whether it was found. The fields were searched when the session was loaded. A
+        // label is set by another entry, so it is searched here.
         let mut is_found = match self.session.search_matches(ix) {
             Some(matches) => matches.words.clone(),
             None => vec![false; self.words.len()],
         };
-        if let Some(label) = &label {
+        if let Some(label) = label {
             self.words
                 .mark_found(&label.to_string_lossy(), &mut is_found);
         }
-        if !is_found.contains(&false) {
-            return true;
-        }
+        !is_found.contains(&false)
+    }
 
+    /// Whether the agent's fuzzy search finds an entry; `false` if the agent has no such search.
+    fn is_fuzzy_match(&self, ix: EntryIx, label: Option<&Text>) -> bool {
         let Some(query) = &self.fuzzy else {
             return false;
         };
