@@ -180,16 +180,14 @@ impl FileOps {
         }
 
         message.with_json(reader, |json| {
-            if has_nested_calls {
-                let nested = json.get("nestedCalls").unwrap_or(Raw::NULL);
-                for call in nested.get("calls").unwrap_or(Raw::NULL).items() {
-                    self.add_call(call, session);
-                }
+            let calls = if has_nested_calls {
+                nested_calls(json)
             } else {
                 let content = json.get("content").unwrap_or(Raw::NULL);
-                for call in content::blocks_of_type(content, "toolCall") {
-                    self.add_call(call, session);
-                }
+                content::blocks_of_type(content, "toolCall").collect()
+            };
+            for call in calls {
+                self.add_call(call, session);
             }
         })
     }
@@ -431,6 +429,12 @@ impl FileOps {
             .agent()
             .append_brief_file_list(summary, &short_lists, &read)
     }
+}
+
+/// Returns the calls that a tool made itself, as its result records them in pi.
+fn nested_calls(result: Raw<'_>) -> Vec<Raw<'_>> {
+    let nested = result.get("nestedCalls").unwrap_or(Raw::NULL);
+    nested.get("calls").unwrap_or(Raw::NULL).items().collect()
 }
 
 /// The maximum number of files that a built-in summary lists as read.

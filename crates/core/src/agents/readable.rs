@@ -585,7 +585,7 @@ fn split_shell_word(command: &[u8]) -> Option<(&[u8], &[u8])> {
 fn list_arguments(arguments: Raw, units: usize) -> CallDescription {
     let has_several = arguments.members().nth(1).is_some();
     let mut text = Text::default().into_owned();
-    // Where the first value ends that may have been cut, because only its head was read.
+    // The byte offset in the text at which the first value ends that may have been cut.
     let mut first_cut_end = None;
     for (key, value) in arguments.members() {
         // The rest would be cut off.
@@ -599,11 +599,7 @@ fn list_arguments(arguments: Raw, units: usize) -> CallDescription {
             text.push(&pisess_json::string::decode(key.bytes));
             text.push_str("=");
         }
-        let head = match string_head(value, units) {
-            Some(string) => string,
-            // The value is not a string, but a number, an object or the like.
-            None => js::stringify(value).head(units),
-        };
+        let head = argument_head(value, units);
         let is_cut = may_be_cut(&head, units);
         text.push(&normalize_spaces(head));
         if is_cut && first_cut_end.is_none() {
@@ -616,6 +612,15 @@ fn list_arguments(arguments: Raw, units: usize) -> CallDescription {
         description.mark_cut(end);
     }
     description
+}
+
+/// Returns the start of an argument's value: of the text of a string, and of the JSON of a number,
+/// an object or the like.
+fn argument_head(value: Raw, units: usize) -> Text<'static> {
+    match string_head(value, units) {
+        Some(string) => string,
+        None => js::stringify(value).head(units),
+    }
 }
 
 #[cfg(test)]

@@ -53,9 +53,6 @@ fn quotes_thinking(message: Raw) -> bool {
 /// If the user interrupted the model while it was thinking, the turn ends in thinking without a
 /// signature. The agent removes such thinking if it knows of the interruption: the turn records it,
 /// or `next` is a note that quotes the thinking. Any other turn is sent as it is.
-///
-/// A turn of which nothing remains is not sent, unless the note follows it, or it has controls,
-/// which later requests repeat.
 fn emit_turn(
     turn: Raw,
     next: Option<&ContextMessage>,
@@ -70,22 +67,34 @@ fn emit_turn(
         Some(next) => next.with_json(reader, quotes_thinking)?,
         None => false,
     };
-    if !is_quoted_by_next && !is_interrupted_by_user(turn) {
+    let is_known_interruption = is_quoted_by_next || is_interrupted_by_user(turn);
+    if !is_known_interruption {
         return emit(turn.bytes());
     }
+    emit_with_blocks(turn, &other_blocks, is_quoted_by_next, emit)
+}
 
-    // From here on, the thinking is removed.
+/// Emits a turn with only these of its blocks, which are those before the interrupted thinking. A
+/// turn without any block left is not sent, with two exceptions: if the next message quotes its
+/// thinking, and if the turn has controls, which later requests repeat.
+fn emit_with_blocks(
+    turn: Raw,
+    blocks: &[Raw],
+    is_quoted_by_next: bool,
+    emit: &mut Emit,
+) -> io::Result<()> {
     let has_controls = turn.get("requestControls").is_some();
-    if other_blocks.is_empty() && !is_quoted_by_next && !has_controls {
+    if blocks.is_empty() && !is_quoted_by_next && !has_controls {
         return Ok(());
     }
     let content = turn.get("content").unwrap_or(Raw::NULL);
-    if content.items().next().is_none() {
-        // Without any block, the member stays as it is: it may also be missing.
+    let had_blocks = content.items().next().is_some();
+    if !had_blocks {
+        // The member stays as it is: it may also be missing, or no array.
         return emit(turn.bytes());
     }
-    let other_content = array(other_blocks.iter().map(|block| block.bytes()));
-    emit(&edit::with_member(turn, "content", &other_content))
+    let remaining_content = array(blocks.iter().map(|block| block.bytes()));
+    emit(&edit::with_member(turn, "content", &remaining_content))
 }
 
 /// Whether the user aborted a turn. The agent may also abort one for another reason.

@@ -55,8 +55,18 @@ pub fn load_body(message: Raw, role: Role) -> Body {
     if !content.is_array() {
         return Body::from_json(without_payload);
     }
+    let unbound_message = with_member(
+        Raw::from_checked(&without_payload),
+        "content",
+        &without_thinking_signatures(content),
+    );
+    Body::from_json(unbound_message)
+}
+
+/// Returns the JSON of a list of blocks in which no thinking has a signature.
+fn without_thinking_signatures(blocks: Raw) -> Vec<u8> {
     let mut unsigned_blocks = Vec::new();
-    for block in content.items() {
+    for block in blocks.items() {
         let unsigned_block = if content::is_block(block, "thinking") {
             without_member(block, "thinkingSignature")
         } else {
@@ -64,12 +74,7 @@ pub fn load_body(message: Raw, role: Role) -> Body {
         };
         unsigned_blocks.push(unsigned_block);
     }
-    let unbound_message = with_member(
-        Raw::from_checked(&without_payload),
-        "content",
-        &array(unsigned_blocks),
-    );
-    Body::from_json(unbound_message)
+    array(unsigned_blocks)
 }
 
 /// Converts a `custom_message` entry to a message, as the agent does for a context: missing members

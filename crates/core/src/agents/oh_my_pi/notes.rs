@@ -18,34 +18,47 @@ const MAX_NOTES_BYTES: usize = 16_384;
 /// Returns the newest valid revision of the model's notebook as a message. `None` if there is none
 /// after the last reset, which clears the context, or if the newest one is empty.
 pub fn notes_message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<ContextMessage>> {
-    let session = reader.session();
-    for &ix in path.iter().rev() {
-        let entry = session.entry(ix);
-        if entry.kind == Kind::ResetBoundary {
-            break;
-        }
-        if entry.kind != Kind::Custom {
-            continue;
-        }
-        let text = reader.with_entry(ix, |line| revision_text(line).map(Text::into_owned))?;
-        let Some(text) = text else {
-            continue;
-        };
-
+    let Some(Revision { entry, text }) = newest_revision(path, reader)? else {
+        return Ok(None);
+    };
+    if text.is_empty() {
         // An empty revision clears the notebook, so no older one takes its place.
-        if text.is_empty() {
-            break;
+        return Ok(None);
+    }
+    let message = Object::new()
+        .str("role", "custom")
+        .str("customType", NOTES_TYPE)
+        .text("content", &template::wrap_context_notes(&text))
+        .bool("display", false)
+        .number("timestamp", reader.session().entry(entry).js_time());
+    Ok(Some(ContextMessage {
+        entry,
+        body: Body::from_json(message.finish()),
+    }))
+}
+
+/// A revision of the notebook.
+struct Revision {
+    /// The entry that has it.
+    entry: EntryIx,
+    text: Text<'static>,
+}
+
+/// Returns the newest valid revision on a path, after the last reset.
+fn newest_revision(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Revision>> {
+    let session = reader.session();
+    let after_reset = match session.last_index_of_kind(path, Kind::ResetBoundary) {
+        Some(reset) => &path[reset + 1..],
+        None => path,
+    };
+    for &entry in after_reset.iter().rev() {
+        if session.entry(entry).kind != Kind::Custom {
+            continue;
         }
-        let message = Object::new()
-            .str("role", "custom")
-            .str("customType", NOTES_TYPE)
-            .text("content", &template::wrap_context_notes(&text))
-            .bool("display", false)
-            .number("timestamp", entry.js_time());
-        return Ok(Some(ContextMessage {
-            entry: ix,
-            body: Body::from_json(message.finish()),
-        }));
+        let text = reader.with_entry(entry, |line| revision_text(line).map(Text::into_owned))?;
+        if let Some(text) = text {
+            return Ok(Some(Revision { entry, text }));
+        }
     }
     Ok(None)
 }

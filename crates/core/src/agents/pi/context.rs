@@ -69,33 +69,40 @@ impl<'a> Projection<'a> {
         };
         for path_index in path_indexes {
             let ix = path[path_index as usize];
-            // The compaction in effect is the first entry. Any other is an older one among the kept
-            // entries: its messages are left out, because the summary in effect continues them.
-            let is_first = projection.entries.is_empty();
-            let is_older_compaction = !is_first && session.entry(ix).kind == Kind::Compaction;
-            let bodies = if is_older_compaction {
-                MessageBodies::default()
-            } else {
-                message_bodies(ix, reader)?
-            };
-            // An older compaction has messages for a model, too, although they are left out here.
-            let has_model_messages = is_older_compaction || !bodies.is_empty();
-
             let edit = edits.get(session.id(ix).as_bytes()).copied();
-            for body in bodies.in_order() {
-                let message = ContextMessage { entry: ix, body };
-                // An edit may omit the message.
-                let edited = apply_edit(message, edit, reader)?;
-                projection.messages.extend(edited);
-            }
-
-            projection.entries.push(ProjectedEntry {
-                path_index,
-                has_model_messages,
-                messages_end: projection.messages.len() as u32,
-            });
+            projection.push_entry(path_index, edit)?;
         }
         Ok(projection)
+    }
+
+    /// Adds the entry at an index on the path, and its messages as `edit` changes them. The edit
+    /// may also omit them.
+    fn push_entry(&mut self, path_index: u32, edit: Option<ContextEdit>) -> io::Result<()> {
+        let ix = self.path[path_index as usize];
+        // The compaction in effect is the first entry. Any other is an older one among the kept
+        // entries: its messages are left out, because the summary in effect continues them.
+        let is_first = self.entries.is_empty();
+        let is_compaction = self.reader.session().entry(ix).kind == Kind::Compaction;
+        let is_older_compaction = is_compaction && !is_first;
+        let bodies = if is_older_compaction {
+            MessageBodies::default()
+        } else {
+            message_bodies(ix, self.reader)?
+        };
+        // An older compaction has messages for a model, too, although they are left out here.
+        let has_model_messages = is_older_compaction || !bodies.is_empty();
+
+        for body in bodies.in_order() {
+            let message = ContextMessage { entry: ix, body };
+            self.messages
+                .extend(apply_edit(message, edit, self.reader)?);
+        }
+        self.entries.push(ProjectedEntry {
+            path_index,
+            has_model_messages,
+            messages_end: self.messages.len() as u32,
+        });
+        Ok(())
     }
 
     /// Returns the messages of the entry at `index`.
@@ -263,21 +270,18 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
         // Without a role, even whether there is a message is not known without reading the line.
         let has_message =
             reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
-        let body = if has_message {
+        return Ok(if has_message {
             Some(Body::Stored)
         } else {
             None
-        };
-        return Ok(body);
+        });
     }
+
     if !entry.flags.contains(Flags::NO_CONTENT) {
         return Ok(Some(Body::Stored));
     }
-
-    let empty_content: &[u8] = match entry.role {
-        Role::System => b"\"\"",
-        Role::User | Role::Assistant | Role::ToolResult => b"[]",
-        _ => return Ok(Some(Body::Stored)),
+    let Some(empty_content) = empty_content_of(entry.role) else {
+        return Ok(Some(Body::Stored));
     };
     let completed = reader.with_entry(ix, |line| {
         let message = line.get("message")?;
@@ -287,6 +291,16 @@ pub(super) fn message_body(ix: EntryIx, reader: &EntryReader) -> io::Result<Opti
         Some(completed) => Ok(Some(Body::from_json(completed))),
         // The message had a role when the file was loaded, so the file has changed since.
         None => Ok(Some(Body::Stored)),
+    }
+}
+
+/// Returns the JSON of the empty content that pi gives to a message in this role; `None` for a role
+/// whose messages need no content.
+fn empty_content_of(role: Role) -> Option<&'static [u8]> {
+    match role {
+        Role::System => Some(b"\"\""),
+        Role::User | Role::Assistant | Role::ToolResult => Some(b"[]"),
+        _ => None,
     }
 }
 

@@ -9,7 +9,7 @@ use super::ids::{MAX_ID_UNITS, short_hash};
 use super::openai::{NO_OUTPUT, arguments_text};
 use super::replay::BodyWriter;
 use super::sink::{BodySink, LastMessage};
-use super::tools::Tool;
+use super::tools::{Grammar, Tool};
 use crate::session::content;
 use crate::session::entry::Role;
 use foldhash::HashSet;
@@ -164,42 +164,46 @@ impl<'a> ResponsesWriter<'a> {
         }
     }
 
-    /// Converts a call to an item, and reserves the id of the item: a call of a function with JSON
-    /// arguments or, if the tool has a grammar, of a custom tool with one text.
-    ///
-    /// The item of a function has its own id, unless an earlier item has that.
+    /// Converts a call to an item: a call of a function or, if the tool has a grammar, of a custom
+    /// tool.
     fn render_call(&mut self, call: &TurnCall) -> Vec<u8> {
-        let grammar = self.target.grammars.get(&call.name);
-        let kind = match grammar {
-            Some(_) => "custom_tool_call",
-            None => "function_call",
+        let target = self.target;
+        let item = match target.grammars.get(&call.name) {
+            Some(grammar) => self.render_custom_call(call, grammar),
+            None => self.render_function_call(call),
         };
-        let mut item = Object::new().str("type", kind);
-        if grammar.is_none()
-            && let Some(id) = &call.item_id
-        {
+        match call.namespace {
+            Some(namespace) if namespace.is_string() => item.raw("namespace", namespace),
+            _ => item,
+        }
+        .finish()
+    }
+
+    /// Begins the item of a call of a custom tool, which has one text in place of arguments. Such
+    /// an item has no id of its own.
+    fn render_custom_call(&mut self, call: &TurnCall, grammar: &Grammar) -> Object {
+        // The result of such a call has another type, too.
+        self.custom_calls.insert(call.id.clone());
+        Object::new()
+            .str("type", "custom_tool_call")
+            .text("call_id", &call.id)
+            .text("name", &call.name)
+            .text("input", &grammar.call_input(call.arguments))
+    }
+
+    /// Begins the item of a call of a function. It has the id that the call was given for it,
+    /// unless an earlier item has that id. The id is reserved.
+    fn render_function_call(&mut self, call: &TurnCall) -> Object {
+        let mut item = Object::new().str("type", "function_call");
+        if let Some(id) = &call.item_id {
             let is_new = self.reserve_id(id.as_bytes());
             if is_new {
                 item = item.text("id", id);
             }
         }
-        item = item.text("call_id", &call.id).text("name", &call.name);
-
-        match grammar {
-            // A custom tool has one text as its input, in place of arguments.
-            Some(grammar) => {
-                // Its result has another type, too.
-                self.custom_calls.insert(call.id.clone());
-                item = item.text("input", &grammar.call_input(call.arguments));
-            }
-            None => item = item.text("arguments", &arguments_text(call.arguments)),
-        }
-        if let Some(namespace) = call.namespace
-            && namespace.is_string()
-        {
-            item = item.raw("namespace", namespace);
-        }
-        item.finish()
+        item.text("call_id", &call.id)
+            .text("name", &call.name)
+            .text("arguments", &arguments_text(call.arguments))
     }
 }
 

@@ -144,40 +144,41 @@ impl<'a> BodySink<'a> {
 /// body, pairs of surrogates are never escaped, so each of these is a lone one, which the APIs
 /// refuse.
 fn replace_escaped_surrogates<'a>(json: &'a [u8], replacement: &str) -> Cow<'a, [u8]> {
-    /// The length of `\ud800`.
-    const SURROGATE_LEN: usize = 6;
-    /// The length of a backslash and the character that belongs to it, which may be a backslash.
-    const ESCAPE_LEN: usize = 2;
-
-    // Most bodies have none. Escapes are in lower case, as `JSON.stringify` writes them.
-    if memchr::memmem::find(json, b"\\ud").is_none() {
+    // Most bodies have none.
+    if memchr::memmem::find(json, SURROGATE_START).is_none() {
         return Cow::Borrowed(json);
     }
     let mut out = Vec::with_capacity(json.len());
     let mut remaining = json;
-    while let Some(escape_start) = memchr::memchr(b'\\', remaining) {
-        let (before, from_escape) = remaining.split_at(escape_start);
+    while let Some(backslash) = memchr::memchr(b'\\', remaining) {
+        let (before, from_backslash) = remaining.split_at(backslash);
         out.extend_from_slice(before);
 
-        let is_surrogate = matches!(
-            from_escape.get(1..4),
-            Some([b'u', b'd', b'8'..=b'9' | b'a'..=b'f'])
-        );
-        let escape_len = if is_surrogate {
-            SURROGATE_LEN
-        } else {
-            ESCAPE_LEN
-        };
-        let (escape, after) = from_escape.split_at(escape_len.min(from_escape.len()));
-        if is_surrogate {
+        if begins_with_surrogate(from_backslash) {
             out.extend_from_slice(replacement.as_bytes());
+            remaining = from_backslash.get(br"\ud800".len()..).unwrap_or_default();
         } else {
+            // With the character after the backslash: in `\\ud800`, that is another backslash, so
+            // the rest is text.
+            let escape_len = from_backslash.len().min(br"\n".len());
+            let (escape, after) = from_backslash.split_at(escape_len);
             out.extend_from_slice(escape);
+            remaining = after;
         }
-        remaining = after;
     }
     out.extend_from_slice(remaining);
     Cow::Owned(out)
+}
+
+/// The start of each escaped surrogate, in lower case, as `JSON.stringify` writes it.
+const SURROGATE_START: &[u8] = br"\ud";
+
+/// Whether JSON begins with an escaped surrogate: an escape from `\ud800` to `\udfff`.
+fn begins_with_surrogate(json: &[u8]) -> bool {
+    match json.strip_prefix(SURROGATE_START) {
+        Some(last_digits) => matches!(last_digits.first(), Some(b'8' | b'9' | b'a'..=b'f')),
+        None => false,
+    }
 }
 
 /// Returns a text with `replacement` in place of each lone surrogate.

@@ -112,14 +112,15 @@ fn read_thinking<'a>(
     let is_redacted = content::has_truthy(block, "redacted");
     let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
     if is_redacted && is_unsigned {
-        // The signature of redacted thinking is the thinking itself, encrypted, so it is lost.
+        // The signature of redacted thinking is the thinking itself, encrypted. It is lost.
         return None;
     }
     if signature.is_none() && text.is_blank() {
+        // Nothing was recorded of the thinking.
         return None;
     }
-    // Anthropic refuses thinking without a signature. Not every agent leaves it out.
     if is_unsigned && target.api == Api::Anthropic && constants.drops_unsigned_thinking {
+        // Anthropic refuses thinking without a signature. Of the agents, oh-my-pi leaves it out.
         return None;
     }
     Some(TurnBlock::Thinking {
