@@ -216,12 +216,8 @@ impl<'t> Assignment<'t> {
 
         let mut assignments = Vec::new();
         if let Some(value) = WrittenValue::read(text, value_start) {
-            // Only spaces separate the value of an option, as in `--password x9Qd`. A choice of
-            // words there, such as `string|env`, is the usage of the command.
-            let is_spaced = text[name_range.end..value_start]
-                .iter()
-                .all(u8::is_ascii_whitespace);
-            let is_usage = is_option && is_spaced && is_choice(&text[value.range.clone()]);
+            let between = &text[name_range.end..value_start];
+            let is_usage = is_option && is_usage_of_option(between, &text[value.range.clone()]);
             let is_assigned = value.is_quoted || !operator.needs_quote && !is_usage;
             if is_assigned {
                 assignments.push(Assignment {
@@ -415,6 +411,13 @@ fn has_digit_or_sign(value: &[u8]) -> bool {
     value
         .iter()
         .any(|byte| byte.is_ascii_digit() || b"!@#$%^&*+=?~|<>".contains(byte))
+}
+
+/// Whether a value after an option is not the value, but a choice of words in the usage of the
+/// command, as in `--password string|env`. `between` is the text between the option and the value:
+/// in a usage, it has only spaces.
+fn is_usage_of_option(between: &[u8], value: &[u8]) -> bool {
+    between.iter().all(u8::is_ascii_whitespace) && is_choice(value)
 }
 
 /// Whether a value without quotes is a choice of words in the usage of a command: the `string|env`

@@ -208,9 +208,10 @@ fn escape_around(raw: &[u8], offset: usize) -> Option<Range<usize>> {
     // An escape that begins before this ends at the offset or before.
     let lowest_start = offset.saturating_sub(LONGEST_ESCAPE - 1);
     let start = lowest_start + memchr::memrchr(b'\\', &raw[lowest_start..offset])?;
+    let (up_to_backslash, after_backslash) = raw.split_at(start + 1);
     // Of an even number of backslashes, the last is the second character of the escape `\\`, so it
     // does not begin an escape.
-    let backslashes = raw[..=start]
+    let backslashes = up_to_backslash
         .iter()
         .rev()
         .take_while(|byte| **byte == b'\\')
@@ -218,14 +219,18 @@ fn escape_around(raw: &[u8], offset: usize) -> Option<Range<usize>> {
     if backslashes % 2 == 0 {
         return None;
     }
-    let is_numbered = raw.get(start + 1) == Some(&b'u');
-    let escape_len = if is_numbered { LONGEST_ESCAPE } else { 2 };
-    let end = start + escape_len;
-    if offset < end && end <= raw.len() {
-        Some(start..end)
+
+    let escape_len = if after_backslash.starts_with(b"u") {
+        LONGEST_ESCAPE
     } else {
-        None
+        br"\n".len()
+    };
+    let end = start + escape_len;
+    let is_cut_off = end > raw.len();
+    if is_cut_off || offset >= end {
+        return None;
     }
+    Some(start..end)
 }
 
 /// The length of an escape such as `\u0009`. All others have two bytes.

@@ -155,6 +155,7 @@ impl<'a> MappedText<'a> {
     /// none. Bytes that only resemble an escape are kept.
     fn decode_with(&self, encoding: Encoding) -> Option<MappedText<'static>> {
         let bytes = &*self.text;
+        // Before any memory is allocated: most texts have no escape.
         (encoding.find_escape)(bytes)?;
         let mut text = Vec::with_capacity(bytes.len());
         let mut escapes = Vec::new();
@@ -166,20 +167,21 @@ impl<'a> MappedText<'a> {
             text.extend_from_slice(&bytes[decoded_end..source_start]);
 
             let text_start = text.len();
-            let Some(width) = (encoding.decode_escape)(&bytes[source_start..], &mut text) else {
+            // Appends the decoded characters to `text`.
+            let decoded_width = (encoding.decode_escape)(&bytes[source_start..], &mut text);
+            if let Some(width) = decoded_width {
+                escapes.push(Escape {
+                    text_start,
+                    text_len: (text.len() - text_start) as u32,
+                    source_len: width as u32,
+                    source_start,
+                });
+                decoded_end = source_start + width;
+            } else {
                 // Not an escape, such as a `%` before a space.
                 text.push(bytes[source_start]);
                 decoded_end = source_start + 1;
-                continue;
-            };
-
-            escapes.push(Escape {
-                text_start,
-                text_len: (text.len() - text_start) as u32,
-                source_len: width as u32,
-                source_start,
-            });
-            decoded_end = source_start + width;
+            }
         }
         if escapes.is_empty() {
             return None;
@@ -321,7 +323,7 @@ fn csi_width(bytes: &[u8]) -> Option<usize> {
 fn osc_width(bytes: &[u8]) -> Option<usize> {
     let text = &bytes[..bytes.len().min(LONGEST_TEXT)];
     // The `]` is skipped.
-    for (at, &byte) in text.iter().enumerate().skip(1) {
+    for (offset, &byte) in text.iter().enumerate().skip(1) {
         if matches!(byte, b'\n' | b'\r') {
             return None;
         }
@@ -329,15 +331,17 @@ fn osc_width(bytes: &[u8]) -> Option<usize> {
         if !matches!(byte, BELL | ESC | b'\\' | b'^') {
             continue;
         }
-        if let Some(bell_width) = prefix_width(&bytes[at..], &BELL_CHARACTERS) {
-            return Some(at + bell_width);
+        let from_here = &bytes[offset..];
+        if let Some(bell_width) = prefix_width(from_here, &BELL_CHARACTERS) {
+            return Some(offset + bell_width);
         }
-        if let Some(escape_width) = prefix_width(&bytes[at..], &ESCAPE_CHARACTERS) {
-            let after_escape = at + escape_width;
-            if bytes.get(after_escape) == Some(&b'\\') {
-                return Some(after_escape + 1);
-            }
-            return None;
+        if let Some(escape_width) = prefix_width(from_here, &ESCAPE_CHARACTERS) {
+            let is_terminator = from_here[escape_width..].starts_with(b"\\");
+            return if is_terminator {
+                Some(offset + escape_width + b"\\".len())
+            } else {
+                None
+            };
         }
     }
     None
@@ -379,16 +383,21 @@ const LONGEST_NUMERIC_ENTITY: usize = 10;
 /// character to `text`, and returns the length of the entity. Returns `None` and appends nothing if
 /// there is no entity, or a named one that is not in [`ENTITIES`].
 fn decode_entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
-    if !bytes.starts_with(b"&#") {
-        for (entity, character) in ENTITIES {
-            if bytes.starts_with(entity) {
-                text.push(character);
-                return Some(entity.len());
-            }
-        }
-        return None;
+    if bytes.starts_with(b"&#") {
+        return decode_numeric_entity(bytes, text);
     }
+    for (entity, character) in ENTITIES {
+        if bytes.starts_with(entity) {
+            text.push(character);
+            return Some(entity.len());
+        }
+    }
+    None
+}
 
+/// Decodes a numeric entity as [`decode_entity`] does: `&#34;`, or `&#x22;` with a hexadecimal
+/// number.
+fn decode_numeric_entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
     let semicolon = bytes
         .iter()
         .take(LONGEST_NUMERIC_ENTITY)
@@ -398,14 +407,15 @@ fn decode_entity(bytes: &[u8], text: &mut Vec<u8>) -> Option<usize> {
         Some(hexadecimal) => (hexadecimal, 16),
         None => (number, 10),
     };
-    // Parsing a number would accept a sign.
     if digits.starts_with('+') {
+        // `from_str_radix` would accept the sign.
         return None;
     }
     let code_point = u32::from_str_radix(digits, radix).ok()?;
+    // Half of a surrogate pair is not a character.
     let character = char::from_u32(code_point)?;
     text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-    Some(semicolon + 1)
+    Some(semicolon + b";".len())
 }
 
 #[cfg(test)]

@@ -223,12 +223,8 @@ impl WrittenValue {
                 is_quoted: true,
             });
         }
-
-        let run_len = (0..near.len()).find(|&at| ends_value(&near[at..]));
-        let run = &near[..run_len.unwrap_or(near.len())];
-        let value = trim_unquoted_value(run);
         Some(WrittenValue {
-            range: start..start + value.len(),
+            range: start..start + unquoted_len(near),
             is_quoted: false,
         })
     }
@@ -480,6 +476,14 @@ pub fn ends_value(rest: &[u8]) -> bool {
 /// by number.
 fn begins_with_escape(rest: &[u8]) -> bool {
     matches!(rest, [b'\\', next, ..] if b"nrtu\"'".contains(next))
+}
+
+/// Returns the length of the value without quotes that the text begins with, up to a space, for
+/// example. Without a value, it is 0.
+fn unquoted_len(text: &[u8]) -> usize {
+    let run_len = (0..text.len()).find(|&offset| ends_value(&text[offset..]));
+    let run = &text[..run_len.unwrap_or(text.len())];
+    trim_unquoted_value(run).len()
 }
 
 /// Cuts a value without quotes where something else begins: another assignment after `&`, `;` or

@@ -99,22 +99,32 @@ fn begins_with_random_word(rest: &[u8]) -> bool {
     let mut word_len = 0;
     // How long a word is beyond that does not matter.
     while word_len < SHORTEST_OF_LETTERS {
-        match &rest[word_len..] {
-            [byte, ..] if byte.is_ascii_alphanumeric() || b"!#*_-.^~$".contains(byte) => {
-                word_len += 1;
-            }
-            // URL escapes of the signs `!#$*+^@`, which are usual in passwords. Each has three
-            // bytes, such as `%21`. Its digits and letters count like any other of the word.
-            [b'%', b'2', b'1' | b'3' | b'4' | b'A' | b'B', ..]
-            | [b'%', b'5', b'E', ..]
-            | [b'%', b'4', b'0', ..] => word_len += b"%2A".len(),
-            _ => break,
+        let from_here = &rest[word_len..];
+        if begins_with_escaped_sign(from_here) {
+            // The digits and letters of the escape count like any other of the word.
+            word_len += b"%21".len();
+        } else if from_here.first().is_some_and(|&byte| is_in_word(byte)) {
+            word_len += 1;
+        } else {
+            break;
         }
     }
     let word = &rest[..word_len];
     let is_mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
     let is_long_mixed = is_mixed && word_len >= SHORTEST_MIXED;
     is_long_mixed || word_len >= SHORTEST_OF_LETTERS
+}
+
+/// Whether a byte may be in a word that is a secret.
+fn is_in_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#*_-.^~$".contains(&byte)
+}
+
+/// Whether the bytes begin with the URL escape of a sign that is usual in passwords: `!#$*+@^`.
+fn begins_with_escaped_sign(bytes: &[u8]) -> bool {
+    const ESCAPED_SIGNS: [&[u8]; 7] = [b"%21", b"%23", b"%24", b"%2A", b"%2B", b"%40", b"%5E"];
+    let is_escape = bytes.first() == Some(&b'%');
+    is_escape && ESCAPED_SIGNS.iter().any(|sign| bytes.starts_with(sign))
 }
 
 /// The maximum number of digits and separators in a colour code, with some reserve:
