@@ -356,6 +356,7 @@ pub fn find_edits(
         let line = Raw::from_checked(line.trim_ascii());
         let target_id = line.get_text("targetId");
         let Some(target) = target_id.and_then(|id| session.find_entry(&id)) else {
+            // The edit names no entry of the session, so it has no effect.
             continue;
         };
         let is_on_other_branch = is_active[target.index()] && !is_active[ix.index()];
@@ -364,13 +365,12 @@ pub fn find_edits(
         }
 
         // In file order, so that a later edit replaces an earlier one.
-        match parse_edit(reader, ix, target, line.get("replacement"))? {
-            Some(edit) => {
-                edits.insert(target, edit);
-            }
-            None => {
-                edits.remove(&target);
-            }
+        let edit = parse_edit(reader, ix, target, line.get("replacement"))?;
+        if let Some(edit) = edit {
+            edits.insert(target, edit);
+        } else {
+            // It undoes the earlier one.
+            edits.remove(&target);
         }
     }
     Ok(edits)

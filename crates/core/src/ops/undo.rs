@@ -442,17 +442,8 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let labels_before = labels_after(session, |change| change < first);
     let labels_now = labels_after(session, |_| true);
 
-    // The ids of the entries whose labels the operation changed, each once.
-    let mut changed_ids: Vec<&[u8]> = Vec::new();
-    let mut known = HashSet::default();
-    for change in &session.collected.labels {
-        let id = session.bytes(change.target);
-        let is_of_operation = entries.binary_search(&change.entry).is_ok();
-        let has_changed = labels_before.get(id) != labels_now.get(id);
-        if is_of_operation && has_changed && known.insert(id) {
-            changed_ids.push(id);
-        }
-    }
+    let mut changed_ids = ids_labelled_by(entries, session);
+    changed_ids.retain(|id| labels_before.get(id) != labels_now.get(id));
     // Labels are cleared before others are set, so that no two entries have the same label at any
     // time: `false` sorts first.
     changed_ids.sort_by_key(|id| labels_before.contains_key(id));
@@ -460,6 +451,22 @@ fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
         let current_time = None;
         chain.add_label(&Text::from_wtf8(id), labels_before.get(id), current_time);
     }
+}
+
+/// Returns the ids of the entries whose labels some of `entries` set or clear, each once, in the
+/// order of the changes. `entries` are in file order.
+fn ids_labelled_by<'s>(entries: &[EntryIx], session: &'s Session) -> Vec<&'s [u8]> {
+    let mut ids = Vec::new();
+    let mut known = HashSet::default();
+    for change in &session.collected.labels {
+        let id = session.bytes(change.target);
+        // The search is possible because the entries ascend.
+        let is_one_of_entries = entries.binary_search(&change.entry).is_ok();
+        if is_one_of_entries && known.insert(id) {
+            ids.push(id);
+        }
+    }
+    ids
 }
 
 /// Returns the labels after some of the label changes of a session, by the id of the labelled

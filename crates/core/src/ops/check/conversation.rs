@@ -120,28 +120,35 @@ fn check_leaf_record(session: &Session, ix: EntryIx) -> Option<Finding> {
 /// Returns a finding if an entry has no valid time, or is older than its parent. Some types of
 /// entries may be older, because an agent or a fork writes them with an earlier time.
 fn check_time(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding> {
-    let entry = session.entry(ix);
-    if entry.time_ms == Entry::NO_TIME {
+    let has_time = session.entry(ix).time_ms != Entry::NO_TIME;
+    let finding = if has_time {
+        if !is_wrongly_older_than_parent(session, ix) {
+            return None;
+        }
+        let message = "it is older than its parent";
+        finding_in_entry(session, ix, FindingKind::TimeRunsBackwards, message)
+    } else {
         // Entries of the draft tree may lack a time.
         if session.format == Format::Draft {
             return None;
         }
         let message = "its timestamp is missing or invalid";
-        let finding = finding_in_entry(session, ix, FindingKind::BadTimestamp, message);
-        return Some(finding.worst_case_if(is_active));
-    }
+        finding_in_entry(session, ix, FindingKind::BadTimestamp, message)
+    };
+    Some(finding.worst_case_if(is_active))
+}
 
+/// Whether an entry that has a time is older than its parent, although its type does not allow it.
+fn is_wrongly_older_than_parent(session: &Session, ix: EntryIx) -> bool {
+    let entry = session.entry(ix);
+    let Some(parent) = entry.parent else {
+        return false;
+    };
     // A parent without a time counts as older than any entry: see [`Entry::NO_TIME`].
-    let parent_ms = session.entry(entry.parent?).time_ms;
-    let is_older = entry.time_ms < parent_ms;
+    let is_older = entry.time_ms < session.entry(parent).time_ms;
     // A fork copies a label with the time of the original, below entries that may be newer.
     let may_be_older = entry.kind == Kind::Label || session.agent().may_predate_parent(entry.kind);
-    if !is_older || may_be_older {
-        return None;
-    }
-    let message = "it is older than its parent";
-    let finding = finding_in_entry(session, ix, FindingKind::TimeRunsBackwards, message);
-    Some(finding.worst_case_if(is_active))
+    is_older && !may_be_older
 }
 
 /// Whether messages with this role have content.

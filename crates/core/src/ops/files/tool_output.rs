@@ -105,21 +105,11 @@ impl ToolOutput {
                 line_count: notice.line_count,
             });
         }
-
         if self.is_truncated {
             // Without a notice in a known form, it is not known what was cut off.
             return FileChange::UnknownRead;
         }
-        if first_line == 1 {
-            return FileChange::ReadWhole(self.text);
-        }
-        // Without a notice, the printed lines are the last of the file.
-        let printed_count = self.text.split('\n').count();
-        FileChange::ReadPart(ReadPart {
-            first_line,
-            line_count: Some(first_line - 1 + printed_count),
-            text: self.text,
-        })
+        read_up_to_end(first_line, self.text)
     }
 }
 
@@ -158,6 +148,19 @@ impl ReadPart {
             FileChange::ReadPart(self)
         }
     }
+}
+
+/// Returns the read of the lines of a file from `first_line` on (from 1), up to the last.
+fn read_up_to_end(first_line: usize, text: String) -> FileChange {
+    if first_line == 1 {
+        return FileChange::ReadWhole(text);
+    }
+    let printed_count = text.split('\n').count();
+    FileChange::ReadPart(ReadPart {
+        first_line,
+        line_count: Some(first_line - 1 + printed_count),
+        text,
+    })
 }
 
 /// Reads what oh-my-pi's `edit` recorded of one file. `None` if members are missing, if the file

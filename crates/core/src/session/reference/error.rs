@@ -236,12 +236,11 @@ pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -
         .or(name.strip_prefix("label:"))
         .unwrap_or(name);
 
-    // The name may be the start of an id that is only too short to count.
-    if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX {
-        let entries_with_prefix = session
-            .entry_indexes()
-            .filter(|&ix| session.id(ix).as_bytes().starts_with(wanted.as_bytes()));
-        let candidates = candidate_ids(session, entries_with_prefix);
+    let is_too_short = !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX;
+    if is_too_short {
+        let starts_with_name = |ix| session.id(ix).as_bytes().starts_with(wanted.as_bytes());
+        let entries = session.entry_indexes().filter(|&ix| starts_with_name(ix));
+        let candidates = candidate_ids(session, entries);
         if !candidates.is_empty() {
             return ReferenceError::Short {
                 name: wanted.to_owned(),

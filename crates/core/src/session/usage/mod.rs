@@ -236,15 +236,18 @@ impl BilledRequest {
     /// Returns the request to a model that an entry records, without an estimate of a missing cost.
     /// See [`BilledRequest::priced_from_entry`] for which entries record one.
     fn from_entry(entry: EntryIx, parsed: &ParsedEntry) -> Option<BilledRequest> {
-        let message = match parsed.kind {
-            Kind::Message => parsed.record.message.as_ref(),
-            _ => None,
-        };
-        let Some(message) = message else {
-            return BilledRequest::from_other_entry(entry, parsed);
-        };
+        match &parsed.record.message {
+            Some(message) if parsed.kind == Kind::Message => {
+                BilledRequest::from_message(entry, parsed.role, message)
+            }
+            _ => BilledRequest::from_other_entry(entry, parsed),
+        }
+    }
 
-        let recorded = match parsed.role {
+    /// Returns the request that a message records: a reply, or the result of a tool that called a
+    /// model. `None` for a message in any other role, and for a result without usage.
+    fn from_message(entry: EntryIx, role: Role, message: &MessageFacts) -> Option<BilledRequest> {
+        let recorded = match role {
             Role::Assistant => {
                 // A reply without usage is a request without tokens.
                 let usage = message.get(Member::Usage).and_then(Usage::parse);
@@ -256,7 +259,8 @@ impl BilledRequest {
             Role::ToolResult => usage_of_result(message)?,
             _ => return None,
         };
-        // Without a time, equal messages may nevertheless be of different requests.
+        // By the fingerprint, copies of a message are found. Without a time, equal messages may
+        // nevertheless be of different requests.
         let fingerprint = if message.get(Member::Timestamp).is_some() {
             Some(hash_message(message.bytes))
         } else {
@@ -341,8 +345,9 @@ fn usage_of_result(message: &MessageFacts) -> Option<MessageUsage> {
     let usage = Usage::parse(stored_usage)?;
 
     let session_ends = details.map(reported_session_ends).unwrap_or_default();
+    let is_sum_of_task = own_usage.is_none();
     let is_sum_of_agents =
-        own_usage.is_none() || is_of_tool(message, "subagent") || !session_ends.is_empty();
+        is_sum_of_task || is_of_tool(message, "subagent") || !session_ends.is_empty();
     let reported_ends = if is_sum_of_agents {
         Some(session_ends.into_boxed_slice())
     } else {
