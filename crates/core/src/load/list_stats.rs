@@ -204,21 +204,19 @@ fn message_opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Opti
     }
 
     let title = message_title(message, blocks);
-    if title.is_empty() {
-        return if has_block(blocks, "image") {
-            Some(Opening::Other(Text::from("(image)")))
-        } else {
-            None
-        };
+    if !title.is_empty() {
+        // The words of the user make the best title. A command such as `/mode` says little, and a
+        // reply is not a request.
+        return Some(match role {
+            Role::User if is_command(&title) => Opening::Command(title),
+            Role::User => Opening::Words(title),
+            _ => Opening::Other(title),
+        });
     }
-    // The words of the user make the best title. A command such as `/mode` says little, and a reply
-    // is not a request.
-    let opening = match role {
-        Role::User if is_command(&title) => Opening::Command(title),
-        Role::User => Opening::Words(title),
-        _ => Opening::Other(title),
-    };
-    Some(opening)
+    if has_block(blocks, "image") {
+        return Some(Opening::Other(Text::from("(image)")));
+    }
+    None
 }
 
 /// The number of UTF-16 units to read of a message for a title. It is more than a row, because the

@@ -199,20 +199,24 @@ struct SessionInfoLine {
 /// more than [`NAME_LINE`] bytes before the word is not read: it is assumed only to mention the
 /// word.
 fn read_line_around(source: &dyn ReadAt, word_start: u64) -> io::Result<SessionInfoLine> {
+    // As many bytes before the word as after it, where the file has them.
     let read_start = word_start.saturating_sub(NAME_LINE);
     let read_end = source.len().min(read_start + 2 * NAME_LINE);
     let bytes = source.read_range(read_start..read_end)?;
     let (before, from_word) = bytes.split_at((word_start - read_start) as usize);
 
-    let newline_before = memchr::memrchr(b'\n', before);
-    let is_too_long = newline_before.is_none() && read_start > 0;
-    if is_too_long {
-        return Ok(SessionInfoLine {
-            start: read_start,
-            name: None,
-        });
-    }
-    let line_start = newline_before.map_or(0, |newline| newline + 1);
+    let line_start = match memchr::memrchr(b'\n', before) {
+        Some(newline) => newline + 1,
+        // The line is the first of the file.
+        None if read_start == 0 => 0,
+        // The line is too long.
+        None => {
+            return Ok(SessionInfoLine {
+                start: read_start,
+                name: None,
+            });
+        }
+    };
     let line_end = match memchr::memchr(b'\n', from_word) {
         Some(newline) => before.len() + newline,
         None => bytes.len(),

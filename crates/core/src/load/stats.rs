@@ -138,7 +138,8 @@ impl Fragment {
             Some(call_id) => self.keep_text(&call_id),
             None => Slice::default(),
         };
-        for (index, CalledFile { tool, path }) in files.into_iter().enumerate() {
+        let mut is_further_file = false;
+        for CalledFile { tool, path } in files {
             let needs_path = with_read_paths || tool.action != FileAction::Read;
             let path = if needs_path {
                 let absolute = absolute_path(path.as_bytes(), cwd.map(Text::as_bytes));
@@ -149,10 +150,11 @@ impl Fragment {
             self.collected.counted_calls.push(CountedCall {
                 file: Some(FileCall { entry, tool, path }),
                 id,
-                // Only the first file counts as a call.
-                is_further_file: index > 0,
+                is_further_file,
                 ..without_file
             });
+            // Only the first file counts as a call.
+            is_further_file = true;
         }
     }
 

@@ -71,22 +71,16 @@ fn group_by_directory(paths: &[Text<'static>]) -> Vec<Text<'static>> {
     for path in paths {
         let (directory, name) = split_directory(path.as_bytes());
         // Files in no directory are not grouped: `{a,b}` would not say where they are.
-        if directory.is_empty() {
-            directories.push(Directory {
-                path: directory,
-                names: vec![name],
-            });
+        let is_grouped = !directory.is_empty();
+        if is_grouped && let Some(&index) = index_by_path.get(directory) {
+            directories[index].names.push(name);
             continue;
         }
-        let next_index = directories.len();
-        let index = *index_by_path.entry(directory).or_insert(next_index);
-        if index == next_index {
-            directories.push(Directory {
-                path: directory,
-                names: Vec::new(),
-            });
-        }
-        directories[index].names.push(name);
+        index_by_path.insert(directory, directories.len());
+        directories.push(Directory {
+            path: directory,
+            names: vec![name],
+        });
     }
     directories.iter().map(Directory::joined_path).collect()
 }

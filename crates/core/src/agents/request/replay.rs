@@ -272,16 +272,8 @@ impl<'t> Replay<'t> {
 
         let id = id.map(Text::into_owned);
         if self.target.constants().moves_late_results {
-            let belongs_to_call = self.late_results.has_call(&id);
-            // A quotation is a user message. Between calls and their results, it is left out, as in
-            // the agent, because it would separate them.
-            let would_separate_results = !self.pending_calls.is_empty();
-            if belongs_to_call || would_separate_results {
-                return Ok(());
-            }
-            return self.quote_result(message);
+            return self.replay_late_result(message, &id);
         }
-
         // A call that got `NO_RESULT` in place of this result was closed by a message between them.
         if self.unanswered.contains(&id) {
             self.skipped_results.separated += 1;
@@ -289,6 +281,19 @@ impl<'t> Replay<'t> {
             self.skipped_results.stray += 1;
         }
         Ok(())
+    }
+
+    /// Quotes a result that answers no pending call, as oh-my-pi does, if no call in the context
+    /// has its `id`.
+    fn replay_late_result(&mut self, message: Raw, id: &Option<Text<'static>>) -> io::Result<()> {
+        let belongs_to_call = self.late_results.has_call(id);
+        // A quotation is a user message. Between calls and their results, it is left out, as in the
+        // agent, because it would separate them.
+        let would_separate_results = !self.pending_calls.is_empty();
+        if belongs_to_call || would_separate_results {
+            return Ok(());
+        }
+        self.quote_result(message)
     }
 
     /// Writes the result of a call, with the id that the call has in the body. The tool's name is

@@ -114,9 +114,10 @@ impl<'a> LineSearch<'a> {
     /// [`Malformed`] if the line is not valid JSON. Only the strings before the error were searched
     /// then.
     fn search_strings(&mut self, needles: &[NeedleHit]) -> Result<(), Malformed> {
-        // Unless letters are escaped, a needle on any level of escapes is also in the raw bytes. So
-        // each string is searched only as its own needles call for. Escaped letters are needles
-        // themselves, which call for a search of all levels.
+        // A needle is a short text without which a search finds nothing, such as `ghp_`. Unless
+        // letters are escaped, it is in the raw bytes of its string, however often the string was
+        // encoded. So each string gets only the searches for which it has a needle. Escaped letters
+        // count as needles for all searches.
         let mut needle_cursor = NeedleCursor { rest: needles };
         let mut last_key = LastKey::default();
         while let Some(string) = self.strings.advance()? {
