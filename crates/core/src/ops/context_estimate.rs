@@ -235,6 +235,14 @@ struct CheckedCount {
 }
 
 impl CheckedCount {
+    /// Returns the result for a count that is wrong.
+    fn with_estimate(estimate: f64, built_messages: usize) -> CheckedCount {
+        CheckedCount {
+            estimate: Some(estimate),
+            built_messages,
+        }
+    }
+
     /// Returns the result for a count that is not wrong, or not positive.
     fn without_estimate(built_messages: usize) -> CheckedCount {
         CheckedCount {
@@ -262,10 +270,8 @@ fn check_count(
     let is_too_old = pruned.is_some_and(|pruned| pruned.are_newer_than_count(path, session));
     if is_too_old {
         let messages = agent.build_context(path, reader)?.messages;
-        return Ok(CheckedCount {
-            estimate: Some(message_estimates.sum(&messages, reader)?),
-            built_messages: messages.len(),
-        });
+        let estimate = message_estimates.sum(&messages, reader)?;
+        return Ok(CheckedCount::with_estimate(estimate, messages.len()));
     }
 
     // The count is implausible if the estimate is at least this. Each estimated token has at least
@@ -288,10 +294,7 @@ fn check_count(
     if estimate < least_implausible {
         return Ok(CheckedCount::without_estimate(messages.len()));
     }
-    Ok(CheckedCount {
-        estimate: Some(estimate),
-        built_messages: messages.len(),
-    })
+    Ok(CheckedCount::with_estimate(estimate, messages.len()))
 }
 
 /// Returns the length in bytes of the lines of entries, as stored in the file.

@@ -441,20 +441,23 @@ impl Graft<'_> {
     fn summary_references(&self, links: &CopyLinks, entry: Raw) -> Vec<Reference> {
         let from_id = entry.get_text("fromId").unwrap_or_default();
         let old_parent = self.session.parent_id(links.original);
-        let branch_start = old_parent.unwrap_or_else(|| Text::from("root"));
+        let old_start = old_parent.unwrap_or_else(|| Text::from("root"));
         let new_parent = links.parent.clone();
         let new_start = new_parent.unwrap_or_else(|| Text::from("root"));
 
-        let is_branch_start =
-            self.session.agent().constants().from_id_is_branch_start && from_id == branch_start;
-        if is_branch_start {
+        let names_branch_start =
+            self.session.agent().constants().from_id_is_branch_start && from_id == old_start;
+        if names_branch_start {
             return vec![Reference::new("fromId", new_start)];
         }
-        match self.copy_id(self.find_referenced(entry, "fromId")) {
-            Some(id) => vec![Reference::new("fromId", id)],
-            None if self.is_for_other_session => vec![Reference::new("fromId", new_start)],
-            None => Vec::new(),
+        if let Some(id) = self.copy_id(self.find_referenced(entry, "fromId")) {
+            return vec![Reference::new("fromId", id)];
         }
+        if self.is_for_other_session {
+            return vec![Reference::new("fromId", new_start)];
+        }
+        // It stays the same.
+        Vec::new()
     }
 
     /// Returns the references of a compaction that differ in its copy:

@@ -243,29 +243,25 @@ fn can_fold_row(view: &TreeView, edits: &HashMap<EntryIx, ContextEdit>, index: u
 /// b              level 0
 /// ```
 pub fn fold_left_branches(view: &TreeView, groups: Vec<RowGroup>) -> Vec<RowGroup> {
+    let is_on_trunk = |group: &RowGroup| view.tree_rows[group.rows.start].level == 0;
     let begins_branch = |group: &RowGroup| {
         let first_row = &view.tree_rows[group.rows.start];
         first_row.level == 1 && first_row.has_connector
     };
-    let begins_section = |group: &RowGroup| {
-        let is_on_trunk = view.tree_rows[group.rows.start].level == 0;
-        is_on_trunk || begins_branch(group)
-    };
 
     let mut folded: Vec<RowGroup> = Vec::with_capacity(groups.len());
     // A section is a row of the trunk, or a whole branch.
-    for section in groups.chunk_by(|_, next| !begins_section(next)) {
-        let is_long_branch = begins_branch(&section[0]) && section.len() > LONGEST_OPEN_BRANCH;
-        if !is_long_branch {
-            folded.extend_from_slice(section);
-            continue;
-        }
+    for section in groups.chunk_by(|_, next| !is_on_trunk(next) && !begins_branch(next)) {
         let first = &section[0];
         let last = &section[section.len() - 1];
-        folded.push(RowGroup {
-            rows: first.rows.start..last.rows.end,
-            kind: GroupKind::Branch,
-        });
+        if begins_branch(first) && section.len() > LONGEST_OPEN_BRANCH {
+            folded.push(RowGroup {
+                rows: first.rows.start..last.rows.end,
+                kind: GroupKind::Branch,
+            });
+        } else {
+            folded.extend_from_slice(section);
+        }
     }
     folded
 }

@@ -223,17 +223,17 @@ fn leaf_before_mark(
     ix: EntryIx,
     mark: &LeafMove,
 ) -> io::Result<Option<Position>> {
-    let (old_leaf, new_leaf) = match mark.from {
-        Some(recorded) => (recorded, mark.to),
-        None => {
-            // The session lacks the entry that was the leaf. So the leaf is taken from the lines
-            // before the mark, and the new leaf from the parent of the mark.
-            let parent = Position::from(reader.session().entry(ix).parent);
-            (leaf_before(reader, ix)?, Some(parent))
-        }
-    };
     // A mark of `undo` does not move the leaf if it only undoes a label, a name or an edit.
-    let moves_leaf = new_leaf != Some(old_leaf);
+    if let Some(old_leaf) = mark.from {
+        let moves_leaf = mark.to != Some(old_leaf);
+        return Ok(if moves_leaf { Some(old_leaf) } else { None });
+    }
+
+    // The session lacks the entry that was the leaf. So the leaf is taken from the lines before the
+    // mark, and the new leaf from the parent of the mark.
+    let old_leaf = leaf_before(reader, ix)?;
+    let new_leaf = Position::from(reader.session().entry(ix).parent);
+    let moves_leaf = new_leaf != old_leaf;
     Ok(if moves_leaf { Some(old_leaf) } else { None })
 }
 

@@ -70,23 +70,25 @@ fn check_message_content(session: &Session, ix: EntryIx, is_active: bool) -> Opt
 /// Returns a finding if the entry is a leaf record, or has no known type, or is a message without a
 /// known role.
 fn check_type(session: &Session, ix: EntryIx, is_active: bool) -> Option<Finding> {
-    let (kind, message) = match session.entry(ix).kind {
+    let finding = match session.entry(ix).kind {
         Kind::Leaf => return check_leaf_record(session, ix),
-        Kind::Missing => (FindingKind::UnknownType, "the entry has no type".to_owned()),
+        Kind::Missing => {
+            let message = "the entry has no type";
+            finding_in_entry(session, ix, FindingKind::UnknownType, message)
+        }
         Kind::Other => {
             let type_name = session.kind_name(ix).to_string();
-            (
-                FindingKind::UnknownType,
-                format!("unknown type {type_name:?}"),
-            )
+            let message = format!("unknown type {type_name:?}");
+            finding_in_entry(session, ix, FindingKind::UnknownType, message)
         }
-        Kind::Message => (
-            FindingKind::UnknownRole,
-            describe_unknown_role(session, ix)?,
-        ),
+        Kind::Message => {
+            // `None` if the role is known.
+            let message = describe_unknown_role(session, ix)?;
+            finding_in_entry(session, ix, FindingKind::UnknownRole, message)
+        }
         _ => return None,
     };
-    Some(finding_in_entry(session, ix, kind, message).worst_case_if(is_active))
+    Some(finding.worst_case_if(is_active))
 }
 
 /// Returns the message for a message entry whose role is missing or not known; `None` if it is

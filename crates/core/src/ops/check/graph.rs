@@ -625,12 +625,13 @@ impl<'s> Graph<'s> {
 ///
 /// If the sibling stayed a root, the orphan does, too.
 fn certain_parents(place_of_sibling: Option<Position>, only_end: Option<EntryIx>) -> Vec<EntryIx> {
+    let parent_of_sibling = match place_of_sibling {
+        Some(Position::Root) => return Vec::new(),
+        Some(Position::Entry(parent)) => Some(parent),
+        None => None,
+    };
     let mut parents = Vec::new();
-    match place_of_sibling {
-        Some(Position::Root) => return parents,
-        Some(Position::Entry(parent)) => parents.push(parent),
-        None => {}
-    }
+    parents.extend(parent_of_sibling);
     parents.extend(only_end);
     parents
 }

@@ -45,13 +45,8 @@ pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize
     let mut scan = BudgetedScan::new(line);
     let start_finder = memmem::Finder::new(START);
     let mut values: Vec<Range<usize>> = Vec::new();
-    let mut position = 0;
-    loop {
-        position = skip_white_space(line, position);
-        if position == line.len() {
-            return values;
-        }
-
+    let mut position = skip_white_space(line, 0);
+    while position < line.len() {
         let expected_here = Expected {
             // Only the first value of a line can be a title.
             may_be_title: expected.may_be_title && values.is_empty(),
@@ -64,11 +59,13 @@ pub(super) fn recover_values(line: &[u8], expected: Expected) -> Vec<Range<usize
             value = scan.recover_value_after(position, &start_finder, expected.without_ids);
         }
         let Some(value) = value else {
-            return values;
+            // The rest of the line has no more values, or the budget is used up.
+            break;
         };
-        position = value.end;
+        position = skip_white_space(line, value.end);
         values.push(value);
     }
+    values
 }
 
 /// Returns the offset of the first byte at or after `start` that is not white space; the length of

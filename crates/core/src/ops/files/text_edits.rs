@@ -36,22 +36,26 @@ pub fn apply_to_whole(text: &str, edits: &TextEdits) -> Option<String> {
     }
     // pi ignores the byte order mark when it searches texts.
     let (mark, unmarked) = split_byte_order_mark(text);
-    if let Some(edited) = replace_at_once(unmarked, &edits.replacements) {
-        return Some(format!("{mark}{edited}"));
-    }
+    let edited = match replace_at_once(unmarked, &edits.replacements) {
+        Some(edited) => edited,
+        None => rewrite_lines(unmarked, edits)?,
+    };
+    Some(format!("{mark}{edited}"))
+}
 
-    // In such a case, pi rewrites whole lines, and the recorded diff shows the result. It does not
-    // show the line ends: pi gives each rewritten line the line end of the first, even if the line
-    // is otherwise the same. So the rewritten lines are searched for.
-    let with_feeds = normalize_line_ends(unmarked);
+/// Applies an edit as pi does if an old text is in the file only with other white space or quotes:
+/// pi then rewrites whole lines. `None` if the tool recorded no diff, or one that does not fit.
+fn rewrite_lines(text: &str, edits: &TextEdits) -> Option<String> {
+    let with_feeds = normalize_line_ends(text);
     let patched = apply_patch(&with_feeds, edits.patch.as_deref()?)?;
+    // The diff does not show the line ends: pi gives each rewritten line the line end of the first,
+    // even if the line is otherwise the same. So the rewritten lines are searched for.
     let rewritten = match find_rewritten_lines(&with_feeds, &patched, &edits.replacements) {
         Some(found) if replace_ranges(&with_feeds, &found) == patched => found,
         // They are not found. The lines that the diff changes are the best guess.
         _ => changed_lines(&with_feeds, &patched),
     };
-    let edited = replace_in_original(unmarked, &rewritten);
-    Some(format!("{mark}{edited}"))
+    Some(replace_in_original(text, &rewritten))
 }
 
 /// Applies a diff that oh-my-pi recorded to the whole content of a file; `None` if the diff does
