@@ -80,17 +80,12 @@ impl RowShape {
 
     /// Returns what a row of this shape has around its role and its body.
     fn punctuation(self) -> Punctuation {
-        let (opening, separator, closing) = match self {
-            RowShape::Body => ("", "", ""),
-            RowShape::Prefixed(_) => ("", ": ", ""),
-            RowShape::Bracketed(_) => ("[", "]: ", ""),
-            RowShape::Enclosed(_) => ("[", ": ", "]"),
-            RowShape::Truncated(_) => ("[", ": ", ""),
-        };
-        Punctuation {
-            opening,
-            separator,
-            closing,
+        match self {
+            RowShape::Body => Punctuation::new("", "", ""),
+            RowShape::Prefixed(_) => Punctuation::new("", ": ", ""),
+            RowShape::Bracketed(_) => Punctuation::new("[", "]: ", ""),
+            RowShape::Enclosed(_) => Punctuation::new("[", ": ", "]"),
+            RowShape::Truncated(_) => Punctuation::new("[", ": ", ""),
         }
     }
 }
@@ -103,6 +98,16 @@ struct Punctuation {
     separator: &'static str,
     /// After the body.
     closing: &'static str,
+}
+
+impl Punctuation {
+    fn new(opening: &'static str, separator: &'static str, closing: &'static str) -> Self {
+        Punctuation {
+            opening,
+            separator,
+            closing,
+        }
+    }
 }
 
 impl<'t> StoredRow<'t> {

@@ -242,26 +242,22 @@ impl Session {
         let name = edit.get("name");
         edit.remove("name");
 
-        let entry = self.entry(ix);
-        let becomes_label = entry.kind == Kind::Label;
-        if let Some(name) = name
-            && becomes_label
-        {
-            edit.set("type", b"\"label\"");
-            let target = match entry.parent {
-                Some(pointed_to) => self.id(pointed_to),
-                None => Text::default(),
-            };
-            edit.set("targetId", &encode_to_vec(&target));
-            edit.set("label", &encode_to_vec(&name.text().unwrap_or_default()));
-        } else {
-            edit.set("type", b"\"custom\"");
-            edit.set("customType", b"\"head\"");
-            let data = Object::new()
-                .with(name, |data, name| data.raw("name", name))
-                .finish();
-            edit.set("data", &data);
+        let becomes_label = self.entry(ix).kind == Kind::Label;
+        match name {
+            Some(name) if becomes_label => self.set_draft_label(ix, name, edit),
+            _ => set_custom_head(name, edit),
         }
+    }
+
+    /// Makes a label of a head: the label `name` of the entry to which the head `ix` points.
+    fn set_draft_label(&self, ix: EntryIx, name: Raw, edit: &mut Edit) {
+        let target = match self.entry(ix).parent {
+            Some(pointed_to) => self.id(pointed_to),
+            None => Text::default(),
+        };
+        edit.set("type", b"\"label\"");
+        edit.set("targetId", &encode_to_vec(&target));
+        edit.set("label", &encode_to_vec(&name.text().unwrap_or_default()));
     }
 
     /// Returns the timestamp of an entry of the draft tree format, formatted from its time. Loading
@@ -272,6 +268,16 @@ impl Session {
             time => Text::from(pisess_json::time::iso_string(time)),
         }
     }
+}
+
+/// Makes a custom entry of a head that names no entry, with its `name` in `data`.
+fn set_custom_head(name: Option<Raw>, edit: &mut Edit) {
+    let data = Object::new()
+        .with(name, |data, name| data.raw("name", name))
+        .finish();
+    edit.set("type", b"\"custom\"");
+    edit.set("customType", b"\"head\"");
+    edit.set("data", &data);
 }
 
 /// Renames the role `hookMessage`, which version 2 and older have, to `custom`.

@@ -20,12 +20,12 @@ impl<'a> WholeLines<'a> {
     /// Finds the end of the whole lines. This is the end of the source, or the start of the last
     /// line if that is incomplete.
     pub fn new(source: &'a dyn ReadAt) -> io::Result<WholeLines<'a>> {
-        let (line_start, line) = last_line(source, source.len())?;
+        let last = last_line(source, source.len())?;
         // A truncated object is not a valid one, so a line that parses is complete.
-        let is_whole = Raw::parse(&line).is_ok_and(Raw::is_object);
+        let is_whole = Raw::parse(&last.bytes).is_ok_and(Raw::is_object);
         Ok(WholeLines {
             source,
-            len: if is_whole { source.len() } else { line_start },
+            len: if is_whole { source.len() } else { last.start },
         })
     }
 }
@@ -36,26 +36,34 @@ pub fn find_line_backwards<T>(
     source: &dyn ReadAt,
     find: impl Fn(&[u8]) -> Option<T>,
 ) -> io::Result<Option<T>> {
-    let mut end = source.len();
+    let mut line = last_line(source, source.len())?;
     loop {
-        let (start, line) = last_line(source, end)?;
-        if let Some(found) = find(&line) {
+        if let Some(found) = find(&line.bytes) {
             return Ok(Some(found));
         }
-        if start == 0 {
-            return Ok(None);
-        }
         // The byte before a line is the newline of the previous line, which ends there.
-        end = start - 1;
+        let Some(newline) = line.start.checked_sub(1) else {
+            // The first line has no line before it.
+            return Ok(None);
+        };
+        line = last_line(source, newline)?;
     }
 }
 
-/// Returns the last line before the offset `end`, and the offset at which the line begins. The line
-/// is empty if a newline directly precedes `end`.
+/// A line that was read backwards from its end.
+pub struct LastLine {
+    /// The offset at which the line begins.
+    pub start: u64,
+    /// The line, without a newline.
+    pub bytes: Vec<u8>,
+}
+
+/// Returns the last line before the offset `end`. The line is empty if a newline directly precedes
+/// `end`.
 ///
 /// The length of a line is not known. So the bytes before `end` are read, twice as many each time,
 /// until they contain the whole line.
-pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
+pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<LastLine> {
     let mut read_len = FIRST_READ_LEN;
     loop {
         let read_start = end.saturating_sub(read_len);
@@ -63,11 +71,14 @@ pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
         if let Some(newline) = memrchr(b'\n', &bytes) {
             let start_in_bytes = newline + 1;
             bytes.drain(..start_in_bytes);
-            return Ok((read_start + start_in_bytes as u64, bytes));
+            return Ok(LastLine {
+                start: read_start + start_in_bytes as u64,
+                bytes,
+            });
         }
         if read_start == 0 {
             // The first line of the source.
-            return Ok((0, bytes));
+            return Ok(LastLine { start: 0, bytes });
         }
         read_len *= 2;
     }
