@@ -102,8 +102,8 @@ pub fn read_opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
 /// Whether the write of the last line was interrupted: the line has no newline, and is not valid
 /// JSON.
 pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
-    let (_, last) = last_line(source, source.len())?;
-    let line = last.trim_ascii();
+    let last = last_line(source, source.len())?;
+    let line = last.bytes.trim_ascii();
     Ok(!line.is_empty() && Raw::parse(line).is_err())
 }
 

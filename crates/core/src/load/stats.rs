@@ -142,8 +142,7 @@ impl Fragment {
         for CalledFile { tool, path } in files {
             let needs_path = with_read_paths || tool.action != FileAction::Read;
             let path = if needs_path {
-                let absolute = absolute_path(path.as_bytes(), cwd.map(Text::as_bytes));
-                Slice::append(&absolute, &mut self.arena)
+                self.keep_absolute_path(&path, cwd)
             } else {
                 Slice::default()
             };
@@ -156,6 +155,12 @@ impl Fragment {
             // Only the first file counts as a call.
             is_further_file = true;
         }
+    }
+
+    /// Stores the path of a file. If it is relative, it starts from `cwd`.
+    fn keep_absolute_path(&mut self, path: &Text, cwd: Option<&Text>) -> Slice {
+        let absolute = absolute_path(path.as_bytes(), cwd.map(Text::as_bytes));
+        Slice::append(&absolute, &mut self.arena)
     }
 
     /// Stores a name in the arena, and returns its place there; an empty one for `None`.

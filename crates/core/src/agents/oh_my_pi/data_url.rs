@@ -35,29 +35,36 @@ pub fn elide_data_urls(text: &Text) -> Text<'static> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut copied_to = 0;
-    for captures in DATA_URL.captures_iter(bytes) {
-        let mut before = &bytes[copied_to..captures.get_match().start()];
-        copied_to = captures.get_match().end();
+    for data_url in DATA_URL.captures_iter(bytes) {
+        let before = &bytes[copied_to..data_url.get_match().start()];
+        copied_to = data_url.get_match().end();
+        let note = omission_note(&data_url);
 
-        // The match includes a `)` after the URL. If the opener of a link is directly before the
-        // URL, both are removed. Otherwise, the `)` is kept.
-        let mut kept_close: &[u8] = b"";
-        if let Some(close) = captures.name("close") {
-            match MARKDOWN_OPENER_AT_END.find(before) {
-                Some(opener) => before = &before[..opener.start()],
-                None => kept_close = close.as_bytes(),
-            }
+        // The match includes a `)` after the URL, if there is one.
+        let Some(close) = data_url.name("close") else {
+            out.extend_from_slice(before);
+            out.extend_from_slice(note.as_bytes());
+            continue;
+        };
+        if let Some(opener) = MARKDOWN_OPENER_AT_END.find(before) {
+            // A link or an image: its opener and its `)` are left out, too.
+            out.extend_from_slice(&before[..opener.start()]);
+            out.extend_from_slice(note.as_bytes());
+        } else {
+            out.extend_from_slice(before);
+            out.extend_from_slice(note.as_bytes());
+            out.extend_from_slice(close.as_bytes());
         }
-
-        let media_type = String::from_utf8_lossy(&captures["type"]);
-        let chars = js::number_to_string(original_payload_len(&captures));
-        let note = format!("[data URL omitted: {media_type}, {chars} base64 chars]");
-        out.extend_from_slice(before);
-        out.extend_from_slice(note.as_bytes());
-        out.extend_from_slice(kept_close);
     }
     out.extend_from_slice(&bytes[copied_to..]);
     Text::from_wtf8(out)
+}
+
+/// Returns the note that replaces a matched [`DATA_URL`].
+fn omission_note(data_url: &Captures) -> String {
+    let media_type = String::from_utf8_lossy(&data_url["type"]);
+    let chars = js::number_to_string(original_payload_len(data_url));
+    format!("[data URL omitted: {media_type}, {chars} base64 chars]")
 }
 
 /// Returns the number of base64 characters that a matched [`DATA_URL`] had before any were elided.

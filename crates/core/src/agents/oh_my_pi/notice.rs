@@ -316,7 +316,7 @@ fn format_diagnostics(diagnostics: Raw) -> Option<Text<'static>> {
     let mut without_file = Vec::new();
     for message in &messages {
         match split_diagnostic(message) {
-            Some((file, diagnostic)) => by_file.or_insert(file, Vec::new()).push(diagnostic),
+            Some(FileDiagnostic { file, rest }) => by_file.or_insert(file, Vec::new()).push(rest),
             None => without_file.push(message.as_borrowed()),
         }
     }
@@ -355,10 +355,17 @@ fn outline_diagnostics(by_file: &OrderedMap<Text, Vec<Text>>) -> Vec<Text<'stati
     lines
 }
 
-/// Splits `path:line:column text` into the path, with forward slashes, and `line:column text`;
-/// `None` for a message of another form. The path ends at the first `:` that is followed by such a
-/// position.
-fn split_diagnostic<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
+/// A message of a language server that names a file: `path:line:column text`.
+struct FileDiagnostic<'a> {
+    /// The path, with forward slashes.
+    file: Text<'static>,
+    /// The rest: `line:column text`.
+    rest: Text<'a>,
+}
+
+/// Splits a message of a language server into the file and the rest; `None` if it names no file.
+/// The path ends at the first `:` that is followed by a position such as `3:14`.
+fn split_diagnostic<'a>(message: &'a Text) -> Option<FileDiagnostic<'a>> {
     static DIAGNOSTIC: LazyLock<Regex> = LazyLock::new(|| {
         // The dot of JavaScript: anything but the four ends of a line. It is written in bytes,
         // because the text is WTF-8, which may have half a surrogate pair. Two of the ends are
@@ -368,9 +375,10 @@ fn split_diagnostic<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> 
         Regex::new(&format!("(?-u){pattern}")).expect("a constant")
     });
     let found = DIAGNOSTIC.captures(message.as_bytes())?;
-    let file = Text::from_wtf8(with_slashes(&found["file"]));
-    let rest = message.slice(found.name("rest")?.range());
-    Some((file, rest))
+    Some(FileDiagnostic {
+        file: Text::from_wtf8(with_slashes(&found["file"])),
+        rest: message.slice(found.name("rest")?.range()),
+    })
 }
 
 /// Formats a number of bytes in units of 1,024 bytes, as the agent does in its notices. (In notes

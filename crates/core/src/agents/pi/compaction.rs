@@ -31,10 +31,10 @@ pub fn prepare_compaction(
     from: FirstKept,
 ) -> io::Result<Option<Preparation>> {
     let session = reader.session();
-    let ends_compacted = path
-        .last()
-        .is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction);
-    if ends_compacted {
+    if let Some(&last) = path.last()
+        && session.entry(last).kind == Kind::Compaction
+    {
+        // Nothing was added since.
         return Ok(None);
     }
 
@@ -46,16 +46,13 @@ pub fn prepare_compaction(
         return Ok(None);
     };
 
-    // A compaction that keeps nothing does not divide a turn.
-    let turn_start = if cut.first_kept.is_some() {
-        projection.find_split_turn_start(start, cut.index)
-    } else {
-        None
-    };
-    let history_end = turn_start.unwrap_or(cut.index);
+    // A turn is a request of the user and all messages up to the next. If the cut is within one,
+    // its beginning (the prefix) is summarized apart from the history before it.
+    let split_turn_start = projection.find_split_turn_start(start, &cut);
+    let history_end = split_turn_start.unwrap_or(cut.index);
     let mut preparation = Preparation {
         first_kept: cut.first_kept,
-        is_split_turn: turn_start.is_some(),
+        is_split_turn: split_turn_start.is_some(),
         tokens_before: tokens::context_tokens(&projection)?,
         token_ratio: 1.0,
         messages_to_summarize: projection.messages_to_summarize(start..history_end),
@@ -172,13 +169,17 @@ impl Projection<'_> {
         (start..self.entries.len()).find(|&index| self.entries[index].path_index as usize >= wanted)
     }
 
-    /// Finds the start of the turn that a cut before the entry at `cut` divides. `None` if the cut
-    /// is between turns. The search ends at `start`.
-    fn find_split_turn_start(&self, start: usize, cut: usize) -> Option<usize> {
-        let last_start = (start..=cut)
+    /// Finds the start of the turn that a cut divides. `None` if the cut is between turns, or if
+    /// nothing is kept after it. The search ends at `start`.
+    fn find_split_turn_start(&self, start: usize, cut: &Cut) -> Option<usize> {
+        if cut.first_kept.is_none() {
+            // A compaction that keeps nothing has no kept part of a turn.
+            return None;
+        }
+        let last_start = (start..=cut.index)
             .rev()
             .find(|&index| self.has_message_in_role(index, starts_turn))?;
-        if last_start < cut {
+        if last_start < cut.index {
             Some(last_start)
         } else {
             None

@@ -86,29 +86,38 @@ impl RowText<'static> {
     /// Returns a row `[role: text]` or, without a role, `[text]`. `end` is what follows the text:
     /// the bracket or, if the text was cut, a mark.
     pub(crate) fn bracketed(role: &str, text: &Text, end: BracketEnd) -> Self {
-        let has_role = !role.is_empty();
-        let prefix: &[&str] = if has_role { &["[", role, ": "] } else { &["["] };
-        let mut row = with_prefix(prefix, text);
-
-        // A mark belongs to the text, unlike the bracket.
-        if let BracketEnd::Cut(mark) = end {
-            row.push_str(mark);
+        if role.is_empty() {
+            return RowText::bracketed_without_role(text, end);
         }
-        let text_end = row.as_bytes().len();
-        if let BracketEnd::Closed = end {
-            row.push_str("]");
-        }
-
-        // Without a role, the text counts as the role.
-        let role_end = if has_role {
-            "[".len() + role.len()
-        } else {
-            text_end
-        };
+        let mut row = with_prefix(&["[", role, ": "], text);
+        let role_end = "[".len() + role.len();
         let shape = match end {
-            BracketEnd::Closed if has_role => RowShape::new(RowShape::Enclosed, role_end),
-            BracketEnd::Closed => RowShape::new(RowShape::Bracketed, role_end),
-            BracketEnd::Cut(_) => RowShape::new(RowShape::Truncated, role_end),
+            BracketEnd::Closed => {
+                row.push_str("]");
+                RowShape::new(RowShape::Enclosed, role_end)
+            }
+            BracketEnd::Cut(mark) => {
+                row.push_str(mark);
+                RowShape::new(RowShape::Truncated, role_end)
+            }
+        };
+        RowText { text: row, shape }
+    }
+
+    /// Returns a row `[text]`, in which the text counts as the role. A mark at the end belongs to
+    /// the text, unlike the bracket.
+    fn bracketed_without_role(text: &Text, end: BracketEnd) -> Self {
+        let mut row = with_prefix(&["["], text);
+        let shape = match end {
+            BracketEnd::Closed => {
+                let text_end = row.as_bytes().len();
+                row.push_str("]");
+                RowShape::new(RowShape::Bracketed, text_end)
+            }
+            BracketEnd::Cut(mark) => {
+                row.push_str(mark);
+                RowShape::new(RowShape::Truncated, row.as_bytes().len())
+            }
         };
         RowText { text: row, shape }
     }

@@ -151,21 +151,26 @@ fn begins_array(after_name: &[u8]) -> bool {
         return true;
     }
 
-    // A type, or the word `value`. A longer word is neither. Words without an end, such as `token>`
-    // repeated, would otherwise take quadratic time.
-    let near = &after_separator[..after_separator.len().min(LONGEST_TYPE + 1)];
-    let Some(word_len) = near.iter().position(|&byte| !is_in_type(byte)) else {
+    // A type, or the word `value`.
+    let Some(after_word) = skip_type_word(after_separator) else {
         return false;
     };
-    if word_len == 0 || word_len > LONGEST_TYPE {
-        return false;
-    }
-
-    let after_word = &after_separator[word_len..];
     let after_second = skip_separator(after_word);
     let second_separator = &after_word[..after_word.len() - after_second.len()];
     let has_operator = second_separator.contains(&b'=') || second_separator.contains(&b':');
     has_operator && after_second.starts_with(b"[")
+}
+
+/// Returns what follows the word at the start of `text` that may be a type, such as `list[str]`.
+/// `None` if there is no such word, or if it is too long for a type: words without an end, such as
+/// `token>` repeated, would otherwise take quadratic time.
+fn skip_type_word(text: &[u8]) -> Option<&[u8]> {
+    let near = &text[..text.len().min(LONGEST_TYPE + 1)];
+    let word_len = near.iter().position(|&byte| !is_in_type(byte))?;
+    if word_len == 0 {
+        return None;
+    }
+    Some(&text[word_len..])
 }
 
 /// Skips closing brackets, operators, quotes, white space, and the escapes of the last two.
