@@ -172,8 +172,8 @@ impl Projection<'_> {
     /// Finds the start of the turn that a cut divides. `None` if the cut is between turns, or if
     /// nothing is kept after it. The search ends at `start`.
     fn find_split_turn_start(&self, start: usize, cut: &Cut) -> Option<usize> {
-        if cut.first_kept.is_none() {
-            // A compaction that keeps nothing has no kept part of a turn.
+        let keeps_any = cut.first_kept.is_some();
+        if !keeps_any {
             return None;
         }
         let last_start = (start..=cut.index)

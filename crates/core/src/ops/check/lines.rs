@@ -365,8 +365,7 @@ impl LineRepair {
     /// Reports and removes a line in which no entry is recognizable. Records the ids that can still
     /// be read on the line, so that entries that name it as their parent get another.
     fn reject_line(&mut self, located: &LocatedValue) {
-        let (kind, message) = describe_broken_line(located);
-        let mut finding = Finding::new(located.number, kind, message)
+        let mut finding = broken_line_finding(located)
             .with_fix("it is removed")
             .with_excerpt(excerpt_of_line(located.bytes));
         let lost_entry = resync::salvage_ids(located.bytes, self.repaired_lines);
@@ -610,19 +609,20 @@ fn pad_title(line: &[u8]) -> Option<Vec<u8>> {
     Some(edit.finish())
 }
 
-/// Returns the kind and the message of the finding about a line in which no entry is recognizable.
-fn describe_broken_line(located: &LocatedValue) -> (FindingKind, &'static str) {
+/// Returns the finding, without a fix, for a line in which no entry is recognizable.
+fn broken_line_finding(located: &LocatedValue) -> Finding {
+    let number = located.number;
     if located.bytes.contains(&0) {
         let message =
             "the line is not JSON: it contains NUL bytes, as after a crash of the machine";
-        return (FindingKind::NulBytes, message);
+        return Finding::new(number, FindingKind::NulBytes, message);
     }
-    // Each write of an agent ends with a newline.
     if !located.has_newline {
+        // Each write of an agent ends with a newline.
         let message = "the last line is incomplete: its write was interrupted";
-        return (FindingKind::TornTail, message);
+        return Finding::new(number, FindingKind::TornTail, message);
     }
-    (FindingKind::MalformedLine, "the line is not JSON")
+    Finding::new(number, FindingKind::MalformedLine, "the line is not JSON")
 }
 
 /// A part of a broken line, as a range of its bytes.
