@@ -2,7 +2,7 @@
 //! its first match.
 
 use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE};
-use super::results::KnownResults;
+use super::results::{KnownResults, is_before_result};
 use super::search::{ChunkState, FileSearch};
 use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call, includes_tool};
 use crate::agents::readable::Folders;
@@ -246,9 +246,13 @@ impl FileSearch<'_> {
         let Some(id) = call.and_then(|call| call.id) else {
             return Ok(false);
         };
+        // pi runs no call of a reply that was aborted. oh-my-pi then writes results at once.
+        if ending(entry) == Some(Ending::Aborted) && !is_before_result(line) {
+            return Ok(false);
+        }
         let mut results = match self.results.take() {
             Some(results) if results.are_of(line.chunk) => results,
-            _ => KnownResults::in_chunk(self.source, &mut self.keys, line),
+            _ => KnownResults::new(self.source, line.chunk),
         };
         let has_failed = results.has_call_failed(self.source, &mut self.keys, id, line)?;
         self.results = Some(results);

@@ -3,31 +3,35 @@
 
 use super::tool::ChunkLine;
 use crate::load::is_truthy;
-use crate::session::read::line_chunks::{LineChunk, read_chunks};
+use crate::session::read::line_chunks::{Line, LineChunk, for_each_line};
 use crate::session::read::record::{Member, Record, scan_record_into};
 use foldhash::HashMap;
-use memchr::memmem;
+use memchr::{memchr, memmem, memrchr};
 use pisess_json::{KeyCache, Raw, Scanner};
-use pisess_store::{PageBuffer, ReadAt};
-use std::convert::Infallible;
+use pisess_store::ReadAt;
 use std::io;
-use std::ops::{ControlFlow, Range};
 
-/// The number of bytes after a chunk that are read at once.
-const STEP: u64 = 256 * 1024;
+/// The number of bytes after a chunk that are read first, because most results follow soon. Each
+/// further step reads as much as all before it.
+const FIRST_STEP: u64 = 16 * 1024;
 
 /// The number of bytes after a chunk in which the results of its calls are searched for. Between a
 /// call and its result are only results of other calls of the same reply.
 const MAX_DISTANCE: u64 = 4 * 1024 * 1024;
 
-/// The calls and results in a chunk, and in the lines after it as far as they are needed.
+/// The calls and results on the lines between the matching calls of a chunk and their results. No
+/// other line is read, and no line twice.
 pub(super) struct KnownResults {
     /// The offset of the chunk.
     chunk_start: u64,
-    /// The offset up to which lines were read.
+    chunk_end: u64,
+    /// The offset up to which the lines after the last call were read.
     read_end: u64,
     /// Lines that begin at this offset or after it are not read.
     max_end: u64,
+    /// Finds the lines that may have a call or a result: the start of `"toolCall"`, the type of a
+    /// call, and of `"toolCallId"` in a result.
+    finder: memmem::Finder<'static>,
     /// The events of each call id, in file order. Some providers use the ids of calls again. An id
     /// is as written, with its quotes: the agents write it in the same way in call and result.
     events: HashMap<Vec<u8>, Vec<CallEvent>>,
@@ -47,36 +51,27 @@ enum EventKind {
 }
 
 impl KnownResults {
-    /// Reads the calls and results from `line` to the end of its chunk.
-    pub fn in_chunk(
-        source: &dyn ReadAt,
-        keys: &mut KeyCache<Member>,
-        line: ChunkLine,
-    ) -> KnownResults {
-        let ChunkLine { chunk, start } = line;
+    /// Begins with the calls of a chunk. Nothing is read yet.
+    pub fn new(source: &dyn ReadAt, chunk: LineChunk) -> KnownResults {
         let chunk_end = chunk.start + chunk.bytes.len() as u64;
-        let mut results = KnownResults {
+        KnownResults {
             chunk_start: chunk.start,
-            read_end: chunk_end,
+            chunk_end,
+            read_end: chunk.start,
             max_end: source.len().min(chunk_end + MAX_DISTANCE),
+            finder: memmem::Finder::new(b"\"toolCall"),
             events: HashMap::default(),
-        };
-        let rest_of_chunk = LineChunk {
-            start: chunk.start + start as u64,
-            bytes: &chunk.bytes[start..],
-        };
-        results.add_lines(rest_of_chunk, keys);
-        results
+        }
     }
 
-    /// Whether these are the results for calls on the lines of this chunk, from the line on that was
-    /// passed to [`in_chunk`](Self::in_chunk).
+    /// Whether these are the results for the calls of this chunk.
     pub fn are_of(&self, chunk: LineChunk) -> bool {
         self.chunk_start == chunk.start
     }
 
     /// Whether the call with this id on `line` failed. False if no result follows, or only after the
-    /// next call with this id: then this call was interrupted.
+    /// next call with this id: then this call was interrupted. Must be called for lines in file
+    /// order.
     pub fn has_call_failed(
         &mut self,
         source: &dyn ReadAt,
@@ -85,15 +80,27 @@ impl KnownResults {
         line: ChunkLine,
     ) -> io::Result<bool> {
         let call_offset = line.chunk.start + line.start as u64;
+        self.skip_up_to(line);
         loop {
             if let Some(event) = self.event_after(call_id, call_offset) {
                 return Ok(event == EventKind::Failure);
             }
-            if self.read_end >= self.max_end {
+            if self.read_end < self.chunk_end {
+                self.read_line_of_chunk(line.chunk, keys);
+            } else if self.read_end < self.max_end {
+                self.read_step_after_chunk(source, keys)?;
+            } else {
                 return Ok(false);
             }
-            let step = self.read_end..self.max_end.min(self.read_end + STEP);
-            self.read_lines(source, keys, step)?;
+        }
+    }
+
+    /// Skips the lines up to the line of a call, unless lines after it were read for an earlier
+    /// call.
+    fn skip_up_to(&mut self, line: ChunkLine) {
+        let line_start = line.chunk.start + line.start as u64;
+        if self.read_end <= line_start {
+            self.read_end = line.chunk.start + next_line_start(line) as u64;
         }
     }
 
@@ -104,52 +111,65 @@ impl KnownResults {
         events.get(next).map(|event| event.kind)
     }
 
-    /// Adds the lines that begin in a range of the source.
-    fn read_lines(
+    /// Reads the next line of the chunk that may have a call or a result.
+    fn read_line_of_chunk(&mut self, chunk: LineChunk, keys: &mut KeyCache<Member>) {
+        let unread_start = (self.read_end - chunk.start) as usize;
+        let unread = &chunk.bytes[unread_start..];
+        let Some(position) = self.finder.find(unread) else {
+            self.read_end = self.chunk_end;
+            return;
+        };
+        let start = memrchr(b'\n', &unread[..position]).map_or(0, |newline| newline + 1);
+        let end = memchr(b'\n', &unread[position..]).map_or(unread.len(), |len| position + len);
+        let line = chunk.line_at(unread_start + start..unread_start + end);
+        self.add_line(line, keys);
+        // The last line of a file may lack its newline.
+        self.read_end = self.chunk_end.min(line.span.end() + 1);
+    }
+
+    /// Reads the lines that begin in the next step after the chunk.
+    fn read_step_after_chunk(
         &mut self,
         source: &dyn ReadAt,
         keys: &mut KeyCache<Member>,
-        range: Range<u64>,
     ) -> io::Result<()> {
-        let range_end = range.end;
-        let _ = read_chunks(&mut PageBuffer::default(), source, range, |chunk| {
-            self.add_lines(chunk, keys);
-            ControlFlow::<Infallible>::Continue(())
+        let step_len = FIRST_STEP.max(self.read_end - self.chunk_end);
+        let step_end = self.max_end.min(self.read_end + step_len);
+        for_each_line(source, self.read_end..step_end, |line| {
+            if self.finder.find(line.bytes).is_some() {
+                self.add_line(line, keys);
+            }
+            Ok::<_, io::Error>(())
         })?;
-        self.read_end = range_end;
+        self.read_end = step_end;
         Ok(())
     }
 
-    fn add_lines(&mut self, lines: LineChunk, keys: &mut KeyCache<Member>) {
-        // The start of `"toolCall"`, the type of a call, and of `"toolCallId"` in a result.
-        let finder = memmem::Finder::new(b"\"toolCall");
+    /// Adds the calls and the result on a line. A line that is not JSON has none.
+    fn add_line(&mut self, line: Line, keys: &mut KeyCache<Member>) {
         let mut blocks = Vec::new();
-        for line in lines.lines() {
-            if finder.find(line.bytes).is_none() {
-                continue;
-            }
-            let mut record = Record::default();
-            let mut scanner = Scanner::new(line.bytes);
-            if scan_record_into(&mut scanner, keys, &mut record, &mut blocks).is_err() {
-                continue;
-            }
-            for block in &blocks {
-                if block.is_call()
-                    && let Some(id) = block.id
-                {
-                    self.add_event(id, line.span.start, EventKind::Call);
-                }
-            }
-            if let Some(message) = &record.message
-                && let Some(id) = message.get(Member::ToolCallId)
+        let mut record = Record::default();
+        let mut scanner = Scanner::new(line.bytes);
+        if scan_record_into(&mut scanner, keys, &mut record, &mut blocks).is_err() {
+            return;
+        }
+        let offset = line.span.start;
+        for block in &blocks {
+            if block.is_call()
+                && let Some(id) = block.id
             {
-                let kind = if is_truthy(message, Member::IsError) {
-                    EventKind::Failure
-                } else {
-                    EventKind::Success
-                };
-                self.add_event(id, line.span.start, kind);
+                self.add_event(id, offset, EventKind::Call);
             }
+        }
+        if let Some(message) = &record.message
+            && let Some(id) = message.get(Member::ToolCallId)
+        {
+            let kind = if is_truthy(message, Member::IsError) {
+                EventKind::Failure
+            } else {
+                EventKind::Success
+            };
+            self.add_event(id, offset, kind);
         }
     }
 
@@ -159,24 +179,45 @@ impl KnownResults {
     }
 }
 
+/// Whether a result follows on the next line. If the next line is not in the chunk, true, because
+/// this is not known.
+pub(super) fn is_before_result(line: ChunkLine) -> bool {
+    let after_line = &line.chunk.bytes[next_line_start(line)..];
+    if after_line.is_empty() {
+        return true;
+    }
+    let end = memchr(b'\n', after_line).unwrap_or(after_line.len());
+    memmem::find(&after_line[..end], b"\"toolCallId\"").is_some()
+}
+
+/// Returns the offset in the chunk of the line after this one; the length of the chunk if it is the
+/// last.
+fn next_line_start(line: ChunkLine) -> usize {
+    let bytes = line.chunk.bytes;
+    match memchr(b'\n', &bytes[line.start..]) {
+        Some(newline) => line.start + newline + 1,
+        None => bytes.len(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::session::read::record::new_key_cache;
 
-    /// Returns for each call with the id `c` in these lines whether it failed.
-    fn failures(lines: &str) -> Vec<bool> {
+    /// Returns for each call with the id `c` in the first `chunk_len` bytes whether it failed.
+    fn failures(lines: &str, chunk_len: usize) -> Vec<bool> {
         let source = lines.as_bytes().to_vec();
         let chunk = LineChunk {
             start: 0,
-            bytes: lines.as_bytes(),
+            bytes: &source[..chunk_len],
         };
         let keys = &mut new_key_cache();
         let id = Raw::parse(b"\"c\"").unwrap();
+        let mut results = KnownResults::new(&source, chunk);
         let mut failures = Vec::new();
-        for (start, _) in lines.match_indices("{\"call\"") {
+        for (start, _) in lines[..chunk_len].match_indices("{\"call\"") {
             let line = ChunkLine { chunk, start };
-            let mut results = KnownResults::in_chunk(&source, keys, line);
             failures.push(results.has_call_failed(&source, keys, id, line).unwrap());
         }
         failures
@@ -200,8 +241,29 @@ mod tests {
             (vec![call, &success, call, &failure], vec![false, true]),
             (vec![call, call, &failure], vec![false, true]),
             (vec![call, &other], vec![false]),
+            (vec![call, &other, "{}", &failure, call], vec![true, false]),
         ] {
-            assert_eq!(failures(&lines.join("\n")), expected, "{lines:?}");
+            let lines = lines.join("\n");
+            assert_eq!(failures(&lines, lines.len()), expected, "{lines}");
+            // The results of calls at the end of a chunk are behind it.
+            for (newline, _) in lines.match_indices('\n') {
+                let in_chunk = failures(&lines, newline + 1);
+                assert_eq!(in_chunk, expected[..in_chunk.len()], "{lines}");
+            }
         }
+    }
+
+    #[test]
+    fn a_result_follows_on_the_next_line_or_the_chunk_ends() {
+        let result = r#"{"message":{"toolCallId":"c"}}"#;
+        let is_before = |lines: &str| {
+            let bytes = lines.as_bytes();
+            let chunk = LineChunk { start: 0, bytes };
+            is_before_result(ChunkLine { chunk, start: 0 })
+        };
+        assert!(is_before(&format!("{{}}\n{result}")));
+        assert!(is_before("{}\n") && is_before("{}"));
+        assert!(!is_before(&format!("{{}}\n{{}}\n{result}")));
+        assert!(!is_before("{}\n\n"));
     }
 }
