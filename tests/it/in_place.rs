@@ -2,6 +2,7 @@
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
+use serde_json::json;
 
 /// Fixtures of each agent.
 const SOURCES: [&str; 16] = [
@@ -697,6 +698,13 @@ fn grep_finds_each_word_that_a_conversion_adds() {
         "claude/damaged.jsonl",
         "claude/cleared.jsonl",
         "claude/returned.jsonl",
+        "codex/plain.jsonl",
+        "codex/2025.jsonl",
+        "codex/rollback.jsonl",
+        "codex/damaged.jsonl",
+        "codex/encrypted.jsonl",
+        "codex/summaries.jsonl",
+        "codex/returned.jsonl",
     ] {
         let s = Sandbox::with(&[source]);
         let name = source.rsplit('/').next().unwrap();
@@ -716,27 +724,56 @@ fn grep_finds_each_word_that_a_conversion_adds() {
             assert_eq!(in_place.text(), of_import.text(), "{word} in {source}");
         }
     }
-    assert!(found_words.iter().any(|word| word == "anthropic"));
+    for word in ["anthropic", "Context"] {
+        assert!(found_words.iter().any(|found| found == word), "{word}");
+    }
+}
+
+/// A compaction of an older Codex has the texts of a message joined: a word of it may be in two
+/// texts of the file.
+#[test]
+fn grep_finds_a_word_that_a_conversion_joins() {
+    let s = Sandbox::new();
+    let line = |kind: &str, payload: serde_json::Value| {
+        let line =
+            json!({"timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload});
+        format!("{line}\n")
+    };
+    let texts =
+        json!([{"type": "input_text", "text": "a zebra"}, {"type": "input_text", "text": "fish"}]);
+    let mut lines = line("session_meta", json!({"id": "s", "cwd": "/p"}));
+    lines += &line(
+        "response_item",
+        json!({"type": "message", "role": "user", "content": texts}),
+    );
+    s.put("s.jsonl", lines.clone());
+    assert_eq!(s.pisess("grep zebrafish ./s.jsonl").done().code, 1);
+
+    lines += &line("compacted", json!({"message": "Done"}));
+    s.put("s.jsonl", lines);
+    assert_eq!(s.run("grep -c zebrafish ./s.jsonl"), "1\n");
 }
 
 /// What needs no match is the same, whether the file was converted or not.
 #[test]
 fn grep_of_a_file_without_the_word_answers_as_for_the_imported_session() {
-    let s = Sandbox::with(&["claude/plain.jsonl"]);
-    s.run("import -q ./plain.jsonl -o ./imported.jsonl");
-    for options in [
-        "", "-c", "-L", "-l", "--json", "-cw", "-i", "--raw", "-v -c", "--last 2",
-    ] {
-        let search = |session: &str| {
-            let done = s
-                .pisess(&format!("grep {options} zebrafish {session}"))
-                .done();
-            done.to_string().replace(session, "SESSION")
-        };
-        assert_eq!(
-            search("./plain.jsonl"),
-            search("./imported.jsonl"),
-            "{options}"
-        );
+    for source in ["claude/plain.jsonl", "codex/plain.jsonl"] {
+        let s = Sandbox::with(&[source]);
+        s.run("import -q ./plain.jsonl -o ./imported.jsonl");
+        for options in [
+            "", "-c", "-L", "-l", "--json", "-cw", "-i", "--raw", "-v -c", "--last 2",
+        ] {
+            let search = |session: &str| {
+                let done = s
+                    .pisess(&format!("grep {options} zebrafish {session}"))
+                    .done();
+                done.to_string().replace(session, "SESSION")
+            };
+            assert_eq!(
+                search("./plain.jsonl"),
+                search("./imported.jsonl"),
+                "{options}"
+            );
+        }
     }
 }

@@ -172,6 +172,12 @@ pub trait SourceFormat: Sync {
         None
     }
 
+    /// Whether the reader may join texts without a space because of one of these lines. Asked only
+    /// of formats with [`added_texts`](Self::added_texts).
+    fn may_join_texts(&self, _lines: &[u8]) -> bool {
+        false
+    }
+
     /// Makes the reader for the lines of a source. `earlier` are the imports of the source so far.
     fn new_reader<'o>(
         &self,

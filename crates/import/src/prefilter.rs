@@ -11,7 +11,8 @@ use std::ops::ControlFlow;
 /// certain; `true` is not. If the conversion of the agent can build words that are not in the
 /// source, the result is always `true`. The prefilter must be one for converted text.
 pub fn may_contain(source: &dyn ReadAt, origin: Origin, words: &Prefilter) -> io::Result<bool> {
-    let Some(added_texts) = origin.format().added_texts() else {
+    let format = origin.format();
+    let Some(added_texts) = format.added_texts() else {
         return Ok(true);
     };
     for text in added_texts {
@@ -24,7 +25,7 @@ pub fn may_contain(source: &dyn ReadAt, origin: Origin, words: &Prefilter) -> io
     // between two chunks.
     let mut buffer = PageBuffer::default();
     let flow = read_chunks(&mut buffer, source, 0..source.len(), |lines| {
-        if words.may_match(lines.bytes) {
+        if words.may_match(lines.bytes) || format.may_join_texts(lines.bytes) {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())

@@ -6,6 +6,7 @@ use super::line::CodexLine;
 use super::{CodexReader, Conversion};
 use crate::Origin;
 use crate::parts::hidden_message_members;
+use memchr::{memmem, memrchr};
 use pisess_core::session::content::find_members;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -13,7 +14,25 @@ use pisess_json::write::Object;
 use std::io;
 
 /// The summary of a compaction of which only an encrypted form exists.
-const ENCRYPTED_SUMMARY: &str = "Context compacted by Codex.";
+pub(super) const ENCRYPTED_SUMMARY: &str = "Context compacted by Codex.";
+
+/// Whether one of these lines may be a compaction for which the history is rebuilt: one without
+/// replacements, from an older version. The rebuilt history joins the texts of a message, so that a
+/// word may be in two texts of the source.
+///
+/// Codex writes keys and types without escapes, so their bytes are searched for.
+pub(super) fn may_rebuild_history(lines: &[u8]) -> bool {
+    for position in memmem::find_iter(lines, b"\"compacted\"") {
+        let start = memrchr(b'\n', &lines[..position]).map_or(0, |newline| newline + 1);
+        let line = lines[start..].split(|byte| *byte == b'\n').next();
+        let has_replacements =
+            line.is_some_and(|line| memmem::find(line, b"\"replacement_history\":[").is_some());
+        if !has_replacements {
+            return true;
+        }
+    }
+    false
+}
 
 impl CodexReader<'_> {
     /// Adds a compaction, and after it the messages that replace the conversation. Newer files have
@@ -127,4 +146,24 @@ impl CodexReader<'_> {
 fn contains_text(content: Raw, text: &Text) -> bool {
     let whole = join_texts(content);
     whole.to_string_lossy().contains(&*text.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_history_is_rebuilt_for_a_compaction_without_replacements() {
+        let old = r#"{"type":"compacted","payload":{"message":"Done"}}"#;
+        let new = r#"{"type":"compacted","payload":{"message":"","replacement_history":[]}}"#;
+        let quoted = r#"{"type":"event_msg","payload":{"message":"\"compacted\""}}"#;
+        assert!(!may_rebuild_history(b""));
+        assert!(!may_rebuild_history(
+            format!("{quoted}\n{new}\n").as_bytes()
+        ));
+        assert!(may_rebuild_history(
+            format!("{new}\n{old}\n{new}").as_bytes()
+        ));
+        assert!(may_rebuild_history(new.replace("[]", "null").as_bytes()));
+    }
 }

@@ -1,7 +1,8 @@
 //! What is known of Codex before its lines are read.
 
+use super::compaction::{ENCRYPTED_SUMMARY, may_rebuild_history};
 use super::write::CodexNative;
-use super::{CodexReader, SourceReader};
+use super::{CodexReader, PROVIDER, SourceReader};
 use crate::EarlierImports;
 use crate::format::{AgentFacts, SourceAuthor, SourceFormat, StoreLayout};
 use crate::joined::{HistoryBase, RolloutName, SourceLayout};
@@ -17,6 +18,26 @@ use std::path::Path;
 
 /// Codex.
 pub struct CodexFormat;
+
+/// The texts that the reader adds to the texts of a session: the parts of names of custom entries,
+/// the names of the provider, the model and tools that are not named, the key of arguments that are
+/// a text, and a placeholder.
+const ADDED_TEXTS: [&str; 14] = [
+    "codex",
+    "line",
+    "malformed",
+    "foreign_session_import",
+    "context",
+    "compacted",
+    PROVIDER,
+    "responses",
+    "web_search",
+    "local_shell",
+    "tool_search",
+    "unknown",
+    "input",
+    ENCRYPTED_SUMMARY,
+];
 
 const FACTS: AgentFacts = AgentFacts {
     name: "codex",
@@ -104,6 +125,14 @@ impl SourceFormat for CodexFormat {
 
     fn id_in_file_name(&self, path: &Path) -> Option<String> {
         RolloutName::parse(path).map(|name| name.thread)
+    }
+
+    fn added_texts(&self) -> Option<&'static [&'static str]> {
+        Some(&ADDED_TEXTS)
+    }
+
+    fn may_join_texts(&self, lines: &[u8]) -> bool {
+        may_rebuild_history(lines)
     }
 
     fn new_reader<'o>(
