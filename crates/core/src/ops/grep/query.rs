@@ -184,6 +184,22 @@ pub struct Match {
     pub labelled: Option<Box<Match>>,
 }
 
+impl Match {
+    /// Returns about how many bytes of memory the match takes, without [`Match::texts`].
+    pub(super) fn byte_count(&self) -> usize {
+        let mut texts_len = self.hit.field.len() + self.hit.snippet.len();
+        texts_len += self.id.as_bytes().len() + self.role.as_bytes().len();
+        if let Some(timestamp) = &self.timestamp {
+            texts_len += timestamp.as_bytes().len();
+        }
+        if let Some(tool) = &self.tool {
+            texts_len += tool.name.as_bytes().len() + tool.subject.as_bytes().len();
+            texts_len += tool.arguments.as_bytes().len();
+        }
+        size_of::<Match>() + texts_len
+    }
+}
+
 /// The texts of a matching entry.
 #[derive(Clone, Debug, Default)]
 pub struct MatchTexts {

@@ -447,7 +447,7 @@ fn a_streamed_result_has_its_tool_and_a_streamed_call_its_failure() {
 #[test]
 fn a_stream_with_many_matches_has_them_all() {
     let mut lines = SESSION.to_owned();
-    for at in 0..6000 {
+    for at in 0..250_000 {
         lines += &format!("{{\"type\":\"label\",\"id\":\"n{at}\",\"label\":\"ferry\"}}\n");
     }
     let pattern = Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap();
@@ -465,6 +465,6 @@ fn a_stream_with_many_matches_has_them_all() {
             ControlFlow::Continue(())
         });
         searched.unwrap();
-        assert_eq!(count, 6001);
+        assert_eq!(count, 250_001);
     }
 }

@@ -18,15 +18,16 @@ use std::ops::ControlFlow;
 /// New lines are searched once they have this many bytes.
 const PART_LEN: u64 = 512 * 1024;
 
-/// With more matches with details than this, a session is searched by position.
-const MAX_HELD: usize = 4096;
+/// If matches with details need more memory than this, in bytes, a session is searched by position:
+/// it is then converted a second time, into a temporary file. For 100,000 matches, it suffices.
+const MAX_HELD_BYTES: usize = 64 << 20;
 
 /// Does what [`search_file`](super::search_file) does, for a session of another agent, which is
 /// converted as it is read. `None` if it must be searched by position: with reads at offsets.
 ///
 /// The text is not kept. Matches are held until the last line was searched, because rows have
-/// numbers of original lines, which are not known before. If there are too many to hold, the
-/// session must be searched by position.
+/// numbers of original lines, which are not known before. If they need too much memory, the session
+/// must be searched by position.
 pub(super) fn search_streamed(
     source: &dyn ReadAt,
     query: &Query,
@@ -44,6 +45,7 @@ pub(super) fn search_streamed(
         },
         unread: None,
         matches: Vec::new(),
+        held_bytes: 0,
         match_count: 0,
     };
     let mut search_result = Ok(());
@@ -80,12 +82,14 @@ struct StreamSearch<'q> {
     unread: Option<DamagedLines>,
     /// The matches so far. Matches without details are only counted: just the first is held.
     matches: Vec<Match>,
+    /// The memory of `matches`, in bytes.
+    held_bytes: usize,
     match_count: usize,
 }
 
 impl StreamSearch<'_> {
     fn has_too_many(&self) -> bool {
-        self.matches.len() > MAX_HELD
+        self.held_bytes > MAX_HELD_BYTES
     }
 
     /// Adds the next bytes, and searches the lines that are complete if there are many.
@@ -138,6 +142,7 @@ impl StreamSearch<'_> {
         let _ = search.search_chunk(chunk, &mut |found| {
             self.match_count += 1;
             if has_details || self.matches.is_empty() {
+                self.held_bytes += found.byte_count();
                 self.matches.push(found);
             }
             Ok(ControlFlow::Continue(()))
