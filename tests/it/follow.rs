@@ -363,7 +363,7 @@ fn grep_marks_where_the_branch_changed() {
     assert_snapshot!(rows.join("\n"), @"
     1a2b3c01:user: Which paper for a kite?
     aaaa0001:user: go on 1
-    ********:label: good
+    ********:label: good  (of 1a2b3c01)
     aaaa0003:user: go on 2  (after 1a2b3c05)
     aaaa0004:user: go on 3
     ********:compaction: All about paper.

@@ -304,18 +304,15 @@ fn rows_of_calls_that_failed_are_marked_in_a_pipe() {
     assert_snapshot!(s.run("grep --failed -c make ./s.jsonl"), @"1");
 }
 
-/// For a reply that was aborted, results follow at once or never: the rest of the session need not
-/// be read.
+/// oh-my-pi records failed results for the calls of a reply that was aborted, pi records none.
 #[test]
-fn a_call_of_an_aborted_reply_failed_if_its_result_is_on_the_next_line() {
+fn a_call_of_an_aborted_reply_is_marked_as_aborted() {
     let s = Sandbox::new();
     let call =
         json!({"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": "make"}});
     let result = json!({"type": "message", "id": "r", "parentId": "a", "timestamp": "2026-01-01T00:00:02.000Z",
         "message": {"role": "toolResult", "toolCallId": "c", "toolName": "bash", "isError": true, "content": [{"type": "text", "text": "aborted"}]}});
-    let question = json!({"type": "message", "id": "u", "parentId": "a", "timestamp": "2026-01-01T00:00:02.000Z",
-        "message": {"role": "user", "content": "again"}});
-    let has_mark = |stop_reason: &str, after: &[&serde_json::Value]| {
+    let row_of_call = |stop_reason: &str, after: &[&serde_json::Value]| {
         let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"});
         let reply = json!({"type": "message", "id": "a", "parentId": null, "timestamp": "2026-01-01T00:00:01.000Z",
             "message": {"role": "assistant", "stopReason": stop_reason, "content": [call]}});
@@ -325,12 +322,10 @@ fn a_call_of_an_aborted_reply_failed_if_its_result_is_on_the_next_line() {
         }
         s.put("s.jsonl", lines);
         s.run("grep --role toolCall make ./s.jsonl")
-            .contains("(failed)")
     };
-    assert!(has_mark("toolUse", &[&question, &result]));
-    assert!(has_mark("aborted", &[&result]));
-    assert!(!has_mark("aborted", &[&question, &result]));
-    assert!(!has_mark("aborted", &[]));
+    assert!(row_of_call("toolUse", &[&result]).contains("(failed)"));
+    assert!(row_of_call("aborted", &[&result]).contains("(aborted)"));
+    assert!(row_of_call("aborted", &[]).contains("(aborted)"));
 }
 
 /// A row of a result is also that of its call.

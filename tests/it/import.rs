@@ -2996,10 +2996,10 @@ fn a_session_of_gemini_cli() {
     2> pisess: note: some of these calls failed (hint: `pisess grep --failed --full '' ./new` prints failed calls, with their arguments)
     ");
     assert_snapshot!(s.run("stats --by model ./new"), @r"
-    model                  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
-    google/gemini-2.5-pro         1        18      6       1    120      67            0       1,080         1,267  ~$0.0010    4s      1
-    (not by a model)              1         7      0       0      0       0            0           0             0         -    0s      0
-    total                         1        25      6       1    120      67            0       1,080         1,267  ~$0.0010    4s      1
+    model                  sessions  messages  by user  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
+    google/gemini-2.5-pro         1        18        0      6       1    120      67            0       1,080         1,267  ~$0.0010    4s      1
+    (not by a model)              1         7        7      0       0      0       0            0           0             0         -    0s      0
+    total                         1        25        7      6       1    120      67            0       1,080         1,267  ~$0.0010    4s      1
     ~ <$0.01 of the cost is estimated, prices of 2026-11-29
     ");
 }
@@ -3116,10 +3116,10 @@ fn sessions_of_gemini_cli_are_found_by_their_id_and_have_sub_agents() {
     h.run("import -q ./.gemini/tmp").quiet();
     let stats = h.run("stats --by session --all --source gemini");
     assert_snapshot!(stats, @r"
-    session                                                         messages  calls  failed   input  output  cache write  cache read  total tokens      cost  time  files
-    0006f658  2026-04-29  look at @dot.png now --- Content from r…         6      1       0  24,000      15            0      36,000        60,015  ~$0.0347    0s      0
-    6dbb0707  2026-04-29  say a word                                       4      0       0  16,000      10            0      24,000        40,010  ~$0.0231    0s      0
-    total                                                                 10      1       0  40,000      25            0      60,000       100,025  ~$0.0577    0s      0
+    session                                                         messages  by user  calls  failed   input  output  cache write  cache read  total tokens      cost  time  files
+    0006f658  2026-04-29  look at @dot.png now --- Content from r…         6        2      1       0  24,000      15            0      36,000        60,015  ~$0.0347    0s      0
+    6dbb0707  2026-04-29  say a word                                       4        2      0       0  16,000      10            0      24,000        40,010  ~$0.0231    0s      0
+    total                                                                 10        4      1       0  40,000      25            0      60,000       100,025  ~$0.0577    0s      0
     ~ $0.06 of the cost is estimated, prices of 2026-11-29
     ");
 }

@@ -1372,7 +1372,7 @@ fn sessions_of_other_agents_are_counted() {
     assert_snapshot!(run("stats --all --by project --source all"), @"
     project        sessions  messages  by user  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
     /home/u/kites         3        22        6      5       1  5,418     290        2,820      71,100        79,628  ~$0.0428   24s      1
-    ~ $0.0428 of the cost is estimated, prices of 2026-11-29
+    ~ $0.04 of the cost is estimated, prices of 2026-11-29
     3 of 11 requests unpriced: no cost is recorded, and no price known
     1 of 3 sessions record no usage
     ");

@@ -2,7 +2,7 @@
 //! its first match.
 
 use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE};
-use super::results::{KnownResults, is_before_result};
+use super::results::KnownResults;
 use super::search::{ChunkState, FileSearch};
 use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call, includes_tool};
 use crate::agents::readable::Folders;
@@ -130,6 +130,8 @@ impl FileSearch<'_> {
         };
         let tool = self.find_tool(&entry, &hit, &state.calls, line)?;
         let mut ending = ending(&entry);
+        // The calls of a reply that was aborted have its mark. pi runs none of them, so the search
+        // for their results would go on for a long way.
         if ending.is_none() && self.is_in_failed_call(&entry, &hit, line)? {
             ending = Some(Ending::Failed);
         }
@@ -246,10 +248,6 @@ impl FileSearch<'_> {
         let Some(id) = call.and_then(|call| call.id) else {
             return Ok(false);
         };
-        // pi runs no call of a reply that was aborted. oh-my-pi then writes results at once.
-        if ending(entry) == Some(Ending::Aborted) && !is_before_result(line) {
-            return Ok(false);
-        }
         let mut results = match self.results.take() {
             Some(results) if results.are_of(line.chunk) => results,
             _ => KnownResults::new(self.source, line.chunk),

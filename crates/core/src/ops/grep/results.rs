@@ -179,17 +179,6 @@ impl KnownResults {
     }
 }
 
-/// Whether a result follows on the next line. If the next line is not in the chunk, true, because
-/// this is not known.
-pub(super) fn is_before_result(line: ChunkLine) -> bool {
-    let after_line = &line.chunk.bytes[next_line_start(line)..];
-    if after_line.is_empty() {
-        return true;
-    }
-    let end = memchr(b'\n', after_line).unwrap_or(after_line.len());
-    memmem::find(&after_line[..end], b"\"toolCallId\"").is_some()
-}
-
 /// Returns the offset in the chunk of the line after this one; the length of the chunk if it is the
 /// last.
 fn next_line_start(line: ChunkLine) -> usize {
@@ -251,19 +240,5 @@ mod tests {
                 assert_eq!(in_chunk, expected[..in_chunk.len()], "{lines}");
             }
         }
-    }
-
-    #[test]
-    fn a_result_follows_on_the_next_line_or_the_chunk_ends() {
-        let result = r#"{"message":{"toolCallId":"c"}}"#;
-        let is_before = |lines: &str| {
-            let bytes = lines.as_bytes();
-            let chunk = LineChunk { start: 0, bytes };
-            is_before_result(ChunkLine { chunk, start: 0 })
-        };
-        assert!(is_before(&format!("{{}}\n{result}")));
-        assert!(is_before("{}\n") && is_before("{}"));
-        assert!(!is_before(&format!("{{}}\n{{}}\n{result}")));
-        assert!(!is_before("{}\n\n"));
     }
 }
