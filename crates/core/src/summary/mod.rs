@@ -24,7 +24,8 @@
 //!   `documents`, `pasted_terminal`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
 //!   `deferrals`, `nods`, `rule_lists`, `languages`; to which list its numbers refer: `numbered`;
-//!   what takes it back: `revisions`, `values`, `counts`
+//!   what is kept of it: `lasting`, `listed_wishes`; what takes it back: `revisions`, `values`,
+//!   `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`,
 //!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
 //! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`; of the assistant:
@@ -75,6 +76,7 @@ mod languages;
 mod last_calls;
 mod lasting;
 mod list_items;
+mod listed_wishes;
 mod message;
 mod model_headings;
 mod nods;
