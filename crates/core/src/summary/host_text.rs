@@ -1,5 +1,13 @@
 //! What the program around an agent adds to the messages of its user: which file is open, what is
-//! selected, reminders to the model. None of it is the user's.
+//! selected, reminders to the model, files that are attached. None of it is the user's.
+
+use super::pasted_terminal::fold_terminal_output;
+use super::words::compile_expression;
+use crate::session::forwarded;
+use crate::session::read::record::Block;
+use regex::Regex;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// The names of the elements that such programs write.
 const ELEMENTS: [&str; 7] = [
@@ -19,10 +27,37 @@ const ELEMENT_STARTS: [&str; 2] = ["ide_", "local-command-"];
 const EDITOR_START: &str = "# Context";
 const REQUEST_HEADING: &str = "\n## My request for ";
 
+/// Returns what the user wrote of a request, without what a chat program or an editor added. The
+/// content of files and skills that pi put into it is shortened to `[…]`. An image without a text
+/// becomes `[image]`.
+pub(super) fn request_words(text: &str, blocks: &[Block]) -> String {
+    let has_image = blocks.iter().any(|block| block.is("image"));
+    if text.is_empty() && has_image {
+        return "[image]".to_owned();
+    }
+    let words = match forwarded::user_words(text.as_bytes()) {
+        Some(words_in_forward) => String::from_utf8_lossy(words_in_forward),
+        None => Cow::Borrowed(strip_host_text(text)),
+    };
+    let words = fold_terminal_output(&words);
+    shorten_attachments(&words).into_owned()
+}
+
+/// Replaces the content of each file and skill that pi put into a request: `<file
+/// name="a.md">many lines</file>` becomes `<file name="a.md">[…]</file>`.
+fn shorten_attachments(request: &str) -> Cow<'_, str> {
+    static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(
+            r#"(?s)(?<opening_tag><(?:file|skill) name="[^>]*>).*?(?<closing_tag></(?:file|skill)>)"#,
+        )
+    });
+    ATTACHMENT.replace_all(request, "${opening_tag}[…]${closing_tag}")
+}
+
 /// Returns the text of a message without the elements that a program added before and after the
 /// user's words, as in `<ide_opened_file>…</ide_opened_file>`. A message of nothing else is
 /// returned as it is.
-pub(super) fn strip_host_text(message: &str) -> &str {
+fn strip_host_text(message: &str) -> &str {
     let mut text = message.trim();
     if let Some(request) = request_below_heading(text) {
         text = request.trim();
@@ -138,6 +173,23 @@ mod tests {
             ("a </>", "a </>"),
         ] {
             assert_eq!(strip_host_text(message), words);
+        }
+    }
+
+    #[test]
+    fn attached_bodies_leave_a_request() {
+        let text = "<file name=\"a.md\">\nx\n</file>\n<file name=\"b\">y</file>\nSum it up.";
+        let short = "<file name=\"a.md\">[…]</file>\n<file name=\"b\">[…]</file>\nSum it up.";
+        assert_eq!(request_words(text, &[]), short);
+        let skill = "<skill name=\"s\" location=\"/s\">x\ny</skill>\n\nfor the login page";
+        assert!(request_words(skill, &[]).ends_with(">[…]</skill>\n\nfor the login page"));
+        for odd in [
+            "<file name=\"",
+            "<file name=\"a\">",
+            "</file><file name=\"",
+            "<file name=\"</file>",
+        ] {
+            assert_eq!(request_words(odd, &[]), odd);
         }
     }
 }

@@ -20,8 +20,8 @@
 //!
 //! Where to look for a rule:
 //!
-//! - what a message contains: `message`, `call`; what in it is not the user's: `host_text`,
-//!   `documents`, `pasted_terminal`
+//! - what a message contains: `message`, `message_reader`, `call`; what in it is not the user's:
+//!   `host_text`, `documents`, `pasted_terminal`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
 //!   `deferrals`, `nods`, `rule_lists`, `languages`; to which list its numbers refer: `numbered`;
 //!   what is kept of it: `lasting`, `listed_wishes`; what takes it back: `revisions`, `values`,
@@ -78,6 +78,7 @@ mod lasting;
 mod list_items;
 mod listed_wishes;
 mod message;
+mod message_reader;
 mod model_headings;
 mod nods;
 mod numbered;
@@ -182,7 +183,7 @@ pub fn extract_summary<'b>(
             } else {
                 CallUse::Show
             };
-            let message = message::read_message(json, folders, call_use);
+            let message = message_reader::read_message(json, folders, call_use);
             SearchedMessage::new(message, call_use, &rules)
         },
         |entry, message| builder.add_searched(&session.id(entry).to_string_lossy(), message),
@@ -193,7 +194,7 @@ pub fn extract_summary<'b>(
         &kept,
         workers,
         reader,
-        |_, json| message::read_message(json, folders, CallUse::Show),
+        |_, json| message_reader::read_message(json, folders, CallUse::Show),
         |_, message| builder.sequel.add(message),
     )?;
 
@@ -300,7 +301,7 @@ pub fn is_request(message: Raw) -> bool {
         cwd: None,
         home: None,
     };
-    match message::read_message(message, no_folders, CallUse::Count) {
+    match message_reader::read_message(message, no_folders, CallUse::Count) {
         SummaryMessage::User(text) => !text.trim().is_empty() && !is_agent_command(&text),
         _ => false,
     }

@@ -4,7 +4,6 @@ mod answers;
 mod cut;
 mod expiry;
 mod found;
-mod message;
 mod own_choices;
 mod quote;
 mod removals;
@@ -104,7 +103,7 @@ fn feed(extract: &mut SummaryBuilder, parts: impl IntoIterator<Item = impl AsRef
             let message = Raw::parse(message.as_bytes()).unwrap();
             extract.add(
                 "e1",
-                &super::message::read_message(message, Folders::default(), CallUse::Show),
+                &super::message_reader::read_message(message, Folders::default(), CallUse::Show),
             );
         }
     }
@@ -120,7 +119,8 @@ fn blocked_before(
     for part in kept {
         for message in part.as_ref() {
             let json = Raw::parse(message.as_bytes()).unwrap();
-            let message = super::message::read_message(json, Folders::default(), CallUse::Show);
+            let message =
+                super::message_reader::read_message(json, Folders::default(), CallUse::Show);
             extract.sequel.add(&message);
         }
     }
@@ -142,7 +142,7 @@ fn searched_summary(parts: &[Vec<String>]) -> String {
     let mut builder = extract(None);
     for message in parts.iter().flatten() {
         let json = Raw::parse(message.as_bytes()).unwrap();
-        let message = super::message::read_message(json, Folders::default(), CallUse::Show);
+        let message = super::message_reader::read_message(json, Folders::default(), CallUse::Show);
         let mut searched = SearchedMessage::new(message, CallUse::Show, &rules);
         builder.add_searched("e1", &mut searched);
     }

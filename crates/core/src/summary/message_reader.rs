@@ -1,0 +1,195 @@
+//! Reads a message of a session, by its role.
+
+use super::budget::MAX_TEXT_LEN;
+use super::call::{CallUse, SummaryCall, read_call};
+use super::cut::{cut_message, string_head, string_words};
+use super::host_text::{request_words, strip_output_frame};
+use super::message::{ReplyEnd, SummaryMessage};
+use super::tool_answers::is_refusal;
+use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
+use crate::agents::readable::Folders;
+use crate::session::content::join_text_borrowed;
+use crate::session::outcome::Outcome;
+use crate::session::read::record::{Block, Content, Member, MessageFacts, scan_message_facts};
+use pisess_json::Raw;
+use pisess_json::js::is_truthy;
+use pisess_json::text::{Text, join_with};
+
+/// Reads a message, by its role. Paths are given as they are seen from the `folders`.
+pub(super) fn read_message(json: Raw, folders: Folders, call_use: CallUse) -> SummaryMessage {
+    let message = ScannedMessage::scan(json);
+    let stored_role = message.facts.role.map(|role| role.text());
+    let stored_role = stored_role.unwrap_or_default();
+    let role = stored_role.to_string_lossy();
+    match &*role {
+        // The agent itself writes messages of the user, too, and marks them as synthetic.
+        "user" if !message.has_flag("synthetic") => SummaryMessage::User(message.request()),
+        "developer" if message.has_flag("userInitiated") => SummaryMessage::User(message.request()),
+        "custom" => message.read_custom(),
+        "hookMessage" => message.read_extension(),
+        "assistant" => message.read_reply(folders, call_use),
+        "toolResult" => message.read_tool_result(),
+        "bashExecution" | "pythonExecution" if !message.has_flag("excludeFromContext") => {
+            message.read_user_command()
+        }
+        "compactionSummary" => SummaryMessage::CompactionSummary(message.text_of("summary")),
+        "branchSummary" => SummaryMessage::BranchSummary(message.text_of("summary")),
+        _ => SummaryMessage::Other,
+    }
+}
+
+/// A message, and what one walk over it found.
+struct ScannedMessage<'a> {
+    json: Raw<'a>,
+    facts: MessageFacts<'a>,
+    /// The blocks of its content; empty if the content is one string.
+    blocks: Vec<Block<'a>>,
+}
+
+impl<'a> ScannedMessage<'a> {
+    fn scan(json: Raw<'a>) -> Self {
+        let mut blocks = Vec::new();
+        let facts = scan_message_facts(json, &mut blocks);
+        ScannedMessage {
+            json,
+            facts,
+            blocks,
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<Raw<'a>> {
+        self.json.get_some(key)
+    }
+
+    fn has_flag(&self, key: &str) -> bool {
+        is_truthy(self.get(key))
+    }
+
+    /// Returns the text of the content. A very long one is cut.
+    fn content(&self) -> String {
+        let text = content_text(&self.facts, &self.blocks);
+        cut_message(text.into_string_lossy(), MAX_TEXT_LEN)
+    }
+
+    /// Returns the text of a member that is not the content. A very long one is cut.
+    fn text_of(&self, key: &str) -> String {
+        let text = join_text_borrowed(self.get(key), "\n");
+        cut_message(text.into_string_lossy(), MAX_TEXT_LEN)
+    }
+
+    /// Returns what the user wrote, without what programs added to it.
+    fn request(&self) -> String {
+        request_words(&self.content(), &self.blocks)
+    }
+
+    /// Reads a message that an extension added. Some are requests: oh-my-pi stores a skill that the
+    /// user called, and a prompt by another person who shares the session, in this way.
+    fn read_custom(&self) -> SummaryMessage {
+        if starts_user_turn(self.json) {
+            let typed = skill_draft(self.json).map(Text::into_string_lossy);
+            return SummaryMessage::User(typed.unwrap_or_else(|| self.request()));
+        }
+        if is_from_imported_agent(self.get("customType")) {
+            return SummaryMessage::Other;
+        }
+        self.read_extension()
+    }
+
+    fn read_extension(&self) -> SummaryMessage {
+        SummaryMessage::Extension {
+            kind: string_words(self.get("customType")),
+            text: self.content(),
+        }
+    }
+
+    fn read_reply(&self, folders: Folders, call_use: CallUse) -> SummaryMessage {
+        let mut calls = Vec::new();
+        for block in &self.blocks {
+            if block.is_call() {
+                calls.push(read_call(block, folders, call_use));
+            }
+        }
+        SummaryMessage::Reply {
+            text: self.content(),
+            stop: read_reply_end(&self.facts, !calls.is_empty()),
+            call_count: calls.len(),
+            calls,
+        }
+    }
+
+    /// Reads the result of a call. A call that the user refused counts as stopped, not as failed.
+    fn read_tool_result(&self) -> SummaryMessage {
+        let output = self.content();
+        let mut outcome = Outcome::from_result(self.json, &output);
+        // With a status line, the output is that of a shell, and may be the text of any file.
+        let has_no_status = matches!(&outcome, Outcome::Failed(line) if line.is_empty());
+        if has_no_status && is_refusal(&output) {
+            outcome = Outcome::Stopped;
+        }
+        SummaryMessage::Result {
+            call: SummaryCall {
+                id: string_head(self.facts.get(Member::ToolCallId)),
+                tool: string_head(self.facts.get(Member::ToolName)),
+                ..SummaryCall::default()
+            },
+            outcome,
+            output: without_output_frame(output),
+        }
+    }
+
+    /// Reads a command, or code, that the user ran in the agent, with its output.
+    fn read_user_command(&self) -> SummaryMessage {
+        let command = self.get("command").or(self.get("code"));
+        SummaryMessage::Result {
+            call: SummaryCall {
+                command: string_words(command),
+                ..SummaryCall::default()
+            },
+            outcome: Outcome::from_result(self.json, ""),
+            output: self.text_of("output"),
+        }
+    }
+}
+
+/// Does the same as [`strip_output_frame`], and copies the output only if it has a frame.
+fn without_output_frame(output: String) -> String {
+    let bare = strip_output_frame(&output);
+    if bare.len() == output.len() {
+        return output;
+    }
+    bare.to_owned()
+}
+
+/// Returns how far an assistant message got, by its stop reason. A message with calls waits for
+/// their results, unless it was cut short.
+fn read_reply_end(facts: &MessageFacts, has_calls: bool) -> ReplyEnd {
+    match &*string_head(facts.get(Member::StopReason)) {
+        "aborted" => ReplyEnd::Interrupted,
+        "error" => ReplyEnd::Failed(string_words(facts.get(Member::ErrorMessage))),
+        "length" => ReplyEnd::TokenLimit,
+        _ if has_calls => ReplyEnd::ToolUse,
+        _ => ReplyEnd::Done,
+    }
+}
+
+/// Returns the text of the content of a message, given its blocks: as [`join_text_borrowed`],
+/// without another walk over the message.
+fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> {
+    if let Content::Text(text) = facts.content {
+        return text.text();
+    }
+    let text_blocks = blocks.iter().filter(|block| block.is("text"));
+    let texts = text_blocks.filter_map(|block| block.text?.text());
+    join_with(texts, "\n")
+}
+
+/// Whether an extension's message is what another agent wrote in the name of the user, under the
+/// type that `import` gives it. Summaries leave such a message out.
+fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
+    let name = string_head(custom_type);
+    name.starts_with("claude.")
+        || matches!(
+            &*name,
+            "codex.context" | "codex.developer" | "gemini.context" | "opencode.added"
+        )
+}
