@@ -34,8 +34,8 @@
 //!   look: `found`, `outlines`; failures of calls: `failures`, `failure_points`, `failed_output`;
 //!   what the user says to a failure: `reactions`, `put_off`, `given_up`; what the kept messages
 //!   settle: `sequel`
-//! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`; quotations of them: `endings`,
-//!   `answers`, `tables`, `one_line`
+//! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `quoted_elsewhere`; quotations
+//!   of them: `endings`, `answers`, `tables`, `one_line`
 //! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`,
@@ -100,6 +100,7 @@ mod purpose;
 mod put_off;
 mod questions;
 mod quote;
+mod quoted_elsewhere;
 mod reactions;
 mod referents;
 mod removals;
