@@ -1,10 +1,10 @@
 //! Where decisions come from, besides answers to replies: answers to the questions of a tool, words
 //! in place of letting a call run, suggestions, and messages that put something off.
 
-use super::answers::cut_keeping_end;
 use super::budget::{ANSWER, FINDING, OLDEST, QUESTION, REFUSAL};
 use super::decision::Decision;
 use super::decisions::Decisions;
+use super::kept_ends::cut_keeping_end;
 use super::quote::quote_line;
 use super::referents::{ReferentQuotes, quote_referents, quote_request_of};
 use super::sections::PUT_OFF_LEAD;

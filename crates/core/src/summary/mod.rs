@@ -35,7 +35,7 @@
 //!   what the user says to a failure: `reactions`, `put_off`, `given_up`; what the kept messages
 //!   settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `quoted_elsewhere`; quotations
-//!   of them: `endings`, `answers`, `tables`, `one_line`
+//!   of them: `endings`, `answers`, `tables`, `one_line`, `kept_ends`
 //! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`,
@@ -72,6 +72,7 @@ mod given_up;
 mod goal;
 mod host_text;
 mod input;
+mod kept_ends;
 mod languages;
 mod last_calls;
 mod lasting;

@@ -1,8 +1,8 @@
 //! How a decision quotes the proposal on which the user decided, with as much around it as a reader
 //! needs to understand it.
 
-use super::answers::{cut_keeping_end, cut_keeping_value};
 use super::budget::{REMARK, SHORT_REQUEST, TOPIC};
+use super::kept_ends::{cut_keeping_end, cut_keeping_value};
 use super::list_items::{find_named_items, keep_number, quote_items};
 use super::options::keep_chosen_options;
 use super::proposals::Proposal;

@@ -1,5 +1,4 @@
 use super::super::answers::*;
-use super::super::one_line::cut_line;
 
 #[test]
 fn an_answer_that_is_cut_keeps_the_sentences_with_most_values() {
@@ -18,18 +17,6 @@ fn an_answer_that_is_cut_keeps_the_sentences_with_most_values() {
     let answer = format!("It took 47 ms, now it takes 31 ms. {long} {long}");
     assert!(quote_answer(&answer, 110).starts_with("\"It took 47 ms, now it takes 31 ms. The old"));
     assert_eq!(quote_answer("Done, 3 of 4.", 60), "\"Done, 3 of 4.\"");
-}
-
-#[test]
-fn a_sentence_is_cut_before_the_value_at_its_end() {
-    let sentence = "The lamp is lit for each ferry and put out after it: 78 -> about 3 ml.";
-    assert_eq!(
-        cut_keeping_value(sentence, 50),
-        "The lamp is lit for each… it: 78 -> about 3 ml."
-    );
-    assert_eq!(cut_keeping_value(sentence, 70), sentence);
-    let without = "The lamp is lit for each ferry and put out after it by the harbour master.";
-    assert_eq!(cut_keeping_value(without, 50), cut_line(without, 50));
 }
 
 #[test]
