@@ -2,22 +2,18 @@
 
 use super::budget::{NEWEST, SHORT_REPLY};
 use super::call::SummaryCall;
-use super::choices::{doubts_reply, is_correction};
 use super::decisions::Decisions;
 use super::failures::OpenFailures;
 use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
 use super::one_line::one_line;
 use super::own_choices::OwnChoices;
-use super::proposals::Proposal;
 use super::purpose::Purpose;
-use super::put_off::is_put_off;
 use super::questions::is_question;
 use super::quote::{is_narrower, quote_line};
-use super::revisions::LaterMessage;
 use super::secrets::redact_page;
 use super::sections::*;
 use super::sequel::Sequel;
-use super::tool_answers::{read_answers, words_of_refusal};
+use super::tool_answers::words_of_refusal;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
 use super::{BuiltinSummary, Removals, SummaryExtent, SummarySubject};
@@ -235,40 +231,6 @@ impl SummaryBuilder {
         }
     }
 
-    /// Adds what a message decides on the current turn: it answers a question at the end of the
-    /// reply, puts off what the turn is about, or corrects or doubts the reply. Most messages do
-    /// nothing of it.
-    fn add_decision_on_turn(&mut self, message: &str) {
-        let turn = &self.turn;
-        if let Some(proposal) = turn.proposal()
-            && proposal.is_answered_by(message)
-        {
-            let turn_before = self.earlier_turns.last();
-            self.decisions
-                .add_answer(&proposal, message, turn, turn_before);
-            return;
-        }
-
-        let is_ended = turn.is_answered() || turn.is_interrupted();
-        // What has no reply yet can be put off as well: "no wait, later".
-        if (is_ended || turn.is_passed_over()) && is_put_off(turn, message) {
-            self.decisions.add_deferral(message, turn);
-            return;
-        }
-        // Only a reply that has ended can be corrected or doubted.
-        if !is_ended {
-            return;
-        }
-        if is_correction(message) {
-            let correction = LaterMessage::new(message);
-            self.decisions.add_correction(&correction, turn);
-            self.points
-                .mark_wishes_taken_back(&correction, Some(turn), &[]);
-        } else if doubts_reply(message, turn.last_words()) {
-            self.decisions.add_doubt(message, turn);
-        }
-    }
-
     /// Whether a message only nods to the current turn ("yes", "go on"), which is unanswered or
     /// ends with a question.
     fn is_nod_to_turn(&self, message: &str) -> bool {
@@ -291,19 +253,6 @@ impl SummaryBuilder {
         self.turn = Turn::from_message(number, one_line(entry, MOST_ID_UNITS), request);
         let is_first = number == 1 && !self.is_continued;
         self.purpose.keep_request(&self.turn.request, is_first);
-    }
-
-    /// Adds what the user answered to a call that asked. The output has several questions with
-    /// their answers or, from some tools, only the answer to the one question.
-    fn add_answers_of_tool(&mut self, question: &str, output: &str) {
-        let answers = read_answers(output);
-        if !answers.is_empty() {
-            self.decisions.add_tool_answers(&answers, self.turn.number);
-        } else if let Some(question) = Proposal::find("", question) {
-            let turn_before = self.earlier_turns.last();
-            self.decisions
-                .add_answer(&question, output, &self.turn, turn_before);
-        }
     }
 
     /// Adds a quotation to the context, replacing an older one from the same source.

@@ -1,16 +1,70 @@
-//! Where decisions come from, besides answers to replies: answers to the questions of a tool, words
-//! in place of letting a call run, suggestions, and messages that put something off.
+//! Where decisions come from: answers to replies and to the questions of a tool, words in place of
+//! letting a call run, suggestions, and messages that put something off, correct or doubt.
 
+use super::SummaryBuilder;
 use super::budget::{ANSWER, FINDING, OLDEST, QUESTION, REFUSAL};
+use super::choices::{doubts_reply, is_correction};
 use super::decision::Decision;
 use super::decisions::Decisions;
 use super::kept_ends::cut_keeping_end;
+use super::proposals::Proposal;
+use super::put_off::is_put_off;
 use super::quote::quote_line;
 use super::referents::{ReferentQuotes, quote_referents, quote_request_of};
+use super::revisions::LaterMessage;
 use super::sections::PUT_OFF_LEAD;
-use super::tool_answers::ToolAnswer;
+use super::tool_answers::{ToolAnswer, read_answers};
 use super::turns::Turn;
 use super::user_quotes::quote_user;
+
+impl SummaryBuilder {
+    /// Adds what a message decides on the current turn: it answers a question at the end of the
+    /// reply, puts off what the turn is about, or corrects or doubts the reply. Most messages do
+    /// nothing of it.
+    pub(super) fn add_decision_on_turn(&mut self, message: &str) {
+        let turn = &self.turn;
+        if let Some(proposal) = turn.proposal()
+            && proposal.is_answered_by(message)
+        {
+            let turn_before = self.earlier_turns.last();
+            self.decisions
+                .add_answer(&proposal, message, turn, turn_before);
+            return;
+        }
+
+        let is_ended = turn.is_answered() || turn.is_interrupted();
+        // What has no reply yet can be put off as well: "no wait, later".
+        if (is_ended || turn.is_passed_over()) && is_put_off(turn, message) {
+            self.decisions.add_deferral(message, turn);
+            return;
+        }
+        // Only a reply that has ended can be corrected or doubted.
+        if !is_ended {
+            return;
+        }
+        if is_correction(message) {
+            let correction = LaterMessage::new(message);
+            self.decisions.add_correction(&correction, turn);
+            self.points
+                .mark_wishes_taken_back(&correction, Some(turn), &[]);
+        } else if doubts_reply(message, turn.last_words()) {
+            self.decisions.add_doubt(message, turn);
+        }
+    }
+
+    /// Adds what the user answered to a call that asked. The output has several questions with
+    /// their answers or, from some tools, only the answer to the one question.
+    pub(super) fn add_answers_of_tool(&mut self, question: &str, output: &str) {
+        let answers = read_answers(output);
+        if !answers.is_empty() {
+            self.decisions.add_tool_answers(&answers, self.turn.number);
+        } else if let Some(question) = Proposal::find("", question) {
+            let turn_before = self.earlier_turns.last();
+            self.decisions
+                .add_answer(&question, output, &self.turn, turn_before);
+        }
+    }
+}
 
 impl Decisions {
     /// Adds a message that puts off what the reply of a turn is about or, without a reply, its
