@@ -19,9 +19,9 @@ const NAMED_NUMBERS: &str = r"(?ix)(^|\W)(numbers?|nos?\.|nr\.|options?|points?|
 const SINGLE_NUMBER: &str = r"(?ix)(^|\W)(number|no\.|nr\.|option|point|item|gap|idea|suggestion
       |finding|nummer|punkt|opci[oó]n|punto)\ ?\#?\d";
 
-/// The number of earlier turns in whose replies the list is looked for, and of the items that it
-/// must have.
+/// The number of earlier turns in whose replies the list is looked for.
 const MOST_TURNS: usize = 8;
+/// A list has at least this many items.
 const LEAST_ITEMS: usize = 2;
 
 impl SummaryBuilder {
@@ -46,40 +46,44 @@ impl SummaryBuilder {
     }
 }
 
-/// Returns the numbers that a request names.
+/// Returns the numbers by which a request names items: 5 and 6 for "drop number 5 and 6".
 fn numbers_named_in(request: &str) -> Vec<usize> {
     static NAMED: LazyLock<Regex> = LazyLock::new(|| compile_expression(NAMED_NUMBERS));
     static SINGLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(SINGLE_NUMBER));
-    let mut numbers = Vec::new();
+    // Most requests have no digit, and the expressions are compiled for others only.
     if !request.contains(|c: char| c.is_ascii_digit()) {
-        return numbers;
+        return Vec::new();
     }
+
+    let mut numbers = Vec::new();
     for named in NAMED.find_iter(request) {
         let words = named.as_str();
         let digits = words.split(|c: char| !c.is_ascii_digit());
-        let own: Vec<usize> = digits.filter_map(|digits| digits.parse().ok()).collect();
-        if own.len() > 1 || SINGLE.is_match(words) {
-            numbers.extend(own);
+        let named_numbers: Vec<usize> = digits.filter_map(|digits| digits.parse().ok()).collect();
+        // "do 2 maps" counts maps, and names no item.
+        let names_items = named_numbers.len() > 1 || SINGLE.is_match(words);
+        if names_items {
+            numbers.extend(named_numbers);
         }
     }
     numbers
 }
 
-/// Of a longer list, the first items are read.
+/// The number of items that are read of a list.
 const MOST_ITEMS: usize = 20;
 
 /// Returns the items of the longest list in a reply that is numbered from 1 on without a gap, each
 /// in short: `(1) no standard for tokens`. Headings may have the numbers, too: `## 2. Data`.
 pub(super) fn numbered_items(reply: &str) -> Vec<String> {
     let mut longest = Vec::new();
+    // The items so far of the list that is read.
     let mut items: Vec<String> = Vec::new();
-    for line in reply.lines() {
-        let Some(item) = NumberedItem::read(line) else {
-            continue;
-        };
-        if item.number == 1 {
+    for item in reply.lines().filter_map(NumberedItem::read) {
+        let begins_list = item.number == 1;
+        if begins_list {
             items.clear();
         }
+        // Other numbers belong to another list, or to a text that only looks like an item.
         let is_next = item.number == items.len() + 1;
         if !is_next || item.number > MOST_ITEMS {
             continue;
@@ -102,23 +106,14 @@ impl<'l> NumberedItem<'l> {
     /// Reads an item in one of these forms: `2. Data`, `2) Data`, `**2. Data** — none yet`,
     /// `## Gap 2: Data`, `## Gap 2 — Data`.
     fn read(line: &'l str) -> Option<NumberedItem<'l>> {
-        let line = line.trim_start();
-        let is_marked = line.starts_with(['#', '*']);
-        let mut numbered = line.trim_start_matches(['#', '*', ' ']);
-        // The word before the number: "Gap".
-        if is_marked
-            && let Some((_, behind_word)) = numbered.split_once(' ')
-            && behind_word.starts_with(|c: char| c.is_ascii_digit())
-        {
-            numbered = behind_word;
-        }
+        /// What follows the number of an item.
+        const MARKS: [&str; 4] = [". ", ") ", ": ", " — "];
 
-        let text_start = numbered.find(|c: char| !c.is_ascii_digit())?;
-        let (digits, behind_number) = numbered.split_at(text_start);
+        let numbered = strip_lead_of_item(line);
+        let digits_end = numbered.find(|c: char| !c.is_ascii_digit())?;
+        let (digits, rest) = numbered.split_at(digits_end);
         let number = digits.parse().ok()?;
-        let text = [". ", ") ", ": ", " — "]
-            .iter()
-            .find_map(|mark| behind_number.strip_prefix(mark))?;
+        let text = MARKS.iter().find_map(|mark| rest.strip_prefix(mark))?;
         Some(NumberedItem { number, text })
     }
 
@@ -126,6 +121,24 @@ impl<'l> NumberedItem<'l> {
     fn describe(&self) -> String {
         let plain = self.text.replace("**", "");
         format!("({}) {}", self.number, cut_line(&plain, LISTED_DECISION))
+    }
+}
+
+/// Returns a line without what may precede the number of an item: marks of a heading or of bold
+/// text and, after them, one word. `2: Data` for `## Gap 2: Data`.
+fn strip_lead_of_item(line: &str) -> &str {
+    let line = line.trim_start();
+    let unmarked = line.trim_start_matches(['#', '*', ' ']);
+    let is_marked = unmarked.len() < line.len();
+    if !is_marked {
+        return line;
+    }
+    let after_word = unmarked.split_once(' ').map_or("", |(_, rest)| rest);
+    let word_precedes_number = after_word.starts_with(|c: char| c.is_ascii_digit());
+    if word_precedes_number {
+        after_word
+    } else {
+        unmarked
     }
 }
 
