@@ -3,12 +3,13 @@
 
 use super::quote::{display_width, is_narrower};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// An output of fewer lines is kept whole.
 const LONG_OUTPUT: usize = 8;
-/// The number of lines that are kept of a longer one: those that report a failure.
+/// The number of lines that are kept of a long output: the first that report a failure.
 const MOST_KEPT: usize = 4;
-/// A line of more columns is not kept.
+/// A line of a long output that takes more columns is not kept.
 const LONGEST_KEPT: usize = 200;
 
 /// Returns a message in which long outputs between two prompts of a shell are replaced by their
@@ -24,81 +25,109 @@ const LONGEST_KEPT: usize = 200;
 /// What is below the last prompt stays, because nothing shows where its output ends.
 pub(super) fn fold_terminal_output(message: &str) -> Cow<'_, str> {
     let lines: Vec<&str> = message.lines().collect();
-    let mut prompts = Vec::new();
-    for (index, line) in lines.iter().enumerate() {
-        if is_prompt(line) {
-            prompts.push(index);
-        }
-    }
-    let is_long = |pair: &[usize]| pair[1] - pair[0] > LONG_OUTPUT;
-    if !prompts.windows(2).any(is_long) {
+    let long_outputs = find_long_outputs(&lines);
+    if long_outputs.is_empty() {
         return Cow::Borrowed(message);
     }
 
-    let mut folded: Vec<Cow<str>> = Vec::new();
-    let first_prompt = prompts[0];
-    folded.extend(
-        lines[..first_prompt]
-            .iter()
-            .map(|line| Cow::Borrowed(*line)),
-    );
-    for pair in prompts.windows(2) {
-        folded.push(Cow::Borrowed(lines[pair[0]]));
-        let output = &lines[pair[0] + 1..pair[1]];
-        if output.len() < LONG_OUTPUT {
-            folded.extend(output.iter().map(|line| Cow::Borrowed(*line)));
+    let mut parts = Vec::new();
+    let mut unread_start = 0;
+    for output in long_outputs {
+        // The lines before an output end with its prompt, and so are never empty.
+        parts.push(lines[unread_start..output.start].join("\n"));
+        parts.push(fold_output(&lines[output.clone()]));
+        unread_start = output.end;
+    }
+    parts.push(lines[unread_start..].join("\n"));
+    Cow::Owned(parts.join("\n"))
+}
+
+/// Returns the range of the lines of each output between two prompts that has at least
+/// [`LONG_OUTPUT`] lines.
+fn find_long_outputs(lines: &[&str]) -> Vec<Range<usize>> {
+    let mut long_outputs = Vec::new();
+    let mut last_prompt = None;
+    for (index, line) in lines.iter().enumerate() {
+        if !is_prompt(line) {
             continue;
         }
-        folded.push(Cow::Owned(format!(
-            "[… {} lines of output …]",
-            output.len()
-        )));
-        let failures = output.iter().filter(|line| reports_failure(line));
-        folded.extend(failures.take(MOST_KEPT).map(|line| Cow::Borrowed(*line)));
+        if let Some(prompt) = last_prompt {
+            let output = prompt + 1..index;
+            if output.len() >= LONG_OUTPUT {
+                long_outputs.push(output);
+            }
+        }
+        last_prompt = Some(index);
     }
-    let last_prompt = prompts[prompts.len() - 1];
-    folded.extend(lines[last_prompt..].iter().map(|line| Cow::Borrowed(*line)));
-    Cow::Owned(folded.join("\n"))
+    long_outputs
+}
+
+/// Returns what replaces an output: its number of lines, and the first [`MOST_KEPT`] lines that
+/// report a failure.
+fn fold_output(output: &[&str]) -> String {
+    let mut folded = format!("[… {} lines of output …]", output.len());
+    let failures = output.iter().filter(|line| reports_failure(line));
+    for failure in failures.take(MOST_KEPT) {
+        folded.push('\n');
+        folded.push_str(failure);
+    }
+    folded
+}
+
+/// Whether a line reports a failure, and is short enough to be kept.
+fn reports_failure(line: &str) -> bool {
+    const WORDS: [&str; 5] = ["error", "fatal", "failed", "not found", "denied"];
+    let lower = line.to_lowercase();
+    display_width(line) <= LONGEST_KEPT && WORDS.iter().any(|word| lower.contains(word))
 }
 
 /// Whether a line begins with the prompt of a shell: `ada@mac src % make`, `ada@host:~/src$ make`,
 /// `PS C:\src> make`, `C:\src>make`.
 fn is_prompt(line: &str) -> bool {
     let line = line.trim_start();
-    if line.starts_with("PS ") || line.as_bytes().get(1..3) == Some(b":\\") {
-        return line.contains('>') && line.contains(":\\");
+    if line.starts_with("PS ") || begins_with_drive(line) {
+        return line.contains(":\\") && line.contains('>');
     }
-    // The name of a virtual environment may precede it: `(base) ada@mac src %`.
-    let prompt = match line
-        .strip_prefix('(')
-        .and_then(|rest| rest.split_once(") "))
-    {
-        Some((_, rest)) => rest,
-        None => line,
-    };
-    let Some((user, rest)) = prompt.split_once('@') else {
-        return false;
-    };
-    let is_name = |c: char| c.is_alphanumeric() || "-_.".contains(c);
-    let is_user = !user.is_empty() && user.chars().all(is_name);
-    // The host, and the folder: at most a few words before the sign.
-    let Some(sign) = rest.find(['%', '$', '#']) else {
-        return false;
-    };
-    let before_sign = &rest[..sign];
-    let after_sign = &rest[sign + 1..];
-    is_user
-        && is_narrower(before_sign, LONGEST_PLACE)
-        && (after_sign.is_empty() || after_sign.starts_with(' '))
+    is_unix_prompt(strip_environment(line))
 }
 
-/// The host and the folder of a prompt take fewer columns.
-const LONGEST_PLACE: usize = 80;
+/// Whether a line begins with a drive of Windows, which has one letter: `C:\src`.
+fn begins_with_drive(line: &str) -> bool {
+    line.split_once(":\\")
+        .is_some_and(|(drive, _)| drive.len() == 1)
+}
 
-fn reports_failure(line: &str) -> bool {
-    const WORDS: [&str; 5] = ["error", "fatal", "failed", "not found", "denied"];
-    let lower = line.to_lowercase();
-    display_width(line) <= LONGEST_KEPT && WORDS.iter().any(|word| lower.contains(word))
+/// Returns a prompt without the name of a virtual environment of Python before it: `ada@mac src %`
+/// for `(base) ada@mac src %`.
+fn strip_environment(prompt: &str) -> &str {
+    let Some(environment) = prompt.strip_prefix('(') else {
+        return prompt;
+    };
+    match environment.split_once(") ") {
+        Some((_, bare_prompt)) => bare_prompt,
+        None => prompt,
+    }
+}
+
+/// Whether a line begins with the name of a user, an `@`, the host and the folder, and the sign of
+/// a shell. A command may follow after a space: `ada@mac src % make`.
+fn is_unix_prompt(line: &str) -> bool {
+    /// The host and the folder take fewer columns.
+    const LONGEST_PLACE: usize = 80;
+    /// The signs of zsh, of other shells, and of the shells of root.
+    const SIGNS: [char; 3] = ['%', '$', '#'];
+
+    let Some((user, after_user)) = line.split_once('@') else {
+        return false;
+    };
+    let Some((place, command)) = after_user.split_once(SIGNS) else {
+        return false;
+    };
+    let is_in_name = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let is_user = !user.is_empty() && user.chars().all(is_in_name);
+    // In `ada@example.org costs 5$a`, no shell wrote the sign.
+    let is_sign_apart = command.is_empty() || command.starts_with(' ');
+    is_user && is_sign_apart && is_narrower(place, LONGEST_PLACE)
 }
 
 #[cfg(test)]
