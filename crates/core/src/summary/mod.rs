@@ -31,9 +31,9 @@
 //! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`; of the assistant:
 //!   `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`
 //! - calls: `shell`, `command_step`, `probes`, `tool_run`, `removals`; what calls found that only
-//!   look: `found`, `outlines`; failures of calls: `failures`, `failure_points`, `failed_output`;
-//!   what the user says to a failure: `reactions`, `put_off`, `given_up`; what the kept messages
-//!   settle: `sequel`
+//!   look: `found`, `outlines`, `path_lists`; failures of calls: `failures`, `failure_points`,
+//!   `failed_output`; what the user says to a failure: `reactions`, `put_off`, `given_up`; what the
+//!   kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `quoted_elsewhere`; quotations
 //!   of them: `endings`, `answers`, `tables`, `one_line`, `kept_ends`
 //! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
@@ -91,6 +91,7 @@ mod own_choices;
 mod page;
 mod pasted_terminal;
 mod path_changes;
+mod path_lists;
 mod previous;
 mod probes;
 mod progress;

@@ -12,9 +12,8 @@
 use super::budget::{FOUND_OUTPUT, LONG_REQUEST};
 use super::fitting::join_fitting;
 use super::one_line::{cut_line, one_line};
+use super::path_lists::count_paths;
 use super::quote::{first_chars, is_narrower, quote_line};
-use foldhash::HashMap;
-use std::cmp::Reverse;
 
 /// An outline of the output of a call that looked.
 #[derive(Debug, Default)]
@@ -26,16 +25,9 @@ pub(super) struct Finding {
 }
 
 impl Finding {
-    /// Reads the outline of an output. It is empty if the output has no words, or is code: the path
-    /// of a file of code says more than its first lines.
+    /// Reads the outline of an output. It is empty if the output has no words, or is code.
     pub fn read(output: &str) -> Finding {
-        let mut lines = Vec::new();
-        for line in first_chars(output, READ_CHARS).lines() {
-            let line = strip_line_number(line);
-            if line.contains(char::is_alphanumeric) || line.starts_with("```") {
-                lines.push(line);
-            }
-        }
+        let lines = read_lines(first_chars(output, READ_CHARS));
         if let [line] = lines[..]
             && is_remark(line)
         {
@@ -51,13 +43,46 @@ impl Finding {
                 is_outline: true,
             };
         }
+
+        // The path of a file of code says more than its first lines.
         if lines.is_empty() || is_code(&lines) {
             return Finding::default();
         }
+        let quoted_lines = pick_title_and_sentences(&lines);
         Finding {
-            text: quote_line(&first_and_sentences(&lines).join("\n"), FOUND_OUTPUT),
+            text: quote_line(&quoted_lines.join("\n"), FOUND_OUTPUT),
             is_outline: false,
         }
+    }
+}
+
+/// The number of characters of an output that are read, except to count paths.
+const READ_CHARS: usize = 6_000;
+
+/// Returns the lines with words of an output, without line numbers. The fences of code are
+/// returned, too, because what is between them outlines nothing.
+fn read_lines(output: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    for line in output.lines() {
+        let text = strip_line_number(line);
+        if text.contains(char::is_alphanumeric) || text.starts_with("```") {
+            lines.push(text);
+        }
+    }
+    lines
+}
+
+/// Returns a line without the number that a tool which reads files puts before it: `  12→text`,
+/// `12<tab>text`.
+fn strip_line_number(line: &str) -> &str {
+    let text = line.trim_start();
+    let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    if after_digits.len() == text.len() {
+        return line;
+    }
+    match after_digits.strip_prefix(['→', '\t']) {
+        Some(rest) => rest,
+        None => line,
     }
 }
 
@@ -68,24 +93,35 @@ fn is_remark(line: &str) -> bool {
 }
 
 /// Returns the first line, which may be a title, and the lines with sentences, which a page of the
-/// web has below its links. All lines if none has a sentence.
-fn first_and_sentences<'l>(lines: &[&'l str]) -> Vec<&'l str> {
-    let mut picked = lines[..1].to_vec();
-    picked.extend(lines[1..].iter().filter(|line| has_sentence(line)));
-    if picked.len() == 1 {
-        return lines.to_vec();
+/// web has below its links. Returns all lines if none of the others has a sentence.
+fn pick_title_and_sentences<'l>(lines: &[&'l str]) -> Vec<&'l str> {
+    let Some((&title, others)) = lines.split_first() else {
+        return Vec::new();
+    };
+    let mut picked = vec![title];
+    for &line in others {
+        if has_sentence(line) {
+            picked.push(line);
+        }
     }
-    picked
+    let has_sentences = picked.len() > 1;
+    if has_sentences {
+        picked
+    } else {
+        lines.to_vec()
+    }
 }
 
+/// Whether a long line has the end of a sentence, and no address of a page, as links have it.
 fn has_sentence(line: &str) -> bool {
     let is_long = !is_narrower(line, LONG_REQUEST);
-    let ends = line.ends_with('.') || line.contains(". ");
-    is_long && ends && !line.contains("://")
+    let has_end = line.ends_with('.') || line.contains(". ");
+    is_long && has_end && !line.contains("://")
 }
 
-/// The number of first lines by which code is recognized, and the least number of them.
+/// The number of first lines by which code is recognized.
 const FIRST_LINES: usize = 16;
+/// An output with fewer lines is not taken for code.
 const LEAST_LINES: usize = 3;
 
 /// Whether at least half of the first lines have the form of code or markup.
@@ -109,52 +145,50 @@ fn is_code_line(line: &str) -> bool {
     is_indented || STARTS.iter().any(|start| text.starts_with(start)) || text.ends_with(ENDS)
 }
 
-/// The number of characters of an output that are read, except to count paths.
-const READ_CHARS: usize = 6_000;
-
-/// Returns a line without the number that a tool which reads files puts before it: `  12→text`,
-/// `12<tab>text`.
-fn strip_line_number(line: &str) -> &str {
-    let text = line.trim_start();
-    let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    if after_digits.len() == text.len() {
-        return line;
-    }
-    match after_digits.strip_prefix(['→', '\t']) {
-        Some(rest) => rest,
-        None => line,
-    }
-}
-
 /// A document has this many headings.
 const LEAST_HEADINGS: usize = 2;
+
+/// The headings of a document.
+#[derive(Default)]
+struct Headings<'l> {
+    texts: Vec<&'l str>,
+    /// The first line below the first heading that is no heading: most likely what it is about.
+    first_line: Option<&'l str>,
+}
+
+impl<'l> Headings<'l> {
+    /// Reads the headings among lines. A `#` between fences of code begins a comment.
+    fn read(lines: &[&'l str]) -> Headings<'l> {
+        let mut headings = Headings::default();
+        let mut is_fenced = false;
+        for &line in lines {
+            if line.starts_with("```") {
+                is_fenced = !is_fenced;
+            }
+            if is_fenced {
+                continue;
+            }
+            if is_heading(line) {
+                headings.texts.push(line.trim_start_matches('#').trim());
+            } else if !headings.texts.is_empty() {
+                headings.first_line.get_or_insert(line);
+            }
+        }
+        headings
+    }
+}
 
 /// Quotes the headings of a document, with its first line of text after the title: `Tides: Tables
 /// for the harbour. / Sources / Format`. `None` if it has fewer than [`LEAST_HEADINGS`].
 fn outline_document(lines: &[&str]) -> Option<String> {
-    let mut headings = Vec::new();
-    let mut first_text = None;
-    let mut is_fenced = false;
-    for line in lines {
-        if line.starts_with("```") {
-            is_fenced = !is_fenced;
-        }
-        if is_fenced {
-            continue;
-        }
-        if is_heading(line) {
-            headings.push(line.trim_start_matches('#').trim());
-        } else if first_text.is_none() && !headings.is_empty() {
-            first_text = Some(*line);
-        }
-    }
-    if headings.len() < LEAST_HEADINGS {
+    let headings = Headings::read(lines);
+    if headings.texts.len() < LEAST_HEADINGS {
         return None;
     }
-    let title = headings[0];
-    let others = headings[1..].join(" / ");
-    let outline = match first_text {
-        Some(text) => format!("{title}: {} / {others}", cut_line(text, FOUND_OUTPUT / 2)),
+    let (title, others) = headings.texts.split_first()?;
+    let others = others.join(" / ");
+    let outline = match headings.first_line {
+        Some(line) => format!("{title}: {} / {others}", cut_line(line, FOUND_OUTPUT / 2)),
         None => format!("{title} / {others}"),
     };
     Some(quote_line(&outline, FOUND_OUTPUT))
@@ -168,124 +202,47 @@ fn is_heading(line: &str) -> bool {
     (1..=4).contains(&level) && text.starts_with(' ') && !text.ends_with(['.', ';', ',', '-'])
 }
 
-/// A list of this many paths is counted by folder. Fewer are quoted.
-const LEAST_PATHS: usize = 12;
-/// The number of lines that are read of such a list.
-const MOST_PATHS: usize = 5_000;
-
-/// Counts a list of paths by their first folder: `214 paths: src 120, tests 61, README.md`. The
-/// folder that all are in is named once. `None` if the output is no such list.
-fn count_paths(output: &str) -> Option<String> {
-    let paths = read_paths(output)?;
-    let common_len = common_folder_len(&paths);
-    let mut counts: HashMap<&str, usize> = HashMap::default();
-    // In the order of the output.
-    let mut folders = Vec::new();
-    for path in &paths {
-        let below_common = &path[common_len..];
-        let folder = below_common.split(SEPARATORS).next().unwrap_or_default();
-        let count = counts.entry(folder).or_default();
-        if *count == 0 {
-            folders.push(folder);
-        }
-        *count += 1;
-    }
-    // A stable sort: of equals, the first stays first.
-    folders.sort_by_key(|folder| Reverse(counts[folder]));
-
-    let mut names = Vec::new();
-    for folder in folders {
-        names.push(match counts[folder] {
-            1 => folder.to_owned(),
-            count => format!("{folder} {count}"),
-        });
-    }
-    let count = paths.len();
-    let lead = match &paths[0][..common_len] {
-        "" => format!("{count} paths: "),
-        common => format!("{count} paths in {common}: "),
-    };
-    list_fitting(&lead, &names)
-}
-
-/// Returns the paths in an output, one in each line. `None` if there are fewer than
-/// [`LEAST_PATHS`], or one of the first two lines or of ten others is no path.
-fn read_paths(output: &str) -> Option<Vec<&str>> {
-    let lines = output.lines().map(str::trim);
-    let mut lines = lines.filter(|line| !line.is_empty());
-    // Most outputs are no lists, and need not be read any further.
-    if !lines.clone().take(2).all(is_path) {
-        return None;
-    }
-    let mut line_count = 0;
-    let mut paths = Vec::new();
-    for line in lines.by_ref().take(MOST_PATHS) {
-        line_count += 1;
-        if is_path(line) {
-            paths.push(line);
-        }
-    }
-    let is_list = paths.len() >= LEAST_PATHS && 10 * paths.len() >= 9 * line_count;
-    is_list.then_some(paths)
-}
-
 /// Joins as many names as fit, on one line without anything that acts on a terminal or ends the
 /// summary.
-fn list_fitting(lead: &str, names: &[String]) -> Option<String> {
+pub(super) fn list_fitting(lead: &str, names: &[String]) -> Option<String> {
     let line = join_fitting(lead, names, FOUND_OUTPUT)?;
     Some(one_line(&line, 2 * FOUND_OUTPUT))
 }
 
-const SEPARATORS: [char; 2] = ['/', '\\'];
-
-/// Returns the length of the folder that all paths begin with, with its separator.
-fn common_folder_len(paths: &[&str]) -> usize {
-    let first = paths[0];
-    let mut common_len = first.rfind(SEPARATORS).map_or(0, |end| end + 1);
-    for path in paths {
-        while !path.starts_with(&first[..common_len]) {
-            let shorter = first[..common_len - 1].rfind(SEPARATORS);
-            common_len = shorter.map_or(0, |end| end + 1);
-        }
-    }
-    common_len
-}
-
-/// Whether a line is most likely a path: one word, with a separator or the ending of a file.
-fn is_path(line: &str) -> bool {
-    let is_word = !line.contains(char::is_whitespace);
-    let has_form = line.contains(['/', '\\']) || line.contains('.');
-    let has_other_marks = line.contains(['(', ')', ':', ',', ';', '=', '"', '|', '<', '>']);
-    let is_windows_path = line.as_bytes().get(1) == Some(&b':');
-    is_word && has_form && (!has_other_marks || is_windows_path)
-}
-
-/// Lists the names in the listing of a folder with the mode of each file in its first column, as
-/// `ls -l` and PowerShell print it: `drwxr-xr-x 2 ada ada 4096 May 4 2:44 charts`. `None` if fewer
-/// than half of the lines have a mode.
+/// Lists the names in the listing of a folder, as `ls -l` and PowerShell print it. `None` if fewer
+/// than half of the lines are of such a listing.
 fn list_names(lines: &[&str]) -> Option<String> {
-    let mut mode_count = 0;
+    let mut file_count = 0;
     let mut names = Vec::new();
     for line in lines {
-        let mut words = line.split_whitespace();
-        let has_mode = words.next().is_some_and(is_mode);
-        if has_mode && let Some(name) = words.next_back() {
-            mode_count += 1;
-            if ![".", ".."].contains(&name) {
-                names.push(name.to_owned());
-            }
+        let Some(name) = name_after_mode(line) else {
+            continue;
+        };
+        file_count += 1;
+        // `ls -la` lists the folder itself and its parent.
+        if ![".", ".."].contains(&name) {
+            names.push(name.to_owned());
         }
     }
-    if mode_count < LEAST_MODES || 2 * mode_count < lines.len() {
+    if file_count < LEAST_FILES || 2 * file_count < lines.len() {
         return None;
     }
     list_fitting("holds ", &names)
 }
 
-/// A listing of fewer files is quoted like any other output.
-const LEAST_MODES: usize = 2;
+/// Returns the name in a line of a listing that begins with the mode of a file: `charts` for
+/// `drwxr-xr-x 2 ada ada 4096 May 4 2:44 charts`. Of a name with spaces, the last word.
+fn name_after_mode(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace();
+    let mode = words.next()?;
+    let name = words.next_back()?;
+    is_mode(mode).then_some(name)
+}
 
-/// Whether a word is the mode of a file: `drwxr-xr-x`, `-a----`.
+/// A listing of fewer files is quoted like any other output.
+const LEAST_FILES: usize = 2;
+
+/// Whether a word is the mode of a file: `drwxr-xr-x` of `ls -l`, `-a----` of PowerShell.
 fn is_mode(word: &str) -> bool {
     let is_flag = |c: char| "-dlrwxahstST@+.".contains(c);
     word.len() >= 5 && word.chars().all(is_flag) && word.starts_with(['-', 'd', 'l'])
@@ -332,17 +289,5 @@ mod tests {
         ] {
             assert_eq!(read(output), expected, "{output}");
         }
-    }
-
-    #[test]
-    fn paths_are_counted_by_folder() {
-        let mut output = String::new();
-        for number in 0..20 {
-            output.push_str(&format!("./src/a{number}.rs\n"));
-        }
-        output.push_str("./README.md\n");
-        assert_eq!(read(&output), "21 paths in ./: src 20, README.md");
-        let windows = output.replace("./", "C:\\map\\").replace('/', "\\");
-        assert_eq!(read(&windows), "21 paths in C:\\map\\: src 20, README.md");
     }
 }
