@@ -26,16 +26,15 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
 const LINES_AROUND_CODE: usize = 2;
 
 /// Returns the lines of a message that most likely are the user's own words. Lines of a mail or a
-/// report that is passed on are left out, and so are lines near code, which most often were pasted
-/// with it. An item of a list is only left out if it is code itself, because people write lists of
-/// what they want, and errors and logs have none.
+/// report that is passed on are left out, and so are pasted lines: see [`find_pasted`]. The last
+/// paragraph stays if the user speaks in it.
 ///
 /// Of a document, only what precedes it is taken.
 pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
     let prose: Vec<&str> = prose_lines(before_document(text)).collect();
-    let are_code: Vec<bool> = prose.iter().map(|line| CODE.is_match(line)).collect();
+    let are_pasted = find_pasted(&prose);
     let are_passed_on = find_passed_on(&prose);
-    let closing_words = if are_code.contains(&true) {
+    let closing_words = if are_pasted.contains(&true) {
         find_closing_words(text)
     } else {
         Vec::new()
@@ -43,19 +42,36 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
 
     let mut own_lines = Vec::new();
     for (index, &line) in prose.iter().enumerate() {
-        let is_pasted = if is_list_item(line) {
-            are_code[index]
-        } else {
-            let first = index.saturating_sub(LINES_AROUND_CODE);
-            let last = (index + LINES_AROUND_CODE).min(prose.len() - 1);
-            are_code[first..=last].contains(&true)
-        };
-        let is_closing = closing_words.iter().any(|own| std::ptr::eq(*own, line));
-        if (!is_pasted || is_closing) && !are_passed_on[index] {
-            own_lines.push(line);
+        if are_passed_on[index] {
+            continue;
         }
+        // The lines themselves are compared: another line with the same text may be pasted.
+        let is_closing = closing_words.iter().any(|own| std::ptr::eq(*own, line));
+        if are_pasted[index] && !is_closing {
+            continue;
+        }
+        own_lines.push(line);
     }
     own_lines
+}
+
+/// Returns for each line of prose whether it is code, or is near code and so most likely was pasted
+/// with it. An item of a list is pasted only if it is code itself: people write lists of what they
+/// want, and errors and logs have none.
+fn find_pasted(prose: &[&str]) -> Vec<bool> {
+    let are_code: Vec<bool> = prose.iter().map(|line| CODE.is_match(line)).collect();
+    let mut are_pasted = Vec::with_capacity(prose.len());
+    for (index, line) in prose.iter().enumerate() {
+        let distance = if is_list_item(line) {
+            0
+        } else {
+            LINES_AROUND_CODE
+        };
+        let first = index.saturating_sub(distance);
+        let last = (index + distance).min(prose.len() - 1);
+        are_pasted.push(are_code[first..=last].contains(&true));
+    }
+    are_pasted
 }
 
 /// Words of somebody who speaks for himself, or asks for something.
@@ -67,22 +83,23 @@ const SPEAKING_WORDS: [&str; 22] = [
 /// The last paragraph has more lines if it was pasted, too.
 const MOST_CLOSING_LINES: usize = 3;
 
-/// Returns the lines of the last paragraph of a message, if the user speaks in it: what is below a
-/// pasted error, behind an empty line, as "I do not want you to mend it, tell me why". Empty if the
-/// message has only one paragraph.
+/// Returns the lines of the last paragraph of a message, if the user speaks in it, as below a
+/// pasted error: "I do not want you to mend it, tell me why". Empty if the message has only one
+/// paragraph, or if the last has code or too many lines.
 fn find_closing_words(message: &str) -> Vec<&str> {
-    let Some((_, closing)) = message.trim_end().rsplit_once("\n\n") else {
+    let Some((_, last_paragraph)) = message.trim_end().rsplit_once("\n\n") else {
         return Vec::new();
     };
-    let lines: Vec<&str> = closing.lines().collect();
-    let is_code = lines.iter().any(|line| CODE.is_match(line));
-    if lines.len() > MOST_CLOSING_LINES || is_code || !speaks(closing) {
+    let lines: Vec<&str> = last_paragraph.lines().collect();
+    let has_code = lines.iter().any(|line| CODE.is_match(line));
+    if has_code || lines.len() > MOST_CLOSING_LINES || !has_speaking_word(last_paragraph) {
         return Vec::new();
     }
     lines
 }
 
-fn speaks(text: &str) -> bool {
+/// Whether a text has one of the [`SPEAKING_WORDS`]. The apostrophe of "I'm" may be a curly one.
+fn has_speaking_word(text: &str) -> bool {
     let lower = text.to_lowercase().replace('’', "'");
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
     words.any(|word| SPEAKING_WORDS.contains(&word))
