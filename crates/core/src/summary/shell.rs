@@ -106,12 +106,17 @@ impl CommandLine {
         }
     }
 
-    /// Returns the path of the file that the first step prints, if it is a program that does so.
+    /// Returns the path of the file that the first step prints: `a.rs` for `sed -n 1,9p a.rs |
+    /// head`. `None` if its program prints no files.
     pub fn read_path(&self) -> Option<&str> {
         let step = self.steps.first()?;
-        let is_path = |word: &&String| word.contains(['.', '/', '\\']);
-        let path = step.words[1..].iter().rfind(is_path)?;
-        step.is_one_of(PRINTING_PROGRAMS).then_some(path)
+        if !step.is_one_of(PRINTING_PROGRAMS) {
+            return None;
+        }
+        // Options and counts come first.
+        let mut arguments = step.words[1..].iter().rev();
+        let path = arguments.find(|word| word.contains(['.', '/', '\\']))?;
+        Some(path)
     }
 
     /// Returns the call of another tool as a command. All tools that change files become `edit`

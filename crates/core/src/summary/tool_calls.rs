@@ -4,14 +4,13 @@
 use super::budget::*;
 use super::call::SummaryCall;
 use super::commits::find_commit_messages;
-use super::failed_output::pick_informative_lines;
 use super::found::may_find;
 use super::one_line::one_line;
 use super::outlines::Finding;
 use super::quote::{code_span, quote_line, strip_digits};
 use super::removals::Removals;
 use super::shell::CommandLine;
-use super::tool_run::{ToolRun, first_line, result_line};
+use super::tool_run::{ToolRun, choose_output};
 use super::words::compile_expression;
 use super::written::choose_written;
 use crate::session::outcome::Outcome;
@@ -64,11 +63,7 @@ impl ToolHistory {
         } else {
             CommandLine::parse(&call.command)
         };
-        let shown_output = match &outcome {
-            Outcome::Failed(status) => pick_informative_lines(status, output),
-            _ if command.is_read_only => first_line(output),
-            _ => result_line(output),
-        };
+        let shown_output = choose_output(&outcome, &command, output);
         // The replaced texts may be long, and only the lines that are chosen now are quoted.
         let replacements = std::mem::take(&mut call.replacements);
         let written = choose_written(&replacements, &call.target);

@@ -3,6 +3,7 @@
 use super::budget::RESULT;
 use super::call::SummaryCall;
 use super::command_step::CommandStep;
+use super::failed_output::pick_informative_lines;
 use super::one_line::one_line;
 use super::outlines::Finding;
 use super::path_changes::PathChange;
@@ -245,15 +246,26 @@ fn count_passed_tests(line: &str) -> Option<u64> {
     PASSED.captures(line)?[1].parse().ok()
 }
 
+/// Chooses the lines of an output that are kept with a call: see [`ToolRun::output`].
+pub(super) fn choose_output(outcome: &Outcome, command: &CommandLine, output: &str) -> String {
+    if let Outcome::Failed(status) = outcome {
+        return pick_informative_lines(status, output);
+    }
+    if command.is_read_only {
+        return first_line(output);
+    }
+    result_line(output)
+}
+
 /// Returns the first line of an output that is not empty, as far as it can be quoted.
-pub(super) fn first_line(output: &str) -> String {
+fn first_line(output: &str) -> String {
     let line = output.lines().find(|line| !line.trim().is_empty());
     one_line(line.unwrap_or_default(), RESULT)
 }
 
 /// Returns the last line of the output of a command that passed, if it is short and names a number:
 /// what was counted or measured. Otherwise an empty text.
-pub(super) fn result_line(output: &str) -> String {
+fn result_line(output: &str) -> String {
     let last_line = output.trim_end().lines().next_back().unwrap_or_default();
     let is_short = last_line.len() <= 2 * RESULT;
     let mut words = last_line.split_whitespace();
