@@ -121,19 +121,9 @@ impl SummaryBuilder {
     /// Adds what the prose of a message chooses to the decisions. What is listed elsewhere is no
     /// decision as well: one of the `wishes` of the message, or what the purpose quotes.
     fn add_choices(&mut self, message: &str, prose: &[&str], wishes: &[String]) {
-        // A brief describes what is wanted, and chooses nothing.
-        if message.lines().count() >= BRIEF_LINES {
-            return;
-        }
+        let choices = self.find_choices_in(message, prose);
         let is_first = self.turn.number == 1;
         let turn_before = self.earlier_turns.last();
-        let reply_before = turn_before.map_or("", Turn::last_words);
-        let open = format!("{reply_before}\n{}", self.decisions.refused_lately());
-        let mut choices = find_choices(prose, &open);
-        if !choices.is_empty() && is_list_of_orders(message) {
-            // One of several orders, alone, would say that the others are none.
-            choices = vec![message.to_owned()];
-        }
         for choice in choices {
             let is_wish = wishes.contains(&quote_line(&choice, POINT));
             let is_in_purpose = is_first && self.purpose.quotes(&choice);
@@ -150,6 +140,22 @@ impl SummaryBuilder {
             self.points
                 .mark_wishes_taken_back(&choice, turn_before, wishes);
         }
+    }
+
+    /// Finds what the prose of a message chooses. A list of orders that has a choice is one choice.
+    fn find_choices_in(&self, message: &str, prose: &[&str]) -> Vec<String> {
+        // A brief describes what is wanted, and chooses nothing.
+        if message.lines().count() >= BRIEF_LINES {
+            return Vec::new();
+        }
+        let reply_before = self.earlier_turns.last().map_or("", Turn::last_words);
+        let open = format!("{reply_before}\n{}", self.decisions.refused_lately());
+        let choices = find_choices(prose, &open);
+        if choices.is_empty() || !is_list_of_orders(message) {
+            return choices;
+        }
+        // One of several orders, alone, would say that the others are none.
+        vec![message.to_owned()]
     }
 
     /// Adds a quoted wish of a message to the constraints, with what it is about. It replaces an
