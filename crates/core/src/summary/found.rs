@@ -109,8 +109,9 @@ fn quote_findings(looks: &mut [Look], max: usize) {
         }
         let line = format!("{}: {}", look.call, look.run.finding.text);
         let size = item_size(&line) + INDENTATION;
+        // What comes after it matters less, even if it is short enough.
         if size > room {
-            return;
+            break;
         }
         room -= size;
         look.line = Some(line);

@@ -49,8 +49,8 @@ impl SummaryBuilder {
         }
     }
 
-    /// Returns what the calls of the current turn found, if it is listed apart, in at most `max` UTF-16
-    /// units.
+    /// Returns what the calls of the current turn found, if it is listed apart, in at most `max`
+    /// UTF-16 units.
     pub(super) fn list_findings(&self, max: usize) -> Option<String> {
         if self.place_of_looks() == Looks::AmongLast {
             return None;

@@ -242,11 +242,14 @@ impl Turn {
 /// Whether a text is only a note in brackets, as programs leave it in place of words that they
 /// removed: `[Old reply removed to save space]`.
 fn is_note(text: &str) -> bool {
-    let inner = text
-        .trim()
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    inner.is_some_and(|words| words.contains(' ') && !words.contains(['[', '\n']))
+    let Some(after_bracket) = text.trim().strip_prefix('[') else {
+        return false;
+    };
+    let Some(words) = after_bracket.strip_suffix(']') else {
+        return false;
+    };
+    // A single word may be an answer: `[yes]`. With more brackets or lines, it is a list.
+    words.contains(' ') && !words.contains(['[', '\n'])
 }
 
 /// The lines above what was added to a request.
