@@ -21,7 +21,7 @@
 //! Where to look for a rule:
 //!
 //! - what a message contains: `message`, `message_reader`, `call`; what in it is not the user's:
-//!   `host_text`, `documents`, `pasted_terminal`
+//!   `host_text`, `documents`, `pasted_lines`, `pasted_terminal`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
 //!   `deferrals`, `nods`, `rule_lists`, `languages`; to which list its numbers refer: `numbered`;
 //!   what is kept of it: `lasting`, `listed_wishes`; what takes it back: `revisions`, `values`,
@@ -89,6 +89,7 @@ mod outcomes;
 mod outlines;
 mod own_choices;
 mod page;
+mod pasted_lines;
 mod pasted_terminal;
 mod path_changes;
 mod path_lists;

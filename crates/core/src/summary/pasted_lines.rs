@@ -1,0 +1,69 @@
+//! Lines of a message that most likely were pasted: code, logs, and what is near them. The words
+//! that the user adds below them are not.
+
+use super::prose::is_list_item;
+use super::words::compile_expression;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Matches lines of code and of logs. A time without seconds is neither, and neither is a semicolon
+/// between two words: "check the map; keep the names".
+static CODE: LazyLock<Regex> = LazyLock::new(|| {
+    compile_expression(
+        r"[{}=\\|<>$]|;(\S|\s*$)|[\])'`];|:\s*\S+;|\w\(|[^\d\s]:\d|\d:\d\d:\d|^\w*[a-z][A-Z]\w*:",
+    )
+});
+
+/// The number of lines around code in which nothing is taken for a wish: the text of an error, or
+/// of a report that was pasted.
+const LINES_AROUND_CODE: usize = 2;
+
+/// Returns for each line of prose whether it is code, or is near code and so most likely was pasted
+/// with it. An item of a list is pasted only if it is code itself: people write lists of what they
+/// want, and errors and logs have none.
+pub(super) fn find_pasted(prose: &[&str]) -> Vec<bool> {
+    let are_code: Vec<bool> = prose.iter().map(|line| CODE.is_match(line)).collect();
+    let mut are_pasted = Vec::with_capacity(prose.len());
+    for (index, line) in prose.iter().enumerate() {
+        let distance = if is_list_item(line) {
+            0
+        } else {
+            LINES_AROUND_CODE
+        };
+        let first = index.saturating_sub(distance);
+        let last = (index + distance).min(prose.len() - 1);
+        are_pasted.push(are_code[first..=last].contains(&true));
+    }
+    are_pasted
+}
+
+/// Words of somebody who speaks for himself, or asks for something.
+const SPEAKING_WORDS: [&str; 22] = [
+    "i", "i'm", "i'd", "i'll", "i've", "me", "my", "we", "please", "pls", "ich", "mir", "bitte",
+    "je", "moi", "yo", "mi", "quiero", "prefiero", "quisiera", "eu", "quero",
+];
+
+/// The last paragraph has more lines if it was pasted, too.
+const MOST_CLOSING_LINES: usize = 3;
+
+/// Returns the lines of the last paragraph of a message, if the user speaks in it, as below a
+/// pasted error: "I do not want you to mend it, tell me why". Empty if the message has only one
+/// paragraph, or if the last has code or too many lines.
+pub(super) fn find_closing_words(message: &str) -> Vec<&str> {
+    let Some((_, last_paragraph)) = message.trim_end().rsplit_once("\n\n") else {
+        return Vec::new();
+    };
+    let lines: Vec<&str> = last_paragraph.lines().collect();
+    let has_code = lines.iter().any(|line| CODE.is_match(line));
+    if has_code || lines.len() > MOST_CLOSING_LINES || !has_speaking_word(last_paragraph) {
+        return Vec::new();
+    }
+    lines
+}
+
+/// Whether a text has one of the [`SPEAKING_WORDS`]. The apostrophe of "I'm" may be a curly one.
+fn has_speaking_word(text: &str) -> bool {
+    let lower = text.to_lowercase().replace('’', "'");
+    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    words.any(|word| SPEAKING_WORDS.contains(&word))
+}
