@@ -378,7 +378,7 @@ fn rerun(text: &str, runs: &dyn Fn(&str) -> bool, desk: &Desk) -> String {
 }
 
 fn output(command: &str, desk: &Desk) -> String {
-    let command = command.replace("cargo run --release --", "pisess");
+    let command = command.replace("cargo run --", "pisess");
     if command == "cargo test" {
         return String::new();
     }
