@@ -148,12 +148,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         outcomes.extend(import_all(&importer, destinations, ui));
         return Ok(worst_exit.max(report_outcomes(outcomes, args, ui)?));
     }
-    if let Some(destination) = destinations.first() {
-        return print_session(&importer, destination, args, ui);
+    for outcome in outcomes {
+        if let Err(failure) = outcome.result {
+            worst_exit = worst_exit.max(ui.report_failure(&failure));
+        }
     }
-    // Without a source, every outcome is a failure.
-    match outcomes.pop() {
-        Some(outcome) => outcome.result.map(|_| worst_exit),
+    match destinations.first() {
+        Some(destination) => Ok(worst_exit.max(print_session(&importer, destination, args, ui)?)),
         None => Ok(worst_exit),
     }
 }

@@ -1390,6 +1390,17 @@ fn a_batch_reports_each_file() {
 }
 
 #[test]
+fn import_to_a_pipe_reports_the_sources_that_it_cannot_import() {
+    let h = Home::with(&["claude/plain.jsonl"]);
+    h.0.put("no.txt", "text");
+    let output = h.run("import -o - ./plain.jsonl ./no.txt");
+    assert_eq!(output.code, 2);
+    assert_eq!(output.text(), h.run("import -o - ./plain.jsonl").text());
+    assert_snapshot!(output.stderr, @"pisess: ~/no.txt: not a session of Claude Code, Codex, OpenCode or Gemini CLI");
+    assert_eq!(h.run("import -o - ./plain.jsonl ./missing").code, 2);
+}
+
+#[test]
 fn output_goes_to_a_file_a_directory_or_a_pipe() {
     let h = Home::with(&["claude/plain.jsonl", "claude/tree.jsonl"]);
     let piped = h.run("import ./plain.jsonl -o -").quiet();
