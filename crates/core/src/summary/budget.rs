@@ -9,7 +9,7 @@
 /// kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const OTHER_SECTIONS: usize = 3_950;
+pub(super) const OTHER_SECTIONS: usize = 3_900;
 /// Everything else beside a long request.
 pub(super) const LEAST_OTHER_SECTIONS: usize = 2_800;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that
@@ -24,6 +24,10 @@ pub(super) const BRIEF_LINES: usize = 20;
 pub(super) const SHORT_REQUEST: usize = 30;
 /// What the session is for, and the request to which a short one refers.
 pub(super) const PURPOSE: usize = 420;
+/// The same if that request specifies the work: a plan, a brief, rules.
+pub(super) const SPECIFICATION: usize = 1_000;
+/// The bytes of a request that are read to condense it, half of them at its end.
+pub(super) const MAX_CONDENSED_LEN: usize = 24_000;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
 pub(super) const WORDS: usize = 1_400;
 /// The last words of an unanswered request. They are a remark on the way.

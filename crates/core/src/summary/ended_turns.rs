@@ -2,6 +2,7 @@
 
 use super::SummaryBuilder;
 use super::budget::{MAX_HELD, SHORT_REPLY, WORDS};
+use super::condense::{condense_request, is_specification};
 use super::cut::cut_middle;
 use super::deferrals::is_deferral;
 use super::numbered::numbered_items;
@@ -53,7 +54,11 @@ impl SummaryBuilder {
     fn shorten_turn(&mut self) {
         let turn = &mut self.turn;
         turn.numbered_items = numbered_items(turn.last_words());
-        turn.request = cut_middle(&turn.request, WORDS);
+        turn.request = if is_specification(&turn.request) {
+            condense_request(&turn.request, WORDS)
+        } else {
+            cut_middle(&turn.request, WORDS)
+        };
         turn.remarks = vec![cut_middle(turn.last_words(), WORDS)];
         turn.value_count = count_values(turn);
     }

@@ -1,9 +1,10 @@
 //! The Goal section: the current request word for word, and what it goes back to.
 
 use super::budget::*;
+use super::condense::{condense_request, gains_by_condensing, is_specification};
 use super::endings::describe_turn;
 use super::one_line::cut_line;
-use super::quote::format_quotation;
+use super::quote::{count_utf16, format_quotation};
 use super::sections::{BEFORE_LEAD, NUMBERED_LEAD, REMARKED_LEAD, REQUEST_LEAD, Section};
 use super::turns::Turn;
 use super::{SummaryBuilder, SummarySubject};
@@ -15,11 +16,13 @@ impl SummaryBuilder {
         if request.is_empty() {
             return None;
         }
-        Some(format_quotation(
-            &self.request_lead(),
-            request,
-            WHOLE_REQUEST,
-        ))
+        let lead = self.request_lead();
+        let is_too_long = count_utf16(request) > WHOLE_REQUEST;
+        if is_too_long && gains_by_condensing(request) {
+            let condensed = condense_request(request, WHOLE_REQUEST);
+            return Some(format_quotation(&lead, &condensed, WHOLE_REQUEST));
+        }
+        Some(format_quotation(&lead, request, WHOLE_REQUEST))
     }
 
     /// Returns the line above the current request, with what is known of it in parentheses: the id
@@ -60,7 +63,15 @@ impl SummaryBuilder {
 
         let turns = self.turns_under_goal();
         if let Some(turn_before) = turns.last() {
-            let request = describe_turn(turn_before, REQUEST_BEFORE, NEWEST);
+            let request_max = if is_specification(&turn_before.request) {
+                SPECIFICATION
+            } else {
+                REQUEST_BEFORE
+            };
+            // Beside a long purpose, what was answered lately matters less than the last calls.
+            let has_long_purpose = goals.iter().any(|goal| count_utf16(goal) > 2 * PURPOSE);
+            let answer_max = if has_long_purpose { NEWEST / 2 } else { NEWEST };
+            let request = describe_turn(turn_before, request_max, answer_max);
             goals.push(format!("{BEFORE_LEAD}{request}"));
         }
         // If the turn before is only a remark, there is a second turn, to which it refers.

@@ -52,6 +52,7 @@ mod choices;
 mod clauses;
 mod command_step;
 mod commits;
+mod condense;
 mod counts;
 mod cut;
 mod decision;

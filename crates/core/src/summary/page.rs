@@ -165,7 +165,7 @@ impl SummaryBuilder {
         // The page may grow by one half of a long request, and the other sections shrink by the
         // other half.
         let room = OTHER_SECTIONS.saturating_sub(request_size / 2);
-        room.max(LEAST_OTHER_SECTIONS)
+        room.max(LEAST_OTHER_SECTIONS) + self.room_of_long_purpose()
     }
 
     /// Replaces the answer in the newest decision if it is the current request, which is quoted

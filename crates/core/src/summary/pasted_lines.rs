@@ -14,6 +14,11 @@ static CODE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Whether a line has the form of code, or of a log.
+pub(super) fn is_code_line(line: &str) -> bool {
+    CODE.is_match(line)
+}
+
 /// The number of lines around code in which nothing is taken for a wish: the text of an error, or
 /// of a report that was pasted.
 const LINES_AROUND_CODE: usize = 2;

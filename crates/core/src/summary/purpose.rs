@@ -1,10 +1,11 @@
 //! What a session is for: the request that it began with, carried through any number of summaries.
 
 use super::SummaryBuilder;
-use super::budget::{LONG_REQUEST, PURPOSE, REMINDER, SHORT_REQUEST};
+use super::budget::{LONG_REQUEST, PURPOSE, REMINDER, SHORT_REQUEST, SPECIFICATION};
+use super::condense::{condense_request, is_specification};
 use super::one_line::{cut_line, one_line};
 use super::prose::is_asking;
-use super::quote::{is_narrower, quote_line};
+use super::quote::{comparison_form, count_utf16, is_narrower, quote_line};
 use super::sections::{
     BEFORE_LEAD, EARLIER_GOAL_LEAD, EARLIER_MARK, FIRST_LONG_LEAD, LONG_REQUEST_LEAD, PURPOSE_LEAD,
     Sections,
@@ -46,7 +47,7 @@ impl Purpose {
         if is_look || is_narrower(request, least_width) {
             return;
         }
-        let text = cut_line(request, PURPOSE);
+        let text = quote_purpose(request);
         *self = Purpose { lead, text };
     }
 
@@ -82,8 +83,9 @@ impl Purpose {
 
     /// Whether a request is the purpose, or begins with it: the user may have added to it.
     pub fn is_start_of(&self, request: &str) -> bool {
-        let start = self.text.trim_end_matches('…');
-        !start.is_empty() && cut_line(request, PURPOSE).starts_with(start)
+        // Of a condensed request, only the start is as it was.
+        let start = comparison_form(self.text.split('…').next().unwrap_or_default());
+        !start.is_empty() && comparison_form(&cut_line(request, SPECIFICATION)).starts_with(&start)
     }
 
     /// Whether the start of a sentence is quoted.
@@ -106,31 +108,64 @@ fn only_asks(request: &str) -> bool {
     is_asking(request) && first_word.is_some_and(|word| ASKING_WORDS.contains(&word))
 }
 
+/// Returns a request as it is quoted as a purpose: on one line, with its orders and rules before its
+/// prose if it specifies the work.
+fn quote_purpose(request: &str) -> String {
+    let max = room_for_purpose(request);
+    cut_line(&condense_request(request, max), max)
+}
+
+/// Returns the number of UTF-16 units for a request as a purpose.
+fn room_for_purpose(request: &str) -> usize {
+    if is_specification(request) {
+        SPECIFICATION
+    } else {
+        PURPOSE
+    }
+}
+
 impl SummaryBuilder {
     /// Quotes what the session is for. If the current request is short ("and the rest"), also
     /// quotes the newest request that is not, to which it most likely goes back. Neither is quoted
     /// if it is the current request or the one before, which are quoted anyway.
     pub(super) fn quote_purposes(&self) -> Vec<String> {
-        let mut quoted_anyway = vec![&*self.turn.request];
-        for turn in self.turns_under_goal() {
-            quoted_anyway.push(&turn.request);
-        }
-
+        let quoted_anyway = self.requests_quoted_anyway();
         let mut purposes = Vec::new();
-        let is_purpose_quoted = quoted_anyway
-            .iter()
-            .any(|request| self.purpose.is_start_of(request));
-        if !is_purpose_quoted {
+        if !self.is_purpose_quoted_anyway() {
             purposes.extend(self.purpose.describe());
         }
         if let Some(origin) = self.find_origin(&quoted_anyway)
             && !quoted_anyway.contains(&origin)
             && !self.purpose.is_start_of(origin)
         {
-            let quotation = quote_line(origin, PURPOSE);
+            let quotation = quote_line(&quote_purpose(origin), SPECIFICATION);
             purposes.push(format!("{LONG_REQUEST_LEAD}{quotation}"));
         }
         purposes
+    }
+
+    /// Returns the number of UTF-16 units by which the page may grow for a long purpose: one half of
+    /// what it takes more than others. The other sections shrink by the other half.
+    pub(super) fn room_of_long_purpose(&self) -> usize {
+        if self.is_purpose_quoted_anyway() {
+            return 0;
+        }
+        count_utf16(&self.purpose.text).saturating_sub(PURPOSE) / 2
+    }
+
+    /// Returns the requests that the Goal section quotes beside the purpose.
+    fn requests_quoted_anyway(&self) -> Vec<&str> {
+        let mut requests = vec![&*self.turn.request];
+        for turn in self.turns_under_goal() {
+            requests.push(&turn.request);
+        }
+        requests
+    }
+
+    fn is_purpose_quoted_anyway(&self) -> bool {
+        self.requests_quoted_anyway()
+            .iter()
+            .any(|request| self.purpose.is_start_of(request))
     }
 
     /// Returns the request to which the current one goes back, if that is short: the newest earlier

@@ -1,6 +1,7 @@
 //! Turns: a request and the replies to it.
 
 use super::budget::*;
+use super::condense::condense_request;
 use super::cut::cut_middle;
 use super::list_items::keep_number;
 use super::message::{ReplyEnd, only_leads_over};
@@ -153,7 +154,11 @@ impl Turn {
         } else {
             &request
         };
-        quote_line(&keep_number(shown), max)
+        if max < SPECIFICATION {
+            return quote_line(&keep_number(shown), max);
+        }
+        let condensed = condense_request(shown, max);
+        quote_line(&keep_number(&condensed), max)
     }
 
     /// Returns the request without an answer at its end that called for no work: that is quoted
