@@ -245,7 +245,8 @@ impl SummaryBuilder {
         const MOST_ID_UNITS: usize = 60;
 
         self.end_turn();
-        self.own_choices.drop_those_in(request);
+        let turn_before = self.tool_history.turn_number;
+        self.own_choices.drop_those_in(request, turn_before);
         self.decisions.drop_own_choices_in(request);
 
         let number = self.tool_history.turn_number + 1;

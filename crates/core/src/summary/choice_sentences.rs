@@ -27,6 +27,8 @@ pub(super) struct OwnChoice {
     pub text: String,
     /// The words that name what it is about.
     pub words: HashSet<Box<str>>,
+    /// The number of the turn in which it was made.
+    pub turn_number: usize,
     /// How much it says: whether it settles something for certain, why, and what.
     pub rating: usize,
     /// Whether it replaces or withdraws the one before it, if that is about the same.
@@ -216,6 +218,7 @@ impl OwnChoice {
         Some(OwnChoice {
             words: naming_words(&text.to_lowercase()).map(Box::from).collect(),
             text,
+            turn_number: 0,
             rating: rate(settling.is_certain, gives_reason, names_value),
             is_reversal: withdraws || REPLACEMENT.is_match(sentence),
             is_withdrawal: withdraws && is_short && !has_second_part(sentence),

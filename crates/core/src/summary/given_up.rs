@@ -104,7 +104,7 @@ fn does_without(sentence: &str) -> bool {
 }
 
 /// Whether a sentence of the user gives something up.
-fn gives_up_in(sentence: &str) -> bool {
+pub(super) fn gives_up_in(sentence: &str) -> bool {
     static KEEP: LazyLock<Regex> = LazyLock::new(|| compile_expression(KEEPS));
     GIVE_UP.is_match(sentence) && !KEEP.is_match(sentence)
 }

@@ -16,7 +16,7 @@ use super::revisions::LaterMessage;
 use super::rule_lists::{RuleList, find_rule_lists, may_list_rules};
 use super::sections::{EARLIER_MARK, Section};
 use super::turns::Turn;
-use super::values::may_set_value;
+use super::values::{may_set_value, sets_color};
 use super::wishes::{binds_in_general, may_bind_expression, quote_binding_sentences};
 use super::words::compile_expression;
 use regex::Regex;
@@ -29,7 +29,7 @@ impl SummaryBuilder {
     pub(super) fn add_wishes_and_choices(&mut self) {
         let messages = std::mem::take(&mut self.turn.unsearched);
         for message in &messages {
-            if may_set_value(message) {
+            if may_set_value(message) || sets_color(message) {
                 self.mark_replaced_values(message);
             }
             if may_wish_or_choose(message) || may_list_rules(message) {

@@ -5,13 +5,17 @@ use super::budget::{MAX_HELD, POINT};
 use super::choice_sentences::{OwnChoice, find_certain_choices, find_choices};
 use super::decision_lists::find_decision_list;
 use super::fitting::{item_size, keep_newest};
+use super::given_up::gives_up_in;
 use super::quote::quote_line;
 use super::sections::{DECISION_LIST_LEAD, OWN_CHOICE_LEAD};
 use super::turns::Turn;
-use super::words::naming_words;
+use super::words::{compile_expression, naming_words};
 use foldhash::HashSet;
+use regex::Regex;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// A turn with at least this many calls is a long run.
 const LONG_RUN: usize = 10;
@@ -44,10 +48,10 @@ impl OwnChoices {
         let has_answer_to_work = turn.call_count > 0 && turn.is_answered();
         if is_long_run {
             for remark in &turn.remarks {
-                self.add_all(find_choices(remark));
+                self.add_all(find_choices(remark), turn.number);
             }
         } else if has_answer_to_work {
-            self.add_all(find_certain_choices(turn.last_words()));
+            self.add_all(find_certain_choices(turn.last_words()), turn.number);
         }
     }
 
@@ -74,8 +78,9 @@ impl OwnChoices {
         keep_newest(points, max)
     }
 
-    fn add_all(&mut self, choices: impl IntoIterator<Item = OwnChoice>) {
-        for choice in choices {
+    fn add_all(&mut self, choices: impl IntoIterator<Item = OwnChoice>, turn_number: usize) {
+        for mut choice in choices {
+            choice.turn_number = turn_number;
             self.add(choice);
         }
     }
@@ -103,15 +108,27 @@ impl OwnChoices {
         self.choices.push(choice);
     }
 
-    /// Drops the choices that a later request is about: what it says of them counts.
-    pub fn drop_those_in(&mut self, request: &str) {
+    /// Drops the choices that a later request is about: what it says of them counts. One that does
+    /// without something needs to name only that ("we don't need the outlier part"), and one that
+    /// undoes the work of the turn before, whose number is given, names nothing of it.
+    pub fn drop_those_in(&mut self, request: &str, turn_before: usize) {
         if self.choices.is_empty() {
             return;
         }
+        if undoes_work(request) {
+            self.choices
+                .retain(|choice| choice.turn_number != turn_before);
+        }
         let lower = request.to_lowercase();
         let said_words: HashSet<&str> = naming_words(&lower).collect();
-        self.choices
-            .retain(|choice| !is_about_choice(request, &said_words, &choice.text));
+        let given_up = names_given_up(&lower);
+        self.choices.retain(|choice| {
+            let is_given_up = choice
+                .words
+                .iter()
+                .any(|word| given_up.contains(&singular(word)));
+            !is_given_up && !is_about_choice(request, &said_words, &choice.text)
+        });
     }
 
     /// Lists the choices that say most, of equals the newest, in their order and in at most `max`
@@ -144,6 +161,33 @@ impl OwnChoices {
         newest_first.sort_by_key(|&index| Reverse(self.choices[index].rating));
         newest_first
     }
+}
+
+/// Whether the user undid what the last turn changed, or has it undone: "i undid your changes".
+fn undoes_work(request: &str) -> bool {
+    static UNDO: LazyLock<Regex> = LazyLock::new(|| {
+        compile_expression(
+            r"(?ix)\b(i|we)\ (have\ |['’]ve\ |just\ )?(undid|undone|reverted|discarded|rolled\ back)\b
+            | ^\W*((please|pls|ok|okay|no|now|just|so|and|then|yes|yeah|you|can|could)\W+){0,3}(undo|revert|roll\ back|discard)\ (it|that|this|your|the|all|my|last|everything)\b
+            | rückgängig",
+        )
+    });
+    UNDO.is_match(request)
+}
+
+/// Returns the words that name what a request, in lower case, does without, in the singular.
+fn names_given_up(lower_request: &str) -> HashSet<&str> {
+    let mut names = HashSet::default();
+    for sentence in lower_request.lines().flat_map(str::unicode_sentences) {
+        if gives_up_in(sentence) {
+            names.extend(naming_words(sentence).map(singular));
+        }
+    }
+    names
+}
+
+fn singular(word: &str) -> &str {
+    word.trim_end_matches('s')
 }
 
 /// Whether a request, whose naming words are `said_words`, is about a choice of the assistant.

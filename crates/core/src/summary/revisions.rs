@@ -4,7 +4,7 @@ use super::budget::MARK;
 use super::choices::is_correction;
 use super::counts::{UNITS, counts_otherwise, find_counts, words_and_numbers};
 use super::quote::{is_narrower, quote_line};
-use super::values::{is_found_excessive, is_value};
+use super::values::{is_found_excessive, is_value, sets_color};
 use super::words::naming_words;
 use foldhash::HashSet;
 use unicode_segmentation::UnicodeSegmentation;
@@ -146,6 +146,8 @@ impl<'m> LaterMessage<'m> {
     /// name the same thing, and one of these holds:
     ///
     /// - They have different numbers of it: "3 slots", and later "4 slots".
+    /// - The earlier one names a value only by another thing ("same as the accent"), and the message,
+    ///   which comes next, has a color.
     /// - The message has words such as "after all" or "instead".
     /// - They have two names in common, and either only one of them is negated ("no icons of
     ///   ships", and later "use icons for ships"), or the message begins as a correction ("no, …").
@@ -162,6 +164,10 @@ impl<'m> LaterMessage<'m> {
             return false;
         }
         if counts_otherwise(&self.lower, earlier) {
+            return true;
+        }
+        // "the bullets like the accent", and next "8abeb7 is what the bullet is"
+        if distance == Distance::Next && is_relative(earlier) && sets_color(&self.lower) {
             return true;
         }
         if self.reach == Reach::Values {
@@ -205,6 +211,13 @@ pub(super) fn mark_with(sentence: &str) -> String {
 /// Whether a decision, in lower case, is made to be tried, or has a condition.
 pub(super) fn is_trial(decision: &str) -> bool {
     has_word_of(decision, &TRIALS)
+}
+
+/// Whether a decision, in lower case, names a value only by another thing that has it.
+fn is_relative(decision: &str) -> bool {
+    ["same", "equal", "match", "gleich", "même"]
+        .iter()
+        .any(|word| decision.contains(word))
 }
 
 fn is_negated(lower: &str) -> bool {
@@ -300,6 +313,21 @@ mod tests {
             let later = LaterMessage::setting_value(message, reply);
             let is_marked = later.part_taking_back(earlier, distance).is_some();
             assert_eq!(is_marked, is_taken_back, "{message} {reply}");
+        }
+    }
+
+    #[test]
+    fn a_color_replaces_the_likeness_to_another_thing_only_in_the_next_message() {
+        let earlier = "the bullet should be the same as the accent";
+        for (message, distance, is_taken_back) in [
+            ("8abeb7 is what the bullet is", Distance::Next, true),
+            ("8abeb7 is what the bullet is", Distance::Far, false),
+            ("8abeb7 is what the border is", Distance::Next, false),
+            ("abcdef0 is the commit of the bullet", Distance::Next, false),
+        ] {
+            let later = LaterMessage::setting_value(message, "");
+            let is_marked = later.part_taking_back(earlier, distance).is_some();
+            assert_eq!(is_marked, is_taken_back, "{message}");
         }
     }
 

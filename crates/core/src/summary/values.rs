@@ -1,6 +1,6 @@
 //! Values: numbers that messages set, and which of them another message replaces.
 
-use super::budget::LONG_REQUEST;
+use super::budget::{LONG_REQUEST, POINT};
 use super::counts::{
     UNITS, counts_otherwise, counts_things_otherwise, find_counts, words_and_numbers,
 };
@@ -28,6 +28,19 @@ pub(super) fn is_value(answer: &str) -> bool {
 pub(super) fn may_set_value(message: &str) -> bool {
     let has_number = message.contains(|c: char| c.is_ascii_digit());
     has_number && is_narrower(message, LONG_REQUEST) && !is_question(message)
+}
+
+/// Whether a message says which color something has, in hexadecimal digits: "81a2be is the link
+/// text". A word such as "facade" has no digit, and a commit has seven or more.
+pub(super) fn sets_color(message: &str) -> bool {
+    const DIGITS: usize = 6;
+
+    let mut words = message.split(|c: char| !c.is_alphanumeric());
+    let has_color = words.any(|word| {
+        let is_hex = word.len() == DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hex && word.contains(|c: char| c.is_ascii_digit())
+    });
+    has_color && is_narrower(message, POINT) && !is_question(message)
 }
 
 /// Words with which a request changes a value, and names nothing.

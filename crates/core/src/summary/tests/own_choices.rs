@@ -224,3 +224,47 @@ fn a_list_of_decisions_is_quoted_until_a_later_one_replaces_it() {
     );
     assert!(!decisions.contains("squares"), "{decisions}");
 }
+
+/// Returns the decisions after a long run that chose two things, and what the user then said.
+fn decisions_after(message: &str) -> String {
+    let mut messages = vec![user("Draw all the charts tonight, I am asleep.")];
+    for remark in [
+        "I use the grey pigment for the coast lines, because the black ink smears.",
+        "I keep the legend in Latin, since the captain reads it.",
+    ] {
+        messages.push(called(remark, "bash", r#"{"command":"make"}"#, "", false));
+    }
+    for number in 0..10 {
+        let command = format!(r#"{{"command":"make part{number}"}}"#);
+        messages.push(called("", "bash", &command, "", false));
+    }
+    messages.push(says("All sheets are drawn."));
+    messages.push(user(message));
+    messages.push(says("I see."));
+    section(&messages, "## Key Decisions")
+}
+
+#[test]
+fn a_choice_that_the_user_does_without_or_undoes_is_no_decision() {
+    let (grey, latin) = ("grey pigment", "legend in Latin");
+    for (message, has_grey, has_latin) in [
+        (
+            "Now the harbours of the north, with their depths.",
+            true,
+            true,
+        ),
+        ("we don't need these legends", true, false),
+        ("Draw the piers next. Forget the pigments.", false, true),
+        ("i undid your changes, try again", false, false),
+        ("please revert that and start with the piers", false, false),
+        ("don't undo the border that the captain drew", true, true),
+    ] {
+        let decisions = decisions_after(message);
+        assert_eq!(decisions.contains(grey), has_grey, "{message}: {decisions}");
+        assert_eq!(
+            decisions.contains(latin),
+            has_latin,
+            "{message}: {decisions}"
+        );
+    }
+}
