@@ -88,6 +88,7 @@ impl SummaryBuilder {
                     self.points.add(Section::Context, branch);
                 }
             }
+            SummaryMessage::Interruption => self.turn.interrupt_wordless_reply(),
             SummaryMessage::Other => {}
         }
     }

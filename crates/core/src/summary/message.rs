@@ -32,6 +32,8 @@ pub(super) enum SummaryMessage {
     CompactionSummary(String),
     BranchSummary(String),
     Other,
+    /// The user cut the reply short.
+    Interruption,
 }
 
 impl SummaryMessage {
@@ -71,7 +73,7 @@ impl SummaryMessage {
                 }
                 texts.extend(call.redacted_texts_mut());
             }
-            SummaryMessage::Other => {}
+            SummaryMessage::Interruption | SummaryMessage::Other => {}
         }
         texts
     }

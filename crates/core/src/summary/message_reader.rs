@@ -89,6 +89,12 @@ impl<'a> ScannedMessage<'a> {
             let typed = skill_draft(self.json).map(Text::into_string_lossy);
             return SummaryMessage::User(typed.unwrap_or_else(|| self.request()));
         }
+        if self
+            .get("customType")
+            .is_some_and(|name| string_head(Some(name)) == INTERRUPTION)
+        {
+            return SummaryMessage::Interruption;
+        }
         if is_from_imported_agent(self.get("customType")) {
             return SummaryMessage::Other;
         }
@@ -182,6 +188,10 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
     let texts = text_blocks.filter_map(|block| block.text?.text());
     join_with(texts, "\n")
 }
+
+/// The type that `import` gives the note of Claude Code that the user cut a reply short. The reply
+/// itself does not say so.
+const INTERRUPTION: &str = "claude.interruption";
 
 /// Whether an extension's message is what another agent wrote in the name of the user, under the
 /// type that `import` gives it. Summaries leave such a message out.

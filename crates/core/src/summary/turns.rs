@@ -122,6 +122,15 @@ impl Turn {
         self.remarks.drain(1..newest_start);
     }
 
+    /// Records that the user cut the newest reply short, if it has no words: it may only have begun
+    /// to think, and seems complete. One with words says what was done.
+    pub fn interrupt_wordless_reply(&mut self) {
+        let has_words = !self.last_words().is_empty() && self.calls_before_words == self.call_count;
+        if self.is_answered() && !has_words {
+            self.reply_end = ReplyEnd::Interrupted;
+        }
+    }
+
     /// Finds a table of values in the last remark. Returns the remark and the byte range of the
     /// table's rows, to replace them.
     pub fn table_in_last_remark(&mut self) -> Option<(&mut String, Range<usize>)> {

@@ -1496,3 +1496,30 @@ fn a_decision_of_a_previous_summary_ends_with_its_path_while_its_request_goes_on
     let goes_on = summary(Some(&first), [bash("git rm -q maps/old.svg && make", None)]);
     assert!(!goes_on.contains("keep maps/old.svg"), "{goes_on}");
 }
+
+/// Claude Code notes an interruption after a reply that seems complete.
+#[test]
+fn a_request_whose_reply_was_cut_short_before_any_word_is_not_answered() {
+    let interruption = vec![
+        r#"{"role":"custom","customType":"claude.interruption","content":"[Request interrupted by user]"}"#
+            .to_owned(),
+    ];
+    for (reply, ending) in [
+        ("", "interrupted by the user"),
+        ("It has a door.", "answered"),
+    ] {
+        let text = summary(
+            None,
+            [
+                user("How do I get into the lighthouse from the northern harbour?"),
+                says(reply),
+                interruption.clone(),
+                user("Now draw the lighthouse and the piers for everybody in town."),
+            ],
+        );
+        assert!(
+            text.contains(&format!("northern harbour?\": {ending}")),
+            "{text}"
+        );
+    }
+}
