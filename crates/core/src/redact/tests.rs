@@ -189,6 +189,13 @@ fn json(text: &str) -> String {
 }
 
 #[test]
+fn a_token_does_not_end_with_the_full_stop_of_its_sentence() {
+    let token = format!("glpat-{}.01.{}", made(20, WORD, 23), made(7, WORD, 24));
+    let (line, _) = redacted(&format!("the token {token}. A firing"));
+    assert_eq!(line, "the token [REDACTED:gitlab-token#1]. A firing");
+}
+
+#[test]
 fn every_kind_is_found_in_plain_text_and_escaped() {
     for (kind, secret) in samples() {
         let text = format!("before {secret} after");
