@@ -391,11 +391,9 @@ impl Args {
     /// Restores or deletes the named archives. A failure does not stop the others. Words of a title
     /// suffice to restore an archive, but not to delete it, which cannot be undone.
     fn change_archives(&self, stores: &SessionStores, ui: &mut Ui) -> Result<Exit, Failure> {
-        let title_match = if self.restore {
-            TitleMatch::Names
-        } else {
-            TitleMatch::Suggests
-        };
+        // A restored session can be archived again, a deleted archive is lost.
+        let is_reversible = self.restore;
+        let title_match = TitleMatch::for_change(is_reversible, &self.sessions, ui);
         let mut outcomes = Vec::new();
         for session in &self.sessions {
             let result = find_archive(session, title_match, stores, ui).and_then(|archive| {
