@@ -191,27 +191,39 @@ impl ToolHistory {
             .collect()
     }
 
-    /// Returns the paths that the calls removed, such as with `rm`, and that no later one wrote or
+    /// Returns the paths that the calls removed, such as with `rm`, and that no later call wrote or
     /// read, so that they are still gone. `cwd` is the directory of the session.
     pub fn removals(&self, cwd: &str) -> Removals {
         let mut removals = Removals::in_folder(cwd);
-        // Whether the commands may run in another directory than that of the session: the shells of
-        // some agents stay where an earlier command went.
-        let mut is_folder_unknown = false;
+        let runs_in_cwd = self.count_runs_in_cwd();
+        // From the oldest run to the newest: a later run may restore what an earlier one removed.
         for (index, run) in self.runs.iter().enumerate() {
+            let is_folder_known = index < runs_in_cwd && !run.call.has_folder;
             for change in run.path_changes() {
-                let is_folder_known = !is_folder_unknown && !run.call.has_folder;
                 removals.apply(change, is_folder_known, index);
             }
-            if run.outcome == Outcome::Passed {
-                // The tools that have a path and no command read or write a file, so it exists.
-                if run.call.command.is_empty() {
-                    removals.restore(&run.call.target);
-                }
+            if let Some(file) = run.file_used_by_tool() {
+                // The file exists, even if an earlier run removed it.
+                removals.restore(file);
             }
-            is_folder_unknown |= run.command.changes_folder;
         }
         removals
+    }
+
+    /// Returns the number of runs, from the oldest one, that started in the directory of the
+    /// session, unless the call names another one. The shells of some agents stay in the directory
+    /// to which a command changes. So the directory is unknown for all runs after the first one
+    /// with a `cd`:
+    ///
+    /// ```text
+    /// rm a    cd src && rm b    rm c        2: where `rm c` ran is unknown
+    /// ```
+    fn count_runs_in_cwd(&self) -> usize {
+        let changes_folder = |run: &ToolRun| run.command.changes_folder;
+        match self.runs.iter().position(changes_folder) {
+            Some(index) => index + 1,
+            None => self.runs.len(),
+        }
     }
 
     /// Returns the index of the first call after a turn; with `None`, that of the first call.

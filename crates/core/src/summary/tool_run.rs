@@ -50,6 +50,17 @@ impl ToolRun {
         }
     }
 
+    /// Returns the file that a tool read or wrote, so that it exists. `None` for a shell command,
+    /// or if the call did not pass.
+    pub fn file_used_by_tool(&self) -> Option<&str> {
+        // Only calls of a shell have a command. Most other tools have a file as their target.
+        let is_shell = !self.call.command.is_empty();
+        if is_shell || self.outcome != Outcome::Passed {
+            return None;
+        }
+        Some(&self.call.target)
+    }
+
     /// Whether the call changed a file, other than by a command.
     pub fn changes_file(&self) -> bool {
         self.outcome == Outcome::Passed && changes_files(&self.call.tool)
