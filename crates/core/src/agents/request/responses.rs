@@ -179,8 +179,8 @@ impl<'a> ResponsesWriter<'a> {
         .finish()
     }
 
-    /// Begins the item of a call of a custom tool, which has one text in place of arguments. Such
-    /// an item has no id of its own.
+    /// Returns the item of a call of a custom tool, which has one text in place of arguments. Such
+    /// an item has no id of its own. The caller can add further members.
     fn render_custom_call(&mut self, call: &TurnCall, grammar: &Grammar) -> Object {
         // The result of such a call has another type, too.
         self.custom_calls.insert(call.id.clone());
@@ -191,19 +191,31 @@ impl<'a> ResponsesWriter<'a> {
             .text("input", &grammar.call_input(call.arguments))
     }
 
-    /// Begins the item of a call of a function. It has the id that the call was given for it,
-    /// unless an earlier item has that id. The id is reserved.
+    /// Returns the item of a call of a function. The caller can add further members, such as the
+    /// namespace of the tool.
+    ///
+    /// ```text
+    /// {"type":"function_call","id":"fc_1","call_id":"call_1","name":"read","arguments":"{}"}
+    /// ```
+    ///
+    /// The result refers to the call by `call_id`. The id of the item itself is optional.
     fn render_function_call(&mut self, call: &TurnCall) -> Object {
         let mut item = Object::new().str("type", "function_call");
-        if let Some(id) = &call.item_id {
-            let is_new = self.reserve_id(id.as_bytes());
-            if is_new {
-                item = item.text("id", id);
-            }
+        if let Some(item_id) = self.reserve_call_item_id(call) {
+            item = item.text("id", item_id);
         }
         item.text("call_id", &call.id)
             .text("name", &call.name)
             .text("arguments", &arguments_text(call.arguments))
+    }
+
+    /// Reserves the id that the item of a call was received with, and returns it. `None` if the
+    /// call has no such id, or if an earlier item has the same id: the id may occur only once in a
+    /// body, and the item is valid without it.
+    fn reserve_call_item_id<'c>(&mut self, call: &'c TurnCall) -> Option<&'c Text<'static>> {
+        let item_id = call.item_id.as_ref()?;
+        let is_new = self.reserve_id(item_id.as_bytes());
+        if is_new { Some(item_id) } else { None }
     }
 }
 
