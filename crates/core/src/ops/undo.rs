@@ -182,11 +182,29 @@ pub fn undo(
     Ok(chain.change)
 }
 
-/// Returns the entries that `undo` took back, as its marks name them. Entries that are in use again
-/// are left out: they have a descendant that is neither undone nor bookkeeping, such as a label.
+/// Returns the entries that `undo` took back and that are not in use again.
+///
+/// An undone entry remains in the file. It is in use again if the user went back to it and
+/// continued there: then it has a descendant that is neither undone nor bookkeeping, such as a
+/// label.
 pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
+    let mut undone = find_recorded_as_undone(reader)?;
+    if undone.is_empty() {
+        // Most sessions have no undo, and need no walk through the tree.
+        return Ok(undone);
+    }
+    let is_used = find_used(session, &undone);
+    undone.retain(|ix| !is_used[ix.index()]);
+    Ok(undone)
+}
+
+/// Returns the entries that an undo has taken back, even if they are in use again. Each undo
+/// appends a mark, an entry that records the ids of the undone entries.
+fn find_recorded_as_undone(reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
+    let session = reader.session();
     let mut undone = HashSet::default();
     for ix in session.entry_indexes() {
+        // A mark of another command records a move of the leaf, too, but no undone ids.
         let Some(mark) = read_move(reader, ix)? else {
             continue;
         };
@@ -194,16 +212,11 @@ pub fn find_undone(session: &Session, reader: &EntryReader) -> io::Result<HashSe
             undone.extend(session.find_entry(id));
         }
     }
-    if undone.is_empty() {
-        return Ok(undone);
-    }
-    Ok(retain_unused(session, &undone))
+    Ok(undone)
 }
 
-/// Returns the `undone` entries that are not in use again. An undone entry is in use again if a
-/// descendant is in use: one that is neither undone nor bookkeeping.
-fn retain_unused(session: &Session, undone: &HashSet<EntryIx>) -> HashSet<EntryIx> {
-    // By entry: whether it or a descendant is in use.
+/// Returns for each entry whether it, or a descendant, is in use: neither `undone` nor bookkeeping.
+fn find_used(session: &Session, undone: &HashSet<EntryIx>) -> Vec<bool> {
     let mut is_used: Vec<bool> = Vec::with_capacity(session.entries.len());
     for ix in session.entry_indexes() {
         let is_bookkeeping = session.entry(ix).kind.is_bookkeeping();
@@ -219,8 +232,7 @@ fn retain_unused(session: &Session, undone: &HashSet<EntryIx>) -> HashSet<EntryI
             is_used[parent.index()] = true;
         }
     }
-    let not_used = undone.iter().filter(|ix| !is_used[ix.index()]);
-    not_used.copied().collect()
+    is_used
 }
 
 /// The first and the last entry of one write. The last one has an id.
