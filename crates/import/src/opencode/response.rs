@@ -351,37 +351,74 @@ impl<'a> Response<'a> {
     }
 }
 
-/// Returns the members of a part of a response that are not in its block. `None` if there are none.
+/// Returns the members of a part of a response that no entry has in pi's form. They are kept in the
+/// member `opencode` of the response's entry, so that the import loses nothing. `None` if the part
+/// has no such members, apart from its id and its type.
+///
+/// The text of this part becomes a block, and its times are kept:
+///
+/// ```text
+/// {"id":"prt_1","type":"text","text":"Done.","time":{"start":1,"end":2}}     the part
+/// {"type":"text","text":"Done."}                                             the block
+/// {"id":"prt_1","type":"text","time":{"start":1,"end":2}}                    the result
+/// ```
 fn unconverted_response_part(part: Raw) -> Option<Vec<u8>> {
-    if let Some(call) = ToolPart::read(part) {
-        return if call.has_result() {
-            // The entry of the result keeps them.
-            None
-        } else {
+    match ResponsePart::read(part) {
+        ResponsePart::Call(call) => {
+            if call.has_result() {
+                // The result of the call has an entry of its own, which keeps these members.
+                return None;
+            }
+            // The call has no result, so its state is kept here: the status and the times. The
+            // block has only the arguments of the state.
             unconverted_part(part, &["callID", "tool"])
-        };
-    }
-    if convert_part(part).is_some() {
-        unconverted_part(part, &["text"])
-    } else {
-        unconverted_part(part, &[])
+        }
+        ResponsePart::Text(_) | ResponsePart::Thinking(_) => unconverted_part(part, &["text"]),
+        ResponsePart::Other => {
+            let converted_keys = &[];
+            unconverted_part(part, converted_keys)
+        }
     }
 }
 
-/// Converts a part of a response: a text, thinking or a call. `None` for any other part, or if it
-/// has no text.
+/// A part of a response, by the block that pi has for it.
+enum ResponsePart<'a> {
+    /// A call of a tool. The same part has the result, if there is one.
+    Call(ToolPart<'a>),
+    /// A text that is not empty.
+    Text(Text<'a>),
+    /// Thinking that is not empty.
+    Thinking(Text<'a>),
+    /// Any other part. pi has no block for it.
+    Other,
+}
+
+impl<'a> ResponsePart<'a> {
+    fn read(part: Raw<'a>) -> ResponsePart<'a> {
+        if let Some(call) = ToolPart::read(part) {
+            return ResponsePart::Call(call);
+        }
+        let Some(text) = non_empty_text(part, "text") else {
+            return ResponsePart::Other;
+        };
+        if is_part(part, "text") {
+            ResponsePart::Text(text)
+        } else if is_part(part, "reasoning") {
+            ResponsePart::Thinking(text)
+        } else {
+            ResponsePart::Other
+        }
+    }
+}
+
+/// Converts a part of a response to a block. `None` if pi has no block for it.
 fn convert_part(part: Raw) -> Option<Vec<u8>> {
-    if let Some(call) = ToolPart::read(part) {
-        return Some(call.call_block());
+    match ResponsePart::read(part) {
+        ResponsePart::Call(call) => Some(call.call_block()),
+        ResponsePart::Text(text) => Some(text_block(&text)),
+        ResponsePart::Thinking(text) => Some(thinking_block(&text, find_signature(part))),
+        ResponsePart::Other => None,
     }
-    let text = non_empty_text(part, "text")?;
-    if is_part(part, "text") {
-        return Some(text_block(&text));
-    }
-    if is_part(part, "reasoning") {
-        return Some(thinking_block(&text, find_signature(part)));
-    }
-    None
 }
 
 /// Returns a block of thinking, with the signature by which the provider accepts it again.
