@@ -543,24 +543,34 @@ impl ChangeReport {
     }
 
     /// Reports the result to the user, and then to the hook. The hook is notified even if printing
-    /// fails. If both fail, the failure of the hook is returned.
-    ///
-    /// A failure here does not undo the write: the failure says what was written, so that the user
-    /// does not repeat it.
+    /// fails. If both fail, the failure of the hook is returned: that of printing may only be a
+    /// closed pipe, which counts as success.
     fn report_and_notify(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
-        let mut printed = self.print_result(write, ui);
-        if printed.is_ok() {
-            printed = ui.flush();
-        }
-        let notified = self.notify_hook(ui);
-        let Err(failure) = notified.and(printed) else {
-            return Ok(Exit::Done);
+        let print_result = self.print_and_flush(write, ui);
+        let hook_result = self.notify_hook(ui);
+        let failure = match (hook_result, print_result) {
+            (Ok(()), Ok(())) => return Ok(Exit::Done),
+            (Err(hook_failure), _) => hook_failure,
+            (Ok(()), Err(print_failure)) => print_failure,
         };
-        if self.changes_anything() && !self.is_on_stdout() {
-            Err(failure.after_writing(&self.reported_names.join(" ")))
+        Err(self.add_written_names(failure))
+    }
+
+    /// Adds to a failure of reporting what was written before, so that the user does not repeat the
+    /// command. Nothing is added if no file was written.
+    fn add_written_names(&self, failure: Failure) -> Failure {
+        let has_written_file = self.changes_anything() && !self.is_on_stdout();
+        if has_written_file {
+            failure.after_writing(&self.reported_names.join(" "))
         } else {
-            Err(failure)
+            failure
         }
+    }
+
+    /// Prints the result, and flushes standard output.
+    fn print_and_flush(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
+        self.print_result(write, ui)?;
+        ui.flush()
     }
 
     /// Notifies the hook of the change, if there are a change and a hook.
