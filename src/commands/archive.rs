@@ -364,28 +364,32 @@ impl Args {
         stores: &SessionStores,
         ui: &mut Ui,
     ) -> Result<Vec<ArchiveOutcome>, Failure> {
-        if self.sessions.is_empty() {
-            let archives = stores.find_archives(ArchiveScope::from_all_option(self.all))?;
-            return Ok(restore_interrupted(archives, &self.change, stores, ui));
-        }
+        let archives = if self.sessions.is_empty() {
+            stores.find_archives(ArchiveScope::from_all_option(self.all))?
+        } else {
+            self.find_archives_of_missing(stores, ui)?
+        };
+        Ok(restore_interrupted(archives, &self.change, stores, ui))
+    }
 
+    /// Returns the archives of the named sessions that are not at their paths. These sessions may
+    /// be hidden. An argument that names neither a session nor an archive is passed over: it is
+    /// reported later, when the session is to be archived.
+    fn find_archives_of_missing(
+        &self,
+        stores: &SessionStores,
+        ui: &mut Ui,
+    ) -> Result<Vec<PathBuf>, Failure> {
         let mut archives = Vec::new();
-        for session in &self.sessions {
-            // A session that is there, under its path or its name, is not hidden.
-            let may_be_hidden = match resolve_argument(session, ui) {
-                Ok(path) if path == Path::new("-") => false,
-                Ok(path) => store::is_free(&path)?,
-                Err(_) => true,
-            };
-            if !may_be_hidden {
+        for argument in &self.sessions {
+            if names_present_session(argument, ui)? {
                 continue;
             }
-            // An argument that names no archive either is reported when it is archived.
-            if let Ok(archive) = find_archive(session, TitleMatch::Suggests, stores, ui) {
+            if let Ok(archive) = find_archive(argument, TitleMatch::Suggests, stores, ui) {
                 archives.push(archive);
             }
         }
-        Ok(restore_interrupted(archives, &self.change, stores, ui))
+        Ok(archives)
     }
 
     /// Restores or deletes the named archives. A failure does not stop the others. Words of a title
@@ -410,6 +414,21 @@ impl Args {
         }
         report_outcomes(outcomes, self, ui)
     }
+}
+
+/// Whether an argument names a session that is present, by its path or its name. Standard input
+/// counts as present.
+fn names_present_session(argument: &Path, ui: &Ui) -> Result<bool, Failure> {
+    let Ok(path) = resolve_argument(argument, ui) else {
+        // No session that is present has this name.
+        return Ok(false);
+    };
+    let is_stdin = path == Path::new("-");
+    if is_stdin {
+        return Ok(true);
+    }
+    let is_missing = store::is_free(&path)?;
+    Ok(!is_missing)
 }
 
 /// Returns the number of sessions outside the project that the filter would choose with `--all`.
