@@ -354,7 +354,7 @@ struct History {
     /// The text of each call. It refers to its writer by an index into `writers`.
     written: Vec<WrittenText>,
     /// The index of the writer of each call that has an id.
-    indexes: HashMap<CallKey, usize>,
+    writer_indexes: HashMap<CallKey, usize>,
 }
 
 /// The identity of a call. The copy of a call, in a session that was forked or copied, has the same
@@ -365,6 +365,31 @@ struct CallKey {
     time_ms: i64,
     /// The number of earlier calls of the same entry: one message may have several calls.
     calls_before: usize,
+}
+
+/// Makes the keys of the calls of one session, which it gets in the order of the file.
+#[derive(Default)]
+struct CallKeys {
+    /// By the id of an entry: the number of its calls so far.
+    call_counts: HashMap<String, usize>,
+}
+
+impl CallKeys {
+    /// Returns the key of the next call, which `writer` describes. `None` if its entry has no id:
+    /// then copies of the call cannot be recognized.
+    fn next_key(&mut self, writer: &Writer) -> Option<CallKey> {
+        if writer.entry_id.is_empty() {
+            return None;
+        }
+        let call_count = self.call_counts.entry(writer.entry_id.clone()).or_default();
+        let calls_before = *call_count;
+        *call_count += 1;
+        Some(CallKey {
+            entry_id: writer.entry_id.clone(),
+            time_ms: writer.time_ms,
+            calls_before,
+        })
+    }
 }
 
 impl History {
@@ -378,50 +403,41 @@ impl History {
         }
     }
 
-    /// Adds the calls of a session, in the order of the file. If another session has a copy of a
-    /// call, the session that began first counts as the writer. The text of the call remains: it is
-    /// the same.
+    /// Adds the calls of a session, in the order of the file. A call of which another session has a
+    /// copy is added once.
     fn add_session(&mut self, calls: Vec<WritingCall>) {
-        // By entry: the number of its calls so far.
-        let mut call_counts: HashMap<String, usize> = HashMap::default();
+        let mut keys = CallKeys::default();
         for call in calls {
-            let entry_id = call.writer.entry_id.clone();
-            // Without an id, a copy of the call cannot be recognized.
-            if entry_id.is_empty() {
-                self.add_call(call);
-                continue;
-            }
-            let calls_before = call_counts.entry(entry_id.clone()).or_default();
-            let key = CallKey {
-                entry_id,
-                time_ms: call.writer.time_ms,
-                calls_before: *calls_before,
-            };
-            *calls_before += 1;
-
-            let known_copy = self.indexes.get(&key).copied();
-            if let Some(index) = known_copy {
-                self.add_copy(index, call.writer);
-            } else {
-                self.indexes.insert(key, self.writers.len());
-                self.add_call(call);
+            match keys.next_key(&call.writer) {
+                Some(key) => self.add_once(key, call),
+                None => {
+                    self.add_call(call);
+                }
             }
         }
     }
 
-    /// Adds a call that no other session has, and its text.
-    fn add_call(&mut self, WritingCall { writer, change }: WritingCall) {
+    /// Adds a call, unless it is a copy of a call that was added before. Of the copies, the one in
+    /// the session that began first counts as the writer. The text is the same in all of them.
+    fn add_once(&mut self, key: CallKey, call: WritingCall) {
+        let Some(&known) = self.writer_indexes.get(&key) else {
+            let index = self.add_call(call);
+            self.writer_indexes.insert(key, index);
+            return;
+        };
+        let known_writer = &mut self.writers[known];
+        if call.writer.session_started_ms < known_writer.session_started_ms {
+            *known_writer = call.writer;
+        }
+    }
+
+    /// Adds the writer and the text of a call. Returns the index of the writer.
+    fn add_call(&mut self, WritingCall { writer, change }: WritingCall) -> usize {
         let index = self.writers.len();
         let written = WrittenText::new(index, writer.time_ms, change);
         self.written.extend(written);
         self.writers.push(writer);
-    }
-
-    /// Adds a copy of the call at the index `known`.
-    fn add_copy(&mut self, known: usize, writer: Writer) {
-        if writer.session_started_ms < self.writers[known].session_started_ms {
-            self.writers[known] = writer;
-        }
+        index
     }
 }
 
