@@ -219,20 +219,35 @@ impl<'a> Importer<'a> {
         } else {
             path.parent()
         };
+        // Only the name of a directory to make comes from the source, which is not trusted. This is
+        // checked before the plan is made: `-n` refuses what the import would refuse.
         if let Some(folder) = folder_to_make {
             refuse_control_characters(&destination.source, folder)?;
         }
+
         if self.change.dry_run {
             return self.plan_session(destination, id, path);
         }
-        let Some(folder) = folder_to_make else {
-            return self.create_session_file(destination, id, path);
-        };
+        match folder_to_make {
+            Some(folder) => self.create_session_in_folder(destination, id, path, folder),
+            None => self.create_session_file(destination, id, path),
+        }
+    }
 
+    /// Imports the whole source into a new file at `path`, in `folder`, which is made if it does
+    /// not exist. If the import fails, a new directory is removed at the end of the command.
+    fn create_session_in_folder(
+        &self,
+        destination: &Destination,
+        id: &str,
+        path: &Path,
+        folder: &Path,
+    ) -> Result<ImportResult, Failure> {
         let new_folder = NewFolder::make(folder)?;
         let create_result = self.create_session_file(destination, id, path);
         match &create_result {
             Ok(_) => new_folder.keep(),
+            // Not removed now, because another thread may be about to write into it.
             Err(_) => self.remove_later(new_folder),
         }
         create_result
