@@ -226,21 +226,20 @@ pub fn find_sources_of_projects(
 
 /// Returns the sessions of an agent in its directories. Sub-agents with files of their own are
 /// included. Warns of directories that cannot be read.
+///
+/// Codex continues a session, its thread, in further files, the rollouts. Only the last rollout of
+/// a thread is returned, because it represents the whole thread.
 pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
-    let found = store::find_with(
-        &session_folders(origin, ui),
-        Reach::Whole,
-        import::is_document_name,
-    );
+    let folders = session_folders(origin, ui);
+    let found = store::find_with(&folders, Reach::Whole, import::is_document_name);
     for problem in &found.problems {
         ui.warn(&problem.text);
     }
     let mut files = found.files;
+    // A log that only repeats the conversation of another file is not a session of its own.
     files.retain(|file| !import::is_internal_log(&file.path));
-    for file in &mut files {
-        // The user named none of these directories.
-        file.is_given = false;
-    }
+    // Rollouts that the user gave would all be kept. Here the search was given directories, so
+    // `is_given` is false for all files.
     retain_last_rollouts(&mut files);
     files
 }
