@@ -120,29 +120,15 @@ impl ClaudeReader<'_> {
         Ok(true)
     }
 
-    /// Decides whether a line must be held back, so that no message comes between a call and its
-    /// result. `None` if the entries of the line can be added now.
+    /// Decides whether a line must be held back: its entries are not added now, but after the
+    /// results of earlier calls. Without this, a message could come between a call and its result,
+    /// which providers refuse. `None` if the entries of the line can be added now.
     ///
-    /// There are three reasons. At most one of them applies to a line, so their order does not
-    /// matter: a result is in a line of the type `user`, a part of a response in one of the type
-    /// `assistant`, and a meta line has no result.
+    /// Three kinds of lines may have to wait. No line is of two of these kinds.
     fn decide_to_hold(&self, line: &ClaudeLine) -> Option<HoldDecision> {
-        if let Some(decision) = self.decide_to_hold_result(line) {
-            return Some(decision);
-        }
-        if let Some(response) = self.find_unanswered_response_of_part(line) {
-            return Some(HoldDecision {
-                reason: HoldReason::LaterPart,
-                response,
-            });
-        }
-        if let Some(response) = self.find_unanswered_response_of_meta(line) {
-            return Some(HoldDecision {
-                reason: HoldReason::MetaBehindCall,
-                response,
-            });
-        }
-        None
+        self.decide_to_hold_result(line)
+            .or_else(|| self.decide_to_hold_part(line))
+            .or_else(|| self.decide_to_hold_meta(line))
     }
 
     /// Whether a limit would be exceeded if this line were held, too.
@@ -179,9 +165,9 @@ impl ClaudeReader<'_> {
             .insert(uuid.as_bytes().into(), provisional);
     }
 
-    /// Decides to hold back a line with a result if the call of the result is held back itself. Of
-    /// several results, the first one decides. When the line is added, the calls of the others are
-    /// released.
+    /// Decides to hold back a line with the result of a call, if the line with the call is held
+    /// itself. Of several results, the first one decides. When the line is added, the calls of the
+    /// others are released.
     fn decide_to_hold_result(&self, line: &ClaudeLine) -> Option<HoldDecision> {
         if self.held_lines.is_empty() || !line.is_of_kind("user") {
             return None;
@@ -199,34 +185,46 @@ impl ClaudeReader<'_> {
         })
     }
 
-    /// Returns the response of which a line is a later part, if the line has to wait: a call of the
-    /// response has no result yet, or another line of it is held already and must come first.
-    /// `None` if the line is not a later part, or need not wait.
-    fn find_unanswered_response_of_part(&self, line: &ClaudeLine) -> Option<ResponseIx> {
+    /// Decides to hold back a later part of a response: Claude Code writes each block of a response
+    /// as a line. The part has to wait if a call in an earlier part has no result yet, or if an
+    /// earlier part is held itself.
+    fn decide_to_hold_part(&self, line: &ClaudeLine) -> Option<HoldDecision> {
         if !line.is_of_kind("assistant") {
             return None;
         }
         let response = self.find_continued_response(line)?;
-        let has_open_call = self.responses[response.0].open_call_count > 0;
+        let has_open_call = self.has_open_call(response);
         let is_behind_held_line = self.held_lines.iter().any(|held| held.response == response);
-        if has_open_call || is_behind_held_line {
-            Some(response)
-        } else {
-            None
+        if !has_open_call && !is_behind_held_line {
+            return None;
         }
+        Some(HoldDecision {
+            reason: HoldReason::LaterPart,
+            response,
+        })
     }
 
-    /// Returns the response to which a meta line or an attachment is attached, if a call of that
-    /// response has no result yet: the line would come between the call and its result. `None` for
-    /// any other line.
-    fn find_unanswered_response_of_meta(&self, line: &ClaudeLine) -> Option<ResponseIx> {
+    /// Decides to hold back an attachment or a meta line, if a call of the response before it has
+    /// no result yet. Claude Code adds meta lines in the name of the user, such as the text of a
+    /// skill.
+    fn decide_to_hold_meta(&self, line: &ClaudeLine) -> Option<HoldDecision> {
         let is_meta_line = line.is_of_kind("user") && line.is_meta && !line.has_results();
         if !is_meta_line && !line.is_attachment() {
             return None;
         }
         let response = self.find_attach_point(line).response?;
-        let has_open_call = self.responses[response.0].open_call_count > 0;
-        if has_open_call { Some(response) } else { None }
+        if !self.has_open_call(response) {
+            return None;
+        }
+        Some(HoldDecision {
+            reason: HoldReason::MetaBehindCall,
+            response,
+        })
+    }
+
+    /// Whether a call of a response has no result yet.
+    fn has_open_call(&self, response: ResponseIx) -> bool {
+        self.responses[response.0].open_call_count > 0
     }
 
     /// Whether the line with a call is held back.
