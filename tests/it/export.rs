@@ -10,6 +10,7 @@ use pisess::export::verify::{Rendition, find_leaked_values};
 use pisess::format::AGE_UNITS;
 use pisess::redact::values::SecretValue;
 use serde_json::Value;
+use serde_json::json;
 use std::io::Read;
 
 /// Returns all that a page contains in compressed pieces.
@@ -1912,4 +1913,40 @@ fn a_secret_of_one_session_is_left_out_of_all_exports() {
         }
     }
     assert_eq!(exports, 5);
+}
+
+/// The session shows that a text is a secret, and its sub-agent has the text alone, or the reverse.
+#[test]
+fn export_redact_as_atif_knows_the_secrets_of_session_and_sub_agent() {
+    let entry = |id: &str, parent: Option<&str>, message: serde_json::Value| json!({"type": "message", "id": id, "parentId": parent, "timestamp": "2026-01-01T00:00:01.000Z", "message": message});
+    let session = |id: &str, text: &str, agent_path: &str| {
+        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"});
+        let request = entry("a", None, json!({"role": "user", "content": text}));
+        let call = json!({"type": "toolCall", "id": "c", "name": "subagent", "arguments": {}});
+        let reply = json!({"role": "assistant", "content": [call]});
+        let reply = entry("b", Some("a"), reply);
+        let result = json!({"role": "toolResult", "toolCallId": "c", "toolName": "subagent", "content": [],
+            "isError": false, "details": {"results": [{"sessionFile": agent_path}]}});
+        let result = entry("d", Some("b"), result);
+        format!("{header}\n{request}\n{reply}\n{result}\n")
+    };
+    let assigned = "export BROKER_TOKEN=kq_live_9fQ2xR7bLm4TzW8c";
+    let alone = "now try kq_live_9fQ2xR7bLm4TzW8c again";
+    for (text, text_of_agent) in [(assigned, alone), (alone, assigned)] {
+        let s = Sandbox::new();
+        let agent_path = s.path("s/agent.jsonl");
+        let agent_path = agent_path.to_str().unwrap();
+        s.put("s.jsonl", session("s", text, agent_path));
+        s.put("s/agent.jsonl", session("t", text_of_agent, "none"));
+        for form in ["./s.jsonl -o ./one.json", "-o ./all/ ."] {
+            s.pisess(&format!("export --as atif --redact {form}"))
+                .done()
+                .text();
+        }
+        for name in ["one.json", "all/s.json"] {
+            let exported = s.text(name);
+            assert!(exported.contains("BROKER_TOKEN"), "{name}");
+            assert!(!exported.contains("kq_live"), "{name}");
+        }
+    }
 }

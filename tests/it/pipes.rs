@@ -180,6 +180,7 @@ fn the_redirected_input_as_output_is_refused() {
         "migrate -",
         "redact -",
         "export - --as markdown",
+        "export - --as messages",
         "label -n - @ n",
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_pisess"))

@@ -274,6 +274,11 @@ impl Input {
         }
     }
 
+    /// Returns the path that an output may not have: the given one, or that of standard input.
+    pub fn protected_path(&self) -> PathBuf {
+        self.path.clone().unwrap_or_else(|| STDIN_PATH.into())
+    }
+
     /// After a change, reports the path of a session that was found by its name.
     pub fn report_path(&self, ui: &mut Ui) {
         if self.is_found_by_name {

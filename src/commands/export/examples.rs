@@ -199,9 +199,7 @@ impl ExampleWriter<'_> {
         out: &mut dyn Write,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        if let Some(path) = &input.path {
-            self.input_paths.push(path.clone());
-        }
+        self.input_paths.push(input.protected_path());
         if self.args.redact {
             input = self.remove_secrets(input, ui)?;
         }

@@ -4,11 +4,12 @@ use super::Args;
 use super::directory::{Batch, same_file_name_failure};
 use super::exporter::Exporter;
 use super::output_path::output_path;
-use super::sub_agents::open_sub_agents;
+use super::sub_agents::{list_sub_agents, open_sub_agents};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::{load_pruned, requests_with_pruned};
-use crate::cli::redaction::RemovedSecrets;
+use crate::cli::redaction::{RemovedSecrets, ValuesForSessions};
+use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::row_options;
 use crate::export::atif::has_steps;
 use crate::export::source::{Contents, Display, ExportedPart};
@@ -19,7 +20,8 @@ use crate::ops::navigate::last_request;
 use crate::ops::stats::{SessionStats, collect_stats, count_loaded};
 use crate::session::entry::Role;
 use crate::session::range::EntryRange;
-use std::path::Path;
+use pisess_store::FoundFile;
+use std::path::{Path, PathBuf};
 
 /// Exports one session. `batch` is the state of the export of a directory; `None` if the user gave
 /// the session itself.
@@ -30,7 +32,27 @@ pub fn export_session(
     mut batch: Option<&mut Batch>,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let (input, mut removed_secrets) = open_input(args, path, batch.as_deref(), ui)?;
+    let input = match &batch {
+        Some(batch) => Input::open_found_to_read(path, &batch.rollouts, ui)?,
+        None => Input::open_to_read(path, ui)?,
+    };
+    let own_values = if args.redact && batch.is_none() {
+        Some(read_values(args, &input, format, ui)?)
+    } else {
+        None
+    };
+    // In the export of a directory, the values were read before the first session.
+    let values = match &batch {
+        Some(batch) => batch.values.as_ref(),
+        None => own_values.as_ref(),
+    };
+    let (input, mut removed_secrets) = match values {
+        Some(values) => {
+            let (redacted_input, removed) = remove_secrets(input, args, values, ui)?;
+            (redacted_input, Some(removed))
+        }
+        None => (input, None),
+    };
     let options = LoadOptions {
         // A page shows them.
         stats: format == Rendition::Page,
@@ -39,7 +61,7 @@ pub fn export_session(
     let open = OpenSession::from_input(input, options, ui)?;
     let mut contents = load_contents(args, format, &open, ui)?;
     let agents = if format == Rendition::Trajectory {
-        open_sub_agents(&open.input, args, removed_secrets.as_mut(), ui)?
+        open_sub_agents(&open.input, args, values, removed_secrets.as_mut(), ui)?
     } else {
         Vec::new()
     };
@@ -76,29 +98,47 @@ pub fn export_session(
     Ok(Exit::Done)
 }
 
-/// Opens the file of a session. With `--redact`, its secrets are removed in memory, and what was
-/// removed is returned, too.
-fn open_input(
+/// Returns the values to remove from a session and, for a trajectory, from the sessions of its
+/// sub-agents, which the trajectory embeds.
+fn read_values(
     args: &Args,
-    path: &Path,
-    batch: Option<&Batch>,
+    session: &Input,
+    format: Rendition,
     ui: &mut Ui,
-) -> Result<(Input, Option<RemovedSecrets>), Failure> {
-    let input = match batch {
-        Some(batch) => Input::open_found_to_read(path, &batch.rollouts, ui)?,
-        None => Input::open_to_read(path, ui)?,
-    };
-    if !args.redact {
-        return Ok((input, None));
+) -> Result<ValuesForSessions, Failure> {
+    let given = args.redaction.values.read_values(Some(session), ui)?;
+    let mut values = ValuesForSessions::from_given(given);
+    if format == Rendition::Trajectory
+        && let Some(path) = &session.path
+    {
+        let mut paths = vec![path.clone()];
+        paths.extend(list_sub_agents(session));
+        let files: Vec<FoundFile> = paths.into_iter().map(given_file).collect();
+        values.recognize_in_any_agents(&files, &Rollouts::default(), ui);
     }
-    let redaction = &args.redaction;
-    // In the export of a directory, the values were read before the first session.
-    let values = match batch.and_then(|batch| batch.values.as_ref()) {
-        Some(values) => values.for_session(path),
-        None => redaction.values.read_values(Some(&input), ui)?,
+    Ok(values)
+}
+
+fn given_file(path: PathBuf) -> FoundFile {
+    FoundFile {
+        path,
+        owner: None,
+        is_given: true,
+    }
+}
+
+/// Removes the secrets of a session in memory. Returns the redacted session, and what was removed.
+pub fn remove_secrets(
+    input: Input,
+    args: &Args,
+    values: &ValuesForSessions,
+    ui: &mut Ui,
+) -> Result<(Input, RemovedSecrets), Failure> {
+    let values = match &input.path {
+        Some(path) => values.for_session(path),
+        None => args.redaction.values.read_values(Some(&input), ui)?,
     };
-    let (redacted_input, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
-    Ok((redacted_input, Some(removed)))
+    RemovedSecrets::remove_from(input, values, &args.redaction, ui)
 }
 
 /// Warns that the session has other branches, which are not exported. In the export of a directory,

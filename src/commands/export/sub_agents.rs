@@ -1,20 +1,21 @@
 //! The sessions of sub-agents, which a trajectory embeds.
 
 use super::Args;
-use super::session::load_options;
+use super::session::{load_options, remove_secrets};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Failure, Ui};
-use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
+use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, ValuesForSessions, report_redaction};
 use crate::cli::rollouts::Rollouts;
 use pisess_store::{self as store, Reach};
 use std::path::{Path, PathBuf};
 
 /// Opens the sessions of sub-agents, which are in a directory with the name of the session. A
-/// session that cannot be read is skipped with a warning. If `removed_secrets` is given, removes
-/// the secrets from each session and adds them to `removed_secrets`.
+/// session that cannot be read is skipped with a warning. With `--redact`, the secrets of each
+/// session, and the given `values`, are removed and added to `removed_secrets`.
 pub fn open_sub_agents(
     input: &Input,
     args: &Args,
+    values: Option<&ValuesForSessions>,
     mut removed_secrets: Option<&mut RemovedSecrets>,
     ui: &mut Ui,
 ) -> Result<Vec<OpenSession>, Failure> {
@@ -30,8 +31,14 @@ pub fn open_sub_agents(
                 continue;
             }
         };
-        if let Some(removed_secrets) = removed_secrets.as_deref_mut() {
-            agent_input = remove_secrets(agent_input, args, removed_secrets, ui)?;
+        if let Some(values) = values
+            && let Some(removed_secrets) = removed_secrets.as_deref_mut()
+        {
+            let (redacted_input, removed) = remove_secrets(agent_input, args, values, ui)?;
+            let outcome = SecretsOutcome::LeftOut;
+            report_redaction(&removed.report, &redacted_input, outcome, ui);
+            removed_secrets.merge(removed);
+            agent_input = redacted_input;
         }
         let options = load_options(ui);
         agents.push(OpenSession::from_input(agent_input, options, ui)?);
@@ -41,7 +48,7 @@ pub fn open_sub_agents(
 
 /// Returns the files in the directory with the name of a session. A session that was read from a
 /// stream has no directory.
-fn list_sub_agents(session: &Input) -> Vec<PathBuf> {
+pub fn list_sub_agents(session: &Input) -> Vec<PathBuf> {
     let Some(file) = session.file() else {
         return Vec::new();
     };
@@ -51,22 +58,6 @@ fn list_sub_agents(session: &Input) -> Vec<PathBuf> {
     }
     let found = store::find(&[folder], Reach::Whole);
     found.files.into_iter().map(|file| file.path).collect()
-}
-
-/// Returns a session without its secrets. Reports them, and adds them to `removed_secrets`.
-fn remove_secrets(
-    input: Input,
-    args: &Args,
-    removed_secrets: &mut RemovedSecrets,
-    ui: &mut Ui,
-) -> Result<Input, Failure> {
-    let redaction = &args.redaction;
-    let values = redaction.values.read_values(Some(&input), ui)?;
-    let (redacted_input, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
-    let outcome = SecretsOutcome::LeftOut;
-    report_redaction(&removed.report, &redacted_input, outcome, ui);
-    removed_secrets.merge(removed);
-    Ok(redacted_input)
 }
 
 /// Opens the file of a sub-agent. Fails if its first line is not the header of a session.
