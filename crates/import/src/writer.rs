@@ -430,11 +430,11 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Whether `ancestor` is an ancestor of `node`, or `node` itself.
-    pub fn is_ancestor_or_self(&self, ancestor: NodeIx, node: NodeIx) -> bool {
+    /// Whether one of the `ancestors` is an ancestor of `node`, or `node` itself.
+    pub fn is_any_ancestor_or_self(&self, ancestors: &[NodeIx], node: NodeIx) -> bool {
         let mut current = Some(node);
         while let Some(entry) = current {
-            if entry == ancestor {
+            if ancestors.contains(&entry) {
                 return true;
             }
             current = self.node(entry).parent;
