@@ -22,7 +22,8 @@ ENTRY = """array<struct<path: string, sessionId: string, id: string, parentId: s
     cacheRead: double, cacheWrite: double, total: double>, cost: double, estimated: boolean, pricesOf: string,
     subAgents: boolean, agentSessions: array<string>>>"""
 HIT = """array<struct<path: string, sessionId: string, cwd: string, id: string, line: bigint, role: string, field: string,
-    start: bigint, `end`: bigint, snippet: string, timestamp: string, failed: boolean, context: boolean>>"""
+    start: bigint, `end`: bigint, snippet: string, timestamp: string, failed: boolean, aborted: boolean,
+    context: boolean>>"""
 # What a task returns of one session. `failed` names the commands that failed, `notes` is what they reported.
 SESSION = "path string, failed array<string>, notes string, entries string, hits string, copy binary"
 
