@@ -238,7 +238,7 @@ fn what_was_moved_is_named_on_a_terminal() {
     288 B  archived  ~/kites  4mo  pold  an old kite
     288 B  archived  ~/boats  4mo  boat  an old boat
     ");
-    assert_snapshot!(done.stderr, @"pisess: 2 sessions archived, 576 B in 1.1 kB (hint: `pisess archive --restore ID` moves one back)");
+    assert_snapshot!(done.stderr, @"pisess: 2 sessions archived, 576 B in 1.1 kB (hint: `pisess archive --restore ID` moves one back, `--delete ID` deletes one for good)");
     let done = h.call("archive --restore pold").terminal(80).done();
     assert_snapshot!(done.text(), @r"
      [4msize[0m  [4maction[0m    [4mproject[0m  [4mage[0m  [4mid[0m    [4mname or first user message[0m
@@ -254,7 +254,7 @@ fn what_was_moved_is_named_on_a_terminal() {
     let done = h.run("archive pold");
     assert!(
         done.stderr
-            .ends_with("(hint: `pisess archive --restore pold` moves it back)\n"),
+            .ends_with("(hint: `pisess archive --restore pold` moves it back, `--delete pold` deletes it for good)\n"),
         "{done}"
     );
     assert_eq!(h.run("archive --restore pold").code, 0);

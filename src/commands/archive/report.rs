@@ -323,7 +323,10 @@ fn restore_hint(results: &[ArchiveResult]) -> String {
         }
     }
     match &ids[..] {
-        [Some(id)] => format!("`pisess archive --restore {id}` moves it back"),
-        _ => "`pisess archive --restore ID` moves one back".to_owned(),
+        [Some(id)] => format!(
+            "`pisess archive --restore {id}` moves it back, `--delete {id}` deletes it for good"
+        ),
+        _ => "`pisess archive --restore ID` moves one back, `--delete ID` deletes one for good"
+            .to_owned(),
     }
 }
