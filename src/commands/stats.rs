@@ -78,8 +78,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// counted as unpriced. Reasoning counts as output.
 ///
 /// `--by file` lists each file that is named in a call of the tools `read`, `write` and `edit`,
-/// with the number of calls and of sessions. Similar tools of imported sessions count, too. `--by
-/// file,session` has a row for each file and session.
+/// with the number of calls, of sessions, and of sessions that wrote the file (`wrote`). Similar
+/// tools of imported sessions count, too. `--by file,session` has a row for each file and session.
 ///
 /// Entries with the same id and timestamp in several files, as after a fork, count once. So do
 /// responses with the same response id, as in two imports of a session. If a response id shows that

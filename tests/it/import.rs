@@ -1689,10 +1689,10 @@ fn files_that_a_session_changed_are_counted() {
     s.put("patch.jsonl", lines.join("\n") + "\n");
     s.run("import ./patch.jsonl -o ./codex");
     assert_snapshot!(s.run("stats --by file ./codex"), @"
-    file              reads  writes  failed  sessions  in
-    ~/kites/kite.md       0       1       0         1  4ce73c2c
-    ~/kites/notes.md      0       1       0         1  4ce73c2c
-    ~/kites/old.md        0       1       0         1  4ce73c2c
+    file              reads  writes  failed  sessions  wrote  in
+    ~/kites/kite.md       0       1       0         1      1  4ce73c2c
+    ~/kites/notes.md      0       1       0         1      1  4ce73c2c
+    ~/kites/old.md        0       1       0         1      1  4ce73c2c
     ");
     assert_snapshot!(s.run("show --files ./codex"), @"
     KNOWN    CALLS  LAST      FILE
@@ -2526,9 +2526,9 @@ fn files_of_claude_code_are_counted() {
     s.put("x.jsonl", claude(&lines));
     s.run("import ./x.jsonl -o ./new");
     assert_snapshot!(s.run("stats --by file ./new"), @"
-    file             reads  writes  failed  sessions  in
-    ~/kites/a.md         1       2       0         1  fd1d12a3
-    ~/kites/n.ipynb      0       1       0         1  fd1d12a3
+    file             reads  writes  failed  sessions  wrote  in
+    ~/kites/a.md         1       2       0         1      1  fd1d12a3
+    ~/kites/n.ipynb      0       1       0         1      1  fd1d12a3
     ");
     s.run("compact ./new --first-kept none");
     let page = s.run("export --as markdown ./new -o -");
@@ -3001,9 +3001,9 @@ fn a_session_of_gemini_cli() {
     [Assistant]: The results are there.
     "#);
     assert_snapshot!(s.unchanged("stats --by file ./new"), @"
-    file                 reads  writes  failed  sessions  in
-    ~/kites/missing.txt      0       0       1         1  4559f9ab
-    ~/kites/note.txt         0       1       0         1  4559f9ab
+    file                 reads  writes  failed  sessions  wrote  in
+    ~/kites/missing.txt      0       0       1         1      0  4559f9ab
+    ~/kites/note.txt         0       1       0         1      1  4559f9ab
     2> pisess: note: some of these calls failed (hint: `pisess grep --failed --full '' ./new` prints failed calls, with their arguments)
     ");
     assert_snapshot!(s.run("stats --by model ./new"), @r"

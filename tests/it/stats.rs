@@ -881,13 +881,13 @@ fn who_touched_a_file() {
             .replace(r#""parentId":""#, r#""parentId":"x"#),
     );
     assert_snapshot!(s.unchanged("stats --by file ."), @"
-    file                            reads  writes  failed  sessions  in
-    ~/code/ferry/src/clock.rs           2       4       0         2  6e8a4d70 6e8a4d70
-    ~/code/ferry/tests/midnight.rs      0       2       0         2  6e8a4d70 6e8a4d70
+    file                            reads  writes  failed  sessions  wrote  in
+    ~/code/ferry/src/clock.rs           2       4       0         2      2  6e8a4d70 6e8a4d70
+    ~/code/ferry/tests/midnight.rs      0       2       0         2      2  6e8a4d70 6e8a4d70
     ");
     assert_snapshot!(s.run("stats --by file --json ./tour.jsonl"), @r#"
-    {"file":"/home/u/code/ferry/src/clock.rs","reads":1,"writes":2,"paths":["./tour.jsonl"],"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":3,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
-    {"file":"/home/u/code/ferry/tests/midnight.rs","reads":0,"writes":1,"paths":["./tour.jsonl"],"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":1,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
+    {"file":"/home/u/code/ferry/src/clock.rs","reads":1,"writes":2,"paths":["./tour.jsonl"],"writingSessions":1,"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":3,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
+    {"file":"/home/u/code/ferry/tests/midnight.rs","reads":0,"writes":1,"paths":["./tour.jsonl"],"writingSessions":1,"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":1,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
     "#);
     assert_snapshot!(s.unchanged("stats --by file,session ."), @r#"
     file                            session                                                        reads  writes  failed
@@ -901,9 +901,9 @@ fn who_touched_a_file() {
     let call = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"read","arguments":{"path":"\u001b[31m\u0001\ud83d"}},{"type":"toolCall","id":"2","name":"write","arguments":{"file_path":"~/x"}},{"type":"toolCall","id":"3","name":"edit","arguments":{"path":7}}]}}"#;
     s.put("odd.jsonl", crate::sandbox::session(&[call]));
     assert_snapshot!(s.unchanged("stats --by file ./odd.jsonl"), @"
-    file         reads  writes  failed  sessions  in
-    ~/␛[31m␁���      1       0       0         1  hazard
-    ~/x              0       1       0         1  hazard
+    file         reads  writes  failed  sessions  wrote  in
+    ~/␛[31m␁���      1       0       0         1      0  hazard
+    ~/x              0       1       0         1      1  hazard
     ");
     assert_eq!(s.run("stats -q --by file ./odd.jsonl --since 2026-02"), "");
 }
@@ -926,8 +926,8 @@ fn stats_by_file_counts_failed_calls_apart() {
     ];
     s.put("a.jsonl", conversation(messages));
     assert_snapshot!(s.unchanged("stats --by file ./a.jsonl"), @"
-    file     reads  writes  failed  sessions  in
-    /p/a.rs      1       1       1         1  s
+    file     reads  writes  failed  sessions  wrote  in
+    /p/a.rs      1       1       1         1      1  s
     2> pisess: note: some of these calls failed (hint: `pisess grep --failed --full '' ./a.jsonl` prints failed calls, with their arguments)
     ");
     assert_snapshot!(s.pisess("stats --by file --since 2025 --source pi ./a.jsonl").done().stderr, @"pisess: note: some of these calls failed (hint: `pisess grep --source pi --since 2025 --failed --full '' ./a.jsonl` prints failed calls, with their arguments)");
@@ -959,9 +959,9 @@ fn stats_by_file_counts_each_file_of_an_edit() {
         ]),
     );
     assert_snapshot!(s.unchanged("stats --by file ./a.jsonl"), @"
-    file         reads  writes  failed  sessions  in
-    /p/a.rs          0       1       0         1  s
-    /p/sub/b.rs      0       1       0         1  s
+    file         reads  writes  failed  sessions  wrote  in
+    /p/a.rs          0       1       0         1      1  s
+    /p/sub/b.rs      0       1       0         1      1  s
     ");
     let [by_tool] = &rows(&s.run("stats --by tool --json ./a.jsonl"))[..] else {
         panic!("not one row");
@@ -1059,8 +1059,8 @@ fn on_a_terminal_bars_give_way_then_providers_then_the_starts_of_paths() {
     total                                                    2       0       0
     ");
     assert_snapshot!(table("file", 80), @"
-    file                        reads  writes  failed  sessions  in
-    ~/code/…/refunds/worker.rs      2       0       0         2  nnet-4-5 opus-4-5
+    file                        reads  writes  failed  sessions  wrote  in
+    ~/code/…/refunds/worker.rs      2       0       0         2      0  nnet-4-5 op…
     ");
 }
 

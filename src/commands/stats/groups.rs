@@ -63,6 +63,8 @@ pub(super) struct GroupSession {
     pub path: String,
     /// The last characters of the session's id.
     pub id_suffix: String,
+    /// Whether one of its calls wrote or edited the file.
+    pub has_writes: bool,
 }
 
 impl StatsGroup {
@@ -79,18 +81,28 @@ impl StatsGroup {
         }
     }
 
-    /// Adds a session, unless it was the last one added. That suffices to add each session once,
-    /// because the entries of a session are counted one after another.
-    fn add_session(&mut self, path: &Path, header: &Header) {
+    /// Returns the number of sessions that wrote or edited the file.
+    pub fn writing_session_count(&self) -> usize {
+        let writing = self.sessions.iter().filter(|session| session.has_writes);
+        writing.count()
+    }
+
+    /// Returns the session in which an entry was counted. It is added, unless it was the last one
+    /// added. That suffices to add each session once, because the entries of a session are counted
+    /// one after another.
+    fn find_or_add_session(&mut self, path: &Path, header: &Header) -> &mut GroupSession {
         let path = path.to_string_lossy();
-        if self.sessions.last().is_some_and(|last| last.path == path) {
-            return;
+        let is_known = self.sessions.last().is_some_and(|last| last.path == path);
+        if !is_known {
+            let id = header.id.to_string_lossy();
+            self.sessions.push(GroupSession {
+                path: path.into_owned(),
+                id_suffix: id_suffix(&id, ID_SUFFIX_LEN).to_owned(),
+                has_writes: false,
+            });
         }
-        let id = header.id.to_string_lossy();
-        self.sessions.push(GroupSession {
-            path: path.into_owned(),
-            id_suffix: id_suffix(&id, ID_SUFFIX_LEN).to_owned(),
-        });
+        let last = self.sessions.len() - 1;
+        &mut self.sessions[last]
     }
 }
 
@@ -258,9 +270,12 @@ impl StatsGroups {
             keys.push(self.key_of_entry(by, stats, entry, call));
         }
         let group = self.find_or_add_group(keys, path, &stats.session);
+        let writes_before = group.totals.writes;
         add(&mut group.totals);
         if groups_only_files {
-            group.add_session(path, &stats.session.header);
+            let is_write = group.totals.writes > writes_before;
+            let session = group.find_or_add_session(path, &stats.session.header);
+            session.has_writes |= is_write;
         }
     }
 
@@ -428,7 +443,7 @@ impl StatsGroups {
 
 /// Returns a group as JSON: its keys, the path of its session if sessions are a key, and its sums.
 /// If files are a key, it also has the numbers of reads and writes; if they are the only key, also
-/// the paths of the sessions.
+/// the paths of the sessions, and the number of those that write.
 pub(super) fn group_json(
     by: &[GroupKey],
     group: &StatsGroup,
@@ -452,7 +467,9 @@ pub(super) fn group_json(
             .iter()
             .map(|session| Text::from(session.path.as_str()))
             .collect();
-        object = object.json("paths", &text_array(&paths));
+        object = object
+            .json("paths", &text_array(&paths))
+            .number("writingSessions", group.writing_session_count() as f64);
     }
     totals_json(object, &group.totals, prices_date)
 }

@@ -22,7 +22,7 @@ const MIN_KEY_WIDTH: usize = 24;
 /// keys.
 const MAX_MAIN_EXPENDABILITY: u8 = 2;
 /// The width of the columns beside a file, including the suffix of one id.
-const WIDTH_BESIDE_FILE: usize = 43;
+const WIDTH_BESIDE_FILE: usize = 50;
 
 /// Prints the sums of all entries, each on a line, as pi's `/session` does; then the notes. The
 /// number of sessions is left out if it is 1.
@@ -525,6 +525,7 @@ impl StatsGroups {
             Column::number("writes"),
             Column::number("failed"),
             Column::number("sessions"),
+            Column::number("wrote"),
             Column::text("in").allow_shrink(),
         ]);
         for group in &self.groups {
@@ -539,6 +540,7 @@ impl StatsGroups {
                 group_digits(group.totals.writes as f64),
                 group_digits(group.totals.tool_failures as f64),
                 group_digits(group.totals.sessions as f64),
+                group_digits(group.writing_session_count() as f64),
                 ids.join(" "),
             ];
             let address = self.address_of_key(group, key_index);
