@@ -41,9 +41,12 @@ pub(super) const GOALS_WITHOUT_REQUEST: usize = 400;
 pub(super) const FINDINGS: usize = 1_500;
 /// What a previous summary says of the context.
 pub(super) const CONTEXT: usize = 400;
-/// The newest of the earlier requests, with their answers, without the requests under Goal. If
-/// there are several, the other sections leave them this much.
-pub(super) const EARLIER_REQUESTS: usize = 500;
+/// The user's own words in the earlier requests, those under Goal included. They say what binds and
+/// what was decided, so they are quoted before anything is inferred from them.
+pub(super) const USER_WORDS: usize = 2_000;
+/// The answers to the earlier requests that are not under Goal. If there are several, the other
+/// sections leave them this much.
+pub(super) const EARLIER_ANSWERS: usize = 400;
 /// All decisions.
 pub(super) const DECISIONS: usize = 2_000;
 /// The least that decisions get beside findings and earlier requests.
@@ -98,10 +101,6 @@ pub(super) const COMMAND: usize = 110;
 pub(super) const REMARK: usize = 40;
 /// The newest of the earlier requests, and its answer. Older ones get less.
 pub(super) const NEWEST: usize = 400;
-/// An earlier request, and its answer, if there is room for that much of each.
-pub(super) const LONGEST_ANSWER: usize = 600;
-/// The request before the current one, under Goal. Its answer gets [`NEWEST`].
-pub(super) const REQUEST_BEFORE: usize = 280;
 /// The least that the oldest of the earlier requests gets, and its answer.
 pub(super) const OLDEST: usize = 90;
 /// The least that the answer to an earlier request gets that weighs something: a value with its

@@ -8,7 +8,9 @@ use super::fitting::{item_size, items_size, join_fitting};
 use super::nods::is_nod;
 use super::outcomes::Outcomes;
 use super::questions::is_question;
+use super::quote::{count_utf16, is_narrower};
 use super::quoted_elsewhere::QuotedElsewhere;
+use super::request_lengths::longest_request;
 use super::sections::*;
 use super::turns::Turn;
 use super::values::replaces_value;
@@ -28,23 +30,27 @@ impl SummaryBuilder {
     ) -> Vec<String> {
         // The points of a previous summary get two fifths of the room, if they need so much.
         let mut points = self.newest_points(Section::Done, room * 2 / 5);
-        let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
-        let turns = &self.earlier_turns[..listed_count];
+        let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
 
-        // A request and its answer take a share each: together, two thirds of the room of a turn.
-        // The last third is for the longer answers of heavy turns.
-        let room_of_turn = room / turns.len().max(1);
-        let share = (room_of_turn / 3).clamp(OLDEST, LONGEST_ANSWER);
-        let weights = self.weigh_turns(turns);
+        let turns = self.listed_turns();
         let quoted = QuotedElsewhere {
             page,
             purpose: &self.purpose,
         };
-        let weighed = allot_answer_room(turns, &weights, share);
-        let mut series = describe_series(&weighed, share, &quoted);
-        series.retain(|series| self.is_worth_listing(series.turn, outcomes, &quoted));
+        let mut weighed = Vec::with_capacity(turns.len());
+        for (turn, weight) in turns.iter().zip(self.weigh_turns(turns)) {
+            weighed.push(WeighedTurn {
+                turn,
+                weight,
+                is_answer_valid: !self.is_reply_corrected(turn),
+            });
+        }
 
-        let room_left = room.saturating_sub(items_size(&points) + LEFT_OUT_SIZE);
+        // The rest is for answers and for the ends of turns.
+        let request_max = longest_request(turns, room_left * 2 / 3);
+        let mut series = group_alike(&weighed, request_max, &quoted);
+        series.retain(|series| self.is_worth_listing(series.first, outcomes, &quoted));
+
         points.extend(list_series(series, room_left, &quoted));
         points
     }
@@ -54,6 +60,9 @@ impl SummaryBuilder {
     fn is_worth_listing(&self, turn: &Turn, outcomes: &Outcomes, quoted: &QuotedElsewhere) -> bool {
         let is_unanswered = turn.is_passed_over() && !turn.is_replied_to();
         if is_unanswered && quoted.has_request(&turn.request) {
+            return false;
+        }
+        if turn.last_words().is_empty() && needs_answer(turn) {
             return false;
         }
         let is_reply_quoted = outcomes.turn_numbers.contains(&turn.number);
@@ -77,60 +86,34 @@ const LEFT_OUT_SIZE: usize = 80;
 /// The least number of units for the requests that are listed without answers.
 const LEAST_LIST: usize = 200;
 
+/// A series of at least this many turns is described by its first and its last.
+const SHORTEST_SERIES: usize = 4;
+
 /// A turn that may be listed.
 struct WeighedTurn<'t> {
     turn: &'t Turn,
     weight: usize,
-    /// The number of units for its answer.
-    answer_max: usize,
+    /// Whether the user did not correct the answer.
+    is_answer_valid: bool,
 }
 
-/// Allots room to the answers of turns, by the weight of each turn: [`NEWEST`] units for the answer
-/// of the heaviest, half of it for the next, then a third of it, and so on. Each gets at least
-/// `share`, and [`FINDING`] if its turn has a weight.
-fn allot_answer_room<'t>(
-    turns: &'t [Turn],
-    weights: &[usize],
-    share: usize,
-) -> Vec<WeighedTurn<'t>> {
-    let mut weighed = Vec::with_capacity(turns.len());
-    for (turn, &weight) in turns.iter().zip(weights) {
-        weighed.push(WeighedTurn {
-            turn,
-            weight,
-            answer_max: share,
-        });
-    }
-
-    // Of equally heavy turns, the newer comes first.
-    let mut heaviest_first: Vec<usize> = (0..turns.len()).collect();
-    heaviest_first.sort_by_key(|&index| Reverse((weights[index], index)));
-    for (rank, index) in heaviest_first.into_iter().enumerate() {
-        let weighed_turn = &mut weighed[index];
-        let has_weight = weighed_turn.weight > 0;
-        let least = if has_weight { FINDING } else { OLDEST };
-        let size = share.max(NEWEST / (rank + 1)).max(least);
-        weighed_turn.answer_max = size_of_answer(weighed_turn.turn.last_words(), size);
-    }
-    weighed
-}
-
-/// A turn, or a series of turns that follow one another and are alike.
+/// A turn, or several turns that follow one another and are alike.
 struct TurnSeries<'t> {
-    /// The first.
-    turn: &'t Turn,
-    /// The weight of the first; 0 if its answer is quoted elsewhere.
+    first: &'t Turn,
+    /// The weight of the first.
     weight: usize,
-    /// Their description on one line.
+    /// The number of units to which the request of the first is cut.
+    request_max: usize,
+    /// Its description on one line. At first, it has an answer only if the request says nothing
+    /// without it.
     text: String,
+    /// Whether more of the answer may be quoted: it is valid, and not quoted elsewhere.
+    may_quote_answer: bool,
 }
 
-/// A series of at least this many turns is described by its first and its last.
-const SHORTEST_SERIES: usize = 4;
-
-/// Describes turns on one line each, and a long series of turns that are alike but for numbers on
-/// one line for all. A request takes at most `request_max` units.
-fn describe_series<'t>(
+/// Groups turns that follow one another and are alike but for numbers, if they are many, and
+/// describes each group on one line. A request takes at most `request_max` units.
+fn group_alike<'t>(
     turns: &[WeighedTurn<'t>],
     request_max: usize,
     quoted: &QuotedElsewhere,
@@ -160,21 +143,25 @@ impl<'t> TurnSeries<'t> {
         let first_text = describe_turn(first.turn, OLDEST, OLDEST);
         let last_text = describe_turn(last.turn, OLDEST, OLDEST);
         TurnSeries {
-            turn: first.turn,
+            first: first.turn,
             weight: first.weight,
+            request_max: OLDEST,
             text: format!("{first_text} … {last_text} ({turn_count} alike)"),
+            may_quote_answer: false,
         }
     }
 
-    /// Describes a single turn. Of what is quoted elsewhere, the request is only a reminder, and
-    /// the answer a pointer.
+    /// Describes a single turn, without an answer if its request says something by itself. Of what
+    /// is quoted elsewhere, the request is only a reminder, and the answer a pointer.
     fn of_one(
         weighed: &WeighedTurn<'t>,
         request_max: usize,
         quoted: &QuotedElsewhere,
     ) -> TurnSeries<'t> {
         let turn = weighed.turn;
-        let request_max = if quoted.has_request(&turn.request) {
+        // Of a long request, only a part is quoted elsewhere.
+        let is_short = count_utf16(&turn.request) <= POINT;
+        let request_max = if is_short && quoted.has_request(&turn.request) {
             REMINDER
         } else {
             request_max
@@ -182,83 +169,116 @@ impl<'t> TurnSeries<'t> {
         if quoted.has_answer(turn) {
             let request = turn.quote_request(request_max);
             return TurnSeries {
-                turn,
+                first: turn,
                 weight: 0,
+                request_max,
                 text: format!("{request}: see Key Decisions"),
+                may_quote_answer: false,
             };
         }
+        let answer_max = if weighed.is_answer_valid && needs_answer(turn) {
+            FINDING
+        } else {
+            0
+        };
         TurnSeries {
-            turn,
+            first: turn,
             weight: weighed.weight,
-            text: describe_turn(turn, request_max, weighed.answer_max),
+            request_max,
+            text: describe_turn(turn, request_max, answer_max),
+            may_quote_answer: weighed.is_answer_valid,
         }
     }
 }
 
-/// The series that are listed, and the turns of the others.
-struct ChosenSeries<'t> {
-    /// The listed series, in their order.
-    listed: Vec<TurnSeries<'t>>,
-    /// The first turn of each series that there was no room for, the heaviest first.
-    omitted: Vec<&'t Turn>,
+/// Whether a request says nothing without its answer: it is a question, or a nod ("go on").
+fn needs_answer(turn: &Turn) -> bool {
+    let request = &turn.request;
+    is_question(request) || is_narrower(request, SHORT_REPLY) || is_nod(&turn.quote_request(OLDEST))
 }
 
-/// Chooses the heaviest series, as many as fit in `room` UTF-16 units. Of two series with the same
-/// weight, the newer counts as heavier. Series without a weight report nothing new: they are
-/// neither listed, even if there is room, nor among the omitted.
-fn choose_heaviest(all_series: Vec<TurnSeries<'_>>, room: usize) -> ChosenSeries<'_> {
-    let mut heaviest_first: Vec<usize> = (0..all_series.len()).collect();
-    heaviest_first.sort_by_key(|&index| Reverse((all_series[index].weight, index)));
+/// Lists the texts of all series in `room` UTF-16 units. If not even their requests fit, the
+/// heaviest are listed, below a line with the starts of the others. The room that is left is for
+/// answers.
+fn list_series(
+    mut all_series: Vec<TurnSeries<'_>>,
+    room: usize,
+    quoted: &QuotedElsewhere,
+) -> Vec<String> {
+    let mut points = Vec::new();
+    let mut room_left = room;
+    let size_of_all: usize = all_series
+        .iter()
+        .map(|series| item_size(&series.text))
+        .sum();
+    if size_of_all > room {
+        // A sixth of the room is for the starts of the requests that are left out.
+        let omitted_room = LEAST_LIST.max(room / 6);
+        room_left = room.saturating_sub(omitted_room);
+        let omitted = remove_lightest(&mut all_series, room_left);
+        points.push(list_without_answers(&omitted, quoted, omitted_room));
+    }
+    add_answers(&mut all_series, room_left);
+    for series in all_series {
+        points.push(series.text);
+    }
+    points
+}
 
+/// Returns the indexes of series, the heaviest first and, of equals, the newest.
+fn heaviest_first(all_series: &[TurnSeries]) -> Vec<usize> {
+    let mut indexes: Vec<usize> = (0..all_series.len()).collect();
+    indexes.sort_by_key(|&index| Reverse((all_series[index].weight, index)));
+    indexes
+}
+
+/// Removes the lightest series until the others fit in `room` UTF-16 units. Returns the first turn
+/// of each, the heaviest first.
+fn remove_lightest<'t>(all_series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec<&'t Turn> {
     let mut is_listed = vec![false; all_series.len()];
     let mut omitted = Vec::new();
     let mut room_left = room;
-    for index in heaviest_first {
+    for index in heaviest_first(all_series) {
         let series = &all_series[index];
-        if series.weight == 0 {
-            // All after it have no weight, either.
-            break;
-        }
         let size = item_size(&series.text);
         // Once one does not fit, lighter ones are not taken in its place.
         if size <= room_left && omitted.is_empty() {
             is_listed[index] = true;
             room_left -= size;
         } else {
-            omitted.push(series.turn);
+            omitted.push(series.first);
         }
     }
-
-    let mut listed = Vec::new();
-    for (index, series) in all_series.into_iter().enumerate() {
-        if is_listed[index] {
-            listed.push(series);
-        }
-    }
-    ChosenSeries { listed, omitted }
+    let mut is_listed = is_listed.into_iter();
+    all_series.retain(|_| is_listed.next() == Some(true));
+    omitted
 }
 
-/// Lists the texts of all series. If they take more than `room` UTF-16 units, the heaviest series
-/// are listed, below a line with the requests of the others.
-fn list_series(
-    all_series: Vec<TurnSeries<'_>>,
-    room: usize,
-    quoted: &QuotedElsewhere,
-) -> Vec<String> {
-    let mut points = Vec::new();
-    let mut listed = all_series;
-    let size_of_all: usize = listed.iter().map(|series| item_size(&series.text)).sum();
-    if size_of_all > room {
-        // A sixth of the room is for the requests without answers.
-        let omitted_room = LEAST_LIST.max(room / 6);
-        let chosen = choose_heaviest(listed, room.saturating_sub(omitted_room));
-        points.push(list_without_answers(&chosen.omitted, quoted, omitted_room));
-        listed = chosen.listed;
+/// Adds answers to series, the heaviest first, as long as `room` UTF-16 units suffice for all
+/// texts. The heaviest gets [`NEWEST`] units, the next half of it, then a third of it, and so on,
+/// but at least [`FINDING`].
+fn add_answers(all_series: &mut [TurnSeries<'_>], room: usize) {
+    let size_of_all: usize = all_series
+        .iter()
+        .map(|series| item_size(&series.text))
+        .sum();
+    let mut room_left = room.saturating_sub(size_of_all);
+    for (rank, index) in heaviest_first(all_series).into_iter().enumerate() {
+        let series = &mut all_series[index];
+        if !series.may_quote_answer {
+            continue;
+        }
+        let answer_max = (NEWEST / (rank + 1)).max(FINDING);
+        let answer_max = size_of_answer(series.first.last_words(), answer_max);
+        let text = describe_turn(series.first, series.request_max, answer_max);
+        let growth = item_size(&text).saturating_sub(item_size(&series.text));
+        // Once one does not fit, lighter ones are not taken in its place.
+        if growth > room_left {
+            break;
+        }
+        room_left -= growth;
+        series.text = text;
     }
-    for series in listed {
-        points.push(series.text);
-    }
-    points
 }
 
 /// Lists the requests of turns in one line, in the order given, as far as they fit in `room`. Left

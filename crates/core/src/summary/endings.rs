@@ -33,8 +33,11 @@ pub(super) fn describe_turn(turn: &Turn, request_max: usize, answer_max: usize) 
     if turn.repeats > 0 {
         description.push_str(&format!(" (×{})", turn.repeats + 1));
     }
-    description.push_str(": ");
-    description.push_str(&describe_ending(turn, answer_max));
+    let is_simply_answered = answer_max == 0 && turn.is_answered() && turn.earlier_ends.is_empty();
+    if !is_simply_answered {
+        description.push_str(": ");
+        description.push_str(&describe_ending(turn, answer_max));
+    }
     if !turn.earlier_ends.is_empty() {
         let earlier_ends = turn.earlier_ends.join(", ");
         description.push_str(&format!("; before that {earlier_ends}"));
@@ -56,7 +59,7 @@ pub(super) fn describe_ending(turn: &Turn, max: usize) -> String {
     if answer.is_empty() && turn.is_passed_over() {
         return "not replied to".to_owned();
     }
-    if answer.is_empty() {
+    if answer.is_empty() || max == 0 {
         return describe_reply_end(turn);
     }
     let answer = quote_answer(answer, max);

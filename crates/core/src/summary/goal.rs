@@ -1,10 +1,11 @@
 //! The Goal section: the current request word for word, and what it goes back to.
 
 use super::budget::*;
-use super::condense::{condense_request, gains_by_condensing, is_specification};
+use super::condense::{condense_request, gains_by_condensing};
 use super::endings::describe_turn;
 use super::one_line::cut_line;
 use super::quote::{count_utf16, format_quotation};
+use super::request_lengths::longest_request;
 use super::sections::{BEFORE_LEAD, NUMBERED_LEAD, REMARKED_LEAD, REQUEST_LEAD, Section};
 use super::turns::Turn;
 use super::{SummaryBuilder, SummarySubject};
@@ -63,11 +64,7 @@ impl SummaryBuilder {
 
         let turns = self.turns_under_goal();
         if let Some(turn_before) = turns.last() {
-            let request_max = if is_specification(&turn_before.request) {
-                SPECIFICATION
-            } else {
-                REQUEST_BEFORE
-            };
+            let request_max = longest_request(&self.earlier_turns, USER_WORDS);
             // Beside a long purpose, what was answered lately matters less than the last calls.
             let has_long_purpose = goals.iter().any(|goal| count_utf16(goal) > 2 * PURPOSE);
             let answer_max = if has_long_purpose { NEWEST / 2 } else { NEWEST };
@@ -107,5 +104,11 @@ impl SummaryBuilder {
         let is_remark = turns.last().is_some_and(Turn::is_passed_over);
         let count = if is_remark { 2 } else { 1 };
         &turns[turns.len().saturating_sub(count)..]
+    }
+
+    /// Returns the earlier turns that are listed below Done: all but those under Goal.
+    pub(super) fn listed_turns(&self) -> &[Turn] {
+        let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
+        &self.earlier_turns[..listed_count]
     }
 }

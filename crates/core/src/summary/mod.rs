@@ -34,7 +34,8 @@
 //!   look: `found`, `outlines`, `path_lists`; failures of calls: `failures`, `failure_points`,
 //!   `failed_output`; what the user says to a failure: `reactions`, `put_off`, `given_up`; what the
 //!   kept messages settle: `sequel`
-//! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `quoted_elsewhere`; quotations
+//! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `request_lengths`,
+//!   `quoted_elsewhere`; quotations
 //!   of them: `endings`, `answers`, `tables`, `one_line`, `kept_ends`
 //! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
 //!
@@ -111,6 +112,7 @@ mod removals;
 mod repeats;
 mod reply_lists;
 mod reported_failures;
+mod request_lengths;
 mod revisions;
 mod rule_lists;
 mod secrets;

@@ -28,8 +28,7 @@ impl SummaryBuilder {
     pub(super) fn add_outcomes(&self, decisions: &mut [String], room: usize) -> Outcomes {
         let mut outcomes = Outcomes::default();
         // The other turns are described with their replies under Goal.
-        let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
-        let turns = &self.earlier_turns[..listed_count];
+        let turns = self.listed_turns();
         // The texts may lack the oldest decisions, so both are walked from the newest on.
         let indexes = (0..decisions.len()).rev();
         for (index, decision) in indexes.zip(self.decisions.newest_first()) {
@@ -59,7 +58,7 @@ impl SummaryBuilder {
 
     /// Whether the user corrected the reply to an earlier turn in the next one. The correction is a
     /// decision as well, which quotes the part of the reply that it is about.
-    fn is_reply_corrected(&self, turn: &Turn) -> bool {
+    pub(super) fn is_reply_corrected(&self, turn: &Turn) -> bool {
         let mut later_turns = self.earlier_turns.iter().chain([&self.turn]);
         later_turns.any(|later| {
             let is_next = later.number == turn.number + 1;

@@ -3,6 +3,7 @@
 use super::budget::*;
 use super::fitting::{item_size, items_size, join_fitting, keep_newest};
 use super::quote::{count_fitting, count_utf16, is_narrower};
+use super::request_lengths::{longest_request, size_of_requests};
 use super::sections::*;
 use super::{SummaryBuilder, SummarySubject};
 
@@ -53,15 +54,17 @@ impl SummaryBuilder {
     /// Within a section, items that matter less are inserted before the items that are there
     /// already.
     pub(super) fn write_page(&self) -> String {
-        let requests_room = self.room_for_requests();
         let mut draft = Draft {
             page: Sections::default(),
-            room: self.room_beside_request() - requests_room,
+            room: self.room_beside_request(),
         };
-        let own_choices = self.draft_sections(&mut draft);
+        self.draft_state(&mut draft);
 
-        draft.room += requests_room;
-        self.draft_outcomes(&mut draft, own_choices);
+        // The user's own words in earlier requests come before what is inferred from them.
+        let requests_room = self.room_for_requests().min(draft.room * 2 / 5);
+        draft.room -= requests_room;
+        let own_choices = self.draft_choices_and_effects(&mut draft);
+        self.draft_outcomes(&mut draft, own_choices, requests_room);
 
         let mut page = draft.page;
         if let Some(request) = self.quote_current_request() {
@@ -76,18 +79,22 @@ impl SummaryBuilder {
         page.to_markdown(empty_sections)
     }
 
-    /// Adds the items of all sections that do not depend on other items, those that matter most
-    /// first, because each takes room from those after it.
-    ///
-    /// Returns the assistant's own choices, whose room is taken. They become decisions after the
-    /// outcomes were added to these.
-    fn draft_sections(&self, draft: &mut Draft) -> Vec<String> {
-        let last_words = self.turn.last_words();
+    /// Adds what is next, what binds and what is open, which must not be missing. What matters most
+    /// comes first, because it takes room from what follows.
+    fn draft_state(&self, draft: &mut Draft) {
         draft.add(Section::NextSteps, self.next_steps());
         draft.add(Section::Goal, self.background_of_request());
         draft.add(Section::Blocked, self.blocked_points());
         draft.add(Section::Constraints, self.rules_and_wishes());
         draft.add(Section::InProgress, self.calls_and_todo_list());
+    }
+
+    /// Adds the decisions, and what the calls did and found, in the same way.
+    ///
+    /// Returns the assistant's own choices, whose room is taken. They become decisions after the
+    /// outcomes were added to these.
+    fn draft_choices_and_effects(&self, draft: &mut Draft) -> Vec<String> {
+        let last_words = self.turn.last_words();
         draft.add(Section::Decisions, self.describe_decisions(draft.room));
 
         let lists_max = DECISION_LISTS.min(draft.room);
@@ -128,7 +135,9 @@ impl SummaryBuilder {
 
     /// Adds what became of decisions and requests: replies, failures that the user put off, and the
     /// list of earlier requests, which gets all room that the others leave.
-    fn draft_outcomes(&self, draft: &mut Draft, own_choices: Vec<String>) {
+    ///
+    /// `requests_room` is what other sections left to that list.
+    fn draft_outcomes(&self, draft: &mut Draft, own_choices: Vec<String>, requests_room: usize) {
         draft.drop_repeated_wishes();
         let outcomes_max = draft.room / 2;
         let decisions = draft.page.items_mut(Section::Decisions);
@@ -140,19 +149,20 @@ impl SummaryBuilder {
         let put_off_size = self.add_put_off_failures(draft.page.items_mut(Section::Decisions));
         draft.room = draft.room.saturating_sub(put_off_size);
 
+        draft.room += requests_room;
         let requests = self.list_earlier_requests(draft.room, &draft.page, &outcomes);
         draft.insert(Section::Done, requests);
     }
 
     /// Returns the number of UTF-16 units that the other sections leave to earlier requests and
-    /// their answers. A single one that is not described under Goal gets what is left anyway.
+    /// their answers, without the requests under Goal.
     fn room_for_requests(&self) -> usize {
-        let listed_count = self.earlier_turns.len() - self.turns_under_goal().len();
-        if listed_count > 1 {
-            EARLIER_REQUESTS
-        } else {
-            0
+        let turns = self.listed_turns();
+        if turns.is_empty() {
+            return 0;
         }
+        let max = longest_request(&self.earlier_turns, USER_WORDS);
+        size_of_requests(turns, max).min(USER_WORDS) + EARLIER_ANSWERS
     }
 
     /// Returns the number of UTF-16 units for all but the current request: fewer if that is long.

@@ -8,6 +8,7 @@
 use super::SummaryBuilder;
 use super::budget::POINT;
 use super::choices::is_correction;
+use super::lasting::may_wish_or_choose;
 use super::questions::is_question;
 use super::quote::{is_narrower, strip_digits};
 use super::turns::Turn;
@@ -37,6 +38,9 @@ const MOST_COUNTED: usize = 3;
 
 /// The points for a value or a cause: work and words can be seen of almost every turn.
 const FINDING_POINTS: usize = 2;
+
+/// The points for a request with a wish or a choice: it still binds.
+const WISH_POINTS: usize = 4;
 
 /// What an earlier turn did.
 #[derive(Default)]
@@ -75,7 +79,13 @@ impl SummaryBuilder {
             let work = works.get(&turn.number).unwrap_or(&no_work);
             let finding_count = turn.value_count + usize::from(gives_cause(turn));
             let topic_points = points_for_topic(turn, work, &topic_words);
-            weights.push(FINDING_POINTS * finding_count + work.points() + topic_points);
+            let bound_points = if may_wish_or_choose(&turn.request) {
+                WISH_POINTS
+            } else {
+                0
+            };
+            weights
+                .push(FINDING_POINTS * finding_count + work.points() + topic_points + bound_points);
         }
         self.move_weights_to_corrections(&mut weights);
         weights

@@ -803,6 +803,29 @@ fn what_the_user_passes_on_is_no_wish() {
     }
 }
 
+#[test]
+fn a_few_earlier_requests_are_quoted_whole() {
+    let spoken = [
+        "I want the depths on the map as well, at low water, because the pilots have asked for them since the spring, and the harbour office has no other paper to give them when they come in at night.",
+        "Use the soundings of the survey of last year. Where it has none, take the old ones, and say so below the map, in small letters; the captain compares the two whenever he is bored.",
+    ];
+    let mut messages = vec![user("Draw the map of all harbours, please.")];
+    for request in spoken {
+        messages.extend([says("Drawn."), user(request)]);
+    }
+    messages.extend([
+        says("They are on it."),
+        user("Now the legend."),
+        says("There."),
+    ]);
+    messages.push(user("And print it."));
+
+    let text = summary(None, messages);
+    for request in spoken {
+        assert!(text.contains(request), "{text}");
+    }
+}
+
 /// Returns a word for each number, so that texts with it differ by more than a number.
 pub(super) fn word(number: usize) -> String {
     let letter = |number: usize| char::from(b'a' + (number % 20) as u8);
@@ -838,7 +861,8 @@ fn earlier_requests_are_kept_by_weight_and_not_by_age() {
     // Its first request is under Goal, and here only a reminder of it.
     let first = "- \"Find out how long the crossing takes…\": answered: ";
     assert!(done.contains(first), "{done}");
-    assert!(!done.contains("Picture bi"), "{done}");
+    let routine_answers = done.matches("has another frame").count();
+    assert!(routine_answers <= 1, "{done}");
     assert!(count_utf16(&text) <= super::budget::OTHER_SECTIONS + 500);
 }
 
@@ -861,7 +885,8 @@ fn an_answer_that_only_repeats_another_is_left_out_first() {
     let text = summary(None, messages);
     let done = below(&text, "### Done").join("\n");
     assert!(done.contains("The pier of ad is missing"), "{done}");
-    assert!(!done.contains("Drawn in"), "{done}");
+    // All requests are listed, and the room that is left is not enough for these answers.
+    assert!(done.matches("Drawn in").count() <= 2, "{done}");
 }
 
 #[test]
@@ -897,12 +922,12 @@ fn nods_are_not_among_the_requests_without_answers() {
         user("Draw the map of all harbours, please."),
         says("Drawn."),
     ];
-    for at in 0..30 {
+    for at in 0..60 {
         let (name, long) = (word(at), "with all its piers ".repeat(6));
         let request = if at == 2 {
             "looks good, next one".to_owned()
         } else {
-            format!("Draw the harbour of {name}")
+            format!("Draw the harbour of {name} {long}")
         };
         messages.extend([
             user(&request),
