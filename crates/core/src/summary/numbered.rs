@@ -1,10 +1,11 @@
-//! Requests that name the items of an earlier list by their numbers: "drop 5 and 6, dive deep into
-//! 1-4". Without the list, the numbers say nothing.
+//! Requests that name the items of an earlier list by their numbers ("drop 5 and 6, dive deep into
+//! 1-4"), or all of them ("fix all of these"). Without the list, they say nothing.
 
 use super::SummaryBuilder;
-use super::budget::{LISTED_DECISION, NUMBERED_LIST};
+use super::budget::{LISTED_DECISION, LONG_REQUEST, NUMBERED_LIST};
 use super::fitting::keep_first;
 use super::one_line::cut_line;
+use super::quote::is_narrower;
 use super::words::compile_expression;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -19,14 +20,19 @@ const NAMED_NUMBERS: &str = r"(?ix)(^|\W)(numbers?|nos?\.|nr\.|options?|points?|
 const SINGLE_NUMBER: &str = r"(?ix)(^|\W)(number|no\.|nr\.|option|point|item|gap|idea|suggestion
       |finding|nummer|punkt|opci[oó]n|punto)\ ?\#?\d";
 
+/// Words that mean all items of a list, in a short request: "fix all of these".
+const WHOLE_LIST: &str = r"(?ix)(^|\W)(all|every|each|these|those|them
+    | alle[ns]?|diese|sie | tod[ao]s|ess[ae]s|est[ae]s | tou(s|tes)|ces
+    )(\W|$) | 全部|所有|这些|すべて|全て|모두|전부";
+
 /// The number of earlier turns in whose replies the list is looked for.
 const MOST_TURNS: usize = 8;
 /// A list has at least this many items.
 const LEAST_ITEMS: usize = 2;
 
 impl SummaryBuilder {
-    /// Quotes the items of the list whose numbers the current request, or what was added to it,
-    /// names: the newest numbered list in an earlier reply that has all of them.
+    /// Quotes the items of the list to which the current request, or what was added to it, refers:
+    /// by numbers, or as a whole.
     pub(super) fn quote_numbered_list(&self) -> Option<String> {
         let request = &self.turn.request;
         let has_own_list = !numbered_items(request).is_empty();
@@ -34,16 +40,32 @@ impl SummaryBuilder {
             return None;
         }
         let numbers = numbers_named_in(request);
-        let greatest = *numbers.iter().max()?;
-        let newest_first = self.earlier_turns.iter().rev().take(MOST_TURNS);
-        for turn in newest_first {
-            let items = &turn.numbered_items;
-            if items.len() >= greatest.max(LEAST_ITEMS) {
-                return Some(keep_first(items.clone(), NUMBERED_LIST).join("; "));
-            }
-        }
-        None
+        let items = match numbers.iter().max() {
+            Some(&greatest) => self.newest_list_with(greatest)?,
+            None if names_whole_list(request) => self.list_in_reply_before()?,
+            None => return None,
+        };
+        Some(keep_first(items.to_vec(), NUMBERED_LIST).join("; "))
     }
+
+    /// Returns the newest numbered list in an earlier reply that has an item with this number.
+    fn newest_list_with(&self, number: usize) -> Option<&[String]> {
+        let newest_first = self.earlier_turns.iter().rev().take(MOST_TURNS);
+        let mut lists = newest_first.map(|turn| &*turn.numbered_items);
+        lists.find(|items| items.len() >= number.max(LEAST_ITEMS))
+    }
+
+    /// Returns the numbered list in the reply before the current request, if it has one.
+    fn list_in_reply_before(&self) -> Option<&[String]> {
+        let items = &*self.earlier_turns.last()?.numbered_items;
+        (items.len() >= LEAST_ITEMS).then_some(items)
+    }
+}
+
+/// Whether a short request means all items of a list: "fix all of these".
+fn names_whole_list(request: &str) -> bool {
+    static WHOLE: LazyLock<Regex> = LazyLock::new(|| compile_expression(WHOLE_LIST));
+    is_narrower(request, LONG_REQUEST) && WHOLE.is_match(request)
 }
 
 /// Returns the numbers by which a request names items: 5 and 6 for "drop number 5 and 6".
@@ -163,6 +185,24 @@ mod tests {
             ("# 1.\nx = 1", vec![]),
         ] {
             assert_eq!(numbers_named_in(request), expected, "{request}");
+        }
+    }
+
+    #[test]
+    fn a_short_request_may_mean_the_whole_list() {
+        for request in [
+            "fix all of these",
+            "Faça todas essas correções",
+            "Mach sie alle.",
+            "全部修复",
+        ] {
+            assert!(names_whole_list(request), "{request}");
+        }
+        for request in [
+            "now the legend",
+            "draw all harbours of the northern coast, and write below each of them who built it",
+        ] {
+            assert!(!names_whole_list(request), "{request}");
         }
     }
 

@@ -99,7 +99,7 @@ pub(super) const FIRST_LONG_LEAD: &str = "The first request that says more: ";
 pub(super) const EARLIER_GOAL_LEAD: &str = "The goal of an earlier summary: ";
 pub(super) const LONG_REQUEST_LEAD: &str = "The last request that says more: ";
 pub(super) const BEFORE_LEAD: &str = "The request before it: ";
-pub(super) const NUMBERED_LEAD: &str = "The list whose numbers it names: ";
+pub(super) const NUMBERED_LEAD: &str = "The list to which it refers: ";
 pub(super) const REMARKED_LEAD: &str = "The request before that remark: ";
 
 /// The beginnings of points that the built-in summary writes.

@@ -1345,6 +1345,19 @@ fn a_note_in_brackets_is_no_reply() {
 }
 
 #[test]
+fn a_list_is_quoted_if_a_short_request_means_all_of_it() {
+    let parts = [
+        user("look through the map of the bay, and find what is wrong"),
+        says("Two things:\n\n1. the tides are those of last year\n2. a pier is missing"),
+        user("fix all of these"),
+        edit("map.svg"),
+    ];
+    let goal = section(&parts, "## Goal");
+    let list = "- The list to which it refers: (1) the tides are those of last year; (2) a pier is missing";
+    assert!(goal.contains(list), "{goal}");
+}
+
+#[test]
 fn the_list_to_which_numbers_refer_is_quoted() {
     let list = "Four gaps:\n\n**1. Tides** — none has them\n\n**2. Piers**\n\n**3. Boats**\n\n**4. Signs**";
     let parts = [
@@ -1357,7 +1370,7 @@ fn the_list_to_which_numbers_refer_is_quoted() {
     ];
     let goal = section(&parts, "## Goal");
     assert!(
-        goal.contains("- The list whose numbers it names: (1) Tides — none has them; (2) Piers; (3) Boats; (4) Signs"),
+        goal.contains("- The list to which it refers: (1) Tides — none has them; (2) Piers; (3) Boats; (4) Signs"),
         "{goal}"
     );
 }
