@@ -281,8 +281,8 @@ pub const TOPICS: [Section; 10] = [
              names the session that has the title. If several have it, the command fails and lists \
              them. Changes that cannot be undone (`prune --purge`, `archive --delete`, `migrate` \
              without `--backup`) refuse such words, and their error has the command with the id. \
-             So do changes with `-q`, which would hide the name of the session found, changes of \
-             several SESSIONs, and changes if the word is the name of a project.",
+             Other changes refuse them with `-q`, which would hide the name of the session found, \
+             with several SESSIONs, and if the word is the name of a project.",
             "On a terminal, a command that reads one session takes `last` if SESSION is missing, \
              and reports which session that is. A command that changes one session asks for it, \
              and for REF if it needs one.",

@@ -69,9 +69,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a longer line of that call. Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call matches FILE if both have the same absolute path, or the same
-/// relative path: in the session's directory for the call, in the current directory for FILE. So
-/// calls are found after the project was moved or cloned.
+/// `src/clock.rs:41,60`. A call matches FILE if both have the same absolute path. It also matches
+/// if the path of the call, relative to the session's directory, is the path of FILE, relative to
+/// the current directory. So calls are found after the project was moved or cloned.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

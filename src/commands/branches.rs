@@ -49,10 +49,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the age of that entry; if a `switch` moved the leaf to it, the age of the
 ///   switch
 /// - the number of entries after the branch point
-/// - the size of its context in tokens: the provider's last count, plus an estimate
-///   of what followed. `~` marks the agent's estimate for all messages. This
-///   estimate replaces a sum below a quarter of it, and any sum if `prune` moved
-///   images, results or details after the last count
+/// - the size of its context in tokens: the provider's last count, plus an
+///   estimate of what followed. The agent's estimate for all messages, marked
+///   with `~`, is shown instead if this sum is less than a quarter of it, or if
+///   `prune` moved images, results or details after the last count
 /// - the branch point: the last message or other entry of the conversation that the
 ///   branch shares with another branch. A narrow terminal shows only its id. The
 ///   column is left out if no branch has one

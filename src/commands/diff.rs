@@ -46,10 +46,10 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Compare two paths of a session, or two sessions.
 ///
-/// With two sessions, compares the paths to their leaves. If one of the two is a directory, compares
-/// the other session with its copy in that directory. With two entries of one session, compares the
-/// paths to them. With one session alone, compares its two copies in the stores, as two computers or
-/// Syncthing leave them; `pisess join` combines them.
+/// With two sessions, compares the paths to their leaves. If one of the two is a directory,
+/// compares the other session with its copy in that directory. With two entries of one session,
+/// compares the paths to them. With one session alone, compares its two copies in the stores, as
+/// two computers or Syncthing leave them; `pisess join` combines them.
 ///
 /// Prints a line for each side: its name, its number of entries, and how many of these only this
 /// side has. Then comes the last entry before the first difference. The other rows are entries with

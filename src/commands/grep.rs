@@ -122,26 +122,26 @@ pub const GUIDE: Guide = Guide::new(&[
 /// In a pipe, each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. TEXT
 /// contains up to 32 characters before the match, and up to 128 from where the match begins. On a
 /// terminal, TEXT fills the row. If an entry has no id, the row has `:LINE` instead. Other commands
-/// accept the id and `:LINE` as REF. With `--times`, the local time of the entry precedes ROLE. For a
-/// tool call, the tool and its command, path or pattern follow ROLE, as in `assistant bash cargo
+/// accept the id and `:LINE` as REF. With `--times`, the local time of the entry precedes ROLE. For
+/// a tool call, the tool and its command, path or pattern follow ROLE, as in `assistant bash cargo
 /// test`; for a tool result, they replace ROLE.
 ///
-/// `(aborted)` ends the row of a reply or command that the user interrupted. Unless `--failed` is
-/// given, `(failed)` ends the row of a tool call that failed, of its result, and of a failed reply or
-/// command of the user. With `--failed`, the result of a call has the only row, and PATTERN is
-/// searched for in the call and in its output. With `--with-images`, the number of
-/// images (`[2 images]`) precedes TEXT.
+/// `(aborted)` ends the row of a reply or command that the user interrupted. `(failed)` ends the
+/// row of a tool call that failed, of its result, of a reply that failed, and of a command of the
+/// user that failed. With `--failed`, rows have no `(failed)`, a call and its result have one row,
+/// and PATTERN is searched for in both. With `--with-images`, the number of images (`[2 images]`)
+/// precedes TEXT.
 ///
-/// On a terminal, `(other branch)` ends the row of an entry that is not on the path to the leaf: the
-/// conversation went on elsewhere. `--active` leaves such entries out.
+/// On a terminal, `(other branch)` ends the row of an entry that is not on the path to the leaf.
+/// `--active` leaves such entries out.
 ///
-/// `--full` prints the text of each matching entry, and with `-C`, `-A` or `-B` of the entries
-/// around it, indented below its id and role; with `--failed`, the arguments of the call that
-/// failed come first, unless the row shows them. `-o` prints only the matches. The row of a label
-/// ends with the id of the entry that it labels; with `--full`, that entry follows. `-l` prints the
-/// paths of sessions with a match, `-L` those without one.
-/// On a terminal, each path is followed by the title of the session; without SESSION, the end of
-/// the session's id replaces the path.
+/// `--full` prints the text of each matching entry, indented below its id and role. With `-C`, `-A`
+/// or `-B`, it also prints the text of the entries around the match; with `--failed`, the arguments
+/// of the call come first, unless the row shows them. `-o` prints only the matches. The row of a
+/// label ends with the id of the entry that it labels; with `--full`, that entry follows. `-l`
+/// prints the paths of sessions with a match, `-L` those without one. On a terminal, each path is
+/// followed by the title of the session; without SESSION, the end of the session's id replaces the
+/// path.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
 /// later ones of the same branch below. Settings and bookkeeping (labels, names, marks of `switch`,

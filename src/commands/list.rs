@@ -79,9 +79,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the numbers of messages and branches
 /// - the size of the file
 /// - the size of the context at the leaf, in tokens: the provider's last count,
-///   plus an estimate of what followed. `~` marks the agent's estimate for all
-///   messages. This estimate replaces a sum below a quarter of it, and any sum if
-///   `prune` moved images, results or details after the last count
+///   plus an estimate of what followed. The agent's estimate for all messages,
+///   marked with `~`, is shown instead if this sum is less than a quarter of it,
+///   or if `prune` moved images, results or details after the last count
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///
@@ -105,7 +105,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// On a terminal, the number of sessions, their size and their cost follow the rows.
 ///
 /// `●` marks a running session: another process has its file open for writing, or
-/// an agent wrote to it within the last minute.
+/// an entry was added to it within the last minute. Labels, summaries and marks of
+/// `switch` do not count.
 ///
 /// `--source claude` lists sessions of Claude Code, which `import` can convert;
 /// `--source all` lists those of all agents.

@@ -98,11 +98,12 @@ pub const GUIDE: Guide = Guide::new(&[
 /// --secrets moves each string that contains a secret, and leaves the same string with placeholders
 /// such as [REDACTED:github-pat#1]. The secrets are those that `pisess redact --check` reports, and
 /// the values in --env-file and --secret-file. A secret found in one place is taken out of all
-/// places, in all of the given sessions. The result is searched again before it is written. If a secret would
-/// remain, for example because it is a JSON number, nothing is changed, and the command fails and
-/// names the place. Encrypted text and images cannot be searched, and stay. A running pi still has
-/// the secrets in its memory. Sub-agents have sessions of their own: give the directory, or --all.
-/// Archives are not searched: `pisess redact --check --archived` reports their secrets.
+/// places, in all of the given sessions. The result is searched again before it is written. If a
+/// secret would remain, for example because it is a JSON number, nothing is changed, and the
+/// command fails and names the place. Encrypted text and images cannot be searched, and stay. A
+/// running pi still has the secrets in its memory. Sub-agents have sessions of their own: give the
+/// directory, or --all. Archives are not searched: `pisess redact --check --archived` reports their
+/// secrets.
 ///
 /// With --purge, --secrets takes the secrets out for good, in any number of sessions. An earlier
 /// SESSION.pruned is kept if it has no secrets; otherwise it is removed.

@@ -91,8 +91,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --check also accepts archives, by path, and sessions of other agents, by path or id. With --all,
 /// it reads the stores of pi and oh-my-pi; with `--source all`, also those of the other agents;
-/// with --archived, the archives of pi and oh-my-pi, too. It reports no secrets in SESSION.pruned, but
-/// how many sessions have such a file.
+/// with --archived, the archives of pi and oh-my-pi, too. SESSION.pruned is not searched; a note
+/// counts the sessions that have such a file.
 ///
 /// With a range after SESSION, or with --last, the copy contains only these entries. The first of
 /// them becomes a root entry. Entries that are not copied are searched, too: a secret found in them

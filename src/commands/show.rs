@@ -134,13 +134,13 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a result of the tool `read`. An existing file with different content is not replaced.
 ///
 /// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
-/// with all later edits. Failed calls are ignored. If no call up to REF reads or writes the file, but
-/// a later call reads it before the first change, that is the content at REF, with a note: at
-/// `root`, the file before the conversation. If only a part of the file is known, a note says
-/// which, and the exit code is 1. FILE is the end of a path, or a path relative to the session's
-/// directory or the current one. --files lists the files, and whether the content of each is known:
-/// `whole`, `part` or `nothing`. `outdated` means that the whole content was known until an edit
-/// that did not fit it, or whose result has an unknown form. Changes made by commands are not
+/// with all later edits. Failed calls are ignored. If no call up to REF reads or writes the file,
+/// the content comes from a later read that no change precedes, and a note says so. So REF `root`
+/// prints the file as it was before the conversation. If only a part of the file is known, a note
+/// says which, and the exit code is 1. FILE is the end of a path, or a path relative to the
+/// session's directory or the current one. --files lists the files, and whether the content of each
+/// is known: `whole`, `part` or `nothing`. `outdated`: the whole content was known, but a later
+/// edit did not fit it, or recorded its change in an unknown form. Changes made by commands are not
 /// known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified

@@ -94,8 +94,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls. Gaps of over an hour are not counted. Days are local, and weeks begin on Monday. The
 /// usage of sub-agents comes from their sessions or, if these are not read, from the tool results
-/// that report it. If no result does, a note has the cost of the sub-agents, and the command that
-/// counts their sessions, too.
+/// that report it. If no result reports it, a note has the cost of the sub-agents, and the command
+/// that also counts their sessions.
 ///
 /// The number of changed files includes files that `write` or `edit` changed, but not files that
 /// only commands changed. With `--by file`, calls that failed are counted apart, and not as reads,

@@ -53,10 +53,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// As REF, `-` is the leaf before the last move, even if another program made the move. A second
 /// `switch -` goes back again. (To name an entry with the id `-`, use `id:-`.)
 ///
-/// With --summarize or a summary option, `switch` appends a summary of the branch you leave in
-/// place of the mark, as `pisess summarize` does. If there is nothing to summarize, it appends the
-/// mark. A branch that is only a summary is not summarized again. --summary and --summary-file
-/// always append the given summary.
+/// With --summarize or a summary option, `switch` appends no mark, but a summary of the branch you
+/// leave, as `pisess summarize` does. If there is nothing to summarize, it appends the mark. A
+/// branch that is only a summary is not summarized again. --summary and --summary-file always
+/// append the given summary.
 ///
 /// Prints the id of the new entry; reports on stderr where the session continues.
 #[derive(Debug, clap::Args)]

@@ -97,10 +97,10 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool
 /// results are folded into one row, with the id of the last one. Flags mark entries that failed,
-/// were aborted, edited or omitted, or have images. `(undone)` marks entries that `undo` took
-/// back. `(hidden)` marks messages that the agent does not show. If entries were pruned, the first
-/// row says how many. On a terminal, the first line has the project, the number of entries, and the
-/// tokens and cost of all requests; the pager `less` opens at the leaf.
+/// were aborted, edited or omitted, or have images. `(undone)` marks entries that `undo` took back.
+/// `(hidden)` marks messages that the agent does not show. If entries were pruned, the first row
+/// says how many. On a terminal, the line above the tree has the project, the number of entries,
+/// and the tokens and cost of all requests; the pager `less` opens at the leaf.
 ///
 /// --follow prints a row for each new entry that another program writes, until Ctrl-C. Labels and
 /// moves to another branch are printed, too. The first row after a move ends with `(after ID)`; ID
@@ -108,10 +108,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// are printed.
 ///
 /// The modes of --filter are those of the agent's own tree, except for `failed` and `images`, which
-/// only pisess has. `failed` also shows replies and commands that the user interrupted, and prints
-/// why each call failed: the line of its output that reports a failed test or an error, else the last
-/// line. `all` shows every entry. With --json, no rows are
-/// folded; rows have the order and `depth` that pi gives them.
+/// only pisess has. `failed` also shows replies and commands that the user interrupted. It prints
+/// why each call failed: the line of its output that reports a failed test or an error, else the
+/// last line. `all` shows every entry. With --json, no rows are folded; rows have the order and
+/// `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
