@@ -281,8 +281,8 @@ pub const TOPICS: [Section; 10] = [
              names the session that has the title. If several have it, the command fails and lists \
              them. Changes that cannot be undone (`prune --purge`, `archive --delete`, `migrate` \
              without `--backup`) refuse such words, and their error has the command with the id. \
-             Other changes refuse them with `-q`, which would hide the name of the session found, \
-             with several SESSIONs, and if the word is the name of a project.",
+             Other changes refuse them in three cases: with several SESSIONs, if the word is the \
+             name of a project, and with `-q`, which would hide the name of the session found.",
             "On a terminal, a command that reads one session takes `last` if SESSION is missing, \
              and reports which session that is. A command that changes one session asks for it, \
              and for REF if it needs one.",
@@ -308,8 +308,8 @@ pub const TOPICS: [Section; 10] = [
              project's sessions from the stores, and prints a note. The name of a project, as \
              `list` shows it, selects the same sessions.",
             "Reading commands also take a session of Claude Code, Codex, OpenCode or Gemini CLI, \
-             by its path or its id. They show it as `import` would convert it, with the same ids. \
-             Commands that change a session refuse it.",
+             by its path, its id or words of its title. They show it as `import` would convert it, \
+             with the same ids. Commands that change a session refuse it.",
             "The environment can move the stores. An agent's store is the first of these that is \
              set: `PI_CODING_AGENT_SESSION_DIR`, then (only for pi) `sessionDir` in \
              `.pi/settings.json` or in `~/.pi/agent/settings.json`. If none is set, it is \
@@ -379,7 +379,7 @@ pub const TOPICS: [Section; 10] = [
             "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` write a summary. \
              They use the first of these that is available: a text (`--summary`, \
              `--summary-file`), the reply of a hook (`--hook`), or the output of a summarizer \
-             (`--summarizer`, or `PISESS_SUMMARIZER` for every command). If there is none, they \
+             (`--summarizer`, or `PISESS_SUMMARIZER`). If there is none, they \
              extract a summary from the conversation itself. To extract it, they use neither a \
              model nor the network, and the result is always the same.",
             "A summarizer is any command that reads a prompt on standard input and prints the \
@@ -444,8 +444,8 @@ pub const TOPICS: [Section; 10] = [
              failure for one of them does not stop the others.",
             "Without `--force`, pisess refuses to overwrite an existing output, except an earlier \
              page that `export` wrote for the same session. pisess also refuses to write to a file \
-             system without locks, to rewrite a file whose attributes cannot be kept, and to \
-             change a session that a running oh-my-pi has open. Even with `--force`, a file with \
+             system without locks, and to rewrite a file whose attributes cannot be kept. A \
+             session that a running oh-my-pi has open is refused, too. Even with `--force`, a file with \
              several hard links is never rewritten, and the session that is read is never \
              overwritten by an output.",
         ],
@@ -460,9 +460,9 @@ pub const TOPICS: [Section; 10] = [
              continues from the leaf that it knows, on a branch beside the new entry. Close pi, \
              or reopen the session in it, before you continue.",
             "A running oh-my-pi rewrites its file from time to time, and fails if the file changed \
-             underneath it. Changes are refused (exit 3) while oh-my-pi may still use the file: \
-             its lock file is held, it has the file open, or it wrote a moment ago and has not \
-             recorded its exit. Use `--force` to write anyway.",
+             underneath it. Changes are refused (exit 3) while oh-my-pi may still use the file. \
+             This is so if its lock file is held, if it has the file open, or if it wrote a moment \
+             ago and has not recorded its exit. Use `--force` to write anyway.",
         ],
     ),
     Section::new(

@@ -58,8 +58,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Print which session and entry wrote the lines of a file.
 ///
 /// Prints a row for each run of lines that one tool call wrote. The row shows the entry with the
-/// call, the end of the session's id, the time, the title of the session as in `list`, and the user
-/// message that led to the call. `pisess show SESSION ENTRY` prints the call.
+/// call, the end of the session's id, the time, and the title of the session as in `list`. The user
+/// message that led to the call follows. `pisess show SESSION ENTRY` prints the call.
 ///
 /// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
 /// wrote. The newest such call counts. If several sessions have the call, as after a fork, the

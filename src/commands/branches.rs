@@ -50,9 +50,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   switch
 /// - the number of entries after the branch point
 /// - the size of its context in tokens: the provider's last count, plus an
-///   estimate of what followed. The agent's estimate for all messages, marked
-///   with `~`, is shown instead if this sum is less than a quarter of it, or if
-///   `prune` moved images, results or details after the last count
+///   estimate of what followed. With `~`, the column has the agent's estimate for
+///   all messages instead. This is so if the sum is less than a quarter of that
+///   estimate, or if `prune` moved parts of messages after the last count
 /// - the branch point: the last message or other entry of the conversation that the
 ///   branch shares with another branch. A narrow terminal shows only its id. The
 ///   column is left out if no branch has one

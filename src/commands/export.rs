@@ -94,7 +94,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
 /// typed; only fences, code spans and URLs are formatted. Without --filter, a page contains every
-/// entry; a document leaves out settings, bookkeeping and hidden messages.
+/// entry; a document leaves out settings, bookkeeping (labels, names, marks of `switch`, …) and
+/// hidden messages.
 ///
 /// --no-tools, --no-thinking, --filter and --max-lines leave out parts of pages and documents.
 /// --max-size leaves out as little as possible: lines of output first, then thinking, then tool
@@ -112,9 +113,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// definitions that the session records. If you give several sessions, or directories, all
 /// conversations are written to one file; those without a user message are left out.
 ///
-/// In all other formats, each session below a given directory is exported to a file of its own, in
-/// the -o directory or the current one. These pages and documents are named after the day and the
-/// title of the session. Existing exports with the same content are kept. So if a run is
+/// In all formats but `messages`, each session below a given directory is exported to a file of its
+/// own, in the -o directory or the current one. These pages and documents are named after the day
+/// and the title of the session. Existing exports with the same content are kept. So if a run is
 /// interrupted, the same command completes it.
 ///
 /// --redact redacts the session first, as `pisess redact` does. The export is then read again, with

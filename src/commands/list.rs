@@ -79,9 +79,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the numbers of messages and branches
 /// - the size of the file
 /// - the size of the context at the leaf, in tokens: the provider's last count,
-///   plus an estimate of what followed. The agent's estimate for all messages,
-///   marked with `~`, is shown instead if this sum is less than a quarter of it,
-///   or if `prune` moved images, results or details after the last count
+///   plus an estimate of what followed. With `~`, the column has the agent's
+///   estimate for all messages instead. This is so if the sum is less than a
+///   quarter of that estimate, or if `prune` moved parts of messages after the
+///   last count
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///

@@ -77,8 +77,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// be an ordinary word elsewhere. It is removed only where it is clearly the secret; other places
 /// with the same text are reported.
 ///
-/// The copy is read again and searched for every secret that was found. If a secret is left in any
-/// but these reported places, the copy is deleted, and the command fails and names the place.
+/// The copy is read again and searched for every secret that was found. If a secret is left in a
+/// place that is not reported, the copy is deleted, and the command fails and names the place.
 ///
 /// redact changes no session. `pisess prune --secrets SESSION` takes the secrets out of the session
 /// itself, and with --purge for good.

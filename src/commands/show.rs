@@ -129,9 +129,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `--code=rust` prints only blocks in that language; `-1` prints only the last block.
 ///
 /// --images writes the images of REF to files, and prints their paths. Without REF, it writes the
-/// images of the whole conversation, in order. Each file is named after the entry, the number of
-/// the image in it, and whose it is: `1a2b3c4d-1-user.png` is of the user, `5e6f7a8b-1-read.png` of
-/// a result of the tool `read`. An existing file with different content is not replaced.
+/// images of the whole conversation, in order. The name of a file has the id of the entry, the
+/// number of the image in the entry, and the origin: `1a2b3c4d-1-user.png` is from the user,
+/// `5e6f7a8b-1-read.png` from a result of the tool `read`. An existing file with different content
+/// is not replaced.
 ///
 /// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
 /// with all later edits. Failed calls are ignored. If no call up to REF reads or writes the file,
@@ -139,9 +140,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// prints the file as it was before the conversation. If only a part of the file is known, a note
 /// says which, and the exit code is 1. FILE is the end of a path, or a path relative to the
 /// session's directory or the current one. --files lists the files, and whether the content of each
-/// is known: `whole`, `part` or `nothing`. `outdated`: the whole content was known, but a later
-/// edit did not fit it, or recorded its change in an unknown form. Changes made by commands are not
-/// known.
+/// is known: `whole`, `part`, `nothing` or `outdated`. `outdated` means that the whole content was
+/// known, but a later edit did not fit it, or recorded its change in an unknown form. Changes made
+/// by commands are not known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
 /// diff for `git apply`. The diff of a file is between its content before the first change and its

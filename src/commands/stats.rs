@@ -72,10 +72,10 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Count tokens, cost, messages, tools and time.
 ///
-/// Tokens and cost are recorded in assistant messages, tool results, summaries and usage entries.
-/// Failed requests are included. The cost of requests without a recorded cost is estimated, and `~`
-/// marks sums that include estimates. If the price of a model is not known, its requests are
-/// counted as unpriced. Reasoning counts as output.
+/// Tokens and cost are recorded in assistant messages, tool results, summaries and entries of the
+/// type `usage`. Failed requests are included. The cost of requests without a recorded cost is
+/// estimated, and `~` marks sums that include estimates. If the price of a model is not known, its
+/// requests are counted as unpriced. Reasoning counts as output.
 ///
 /// `--by file` lists each file that is named in a call of the tools `read`, `write` and `edit`,
 /// with the number of calls, of sessions, and of sessions that wrote the file (`wrote`). Similar

@@ -20,7 +20,7 @@ pub use crate::session::tree::Layout;
 /// The filter modes of the agents, and two that only pisess has: `Failed` and `Images`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Filter {
-    /// All but settings and bookkeeping
+    /// All but settings and bookkeeping (labels, names, marks of `switch`, …)
     #[default]
     Default,
     /// Like default, without tool results
