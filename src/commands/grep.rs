@@ -98,8 +98,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Search the text of sessions.
 ///
 /// Prints a row for each matching entry, with its id and its first match. Text, thinking, tool
-/// names and arguments, results, commands, summaries, labels and names are searched. JSON is
-/// decoded first, so é, a quote or a newline is found however the file escapes it. Only --raw
+/// names and arguments, results, commands, summaries, labels, names and settings are searched. JSON
+/// is decoded first, so é, a quote or a newline is found however the file escapes it. Only --raw
 /// searches signatures, images and details of extensions. oh-my-pi stores the name of a session in
 /// a title line; a match there has the role `title`.
 ///

@@ -127,8 +127,8 @@ pub struct Args {
     /// Choose which entries to show
     #[arg(long, value_name = "MODE", default_value = "default")]
     pub filter: Filter,
-    /// Show only entries whose row (role, label, text), arguments or results contain all these
-    /// words
+    /// Show only entries that contain all these words in their role, label, text, tool calls or
+    /// output (in sessions of oh-my-pi, similar words count, too)
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
     /// Show the N preceding and the N following entries (rows before and after the leaf or REF; all
