@@ -29,8 +29,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The session stays on its current branch. A summary of the other branch, from the branch point to
 /// REF, is appended under the leaf. The model then knows what was found on the other branch. That
-/// branch is kept, and can be merged again once it has grown. If REF was merged already, nothing is
-/// appended, unless you give a summary with --summary or --summary-file.
+/// branch is kept, and can be merged again once it has grown. A REF that was merged already is
+/// merged again only with --summary or --summary-file.
 ///
 /// Without a summary option, pisess extracts the summary from the conversation, without a model.
 /// The id of the new entry is printed.

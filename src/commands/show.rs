@@ -135,14 +135,14 @@ pub const GUIDE: Guide = Guide::new(&[
 /// is not replaced.
 ///
 /// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
-/// with all later edits. Failed calls are ignored. If no call up to REF reads or writes the file,
-/// the content comes from a later read that no change precedes, and a note says so. So REF `root`
-/// prints the file as it was before the conversation. If only a part of the file is known, a note
-/// says which, and the exit code is 1. FILE is the end of a path, or a path relative to the
-/// session's directory or the current one. --files lists the files, and whether the content of each
-/// is known: `whole`, `part`, `nothing` or `outdated`. `outdated` means that the whole content was
-/// known, but a later edit did not fit it, or recorded its change in an unknown form. Changes made
-/// by commands are not known.
+/// with all later edits. Failed calls are ignored. If all calls on the file come after REF, the
+/// content is from the reads before the first change, and a note says so. So REF `root` prints the
+/// file as it was before the conversation. If only a part of the file is known, a note says which,
+/// and the exit code is 1. FILE is the end of a path, or a path relative to the session's directory
+/// or the current one. --files lists the files, and whether the content of each is known: `whole`,
+/// `part`, `nothing` or `outdated`. `outdated` means that the whole content was known, but a later
+/// edit did not fit it, or recorded its change in an unknown form. Changes made by commands are not
+/// known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
 /// diff for `git apply`. The diff of a file is between its content before the first change and its
