@@ -353,8 +353,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Whether SESSION is the name of a project, which is meant rather than a session with that name in
-/// its title. An output in a directory shows that the sessions of the project are meant; a REF, that
-/// one session is.
+/// its title. An output in a directory shows that the sessions of the project are meant; a REF,
+/// that one session is.
 fn is_rather_project(args: &Args, ui: &Ui) -> bool {
     goes_to_folder(args, ui) && args.at.is_none() && names_project(&args.session, ui)
 }

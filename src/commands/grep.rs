@@ -537,7 +537,8 @@ impl Args {
         Ok(())
     }
 
-    /// Notes which tools the searched sessions call, if they call none of those that `--tool` names.
+    /// Notes which tools the searched sessions call, if they call none of those that `--tool`
+    /// names.
     fn note_missing_tool(&self, files: Vec<FoundFile>, ui: &mut Ui) {
         if files.is_empty() || ui.is_quiet() {
             return;
@@ -718,8 +719,8 @@ fn match_details(args: &Args, ui: &Ui) -> MatchDetails {
     details
 }
 
-/// Returns the names of all tools that sessions call. `None` if one of them is wanted; then the other
-/// sessions are not read. A session that cannot be read is left out.
+/// Returns the names of all tools that sessions call. `None` if one of them is wanted; then the
+/// other sessions are not read. A session that cannot be read is left out.
 fn find_other_tools(files: Vec<FoundFile>, wanted: &[String], ui: &Ui) -> Option<BTreeSet<String>> {
     let rollouts = Rollouts::default();
     let all_entries = None;

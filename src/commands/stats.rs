@@ -393,8 +393,8 @@ impl UncountedAgents<'_> {
     }
 }
 
-/// Returns the cost of sub-agents that are not counted, and the sum with the counted cost: `, $0.06;
-/// in all $0.30`. Empty if no cost of theirs is known.
+/// Returns the cost of sub-agents that are not counted, and the sum with the counted cost: `,
+/// $0.06; in all $0.30`. Empty if no cost of theirs is known.
 fn describe_costs(counted: &UsageSums, agents: &UsageSums) -> String {
     if agents.cost == 0.0 {
         return String::new();
@@ -409,8 +409,8 @@ fn describe_costs(counted: &UsageSums, agents: &UsageSums) -> String {
     )
 }
 
-/// Notes that the sub-agents and advisors of the named sessions are not counted, what they cost, and
-/// which command counts them. The sums themselves do not show that.
+/// Notes that the sub-agents and advisors of the named sessions are not counted, what they cost,
+/// and which command counts them. The sums themselves do not show that.
 fn note_uncounted_agents(args: &Args, uncounted: &[FoundFile], costs: &str, ui: &mut Ui) {
     let unread = UnreadAgents {
         agents: uncounted,
