@@ -1,43 +1,31 @@
 //! `pisess grep`: full-text search over sessions.
 
+mod arguments;
 mod hits;
+mod notes;
+mod query;
 mod searcher;
 
-use crate::cli::foreign::note_unsearched;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::SessionStores;
-use crate::cli::named::{
-    is_session_id, may_be_given_session, name_argument, name_failure, take_range,
-};
-use crate::cli::open::Input;
 use crate::cli::options::LastArgs;
-use crate::cli::output::{Clock, Exit, Failure, Ui, to_visible};
+use crate::cli::output::{Clock, Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::row_options;
-use crate::cli::session_report::report_session;
-use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead, find_unread_agents};
-use crate::cli::titled::{command_with, find_only_title};
-use crate::cli::unread_agents::{AgentsNote, UnreadAgents};
+use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
 use crate::load::LoadOptions;
-use crate::load::names::SearchRange;
-use crate::ops::grep::{
-    EntryFilter, MatchDetails, Pattern, PatternOptions, Query, TextOptions, ToolOptions,
-    includes_tool, read_tool_names, searchable_roles,
-};
+use crate::ops::grep::{Query, searchable_roles};
 use crate::session::fields::FieldScope;
 use crate::session::period::Period;
-use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use foldhash::HashMap;
 use hits::MatchPainter;
-use pisess_json::text::Text;
-use pisess_store::workers::{Pool, in_order};
-use pisess_store::{FoundFile, PageBuffer};
+use pisess_store::PageBuffer;
+use pisess_store::workers::Pool;
+use query::build_query;
 use searcher::Searcher;
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -378,23 +366,46 @@ fn new_searcher(args: &Args, query: Query, sessions: &SessionsToRead, ui: &Ui) -
     }
 }
 
-impl Args {
-    /// Returns these arguments with the pattern, the sessions and the range in their places: clap
-    /// takes the first argument for the pattern, even if it is a session, and the range for a
-    /// session.
-    fn separate_pattern_from_paths(&self, ui: &mut Ui) -> Result<Args, Failure> {
-        let mut args = self.clone();
-        if let Some(session) = args.find_first_session(ui)? {
-            args.pattern = None;
-            args.sessions.paths.insert(0, session);
-        }
-        if args.pattern.is_none() && args.regexp.is_empty() {
-            args.pattern = Some(String::new());
-        }
-        args.range = take_range(&mut args.sessions.paths)?;
-        Ok(args)
+/// Returns the format of the output. On a terminal, the matches of several sessions are under
+/// headings. Elsewhere, each row begins with the path of its session.
+fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
+    let is_for_people = args.prints_rows_for_people(ui);
+    // -A and -B override -C.
+    let default_context = args.around.unwrap_or(0);
+    MatchPainter {
+        prints_counts: args.count,
+        path_output: args.only,
+        lists_unmatched: args.files_without_match,
+        prints_whole_text: args.full,
+        scope: args.field_scope(),
+        clock: args.times.then(|| Clock::new(ui)),
+        prints_only_matches: args.only_matching,
+        json: args.json,
+        is_single_session: sessions.is_single,
+        prints_headings: is_for_people && !sessions.is_single,
+        lists_titles: ui.stdout_is_terminal() && !args.only.null,
+        names_by_id: args.sessions.paths.is_empty(),
+        prefixes_path: !sessions.is_single && !is_for_people,
+        puts_tools_last: is_for_people && !args.follow,
+        follows: args.follow,
+        // With --failed, every row would have this mark.
+        marks_failures: !args.failed,
+        marks_other_branches: args.marks_other_branches(ui),
+        max_above: args.before_context.unwrap_or(default_context),
+        max_below: args.after_context.unwrap_or(default_context),
+        options: LoadOptions {
+            timestamps: args.json || args.times,
+            ..row_options(ui)
+        },
+        row_width: ui.row_width(),
+        width: ui.row_width().unwrap_or(usize::MAX),
+        styles: ui.styles,
+        links: ui.links.clone(),
+        rollouts: Rollouts::default(),
     }
+}
 
+impl Args {
     /// Finds the sessions to search, in the order of `--sort`.
     fn find_sessions(&self, period: Period, ui: &mut Ui) -> Result<SessionsToRead, Failure> {
         // New entries are only waited for in sessions of pi and oh-my-pi.
@@ -419,186 +430,9 @@ impl Args {
         Ok(sessions)
     }
 
-    /// Returns the first argument if it is a session, and not the pattern. With `-e`, it always is.
-    /// Other options that select entries make the pattern optional: then a single argument is a
-    /// session if it is a file, or the id or the whole name of a session.
-    ///
-    /// A name is searched for only among the sessions of the current directory, which the search
-    /// reads in any case. Otherwise the files of all other sessions would have to be read.
-    fn find_first_session(&self, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
-        if !self.regexp.is_empty() {
-            return Ok(self.pattern.as_ref().map(PathBuf::from));
-        }
-        let Some(argument) = self.optional_pattern() else {
-            return Ok(None);
-        };
-        let path = ui.current_folder().join(argument);
-        let is_session_file = path.is_file() && may_be_given_session(&path);
-        if is_session_file || is_session_id(argument, ui) {
-            return Ok(Some(PathBuf::from(argument)));
-        }
-        if !self.may_name_session(ui)? {
-            return Ok(None);
-        }
-        let stores = SessionStores::locate(ui);
-        // If several sessions have the name, the argument is a pattern.
-        let Ok(Some(session)) = stores.find_by_whole_name(argument, SearchRange::Project) else {
-            return Ok(None);
-        };
-        report_named(argument, &session, ui)?;
-        Ok(Some(session))
-    }
-
-    /// Returns the only argument, if another option makes the pattern optional.
-    fn optional_pattern(&self) -> Option<&str> {
-        let selects_entries =
-            self.failed || self.with_images || !self.role.is_empty() || !self.tool.is_empty();
-        if !selects_entries || !self.regexp.is_empty() || !self.sessions.paths.is_empty() {
-            return None;
-        }
-        self.pattern.as_deref()
-    }
-
-    /// Whether the only argument may be the name of a session of pi or oh-my-pi, or words of its
-    /// title. With `--all`, `--archived` and `--source`, and with the environment variable of the
-    /// last, the sessions are selected already. `-v` needs a pattern.
-    fn may_name_session(&self, ui: &Ui) -> Result<bool, Failure> {
-        let sessions = &self.sessions;
-        if self.invert_match || sessions.all || sessions.archived {
-            return Ok(false);
-        }
-        if sessions.source.sources(ui)?.is_some() {
-            return Ok(false);
-        }
-        let argument = self.optional_pattern().unwrap_or_default();
-        Ok(name_argument(Path::new(argument)).is_some())
-    }
-
-    /// Whether the pattern, which matches no entry, may be a session.
-    fn takes_pattern_for_session(&self, ui: &Ui) -> Result<bool, Failure> {
-        let searches_for_matches = !self.files_without_match && !self.follow;
-        Ok(searches_for_matches && self.may_name_session(ui)?)
-    }
-
-    /// Whether words of a title are accepted in place of a name. The title may be another one than
-    /// the user meant, so only where the user sees its report and rows: not with `-q`, and not if a
-    /// script reads counts, paths or JSON.
-    fn accepts_title(&self, ui: &Ui) -> bool {
-        let prints_rows = !self.count && !self.only.is_set() && !self.only_matching && !self.json;
-        prints_rows && !ui.is_quiet()
-    }
-
-    /// Returns these arguments with the session that the pattern names, or whose title has its
-    /// words, in place of the pattern. `None` if there is no such session, or several.
-    fn with_session_of_pattern(&self, ui: &mut Ui) -> Result<Option<Args>, Failure> {
-        let Some(words) = self.optional_pattern() else {
-            return Ok(None);
-        };
-        let Some(session) = self.find_named_or_titled(words, ui)? else {
-            return Ok(None);
-        };
-        let mut args = self.clone();
-        args.pattern = Some(String::new());
-        args.sessions.paths.push(session);
-        Ok(Some(args))
-    }
-
-    /// Returns the only session that `words` name or whose title has these words, and reports it.
-    /// `None` if there is no such session, or several.
-    fn find_named_or_titled(&self, words: &str, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
-        let stores = SessionStores::locate(ui);
-        match stores.find_by_whole_name(words, SearchRange::AllProjects) {
-            Ok(Some(session)) => {
-                report_named(words, &session, ui)?;
-                Ok(Some(session))
-            }
-            Ok(None) if self.accepts_title(ui) => find_only_title(words, ui),
-            Ok(None) => Ok(None),
-            // Several sessions have the name.
-            Err(error) => {
-                ui.warn(&name_failure(error, ui).to_note());
-                Ok(None)
-            }
-        }
-    }
-
     /// Whether a range or `--last` limits the search.
     fn searches_range(&self) -> bool {
         self.range.is_some() || self.last.entry_count.is_some()
-    }
-
-    /// Notes how many sessions of other agents were not searched, if all projects were.
-    fn note_unsearched(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let searched_own = self.sessions.sources(ui)?.is_none();
-        if !self.sessions.all || self.sessions.archived || self.follow || !searched_own {
-            return Ok(());
-        }
-        note_unsearched("--source all searches them, too", ui);
-        Ok(())
-    }
-
-    /// Notes which tools the searched sessions call, if they call none of those that `--tool`
-    /// names.
-    fn note_missing_tool(&self, files: Vec<FoundFile>, ui: &mut Ui) {
-        if files.is_empty() || ui.is_quiet() {
-            return;
-        }
-        let Some(called) = find_other_tools(files, &self.tool, ui) else {
-            return;
-        };
-        let wanted: Vec<String> = self.tool.iter().map(|name| format!("`{name}`")).collect();
-        let wanted = to_visible(&wanted.join(" or "));
-        let called: Vec<String> = called.into_iter().collect();
-        if called.is_empty() {
-            ui.warn(&format!(
-                "no call of {wanted}: these sessions call no tools"
-            ));
-        } else {
-            let called = to_visible(&called.join(", "));
-            ui.warn(&format!(
-                "no call of {wanted}: these sessions call {called}"
-            ));
-        }
-    }
-
-    /// Notes how many sub-agents of the only session were not searched.
-    fn note_unsearched_agents(&self, session: FoundFile, period: Period, ui: &mut Ui) {
-        // A range is a part of one session. With -L, a session without a row has a match.
-        if self.range.is_some() || self.files_without_match {
-            return;
-        }
-        let [given] = &self.sessions.paths[..] else {
-            return;
-        };
-        let agents = find_unread_agents(&[session], period);
-        if agents.is_empty() {
-            return;
-        }
-
-        let unread = UnreadAgents {
-            agents: &agents,
-            sessions: &self.sessions.paths,
-        };
-        let arguments = self.with_explicit_pattern(unread.arguments().trim_start(), ui);
-        let note = AgentsNote {
-            omission: "not searched",
-            command: command_with(given.as_os_str(), &arguments, ui),
-            effect: "searches them, too",
-            effect_of_list: "lists them",
-        };
-        unread.print_note(note, ui);
-    }
-
-    /// Returns the sessions to search as arguments, after an empty pattern if the user left out the
-    /// pattern. PATTERN can be left out only before a single SESSION, and here there are several.
-    fn with_explicit_pattern(&self, sessions: &str, ui: &Ui) -> String {
-        let is_pattern_empty = self.pattern.as_deref() == Some("");
-        let is_pattern_given = ui.arguments.iter().any(|argument| argument.is_empty());
-        if is_pattern_empty && !is_pattern_given {
-            format!("'' {sessions}")
-        } else {
-            sessions.to_owned()
-        }
     }
 
     fn field_scope(&self) -> FieldScope {
@@ -636,175 +470,5 @@ impl Args {
     /// Whether only matches in entries that are written from now on are printed.
     fn starts_now(&self) -> bool {
         self.follow && self.period.since.is_none() && self.last.entry_count.is_none()
-    }
-
-    /// Refuses combinations of options that clap cannot refuse: a range is a positional argument,
-    /// which only its form distinguishes from a session.
-    fn refuse_conflicts(&self) -> Result<(), Failure> {
-        if self.range.is_some() && self.last.entry_count.is_some() {
-            return Err(
-                Failure::usage_error("a range cannot be combined with --last")
-                    .with_hint("omit one of them"),
-            );
-        }
-        if self.range.is_some() && self.follow {
-            return Err(Failure::usage_error("a range cannot be followed")
-                .with_hint("omit the range, or --follow"));
-        }
-        Ok(())
-    }
-}
-
-/// Builds the query.
-fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
-    Ok(Query {
-        pattern: build_pattern(args)?,
-        inverted: args.invert_match,
-        entries: entry_filter(args, period),
-        scope: args.field_scope(),
-        details: match_details(args, ui),
-        is_only_reader: !args.reads_sessions_again(ui),
-    })
-}
-
-/// Returns which entries are searched.
-fn entry_filter(args: &Args, period: Period) -> EntryFilter {
-    let mut roles = args.role.clone();
-    for role in &mut roles {
-        // A failure is recorded in the result of a call, which represents both.
-        if args.failed && role == "toolCall" {
-            *role = "toolResult".to_owned();
-        }
-    }
-    EntryFilter {
-        roles,
-        tool_names: args.tool.clone(),
-        period,
-        only_active: args.active,
-        only_failed: args.failed,
-        only_images: args.with_images,
-        only_entries: args.searches_range(),
-    }
-}
-
-/// Returns what is collected of each match. Without rows, no snippets are needed. On a terminal, a
-/// snippet may fill the width of a row on either side of the match. In JSON and without a width, it
-/// has the default size.
-fn match_details(args: &Args, ui: &Ui) -> MatchDetails {
-    let mut details = MatchDetails {
-        texts: TextOptions {
-            whole: args.full,
-            every_match: args.only_matching,
-        },
-        reports_active: args.marks_other_branches(ui),
-        ..MatchDetails::default()
-    };
-    let prints_rows = !args.count && !args.only.is_set() && !args.files_without_match;
-    if !prints_rows {
-        return details;
-    }
-    details.snippets = Some(match ui.row_width() {
-        Some(width) if !args.json => SnippetSize {
-            before: width,
-            after: width,
-        },
-        _ => SnippetSize::default(),
-    });
-    if !args.json {
-        details.tools = Some(ToolOptions {
-            home: ui.home().map(Text::from),
-            call_arguments: args.full && args.failed,
-        });
-    }
-    details
-}
-
-/// Returns the names of all tools that sessions call. `None` if one of them is wanted; then the
-/// other sessions are not read. A session that cannot be read is left out.
-fn find_other_tools(files: Vec<FoundFile>, wanted: &[String], ui: &Ui) -> Option<BTreeSet<String>> {
-    let rollouts = Rollouts::default();
-    let all_entries = None;
-    let is_stdout = ui.stdout_predicate();
-    let read_names = |file: FoundFile| {
-        let opened = Input::open_path_to_read(&file.path, &rollouts, all_entries, is_stdout);
-        let names = opened.ok().map(|input| read_tool_names(input.source()));
-        names.and_then(Result::ok).unwrap_or_default()
-    };
-
-    let mut called = BTreeSet::new();
-    let found_wanted = in_order(files, ui.processor_count(), read_names, |names| {
-        for name in names {
-            let text = Text::from(name.as_str());
-            if wanted.iter().any(|wanted| includes_tool(wanted, &text)) {
-                return Err(());
-            }
-            called.insert(name);
-        }
-        Ok(())
-    });
-    found_wanted.is_ok().then_some(called)
-}
-
-/// Reports the session that the only argument names.
-fn report_named(name: &str, session: &Path, ui: &mut Ui) -> Result<(), Failure> {
-    let how = format!("`{}` is", to_visible(name));
-    report_session(&how, session, ui)
-}
-
-/// Builds the pattern from the values of `-e`; without `-e`, from the first argument.
-fn build_pattern(args: &Args) -> Result<Pattern, Failure> {
-    let patterns = if args.regexp.is_empty() {
-        args.pattern.as_slice()
-    } else {
-        &args.regexp[..]
-    };
-    let options = PatternOptions {
-        fixed: args.fixed_strings,
-        ignore_case: args.ignore_case,
-        smart_case: args.smart_case,
-        words: args.word_regexp,
-    };
-    Pattern::new(patterns, options).map_err(|error| {
-        Failure::usage_error(format_args!("the pattern: {error}"))
-            .with_hint("-F takes it as literal text")
-    })
-}
-
-/// Returns the format of the output. On a terminal, the matches of several sessions are under
-/// headings. Elsewhere, each row begins with the path of its session.
-fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
-    let is_for_people = args.prints_rows_for_people(ui);
-    // -A and -B override -C.
-    let default_context = args.around.unwrap_or(0);
-    MatchPainter {
-        prints_counts: args.count,
-        path_output: args.only,
-        lists_unmatched: args.files_without_match,
-        prints_whole_text: args.full,
-        scope: args.field_scope(),
-        clock: args.times.then(|| Clock::new(ui)),
-        prints_only_matches: args.only_matching,
-        json: args.json,
-        is_single_session: sessions.is_single,
-        prints_headings: is_for_people && !sessions.is_single,
-        lists_titles: ui.stdout_is_terminal() && !args.only.null,
-        names_by_id: args.sessions.paths.is_empty(),
-        prefixes_path: !sessions.is_single && !is_for_people,
-        puts_tools_last: is_for_people && !args.follow,
-        follows: args.follow,
-        // With --failed, every row would have this mark.
-        marks_failures: !args.failed,
-        marks_other_branches: args.marks_other_branches(ui),
-        max_above: args.before_context.unwrap_or(default_context),
-        max_below: args.after_context.unwrap_or(default_context),
-        options: LoadOptions {
-            timestamps: args.json || args.times,
-            ..row_options(ui)
-        },
-        row_width: ui.row_width(),
-        width: ui.row_width().unwrap_or(usize::MAX),
-        styles: ui.styles,
-        links: ui.links.clone(),
-        rollouts: Rollouts::default(),
     }
 }
