@@ -15,41 +15,53 @@ use conflicts::{
 };
 use habits::find_habit;
 use missing::tip_for_missing_argument;
-use options::{tip_for_former_name, tip_for_summarize, tip_for_unknown_option};
-use refusal::{unknown_option, unlikely_suggestion};
+use options::{tip_for_former_name, tip_for_summarize, tip_for_unknown_argument};
+use refusal::Refusal;
 use std::ffi::OsString;
 
-/// Returns the failure for an invalid command line, on one line. It has clap's message; the hint
-/// has a tip and the command for help. A tip of this module replaces clap's tip.
+/// Returns the failure for an invalid command line, on one line: clap's message; and as the hint,
+/// advice and the command for help.
 pub fn usage_failure(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let rendered = error.render().to_string();
     // For an invalid value, clap prints no usage.
     let (message, usage) = rendered.split_once("\nUsage: ").unwrap_or((&rendered, ""));
     let ClapMessage { cause, tips } = ClapMessage::parse(message);
     let name = command_name(usage, args, command);
-    let subcommand = name.and_then(|name| command.find_subcommand(name));
+    let refusal = Refusal {
+        error,
+        args,
+        command: name.and_then(|name| command.find_subcommand(name)),
+    };
 
-    let mut advice: Vec<String> = Vec::new();
-    let habit = find_habit(error, subcommand);
-    if let Some(habit) = habit {
-        advice.push(habit.to_owned());
-    } else if let Some(tip) = own_tip(error, args, subcommand) {
-        advice.push(tip);
-    } else {
-        for tip in tips {
-            if is_useful_tip(tip, error, name) {
-                advice.push(tip.to_owned());
-            }
-        }
-    }
-    if habit.is_none() && unknown_option(error).is_some() && name == Some("grep") {
-        advice.push("give a pattern that begins with - after -e or --".to_owned());
-    }
+    let mut advice = advise(&refusal, &tips);
     advice.push(match name {
         Some(name) => format!("see `pisess {name} --help`"),
         None => "see `pisess --help`".to_owned(),
     });
     Failure::usage_error(cause).with_hint(advice.join("; "))
+}
+
+/// Returns what the user may have meant: the hint for a habit from another tool, else the tip of
+/// this module, else clap's tips.
+fn advise(refusal: &Refusal, clap_tips: &[&str]) -> Vec<String> {
+    if let Some(hint) = find_habit(refusal) {
+        return vec![hint.to_owned()];
+    }
+
+    let mut advice = Vec::new();
+    if let Some(tip) = own_tip(refusal) {
+        advice.push(tip);
+    } else {
+        for tip in clap_tips {
+            if is_useful_tip(tip, refusal) {
+                advice.push((*tip).to_owned());
+            }
+        }
+    }
+    if refusal.unknown_argument().is_some() && refusal.command_name() == "grep" {
+        advice.push("give a pattern that begins with - after -e or --".to_owned());
+    }
+    advice
 }
 
 /// The parts of clap's message about an invalid command line.
@@ -88,17 +100,17 @@ impl ClapMessage<'_> {
     }
 }
 
-/// Whether a tip of clap is worth printing. `name` is the name of the given command.
-fn is_useful_tip(tip: &str, error: &clap::Error, name: Option<&str>) -> bool {
-    if let Some(suggestion) = unlikely_suggestion(error)
-        && tip.contains(&suggestion)
+/// Whether a tip of clap is worth printing.
+fn is_useful_tip(tip: &str, refusal: &Refusal) -> bool {
+    if let Some(suggestion) = refusal.unlikely_suggestion()
+        && tip.contains(suggestion)
     {
         return false;
     }
-    // A label may begin with a hyphen, so this tip is useful there. For other commands, such an
-    // argument is rather an option of another command than a file.
+    // clap proposes `--` before any unknown option. That is useful for a label, which may begin with
+    // a hyphen. For other commands, the argument is rather an option of another command.
     let is_tip_for_value = tip.contains("as a value, use '-- ");
-    !is_tip_for_value || name == Some("label")
+    !is_tip_for_value || refusal.command_name() == "label"
 }
 
 /// Returns the name of the given command. It is the second word of clap's usage, as in `pisess tree
@@ -123,22 +135,17 @@ fn command_name<'a>(
     if is_argument { None } else { Some(second) }
 }
 
-/// Returns the first tip of this module that applies to the error. The caller has looked for the
-/// error in [`HABITS`] before. Tips for one option or command come before the one for any missing
-/// argument.
-fn own_tip(
-    error: &clap::Error,
-    args: &[OsString],
-    subcommand: Option<&clap::Command>,
-) -> Option<String> {
-    tip_for_unknown_option(error, subcommand)
-        .or_else(|| tip_for_former_name(error, subcommand))
-        .or_else(|| tip_for_one_branch(error, subcommand))
-        .or_else(|| tip_for_summarize(error, args, subcommand))
-        .or_else(|| tip_for_repairing_all(error))
-        .or_else(|| tip_for_sessions_with_all(error, subcommand))
-        .or_else(|| tip_for_last_with_file(error))
-        .or_else(|| tip_for_missing_argument(error, args, subcommand))
+/// Returns the first tip of this module that applies. The tip for any missing argument is last,
+/// because an option may have taken that argument as its value, which has a tip of its own.
+fn own_tip(refusal: &Refusal) -> Option<String> {
+    tip_for_unknown_argument(refusal)
+        .or_else(|| tip_for_former_name(refusal))
+        .or_else(|| tip_for_one_branch(refusal))
+        .or_else(|| tip_for_summarize(refusal))
+        .or_else(|| tip_for_repairing_all(refusal))
+        .or_else(|| tip_for_sessions_with_all(refusal))
+        .or_else(|| tip_for_last_with_file(refusal))
+        .or_else(|| tip_for_missing_argument(refusal))
 }
 
 /// Whether `typed` may be a misspelling of `known`. Both begin with the same letter, and at most

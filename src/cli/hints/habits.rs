@@ -1,10 +1,9 @@
 //! Options that users of other tools type by habit.
 
-use super::refusal::{context_text, unknown_option};
+use super::refusal::Refusal;
 use crate::cli::redaction::PRUNE_SECRETS_HINT;
-use clap::error::{ContextKind, ErrorKind};
 
-/// Options of other tools that users type by habit, and the hint for them.
+/// Options of another tool that users type by habit, and the hint for them.
 struct Habit {
     /// The typed options. A number of rows, such as `-5`, is listed as `-n`.
     typed: &'static [&'static str],
@@ -201,21 +200,14 @@ const HABITS: [Habit; 36] = [
 
 /// Returns the hint for an option or a value that users type because other tools have it. `None` if
 /// the refused option or value is not in [`HABITS`].
-pub(super) fn find_habit(
-    error: &clap::Error,
-    subcommand: Option<&clap::Command>,
-) -> Option<&'static str> {
-    let refused = if error.kind() == ErrorKind::InvalidValue {
-        context_text(error, ContextKind::InvalidValue)?
-    } else {
-        unknown_option(error)?
-    };
+pub(super) fn find_habit(refusal: &Refusal) -> Option<&'static str> {
+    let refused = refusal.invalid_value().or(refusal.unknown_argument())?;
     // `-20` means the same as `-n 20`, as for `head`.
     let number = refused.strip_prefix('-');
     let is_count = number.is_some_and(|number| number.parse::<u32>().is_ok());
     let typed = if is_count { "-n" } else { refused };
 
-    let name = subcommand.map_or("", clap::Command::get_name);
+    let name = refusal.command_name();
     for habit in &HABITS {
         let is_for_command = habit.command == name || habit.command == "*";
         if is_for_command && habit.typed.contains(&typed) {

@@ -6,7 +6,7 @@ use crate::session::reference::is_reference_form;
 use pisess_store as store;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The end of the usual hint for a session that does not exist. A better hint replaces it.
 const SEVERAL_WORDS: &str = "several words need quotes";
@@ -14,57 +14,6 @@ const SEVERAL_WORDS: &str = "several words need quotes";
 /// The maximum number of edits (insert, delete, replace, swap two neighbours) between the name of a
 /// missing file and a name that is suggested.
 const MOST_FILE_EDITS: usize = 2;
-
-/// Returns the path of the file that the user may have meant by a missing path: the session whose
-/// `.jsonl` was left out, else the file beside it with the most similar name. `None` if no name is
-/// similar, or if the missing path has no extension: it may be the name of a session.
-fn find_similar_file(missing: &Path) -> Option<String> {
-    let session = store::with_suffix(missing, ".jsonl");
-    if session.is_file() {
-        return Some(to_visible(&session.to_string_lossy()));
-    }
-    // Without an extension, it may be the name of a session.
-    missing.extension()?;
-
-    let parent = missing.parent()?;
-    let folder = if parent.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        parent
-    };
-    let wanted = missing.file_name()?.to_str()?;
-    let similar_name = find_similar_name(folder, wanted)?;
-    Some(to_visible(&parent.join(similar_name).to_string_lossy()))
-}
-
-/// Returns the name of the file in a directory that needs the fewest edits to become `wanted`, of
-/// equals the first by name. `None` if every file needs more than [`MOST_FILE_EDITS`].
-fn find_similar_name(folder: &Path, wanted: &str) -> Option<String> {
-    let mut fewest_edits = MOST_FILE_EDITS + 1;
-    let mut similar = None;
-    // The paths are sorted, so the first of equally similar names remains.
-    for path in store::paths_in(folder).ok()? {
-        let Some(name) = path.file_name().and_then(OsStr::to_str) else {
-            continue;
-        };
-        let edits = strsim::osa_distance(wanted, name);
-        if edits < fewest_edits && path.is_file() {
-            fewest_edits = edits;
-            similar = Some(name.to_owned());
-        }
-    }
-    similar
-}
-
-/// Whether the second argument of a command may be a session, as for `join` and `diff`.
-fn takes_second_session(subcommand: &clap::Command) -> bool {
-    let second = subcommand.get_positionals().nth(1);
-    let names = second.and_then(clap::Arg::get_value_names);
-    names
-        .unwrap_or_default()
-        .iter()
-        .any(|name| name.split('|').any(|name| name == "SESSION"))
-}
 
 /// Replaces the hint of a failure, if a session was not found and the command line shows what the
 /// user may have meant: a later argument is the session; a file has a similar name; or only an
@@ -159,10 +108,21 @@ impl<'a> TypedLine<'a> {
             return None;
         }
         Some(format!(
-            "`pisess list --all` lists all sessions; an entry or a label comes after the session: pisess {} last {first}",
+            "`pisess list --all` lists all sessions; \
+             an entry or a label comes after the session: pisess {} last {first}",
             self.name
         ))
     }
+}
+
+/// Whether the second argument of a command may be a session, as for `join` and `diff`.
+fn takes_second_session(subcommand: &clap::Command) -> bool {
+    let second = subcommand.get_positionals().nth(1);
+    let names = second.and_then(clap::Arg::get_value_names);
+    names
+        .unwrap_or_default()
+        .iter()
+        .any(|name| name.split('|').any(|name| name == "SESSION"))
 }
 
 /// Returns a hint if a file has nearly the name of the one that was not found, which may be any
@@ -173,5 +133,46 @@ fn hint_for_similar_file(failure: &Failure) -> Option<String> {
         return None;
     }
     let similar = find_similar_file(missing)?;
+    let similar = to_visible(&similar.to_string_lossy());
     Some(format!("did you mean {similar}?"))
+}
+
+/// Returns the file that the user may have meant by a missing path: the session whose `.jsonl` was
+/// left out, else the file beside it with the most similar name.
+fn find_similar_file(missing: &Path) -> Option<PathBuf> {
+    let with_extension = store::with_suffix(missing, ".jsonl");
+    if with_extension.is_file() {
+        return Some(with_extension);
+    }
+    // A path without an extension may be the name of a session, which no file resembles.
+    missing.extension()?;
+
+    let wanted = missing.file_name()?.to_str()?;
+    let parent = missing.parent()?;
+    let folder = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    let similar_name = find_similar_name(folder, wanted)?;
+    Some(parent.join(similar_name))
+}
+
+/// Returns the name of the file in a directory that needs the fewest edits to become `wanted`, of
+/// equals the first by name. `None` if every file needs more than [`MOST_FILE_EDITS`].
+fn find_similar_name(folder: &Path, wanted: &str) -> Option<String> {
+    let mut fewest_edits = MOST_FILE_EDITS + 1;
+    let mut similar = None;
+    // The paths are sorted, so the first of equally similar names remains.
+    for path in store::paths_in(folder).ok()? {
+        let Some(name) = path.file_name().and_then(OsStr::to_str) else {
+            continue;
+        };
+        let edits = strsim::osa_distance(wanted, name);
+        if edits < fewest_edits && path.is_file() {
+            fewest_edits = edits;
+            similar = Some(name.to_owned());
+        }
+    }
+    similar
 }
