@@ -25,7 +25,8 @@ use hits::MatchPainter;
 use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
 use query::build_query;
-use searcher::Searcher;
+use searcher::{Searcher, SessionState};
+use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -289,53 +290,25 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.parse_period(ui)?;
     let query = build_query(args, period, ui)?;
     let mut sessions = args.find_sessions(period, ui)?;
-    let scope = sessions.scope.take();
-    if args.follow && scope.is_none() {
-        return Err(Failure::usage_error("standard input cannot be followed")
-            .with_hint("give the path of a session"));
-    }
-    if args.follow {
-        ui.disable_pager();
-    }
     // To resolve the ends of a range, all entries are needed.
     if !args.searches_range() {
         sessions.words = query.prefilter_before_conversion().cloned();
     }
+    let searcher = new_searcher(args, query, &sessions, ui);
+    if args.follow {
+        return search_and_follow(searcher, sessions, ui);
+    }
 
-    let mut searcher = new_searcher(args, query, &sessions, ui);
     let only_session = sessions.only_given_file();
     let searched_files = if args.tool.is_empty() {
         Vec::new()
     } else {
         sessions.files_to_read_again()
     };
-    let buffers = Pool::new(PageBuffer::default);
-    // With --follow, where the search continues in each session.
-    let mut states = HashMap::default();
-    // The session whose rows were printed last.
-    let mut last_printed = None;
-    let exit = sessions.read_all(
-        ui,
-        |path, input| buffers.with(|buffer| searcher.search_session(path, input, buffer)),
-        |ui, path, (matches, state)| {
-            searcher.print_matches(&matches, &mut last_printed, ui)?;
-            if args.follow {
-                states.insert(path.to_owned(), state);
-            }
-            Ok(())
-        },
-    )?;
-    if args.follow
-        && let Some(scope) = scope
-    {
-        ui.print_notes_at_once();
-        // This returns only with -m and one session: then matches were found.
-        searcher.follow_sessions(&SessionStores::locate(ui), &scope, states, last_printed, ui)?;
-        return Ok(exit);
-    }
-    let is_any_printed = last_printed.is_some();
+    let searched = search_once(&searcher, sessions, ui)?;
+    let is_any_printed = searched.last_printed.is_some();
     if is_any_printed {
-        return Ok(exit);
+        return Ok(searched.exit);
     }
 
     args.note_missing_tool(searched_files, ui);
@@ -343,7 +316,63 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(session) = only_session {
         args.note_unsearched_agents(session, period, ui);
     }
-    Ok(exit.max(Exit::Found))
+    Ok(searched.exit.max(Exit::Found))
+}
+
+/// Searches sessions, and then waits for entries that are written later. Returns only with `-m` and
+/// a single session: then matches were found.
+fn search_and_follow(
+    mut searcher: Searcher,
+    mut sessions: SessionsToRead,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let Some(scope) = sessions.scope.take() else {
+        return Err(Failure::usage_error("standard input cannot be followed")
+            .with_hint("give the path of a session"));
+    };
+    ui.disable_pager();
+    let searched = search_once(&searcher, sessions, ui)?;
+    ui.print_notes_at_once();
+    let stores = SessionStores::locate(ui);
+    searcher.follow_sessions(&stores, &scope, searched.states, searched.last_printed, ui)?;
+    Ok(searched.exit)
+}
+
+/// What is known after the sessions were searched once.
+struct SearchedSessions {
+    /// The worst exit code of sessions that could not be read.
+    exit: Exit,
+    /// The session whose rows were printed last; `None` if no rows were printed.
+    last_printed: Option<PathBuf>,
+    /// With `--follow`, where the search continues in each session.
+    states: HashMap<PathBuf, SessionState>,
+}
+
+/// Searches each session once, and prints the matches.
+fn search_once(
+    searcher: &Searcher,
+    sessions: SessionsToRead,
+    ui: &mut Ui,
+) -> Result<SearchedSessions, Failure> {
+    let buffers = Pool::new(PageBuffer::default);
+    let mut last_printed = None;
+    let mut states = HashMap::default();
+    let exit = sessions.read_all(
+        ui,
+        |path, input| buffers.with(|buffer| searcher.search_session(path, input, buffer)),
+        |ui, path, (matches, state)| {
+            searcher.print_matches(&matches, &mut last_printed, ui)?;
+            if searcher.follows {
+                states.insert(path.to_owned(), state);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(SearchedSessions {
+        exit,
+        last_printed,
+        states,
+    })
 }
 
 /// Returns the search of `sessions` with the options of the command.
@@ -443,18 +472,23 @@ impl Args {
         }
     }
 
-    /// Whether rows for people are printed.
+    /// Whether each matching entry has a row. With `-c`, `-l` and `-L`, sessions have rows instead.
+    fn prints_rows_of_entries(&self) -> bool {
+        !self.count && !self.only.is_set() && !self.files_without_match
+    }
+
+    /// Whether the rows of entries are printed for people: as text, on a terminal.
     fn prints_rows_for_people(&self, ui: &Ui) -> bool {
-        let prints_rows = !self.count && !self.only.is_set() && !self.files_without_match;
-        prints_rows && !self.json && ui.stdout_is_terminal()
+        self.prints_rows_of_entries() && !self.json && ui.stdout_is_terminal()
     }
 
     /// Whether a session with a match is read again: for the entries around matches, for the unique
     /// prefixes of ids, which colours mark, or for the range to search.
     fn reads_sessions_again(&self, ui: &Ui) -> bool {
-        let contexts = [self.around, self.before_context, self.after_context];
+        let prints_context =
+            self.around.is_some() || self.before_context.is_some() || self.after_context.is_some();
         let marks_prefixes = ui.styles.has_colour() && !self.json;
-        contexts.iter().any(Option::is_some) || marks_prefixes || self.searches_range()
+        prints_context || marks_prefixes || self.searches_range()
     }
 
     /// Whether rows show that their entry is not on the path to the leaf.

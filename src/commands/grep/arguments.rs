@@ -12,15 +12,17 @@ use crate::load::names::SearchRange;
 use std::path::{Path, PathBuf};
 
 impl Args {
-    /// Returns these arguments with the pattern, the sessions and the range in their places: clap
-    /// takes the first argument for the pattern, even if it is a session, and the range for a
-    /// session.
+    /// Returns these arguments with the pattern, the sessions and the range in their own members.
+    ///
+    /// clap only counts: the first argument is in `pattern`, even if it is a session, and all others
+    /// are in `sessions`, even if the last is a range.
     pub(super) fn separate_pattern_from_paths(&self, ui: &mut Ui) -> Result<Args, Failure> {
         let mut args = self.clone();
         if let Some(session) = args.find_first_session(ui)? {
             args.pattern = None;
             args.sessions.paths.insert(0, session);
         }
+        // Without any pattern, every selected entry matches, as with an empty one.
         if args.pattern.is_none() && args.regexp.is_empty() {
             args.pattern = Some(String::new());
         }
@@ -44,12 +46,10 @@ impl Args {
         Ok(())
     }
 
-    /// Returns the first argument if it is a session, and not the pattern. With `-e`, it always is.
-    /// Other options that select entries make the pattern optional: then a single argument is a
-    /// session if it is a file, or the id or the whole name of a session.
+    /// Returns the first argument if it is a session, and not the pattern.
     ///
-    /// A name is searched for only among the sessions of the current directory, which the search
-    /// reads in any case. Otherwise the files of all other sessions would have to be read.
+    /// With `-e`, it is always a session. Options such as `--role` make the pattern optional: then
+    /// a single argument is a session if it is a file, or the id or the whole name of a session.
     fn find_first_session(&self, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
         if !self.regexp.is_empty() {
             return Ok(self.pattern.as_ref().map(PathBuf::from));
@@ -65,13 +65,7 @@ impl Args {
         if !self.may_name_session(ui)? {
             return Ok(None);
         }
-        let stores = SessionStores::locate(ui);
-        // If several sessions have the name, the argument is a pattern.
-        let Ok(Some(session)) = stores.find_by_whole_name(argument, SearchRange::Project) else {
-            return Ok(None);
-        };
-        report_named(argument, &session, ui)?;
-        Ok(Some(session))
+        find_by_name_in_project(argument, ui)
     }
 
     /// Returns the only argument, if another option makes the pattern optional.
@@ -85,14 +79,15 @@ impl Args {
     }
 
     /// Whether the only argument may be the name of a session of pi or oh-my-pi, or words of its
-    /// title. With `--all`, `--archived` and `--source`, and with the environment variable of the
-    /// last, the sessions are selected already. `-v` needs a pattern.
+    /// title.
     fn may_name_session(&self, ui: &Ui) -> Result<bool, Failure> {
-        let sessions = &self.sessions;
-        if self.invert_match || sessions.all || sessions.archived {
+        // `-v` without a pattern would print nothing: every entry matches an empty one.
+        if self.invert_match {
             return Ok(false);
         }
-        if sessions.source.sources(ui)?.is_some() {
+        // Other options, or an environment variable, select the sessions already.
+        let sessions = &self.sessions;
+        if sessions.all || sessions.archived || sessions.source.sources(ui)?.is_some() {
             return Ok(false);
         }
         let argument = self.optional_pattern().unwrap_or_default();
@@ -105,16 +100,17 @@ impl Args {
         Ok(searches_for_matches && self.may_name_session(ui)?)
     }
 
-    /// Whether words of a title are accepted in place of a name. The title may be another one than
-    /// the user meant, so only where the user sees its report and rows: not with `-q`, and not if a
-    /// script reads counts, paths or JSON.
+    /// Whether words of a title are accepted in place of a name.
+    ///
+    /// A title may have the words by chance. So they are accepted only if the user sees which
+    /// session is searched: not with `-q`, nor if a script reads counts, paths or JSON.
     fn accepts_title(&self, ui: &Ui) -> bool {
         let prints_rows = !self.count && !self.only.is_set() && !self.only_matching && !self.json;
         prints_rows && !ui.is_quiet()
     }
 
-    /// Returns these arguments with the session that the pattern names, or whose title has its
-    /// words, in place of the pattern. `None` if there is no such session, or several.
+    /// Returns these arguments with a session in place of the pattern: the one that the pattern
+    /// names, or whose title has its words. `None` if there is no such session, or several.
     pub(super) fn with_session_of_pattern(&self, ui: &mut Ui) -> Result<Option<Args>, Failure> {
         let Some(words) = self.optional_pattern() else {
             return Ok(None);
@@ -146,6 +142,20 @@ impl Args {
             }
         }
     }
+}
+
+/// Returns the session of the current directory that has this whole name, and reports it. `None` if
+/// there is none, or several: the name is then a pattern.
+///
+/// `grep` reads the sessions of this directory in any case. For a name from another project, it
+/// would have to read all sessions.
+fn find_by_name_in_project(name: &str, ui: &mut Ui) -> Result<Option<PathBuf>, Failure> {
+    let stores = SessionStores::locate(ui);
+    let Ok(Some(session)) = stores.find_by_whole_name(name, SearchRange::Project) else {
+        return Ok(None);
+    };
+    report_named(name, &session, ui)?;
+    Ok(Some(session))
 }
 
 /// Reports the session that the only argument names.

@@ -287,8 +287,8 @@ impl MatchPainter {
         notes
     }
 
-    /// Returns the notes at the end of a row: that the entry failed or was aborted, and that it is on
-    /// another branch.
+    /// Returns the notes at the end of a row: that the entry failed or was aborted, and that it is
+    /// on another branch.
     fn notes_for_people(&self, entry_match: &Match) -> Vec<&'static str> {
         let mut notes = Vec::new();
         match entry_match.ending {
@@ -446,25 +446,35 @@ impl MatchPainter {
             } else {
                 self.separate_whole_texts(out);
             }
-            match nearby.match_index {
-                Some(index) => self.push_match_row(&found, &matches[index], out),
-                None => {
-                    let mut context = self.context_match(&view, nearby.entry);
-                    if self.prints_whole_text {
-                        let text = read_whole_text(reader, nearby.entry, self.scope)?;
-                        context.texts.whole = Some(text);
-                    }
-                    self.push_row(&found, &context, RowKind::Context, out);
-                }
+            if let Some(index) = nearby.match_index {
+                self.push_match_row(&found, &matches[index], out);
+            } else {
+                let context = self.read_context(&view, nearby.entry, reader)?;
+                self.push_row(&found, &context, RowKind::Context, out);
             }
         }
         Ok(())
     }
 
+    /// Returns an entry near a match, as [`Self::entry_as_match`] does. With `--full`, its whole
+    /// text is read.
+    fn read_context(
+        &self,
+        view: &TreeView,
+        ix: EntryIx,
+        reader: &EntryReader,
+    ) -> io::Result<Match> {
+        let mut context = self.entry_as_match(view, ix);
+        if self.prints_whole_text {
+            context.texts.whole = Some(read_whole_text(reader, ix, self.scope)?);
+        }
+        Ok(context)
+    }
+
     /// Returns an entry near a match in the form of a match, so that [`Self::push_row`] can append
-    /// it. Its snippet is the text of its row in the tree. Its role is, in JSON, as in the file,
-    /// and in text as in the tree.
-    fn context_match(&self, view: &TreeView, ix: EntryIx) -> Match {
+    /// it. Its snippet is the text of its row in `tree`. Its role is the one in the file if rows
+    /// are JSON, otherwise the one in `tree`, which is for people.
+    fn entry_as_match(&self, view: &TreeView, ix: EntryIx) -> Match {
         let session = view.session;
         let row = view.row(ix);
         let tool = self.context_tool(&row);

@@ -18,35 +18,37 @@ use std::collections::BTreeSet;
 impl Args {
     /// Notes how many sessions of other agents were not searched, if all projects were.
     pub(super) fn note_unsearched(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let searched_own = self.sessions.sources(ui)?.is_none();
-        if !self.sessions.all || self.sessions.archived || self.follow || !searched_own {
+        if !self.sessions.all || self.sessions.archived {
             return Ok(());
         }
-        note_unsearched("--source all searches them, too", ui);
+        // With sources, the user has chosen the agents.
+        let has_sources = self.sessions.sources(ui)?.is_some();
+        if !has_sources {
+            note_unsearched("--source all searches them, too", ui);
+        }
         Ok(())
     }
 
-    /// Notes which tools the searched sessions call, if they call none of those that `--tool` names.
+    /// Notes which tools the searched sessions call, if no session calls a tool that `--tool`
+    /// names.
     pub(super) fn note_missing_tool(&self, files: Vec<FoundFile>, ui: &mut Ui) {
         if files.is_empty() || ui.is_quiet() {
             return;
         }
-        let Some(called) = find_other_tools(files, &self.tool, ui) else {
+        let Some(other_tools) = find_other_tools(files, &self.tool, ui) else {
             return;
+        };
+        let called = if other_tools.is_empty() {
+            "no tools".to_owned()
+        } else {
+            let names: Vec<String> = other_tools.into_iter().collect();
+            to_visible(&names.join(", "))
         };
         let wanted: Vec<String> = self.tool.iter().map(|name| format!("`{name}`")).collect();
         let wanted = to_visible(&wanted.join(" or "));
-        let called: Vec<String> = called.into_iter().collect();
-        if called.is_empty() {
-            ui.warn(&format!(
-                "no call of {wanted}: these sessions call no tools"
-            ));
-        } else {
-            let called = to_visible(&called.join(", "));
-            ui.warn(&format!(
-                "no call of {wanted}: these sessions call {called}"
-            ));
-        }
+        ui.warn(&format!(
+            "no call of {wanted}: these sessions call {called}"
+        ));
     }
 
     /// Notes how many sub-agents of the only session were not searched.
@@ -90,8 +92,11 @@ impl Args {
     }
 }
 
-/// Returns the names of all tools that sessions call. `None` if one of them is wanted; then the other
-/// sessions are not read. A session that cannot be read is left out.
+/// A session calls one of the wanted tools.
+struct WantedToolCalled;
+
+/// Returns the names of all tools that sessions call. `None` if one of them is wanted: the other
+/// sessions are then not read. A session that cannot be read is left out.
 fn find_other_tools(files: Vec<FoundFile>, wanted: &[String], ui: &Ui) -> Option<BTreeSet<String>> {
     let rollouts = Rollouts::default();
     let all_entries = None;
@@ -102,16 +107,25 @@ fn find_other_tools(files: Vec<FoundFile>, wanted: &[String], ui: &Ui) -> Option
         names.and_then(Result::ok).unwrap_or_default()
     };
 
-    let mut called = BTreeSet::new();
-    let found_wanted = in_order(files, ui.processor_count(), read_names, |names| {
+    let mut other_tools = BTreeSet::new();
+    let add_names = |names: BTreeSet<String>| {
         for name in names {
-            let text = Text::from(name.as_str());
-            if wanted.iter().any(|wanted| includes_tool(wanted, &text)) {
-                return Err(());
+            if is_any_of(&name, wanted) {
+                return Err(WantedToolCalled);
             }
-            called.insert(name);
+            other_tools.insert(name);
         }
         Ok(())
-    });
-    found_wanted.is_ok().then_some(called)
+    };
+    match in_order(files, ui.processor_count(), read_names, add_names) {
+        Ok(()) => Some(other_tools),
+        Err(WantedToolCalled) => None,
+    }
+}
+
+/// Whether a tool is one of the wanted ones, or similar: `--tool bash` includes the shells of other
+/// agents.
+fn is_any_of(name: &str, wanted: &[String]) -> bool {
+    let name = Text::from(name);
+    wanted.iter().any(|wanted| includes_tool(wanted, &name))
 }

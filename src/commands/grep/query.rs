@@ -9,7 +9,7 @@ use crate::session::period::Period;
 use crate::session::search::SnippetSize;
 use pisess_json::text::Text;
 
-/// Builds the query.
+/// Builds the query from the options. `period` has the values of `--since` and `--until`.
 pub(super) fn build_query(args: &Args, period: Period, ui: &Ui) -> Result<Query, Failure> {
     Ok(Query {
         pattern: build_pattern(args)?,
@@ -60,34 +60,42 @@ fn entry_filter(args: &Args, period: Period) -> EntryFilter {
     }
 }
 
-/// Returns what is collected of each match. Without rows, no snippets are needed. On a terminal, a
-/// snippet may fill the width of a row on either side of the match. In JSON and without a width, it
-/// has the default size.
+/// Returns what is collected of each match.
 fn match_details(args: &Args, ui: &Ui) -> MatchDetails {
-    let mut details = MatchDetails {
+    MatchDetails {
+        snippets: snippet_size(args, ui),
+        tools: tool_options(args, ui),
         texts: TextOptions {
             whole: args.full,
             every_match: args.only_matching,
         },
         reports_active: args.marks_other_branches(ui),
-        ..MatchDetails::default()
-    };
-    let prints_rows = !args.count && !args.only.is_set() && !args.files_without_match;
-    if !prints_rows {
-        return details;
     }
-    details.snippets = Some(match ui.row_width() {
-        Some(width) if !args.json => SnippetSize {
+}
+
+/// Returns how much text around a match is collected; `None` if there are no rows to print it in.
+fn snippet_size(args: &Args, ui: &Ui) -> Option<SnippetSize> {
+    if !args.prints_rows_of_entries() {
+        return None;
+    }
+    match ui.row_width() {
+        // The match may be anywhere in its row, so the text on either side may fill the row.
+        Some(width) if !args.json => Some(SnippetSize {
             before: width,
             after: width,
-        },
-        _ => SnippetSize::default(),
-    });
-    if !args.json {
-        details.tools = Some(ToolOptions {
-            home: ui.home().map(Text::from),
-            call_arguments: args.full && args.failed,
-        });
+        }),
+        _ => Some(SnippetSize::default()),
     }
-    details
+}
+
+/// Returns the options for the descriptions of tools; `None` if no row shows one. JSON has none.
+fn tool_options(args: &Args, ui: &Ui) -> Option<ToolOptions> {
+    if !args.prints_rows_of_entries() || args.json {
+        return None;
+    }
+    Some(ToolOptions {
+        home: ui.home().map(Text::from),
+        // A failed call is found by its result, whose own text lacks the arguments.
+        call_arguments: args.full && args.failed,
+    })
 }

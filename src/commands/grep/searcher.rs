@@ -157,7 +157,8 @@ impl SearchedPart {
 
 impl Searcher {
     /// Searches a session from the start. With `--pruned`, searches it as it was before `prune`.
-    /// Returns the matches, and the state from which [`Self::follow_sessions`] continues.
+    /// Returns the matches, and the state from which [`Self::follow_sessions`] continues. `buffer`
+    /// only saves allocations.
     pub fn search_session(
         &self,
         path: &Path,
@@ -253,9 +254,13 @@ impl Searcher {
             is_left_out: self.leaves_matches_out(state),
             collected: CollectedMatches::default(),
         };
-        let mut on_match = |header: &Header, hit: Match| match &searched_part {
-            Some(part) if !part.contains(hit.line) => ControlFlow::Continue(()),
-            _ => collector.add_match(header, hit),
+        let mut on_match = |header: &Header, hit: Match| {
+            if let Some(part) = &searched_part
+                && !part.contains(hit.line)
+            {
+                return ControlFlow::Continue(());
+            }
+            collector.add_match(header, hit)
         };
         let resume = state.resume;
         let workers = self.workers;
@@ -518,9 +523,8 @@ struct CollectedMatches {
 }
 
 impl MatchCollector<'_, '_> {
-    /// Adds a match to the collected ones, and formats its row if the search prints rows. With
-    /// `--follow`, skips a match that was printed before. Breaks the search if no further match is
-    /// needed.
+    /// Adds a match to the collected ones, and ends the search if no further match is needed. With
+    /// `--follow`, skips a match that was printed before.
     fn add_match(&mut self, header: &Header, mut hit: Match) -> ControlFlow<()> {
         if self.searcher.follows {
             let is_to_print = self.remember_match(&hit);
@@ -533,17 +537,23 @@ impl MatchCollector<'_, '_> {
         }
 
         self.collected.count += 1;
-        let painter = &self.searcher.painter;
-        if painter.has_rows() && painter.has_context() {
-            // The entries around the match are read after the search.
-            self.collected.matches.push(hit);
-        } else if painter.has_rows() {
-            self.push_row(header, &hit);
+        if self.searcher.painter.has_rows() {
+            self.add_row(header, hit);
         }
         if self.has_enough_matches() {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
+        }
+    }
+
+    /// Formats the row of a match. If entries around it are printed, too, only keeps the match:
+    /// these entries are read after the search.
+    fn add_row(&mut self, header: &Header, hit: Match) {
+        if self.searcher.painter.has_context() {
+            self.collected.matches.push(hit);
+        } else {
+            self.push_row(header, &hit);
         }
     }
 
