@@ -165,20 +165,22 @@ fn apply_colour_codes(colour_codes: &str, kind_before: Option<WordKind>) -> Opti
 /// Reads the codes of a colour after 38 or 48: `5;NUMBER` or `2;RED;GREEN;BLUE`. The caller
 /// continues after these codes.
 ///
-/// Returns the number of one of the 16 standard colours, of which 8 to 15 are the bright ones.
-/// `None` for any other colour: one of the other numbers, or one of red, green and blue.
+/// Returns the number of the colour if it is one of the 16 standard ones; 8 to 15 are bright.
+/// `None` for any other number, and for a mixture of red, green and blue.
 fn read_extended_colour(codes: &mut dyn Iterator<Item = u16>) -> Option<u16> {
-    let colour_format = codes.next();
-    // Also read for an unknown format, of which nothing is known: it has at least one more code.
-    let number_or_red = codes.next();
-    match colour_format {
-        Some(5) => number_or_red.filter(|number| *number <= 15),
+    match codes.next() {
+        Some(5) => codes.next().filter(|number| *number <= 15),
         Some(2) => {
+            let _red = codes.next();
             let _green = codes.next();
             let _blue = codes.next();
             None
         }
-        _ => None,
+        // Other forms are not in use. Each would have at least one more code.
+        _ => {
+            let _argument = codes.next();
+            None
+        }
     }
 }
 

@@ -184,9 +184,9 @@ impl<'a, 'o, 'f> Trajectory<'a, 'o, 'f> {
     ///
     /// `sub_agent_id` is `None` for the main trajectory, which needs no id.
     fn write_open_object(&mut self, sub_agent_id: Option<&str>, workers: usize) -> io::Result<()> {
-        // The steps are those of the exported entries. The head has the agent's model and tools,
-        // which may have been set before the first of them: so it is made of the path from the
-        // root.
+        // The steps are made of the exported entries. The head has the agent's model and tools,
+        // which an entry before the first exported one may have set. So the head is made of the
+        // path from the root.
         let exported_path = self.contents.exported_path();
         let path_from_root = self.contents.session.path(self.contents.leaf);
         let planned = plan_entries(&exported_path, self.contents, self.fork_time_ms)?;
@@ -302,11 +302,25 @@ impl<'a, 'o, 'f> Trajectory<'a, 'o, 'f> {
     /// of the steps, which [`write_final_metrics`](Self::write_final_metrics) closes. The list is
     /// written by hand because a whole trajectory is never in memory.
     fn write_head(&mut self, sub_agent_id: Option<&str>, path: &[EntryIx]) -> io::Result<()> {
-        let session = self.contents.session;
-        let session_id = session.header.id.to_string_lossy();
-        let reader = EntryReader::new(session, self.contents.file);
-        let checkpoint = session.agent().system_checkpoint(path, &reader)?;
+        let mut head = Object::new().str("schema_version", "ATIF-v1.7").str(
+            "session_id",
+            &self.contents.session.header.id.to_string_lossy(),
+        );
+        if let Some(id) = sub_agent_id {
+            head = head.str("trajectory_id", id);
+        }
+        let head_json = head.json("agent", &self.agent_json(path)?).finish();
 
+        // Without its closing brace: the steps follow in the same object.
+        let open_object = head_json.strip_suffix(b"}").unwrap_or(&head_json);
+        self.file.out.write_all(open_object)?;
+        self.file.out.write_all(b",\n\"steps\":[\n")
+    }
+
+    /// Returns the agent with its model and tools at the end of a path, as JSON.
+    fn agent_json(&self, path: &[EntryIx]) -> io::Result<Vec<u8>> {
+        let session = self.contents.session;
+        let reader = EntryReader::new(session, self.contents.file);
         // The format requires a version, but sessions do not record it.
         let mut agent = Object::new()
             .str("name", session.agent().constants().name)
@@ -314,21 +328,11 @@ impl<'a, 'o, 'f> Trajectory<'a, 'o, 'f> {
         if let Some(model) = last_model(path, &reader)? {
             agent = agent.str("model_name", &model);
         }
-        if let Some(tools) = step::tool_definitions(checkpoint) {
+        let system_message = session.agent().system_checkpoint(path, &reader)?;
+        if let Some(tools) = step::tool_definitions(system_message) {
             agent = agent.json("tool_definitions", &tools);
         }
-
-        let mut head = Object::new()
-            .str("schema_version", "ATIF-v1.7")
-            .str("session_id", &session_id);
-        if let Some(id) = sub_agent_id {
-            head = head.str("trajectory_id", id);
-        }
-        let head_json = head.json("agent", &agent.finish()).finish();
-        // Without its closing brace: the steps follow in the same object.
-        let open_object = head_json.strip_suffix(b"}").unwrap_or(&head_json);
-        self.file.out.write_all(open_object)?;
-        self.file.out.write_all(b",\n\"steps\":[\n")
+        Ok(agent.finish())
     }
 }
 

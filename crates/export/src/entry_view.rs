@@ -93,17 +93,17 @@ impl EntryView<'_> {
     }
 
     /// Appends a message of an extension, and the details that the extension keeps with it.
-    /// `object` is an entry or a message. If the message is a skill that the user invoked, what the
-    /// user typed comes first, and the text of the skill is folded. A command that was imported
-    /// from Claude Code is shown as typed by the user, and any other message as Markdown.
+    /// `object` is an entry or a message.
     fn push_custom_message(&mut self, object: Raw) {
         let content = object.get("content");
         if is_user_skill(object)
             && let Some(typed) = skill_draft(object)
         {
+            // The user typed only the command that invoked the skill.
             self.push_prose(&typed.to_string_lossy(), Author::User);
             self.push_folded_content("Skill", content);
         } else if content::member_is(object, "customType", CLAUDE_COMMAND) {
+            // A command that was imported from Claude Code: the user typed it.
             self.push_content(content, Author::User);
         } else {
             self.push_content(content, Author::Program);
@@ -281,34 +281,20 @@ impl EntryView<'_> {
     }
 
     /// Appends a change of what the model sees of another entry, the target: a note with a link to
-    /// the target, and the content that replaces its own. If `replacement` is `null`, the model no
-    /// longer sees the target at all. If there is no `replacement`, the entry undoes an earlier
-    /// change.
+    /// the target, and the content that replaces its own. The change becomes a fact of this entry,
+    /// unless the entry undoes an earlier change.
     ///
-    /// The change becomes a fact of this entry, unless the entry undoes one. If the target is not
-    /// exported, there is neither a link nor a fact.
+    /// If the target is not exported, there is neither a link nor a fact.
     fn push_context_edit(&mut self, line: Raw) {
-        let target = self.find_member_entry(line, "targetId");
-        let replacement = line.get("replacement");
-        let omits = replacement.is_some_and(Raw::is_null);
-        if let Some(target) = target {
-            // If the entry undoes a change, the content that the model sees is other content, too.
-            let text_before = if omits {
-                "From here on the model no longer sees "
-            } else {
-                "From here on the model sees other content of "
-            };
-            self.push_entry_link(text_before, target);
+        let edit = ContextEdit::read(line);
+        if let Some(target) = self.find_member_entry(line, "targetId") {
+            self.push_entry_link(edit.text_before_target(), target);
+            let target_number = self.source.contents.entry_number(target);
+            self.facts.edit = target_number.and_then(|number| edit.fact(number));
         }
-        let undoes_change = replacement.is_none();
-        let target_number = target.and_then(|target| self.source.contents.entry_number(target));
-        if let Some(target) = target_number
-            && !undoes_change
-        {
-            self.facts.edit = Some(EditFact { target, omits });
+        if let ContextEdit::Replaces(content) = edit {
+            self.push_content(content, Author::Program);
         }
-        let content = replacement.and_then(|replacement| replacement.get("content"));
-        self.push_content(content, Author::Program);
     }
 
     /// Appends a note that a label was set on an entry, with a link to that entry. A label without
@@ -343,6 +329,49 @@ impl EntryView<'_> {
         }
         self.markup
             .push_text_element(Tag::Note, &values.join(" · "));
+    }
+}
+
+/// How an entry changes what the model sees of another entry.
+enum ContextEdit<'a> {
+    /// The model no longer sees the other entry.
+    Omits,
+    /// The model sees this content in place of the entry's own.
+    Replaces(Option<Raw<'a>>),
+    /// The model sees the entry's own content again.
+    Undoes,
+}
+
+impl<'a> ContextEdit<'a> {
+    /// Reads the member `replacement`: `null`, an object with the content, or missing.
+    fn read(line: Raw<'a>) -> ContextEdit<'a> {
+        match line.get("replacement") {
+            None => ContextEdit::Undoes,
+            Some(replacement) if replacement.is_null() => ContextEdit::Omits,
+            Some(replacement) => ContextEdit::Replaces(replacement.get("content")),
+        }
+    }
+
+    /// Returns the note on the change, up to the link to the other entry.
+    fn text_before_target(&self) -> &'static str {
+        match self {
+            ContextEdit::Omits => "From here on the model no longer sees ",
+            // The entry's own content also differs from what the model saw before.
+            ContextEdit::Replaces(_) | ContextEdit::Undoes => {
+                "From here on the model sees other content of "
+            }
+        }
+    }
+
+    /// Returns the fact for the page; `None` for a change that undoes another one. `target` is the
+    /// number of the other entry.
+    fn fact(&self, target: u32) -> Option<EditFact> {
+        let omits = match self {
+            ContextEdit::Omits => true,
+            ContextEdit::Replaces(_) => false,
+            ContextEdit::Undoes => return None,
+        };
+        Some(EditFact { target, omits })
     }
 }
 

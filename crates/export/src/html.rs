@@ -162,34 +162,9 @@ impl Html {
         "span"
     }
 
-    /// Opens a row of images. The row scrolls, so it must be reachable by keys.
+    /// Opens a row of images, a `div`. The row scrolls, so it must be reachable by keys.
     fn open_image_row(&mut self) {
         self.open_element("div", &[("class", "images"), ("tabindex", "0")]);
-    }
-
-    fn close_image_row(&mut self) {
-        self.close_element("div");
-    }
-
-    /// Opens or closes a row of images before an event: images that follow one another are in one
-    /// row, and any other event ends the row. Returns whether a row is open then.
-    fn update_image_row(
-        &mut self,
-        event: Event,
-        is_inside_image: bool,
-        has_open_row: bool,
-    ) -> bool {
-        let is_image = matches!(event, Event::Open(Tag::Image, _));
-        if is_image && !has_open_row {
-            self.open_image_row();
-            return true;
-        }
-        // The event that closes an image does not end the row.
-        if has_open_row && !is_image && !is_inside_image {
-            self.close_image_row();
-            return false;
-        }
-        has_open_row
     }
 
     /// Opens a figure, and writes its image if `images` has the image. `value` is the value of
@@ -244,49 +219,98 @@ pub fn prose_html(markup: &Markup) -> Html {
     html_of_events(markup.events_without(is_omitted), &|_| false, &[])
 }
 
-/// Converts events of markup to HTML. Each tag opens at most one HTML element, which the matching
-/// [`Event::Close`] closes. A link becomes a span if its address is not allowed, or if
+/// Converts events of markup to HTML. A link becomes a span if its address is not allowed, or if
 /// `is_in_document` is false for its entry.
 fn html_of_events<'m>(
     events: impl Iterator<Item = Event<'m>>,
     is_in_document: &dyn Fn(&str) -> bool,
     images: &[NamedImage],
 ) -> Html {
-    let mut html = Html::default();
-    // The HTML element of each open tag, outermost first; empty if the tag has none to close.
-    let mut open_elements = Vec::new();
-    let mut has_open_row = false;
+    let mut converter = EventConverter {
+        html: Html::default(),
+        is_in_document,
+        images,
+        open_elements: Vec::new(),
+        has_open_row: false,
+    };
     for event in events {
-        let is_inside_image = open_elements.last() == Some(&FIGURE);
-        has_open_row = html.update_image_row(event, is_inside_image, has_open_row);
+        converter.update_image_row(event);
+        converter.convert(event);
+    }
+    converter.close_image_row();
+    converter.html
+}
+
+/// Converts events of markup to HTML, one after the other.
+struct EventConverter<'a> {
+    /// The HTML of the events so far.
+    html: Html,
+    is_in_document: &'a dyn Fn(&str) -> bool,
+    images: &'a [NamedImage],
+    /// The HTML element of each open tag, outermost first; empty if the tag has none to close.
+    open_elements: Vec<&'static str>,
+    /// Whether a row of images is open, which has no tag in the markup.
+    has_open_row: bool,
+}
+
+impl EventConverter<'_> {
+    fn convert(&mut self, event: Event) {
         match event {
-            Event::Text(text) => html.push_escaped(text),
-            Event::Open(Tag::Image, value) => {
-                open_elements.push(html.open_figure(value, images));
+            Event::Text(text) => self.html.push_escaped(text),
+            Event::Open(tag, value) => self.open(tag, value),
+            Event::Close => self.close(),
+            Event::Word(code) => {
+                let class = format!("w-{code}");
+                self.html.open_element("span", &[("class", &class)]);
             }
-            Event::Open(tag, value) => {
-                let element = match link_target(tag, value, is_in_document) {
-                    LinkTarget::Address(address) => html.open_link(tag, &address),
-                    LinkTarget::Nowhere => html.open_span(tag),
-                    LinkTarget::NotALink => html.open_tag(tag, value),
-                };
-                open_elements.push(element);
-            }
-            Event::Close => {
-                let element = open_elements.pop().unwrap_or_default();
-                if !element.is_empty() {
-                    html.close_element(element);
-                }
-            }
-            Event::Word(code) => html.open_element("span", &[("class", &format!("w-{code}"))]),
-            Event::WordEnd => html.close_element("span"),
+            Event::WordEnd => self.html.close_element("span"),
+            // Sections follow one another.
             Event::Section | Event::SectionEnd => {}
         }
     }
-    if has_open_row {
-        html.close_image_row();
+
+    /// Opens the HTML element of a tag. Each tag has at most one, which [`Self::close`] closes.
+    fn open(&mut self, tag: Tag, value: &str) {
+        let element = if tag == Tag::Image {
+            self.html.open_figure(value, self.images)
+        } else {
+            match link_target(tag, value, self.is_in_document) {
+                LinkTarget::Address(address) => self.html.open_link(tag, &address),
+                LinkTarget::Nowhere => self.html.open_span(tag),
+                LinkTarget::NotALink => self.html.open_tag(tag, value),
+            }
+        };
+        self.open_elements.push(element);
     }
-    html
+
+    /// Closes the HTML element of the tag opened last.
+    fn close(&mut self) {
+        let element = self.open_elements.pop().unwrap_or_default();
+        if !element.is_empty() {
+            self.html.close_element(element);
+        }
+    }
+
+    /// Opens a row before its first image, and closes it before the first event that is not part of
+    /// an image: images that follow one another are in one row.
+    fn update_image_row(&mut self, next_event: Event) {
+        let begins_image = matches!(next_event, Event::Open(Tag::Image, _));
+        let is_inside_image = self.open_elements.last() == Some(&FIGURE);
+        if begins_image && !self.has_open_row {
+            self.html.open_image_row();
+            self.has_open_row = true;
+        } else if !begins_image && !is_inside_image {
+            self.close_image_row();
+        }
+    }
+
+    /// Closes the row of images, if one is open.
+    fn close_image_row(&mut self) {
+        if self.has_open_row {
+            self.html.close_element("div");
+            self.has_open_row = false;
+        }
+    }
 }
 
 /// Where the element of a tag links to.

@@ -235,15 +235,17 @@ impl PartMaker<'_> {
         }
     }
 
-    /// Returns the name of an entry that is neither a request nor an answer, which is its first
-    /// note. A setting or bookkeeping is named by its row in the tree, such as `model: gpt-5`. Any
-    /// other entry has the heading that it has on a page, and so has an entry of which a renderer
-    /// made the text.
+    /// Returns the name of an entry that is neither a request nor an answer: its row in the tree,
+    /// such as `model: gpt-5`, or the heading that it has on a page, such as `Compaction`.
     fn entry_name(&self, ix: EntryIx) -> String {
-        let entry = self.contents.session.entry(ix);
-        if !is_setting_or_bookkeeping(entry) || self.contents.rendered.contains_key(&ix) {
+        // Only the row of a setting or of bookkeeping is short. A renderer, a command of the user,
+        // shows more of an entry than its row, so such an entry has a heading.
+        let is_rendered = self.contents.rendered.contains_key(&ix);
+        let is_named_by_row = is_setting_or_bookkeeping(self.contents.session.entry(ix));
+        if is_rendered || !is_named_by_row {
             return entry_heading(self.contents, ix);
         }
+
         let row = self.drawing.row(ix);
         let role = row.role.to_string_lossy();
         let body = row.body.to_string_lossy();
@@ -256,10 +258,10 @@ impl PartMaker<'_> {
     }
 
     /// Returns the part of a request, with its time as the first note. `text` is the markup of
-    /// `view` as Markdown, which the caller has made.
+    /// `view` as Markdown.
     ///
-    /// A request of one short line is the heading, without further text. The heading of any other
-    /// request is its row in the tree, and the request follows as a quotation.
+    /// A request of one short line is itself the heading. The heading of any other request is its
+    /// row in the tree, and the request follows as a quotation.
     fn request_part(
         &self,
         view: &EntryView,

@@ -88,33 +88,44 @@ impl EntryView<'_> {
     /// Appends a call in the message that made it: a link to its result, or the call itself if the
     /// export has no result.
     pub fn push_call(&mut self, block: Raw) {
-        let contents = self.source.contents;
         let call = ToolCall::read(block);
         let subject = self.call_subject(&call);
-
-        if let Some(id) = block.get_text("id")
-            && let Some(result) = contents.nearest_result(id.as_bytes(), self.ix)
-            && let Some(result_number) = contents.entry_number(result)
-        {
-            self.markup
-                .push_element_with(Tag::Call, &result_number.to_string(), |m| {
-                    m.push_text_element(Tag::Name, &cut(&call.name, LONGEST_NAME));
-                    m.push_text_element(Tag::Subject, &cut(&subject, LONGEST_SUBJECT));
-                });
-            return;
+        match self.find_result_number(block) {
+            Some(result_number) => self.push_link_to_result(&call.name, &subject, result_number),
+            None => self.push_open_call(&call, &subject),
         }
+    }
 
+    /// Returns the number of the entry with the result of a call; `None` if it is not exported.
+    fn find_result_number(&self, call_block: Raw) -> Option<u32> {
+        let contents = self.source.contents;
+        let id = call_block.get_text("id")?;
+        let result = contents.nearest_result(id.as_bytes(), self.ix)?;
+        contents.entry_number(result)
+    }
+
+    /// Appends a link to the result of a call, with the name and the subject of the call.
+    fn push_link_to_result(&mut self, name: &str, subject: &str, result_number: u32) {
+        let target = result_number.to_string();
+        self.markup.push_element_with(Tag::Call, &target, |m| {
+            m.push_text_element(Tag::Name, &cut(name, LONGEST_NAME));
+            m.push_text_element(Tag::Subject, &cut(subject, LONGEST_SUBJECT));
+        });
+    }
+
+    /// Appends a call without a result.
+    fn push_open_call(&mut self, call: &ToolCall, subject: &str) {
+        let mut marks = Vec::new();
+        // With a filter, the session may have a result that is left out.
+        if self.source.contents.cuts.filter.is_none() {
+            marks.push(HeadMark::remark("no result"));
+        }
         self.push_tool(ToolState::Open, |view| {
-            let mut marks = Vec::new();
-            // With a filter, the session may have a result that is left out.
-            if contents.cuts.filter.is_none() {
-                marks.push(HeadMark::remark("no result"));
-            }
-            push_head_line(&call.name, &subject, &marks, &mut view.markup);
+            push_head_line(&call.name, subject, &marks, &mut view.markup);
             let details_of_result = Raw::NULL;
             // Without a result, it is not known whether the call has changed these lines, so they
             // do not count.
-            let _changed_lines = view.push_call_details(&call, details_of_result);
+            let _changed_lines = view.push_call_details(call, details_of_result);
         });
     }
 

@@ -217,6 +217,16 @@ fn strip_markup(text: &[u8], format: Rendition) -> Vec<u8> {
     }
 }
 
+/// Returns lines of an export without the escapes of the format, but with its elements.
+fn decode_escapes(text: &[u8], format: Rendition) -> Vec<u8> {
+    match format {
+        Rendition::Trajectory => unescape_json(text),
+        Rendition::Page | Rendition::StaticPage | Rendition::Markdown | Rendition::Messages => {
+            decode_entities(text)
+        }
+    }
+}
+
 fn unescape_json(text: &[u8]) -> Vec<u8> {
     string::decode(text).into_bytes()
 }
@@ -345,16 +355,13 @@ impl SpellingSearcher {
     /// Adds whole lines of an export to the window of text to search, in the spelling of this
     /// searcher. Searches the window if it is full.
     ///
-    /// `stripped_text` is what [`strip_markup`] returns for `text`, without elements and escapes.
-    /// The caller makes it once for all spellings. `format` is how `text` is written.
+    /// `text` is as the export has it. `stripped_text` is without elements and escapes
+    /// ([`strip_markup`]); the caller makes it once for all searchers.
     fn add_lines(&mut self, text: &[u8], stripped_text: &[u8], format: Rendition) {
-        let spelled = if self.spelling != Spelling::Marked {
-            self.spelling.filter_bytes(stripped_text)
-        } else if format == Rendition::Trajectory {
-            // With its elements, but without the escapes of the format.
-            unescape_json(text)
+        let spelled = if self.spelling == Spelling::Marked {
+            decode_escapes(text, format)
         } else {
-            decode_entities(text)
+            self.spelling.filter_bytes(stripped_text)
         };
         self.window.extend(spelled);
         // `text` is without its last line break, which is added here, unless the spelling omits

@@ -239,24 +239,31 @@ impl<'s> EntryView<'s> {
         let data = data.to_string_lossy();
         let is_known_type = IMAGE_TYPES.contains(&image_type.as_str());
         if is_known_type && !data.is_empty() && is_base64(&data) {
-            return self.push_named_image(&image_type, data.into_owned());
+            self.push_named_image(&image_type, data.into_owned());
+        } else {
+            let url = block.get("url").and_then(decode_string);
+            self.push_image_note(&image_type, &data, url.as_deref());
         }
+    }
 
+    /// Appends a note in place of an image: a link to its `url`, or why it is not shown.
+    fn push_image_note(&mut self, image_type: &str, data: &str, url: Option<&str>) {
         let shown_type = if image_type.is_empty() {
             "type unknown"
         } else {
-            &image_type
+            image_type
         };
-        let url = block.get("url").and_then(decode_string);
         self.markup.push_element(Tag::Note, |m| {
             m.push_text(&format!("Image, {shown_type}: "));
-            match url {
-                Some(url) if is_allowed_address(&url) => {
-                    m.push_element_with(Tag::Link, &url, |m| m.push_text(&url));
-                }
+            if let Some(url) = url
+                && is_allowed_address(url)
+            {
+                m.push_element_with(Tag::Link, url, |m| m.push_text(url));
+            } else if data.starts_with("blob:") {
                 // oh-my-pi stores large images in files of their own.
-                _ if data.starts_with("blob:") => m.push_text("kept outside of the session file"),
-                _ => m.push_text("not a type that can be shown here"),
+                m.push_text("kept outside of the session file");
+            } else {
+                m.push_text("not a type that can be shown here");
             }
         });
     }
@@ -265,14 +272,14 @@ impl<'s> EntryView<'s> {
     /// such as `i12-0`, has the numbers of the entry and of the image, so it is unique in an
     /// export.
     fn push_named_image(&mut self, image_type: &str, data: String) {
-        let number = self
-            .source
-            .contents
-            .entry_number(self.ix)
-            .unwrap_or(u32::MAX);
-        let name = format!("i{number}-{}", self.images.len());
+        let entry_number = self.source.contents.entry_number(self.ix);
+        // An entry that is not exported is drawn alone, so any number is unique.
+        let entry_number = entry_number.unwrap_or(u32::MAX);
+        let name = format!("i{entry_number}-{}", self.images.len());
+
+        let type_and_name = format!("{image_type} {name}");
         self.markup
-            .push_element_with(Tag::Image, &format!("{image_type} {name}"), |_| ());
+            .push_element_with(Tag::Image, &type_and_name, |_| ());
         self.images.push(NamedImage { name, data });
     }
 

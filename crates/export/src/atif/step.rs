@@ -125,11 +125,7 @@ impl<'a> StepMaker<'a> {
         let kind = self.contents.session.entry(entry.ix).kind;
         // After a compaction, the model sees the kept messages again, but not the requests that
         // were made for summaries.
-        let is_billed_request = matches!(
-            kind,
-            Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
-        );
-        if entry.copy_state == CopyState::Kept && is_billed_request {
+        if entry.copy_state == CopyState::Kept && is_request_beside_messages(kind) {
             return None;
         }
 
@@ -139,27 +135,38 @@ impl<'a> StepMaker<'a> {
                 Some(self.plain_step(entry, source, line))
             }
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
-                let summary = line.get("summary").or(line.get("message"));
-                let summary = summary.and_then(decode_string).unwrap_or_default();
-                let content = RequestContent {
-                    model: None,
-                    message: &summary,
-                    extra: self.begin_extra_with_kind(entry.ix),
-                };
-                Some(self.request_step(entry, content))
+                Some(self.summary_step(entry, line))
             }
-            Kind::Usage | Kind::ModelUsage => {
-                // Without a usage, the entry records nothing of a request.
-                self.contents.session.usage_of(entry.ix)?;
-                let content = RequestContent {
-                    model: read_model_name(line),
-                    message: "",
-                    extra: self.begin_extra_with_kind(entry.ix),
-                };
-                Some(self.request_step(entry, content))
-            }
+            Kind::Usage | Kind::ModelUsage => self.usage_step(entry, line),
             _ => None,
         }
+    }
+
+    /// Makes the step of a summary, which the agent may have requested from a model.
+    fn summary_step(&self, entry: &PlannedEntry, line: Raw) -> TrajectoryStep {
+        // The text of a stack summary is in `message`.
+        let summary = line.get("summary").or(line.get("message"));
+        let summary = summary.and_then(decode_string).unwrap_or_default();
+        let content = RequestContent {
+            model: None,
+            message: &summary,
+            extra: self.begin_extra_with_kind(entry.ix),
+        };
+        self.request_step(entry, content)
+    }
+
+    /// Makes the step of a request of which the session records only the usage. `None` if there is
+    /// no usage, because the entry then records nothing.
+    fn usage_step(&self, entry: &PlannedEntry, line: Raw) -> Option<TrajectoryStep> {
+        if self.contents.session.usage_of(entry.ix).is_none() {
+            return None;
+        }
+        let content = RequestContent {
+            model: read_model_name(line),
+            message: "",
+            extra: self.begin_extra_with_kind(entry.ix),
+        };
+        Some(self.request_step(entry, content))
     }
 
     /// Makes the step of a message by its role; `None` if it has none.
@@ -300,12 +307,13 @@ impl<'a> StepMaker<'a> {
         let names = ["usage", "content", "stopReason", "errorMessage", "api"];
         let [usage, content, stop_reason, error, api] = find_members(message, names);
         let counted_usage = self.contents.session.usage_of(ix).copied();
-        // A reply that `pick` copied was paid for where it is first, so the session does not count
-        // the usage in the message. Such a reply is a copy, as those that a fork copies.
+        // `pick` copies a reply within the session, which then does not count the usage of the copy
+        // again. The trajectory treats the copy as one that a fork has made.
         let is_picked = usage.is_some() && counted_usage.is_none();
-        let copy_state = match entry.copy_state {
-            CopyState::Original if is_picked => CopyState::Forked,
-            other => other,
+        let copy_state = if is_picked && entry.copy_state == CopyState::Original {
+            CopyState::Forked
+        } else {
+            entry.copy_state
         };
 
         let blocks = content.unwrap_or(Raw::NULL);
@@ -347,7 +355,7 @@ impl<'a> StepMaker<'a> {
     }
 
     /// Reads the calls in the content of a reply, with their results. `copy_state` is whether the
-    /// reply is a copy, on which it depends where the usage of the results counts.
+    /// reply is a copy: this decides where the usage of the results counts.
     fn read_calls(
         &self,
         ix: EntryIx,
@@ -417,8 +425,10 @@ impl<'a> StepMaker<'a> {
         }
     }
 
-    /// Returns the indexes of the sub-agents that a result names in its `details`. It names their
-    /// sessions by the ends of the paths.
+    /// Returns the indexes of the sub-agents whose sessions a result names in its `details`.
+    ///
+    /// The session files may have been moved since, together with their directory. So paths are
+    /// compared only by their ends, such as `DIRECTORY/agent.jsonl`.
     fn find_named_sub_agents(&self, details: Option<Raw>) -> Vec<usize> {
         let reported_ends = details.map(reported_session_ends).unwrap_or_default();
         let path_ends = possible_session_ends(Path::new(self.path_name), &reported_ends);
@@ -469,6 +479,15 @@ fn join_thinking(blocks: Raw) -> String {
         texts.extend(block.get("thinking").and_then(decode_string));
     }
     texts.join("\n")
+}
+
+/// Whether entries of this kind record requests that are not part of the conversation, such as one
+/// for a summary.
+fn is_request_beside_messages(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage
+    )
 }
 
 /// What a step of a request contains besides its time and metrics.

@@ -255,16 +255,8 @@ impl MarkdownWriter {
             return;
         }
         if let Some(collected) = &mut self.collected {
-            if let Some(marks) = head_marks(tag) {
-                // The name, the subject and the marks of a head line have spaces between them.
-                if !collected.is_empty() {
-                    collected.push(' ');
-                }
-                collected.push_str(marks.begin);
-            }
-            return;
+            return begin_head_part(tag, collected);
         }
-
         if is_block(tag) {
             self.begin_block();
         }
@@ -500,6 +492,18 @@ impl MarkdownWriter {
         }
         self.out
     }
+}
+
+/// Begins a part of a head line that is collected: the name, the subject or a mark, with a space
+/// before it. Other elements have no effect there.
+fn begin_head_part(tag: Tag, head_line: &mut String) {
+    let Some(marks) = head_marks(tag) else {
+        return;
+    };
+    if !head_line.is_empty() {
+        head_line.push(' ');
+    }
+    head_line.push_str(marks.begin);
 }
 
 /// Whether a blank line precedes and follows the element.
