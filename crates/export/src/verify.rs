@@ -220,10 +220,8 @@ fn strip_markup(text: &[u8], format: Rendition) -> Vec<u8> {
 /// Returns lines of an export without the escapes of the format, but with its elements.
 fn decode_escapes(text: &[u8], format: Rendition) -> Vec<u8> {
     match format {
-        Rendition::Trajectory => unescape_json(text),
-        Rendition::Page | Rendition::StaticPage | Rendition::Markdown | Rendition::Messages => {
-            decode_entities(text)
-        }
+        Rendition::Trajectory | Rendition::Messages => unescape_json(text),
+        Rendition::Page | Rendition::StaticPage | Rendition::Markdown => decode_entities(text),
     }
 }
 
@@ -494,6 +492,15 @@ mod tests {
                 0,
                 "{text}"
             );
+        }
+    }
+
+    /// A backslash of the value, followed by a letter, looks like an escape.
+    #[test]
+    fn no_backslash_of_a_value_hides_it() {
+        for format in [Rendition::Trajectory, Rendition::Messages] {
+            let text = r#"{"content":"the pass\\new123 here"}"#;
+            assert_eq!(left(format, text, "pass\\new123"), 1, "{format:?}");
         }
     }
 
