@@ -160,15 +160,7 @@ pub fn find_sources(
     };
 
     let found = match place {
-        ForeignPlace::Arguments => {
-            let mut found = find_arguments(arguments, ui);
-            // A pipe is kept: its agent is known only after it is read, which is possible once.
-            found.files.retain(|file| match detect_file(&file.path) {
-                Ok(Some(origin)) => origins.contains(&origin),
-                Ok(None) | Err(_) => is_pipe(&file.path),
-            });
-            found
-        }
+        ForeignPlace::Arguments => find_arguments_of(origins, arguments, ui),
         ForeignPlace::All => SourceFiles::from_files(find_sessions_of(origins, ui)),
         ForeignPlace::CurrentProject => {
             let here = ui.current_folder().to_owned();
@@ -181,6 +173,17 @@ pub fn find_sources(
         }
     }
     Ok(found)
+}
+
+/// Returns the files that arguments name ([`find_arguments`]), without those of other agents.
+fn find_arguments_of(origins: &[Origin], arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
+    let mut found = find_arguments(arguments, ui);
+    found.files.retain(|file| match detect_file(&file.path) {
+        Ok(Some(origin)) => origins.contains(&origin),
+        // A pipe is kept: its agent is known only after it is read, which is possible once.
+        Ok(None) | Err(_) => is_pipe(&file.path),
+    });
+    found
 }
 
 /// Refuses standard input together with `--source` and the name of an agent.
@@ -238,8 +241,8 @@ pub fn find_foreign_sessions(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     let mut files = found.files;
     // A log that only repeats the conversation of another file is not a session of its own.
     files.retain(|file| !import::is_internal_log(&file.path));
-    // Rollouts that the user gave would all be kept. Here the search was given directories, so
-    // `is_given` is false for all files.
+    // This keeps all rollouts that the user named. Here a search has found the files, so no file
+    // counts as named.
     retain_last_rollouts(&mut files);
     files
 }
@@ -392,12 +395,12 @@ fn folders_without_sessions(paths: &[PathBuf], found: &[FoundFile]) -> Vec<PathB
     folders
 }
 
-/// Returns an argument that is a word and the name of an existing file, if the file is not a session
-/// of another agent. A user who types `import Dockerfile` means the session about it.
+/// Returns an argument that is a word and the name of an existing file, if the file is not a
+/// session of another agent. A user who types `import Dockerfile` means the session about it.
 fn word_of_other_file(argument: &Path) -> Option<&str> {
     let word = named::plain_word(argument)?;
     let is_other_file = argument.is_file() && matches!(detect_file(argument), Ok(None));
-    is_other_file.then_some(word)
+    if is_other_file { Some(word) } else { None }
 }
 
 /// Whether a directory contains one of the files, and that file is a session of another agent. A
@@ -436,13 +439,15 @@ fn sub_agent_folders(sessions: &[PathBuf]) -> Vec<PathBuf> {
 pub fn find_owner_beside(sub_agent_path: &Path, sub_agent: &SubAgent) -> Option<PathBuf> {
     let folder = sub_agent_path.parent()?.parent()?;
     let found = store::find(&[folder.to_owned()], Reach::Own);
-    let mut paths = found.files.into_iter().map(|file| file.path);
-    paths.find(|path| {
-        !import::has_id_in_file_name(path)
-            && sub_agent
-                .session
-                .starts_with(&import::id_in_file_name(path))
-    })
+    for file in found.files {
+        // The name of such a file has only the start of the id.
+        let has_part_of_id = !import::has_id_in_file_name(&file.path);
+        let id_start = import::id_in_file_name(&file.path);
+        if has_part_of_id && sub_agent.session.starts_with(&id_start) {
+            return Some(file.path);
+        }
+    }
+    None
 }
 
 /// Returns the sessions of other agents in these projects, together with the sessions of their
@@ -454,8 +459,9 @@ fn find_sessions_of_named_projects(projects: &[PathBuf], ui: &mut Ui) -> Vec<Fou
     }
     let files = find_all_foreign_sessions(ui);
     let mut sessions = Vec::new();
-    for (project, of_project) in projects.iter().zip(group_by_project(files, projects, ui)) {
-        if of_project.is_empty() {
+    let groups = group_by_project(files, projects, ui);
+    for (project, project_sessions) in projects.iter().zip(groups) {
+        if project_sessions.is_empty() {
             continue;
         }
         ui.warn(&format!(
@@ -463,7 +469,7 @@ fn find_sessions_of_named_projects(projects: &[PathBuf], ui: &mut Ui) -> Vec<Fou
             to_visible(&project.to_string_lossy()),
             Origin::names_of_all("and")
         ));
-        sessions.extend(of_project);
+        sessions.extend(project_sessions);
     }
     sessions
 }
@@ -493,13 +499,14 @@ fn group_by_project(
     let mut groups = Vec::new();
     for project in projects {
         let ids = ids_of_project(&sessions, project, ui);
-        let mut of_project = Vec::new();
+        let mut group = Vec::new();
         for (file, head) in &sessions {
+            // For a sub-agent, this is the id of the session that started it.
             if ids.contains(head.session_id()) {
-                of_project.push(file.clone());
+                group.push(file.clone());
             }
         }
-        groups.push(of_project);
+        groups.push(group);
     }
     groups
 }

@@ -175,24 +175,23 @@ impl ResolvedArguments {
     fn resolve(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui) -> ResolvedArguments {
         let mut resolved = ResolvedArguments::default();
         for argument in arguments {
-            match find_last_of_sources(argument, ui) {
-                Ok(Some(last)) => {
-                    resolved.paths.push(last);
-                    continue;
-                }
-                Ok(None) => {}
-                Err(failure) => {
-                    resolved.failures.push(failure);
-                    continue;
-                }
-            }
-            match resolve_name(argument, ui) {
-                Ok(path) if path == Path::new("-") => resolved.streams.push(path),
-                Ok(path) => resolved.paths.push(path),
-                Err(failure) => resolved.resolve_project_or_other(argument, failure, search, ui),
-            }
+            resolved.add(argument, search, ui);
         }
         resolved
+    }
+
+    fn add(&mut self, argument: &Path, search: ArgumentSearch, ui: &mut Ui) {
+        match find_last_of_sources(argument, ui) {
+            Ok(Some(last)) => return self.paths.push(last),
+            Err(failure) => return self.failures.push(failure),
+            // Without `--source`, or for any other argument than `last`.
+            Ok(None) => {}
+        }
+        match resolve_name(argument, ui) {
+            Ok(path) if path == Path::new("-") => self.streams.push(path),
+            Ok(path) => self.paths.push(path),
+            Err(failure) => self.resolve_project_or_other(argument, failure, search, ui),
+        }
     }
 
     /// Resolves an argument that is neither a path nor the name of a session: the name of a
@@ -221,14 +220,12 @@ impl ResolvedArguments {
         };
 
         // If several projects have the name, it may still be that of exactly one session.
-        match resolve_other_name(argument, unknown_session, search, ui) {
-            Ok(path) => self.paths.push(path),
-            Err(unknown_name) => self.failures.push(match several_projects {
-                // This failure lists the projects to choose from.
-                Some(failure) => failure,
-                None => unknown_name.with_path(argument.to_string_lossy()),
-            }),
-        }
+        let unknown_name = match resolve_other_name(argument, unknown_session, search, ui) {
+            Ok(path) => return self.paths.push(path),
+            Err(failure) => failure.with_path(argument.to_string_lossy()),
+        };
+        // The failure of several projects lists them, so the user can choose one.
+        self.failures.push(several_projects.unwrap_or(unknown_name));
     }
 }
 
@@ -336,15 +333,16 @@ fn resolve_other_name(
     }
 }
 
-/// Returns the failures for paths that a search could not read. For paths that were not named, but
-/// found below others, prints only warnings, unless `is_strict` is set. Also prints a warning for
-/// each path that was read, but is unusual: its problem has no error.
+/// Returns the failures for paths that a search could not read. Unless `is_strict` is set, a path
+/// that the user did not name, but which was found below another, has only a warning.
 pub fn search_failures(problems: Vec<SearchProblem>, is_strict: bool, ui: &mut Ui) -> Vec<Failure> {
     let mut failures = Vec::new();
     for problem in problems {
+        let is_failure = problem.is_given || is_strict;
         match problem.error {
-            Some(error) if problem.is_given || is_strict => failures.push(error.into()),
-            _ => ui.warn(&problem.text),
+            Some(error) if is_failure => failures.push(error.into()),
+            // A problem without an error is that a path is unusual: it was read.
+            Some(_) | None => ui.warn(&problem.text),
         }
     }
     failures
@@ -666,18 +664,12 @@ fn name_to_join<'e>(error: &'e NameError, ui: &Ui) -> Option<&'e str> {
 /// several sessions. If the session is archived, the hint says so.
 pub fn name_failure(error: NameError, ui: &Ui) -> Failure {
     let mut failure = Failure::invalid(&error).with_hint(error.hint());
-    if let Some(name) = name_to_join(&error, ui) {
-        let name = quote_word(name.as_ref());
-        failure = failure.with_hint(format!("give the path; `pisess join {name}` joins the two"));
-    }
-    match error {
-        NameError::Unknown { name, similar } if similar.is_empty() && is_archived(&name, ui) => {
-            let name = quote_word(name.as_ref());
-            failure.with_hint(format!(
-                "it is archived: `pisess archive --restore {name}` moves it back to its store"
-            ))
-        }
-        NameError::Unknown { .. } => {
+    match &error {
+        NameError::NoLast { .. } => failure,
+        NameError::Unknown { name, similar } => {
+            if similar.is_empty() && is_archived(name, ui) {
+                return failure.with_hint(archived_hint(name));
+            }
             failure.is_missing_file = true;
             failure
         }
@@ -685,9 +677,24 @@ pub fn name_failure(error: NameError, ui: &Ui) -> Failure {
             candidates,
             sessions,
             ..
-        } => failure.with_details(describe_candidates(&candidates, sessions, ui)),
-        NameError::NoLast { .. } => failure,
+        } => {
+            let failure = failure.with_details(describe_candidates(candidates, *sessions, ui));
+            match name_to_join(&error, ui) {
+                Some(name) => failure.with_hint(join_hint(name)),
+                None => failure,
+            }
+        }
     }
+}
+
+fn archived_hint(name: &str) -> String {
+    let name = quote_word(name.as_ref());
+    format!("it is archived: `pisess archive --restore {name}` moves it back to its store")
+}
+
+fn join_hint(name: &str) -> String {
+    let name = quote_word(name.as_ref());
+    format!("give the path; `pisess join {name}` joins the two")
 }
 
 /// Whether a name or an id identifies exactly one archived session.
@@ -774,11 +781,12 @@ pub fn reach_of_change(
             refuse_sweep(path, ui)?;
         }
     }
-    Ok(if recursive {
+    let reach = if recursive {
         Reach::Visible
     } else {
         Reach::Own
-    })
+    };
+    Ok(reach)
 }
 
 /// The warning for a plan with sessions that the same command without `-n` would leave out.

@@ -138,11 +138,8 @@ impl<'a> PlannedMove<'a> {
     pub fn print_preview(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
         if self.options.summary.prepare {
             ui.print_json(&self.preparation_json()?)?;
-            let exit = if self.abandons_content() {
-                Exit::Done
-            } else {
-                Exit::Found
-            };
+            let has_content = self.abandons_content();
+            let exit = if has_content { Exit::Done } else { Exit::Found };
             return Ok(Some(exit));
         }
         if self.options.summary.prompt {
@@ -236,9 +233,13 @@ impl<'a> PlannedMove<'a> {
 
         let entry = self.open.session.entry(ix);
         let is_summary = entry.kind == Kind::BranchSummary;
-        // Then nothing is between the summary and the place from which the session continues.
+        // The branch begins below the new leaf.
         let is_alone = entry.parent == self.navigation.new_leaf.entry();
-        Ok((is_summary && is_alone).then_some(ix))
+        if is_summary && is_alone {
+            Ok(Some(ix))
+        } else {
+            Ok(None)
+        }
     }
 
     /// Appends no new summary, because `summary` exists already. If a label is given, labels
@@ -412,8 +413,7 @@ impl<'a> PlannedMove<'a> {
             .with_hint("write one anyway with --summary TEXT"))
     }
 
-    /// Returns `given`, else `from_hook`, else a new summary by the summarizer, or without a model.
-    /// A new summary begins with the agent's preamble and ends with the lists of files.
+    /// Returns the summary to append: `given` by an option, else `from_hook`, else a new one.
     fn choose_summary(
         &self,
         given: Option<Summary>,
@@ -424,7 +424,8 @@ impl<'a> PlannedMove<'a> {
         let reader = self.open.entry_reader();
         let (_, file_ops) = self.prepare_branch(&reader, BRANCH_BUDGET)?;
         let files = file_ops.file_lists(session);
-        // A summary that was written elsewhere may lack details: these list the files.
+        // The details of a summary list the files that the branch used. A given summary, or one
+        // from the hook, may lack them.
         let default_details = details(&files);
         resolve_summary(given, from_hook, default_details, || {
             self.make_new_summary(file_ops, &reader, ui)
@@ -658,9 +659,10 @@ struct ReadyMove {
 }
 
 impl ReadyMove {
-    /// Returns what is committed and reported for this move. `change` makes the move; it is from
-    /// `old_leaf`, and appends `summary` if there is one. The hook, if there is one, is notified of
-    /// the move after the commit.
+    /// Returns what is committed and reported for this move, and the event of which the hook, if
+    /// there is one, is notified after the commit.
+    ///
+    /// `change` makes the move, away from `old_leaf`. It appends `summary` if there is one.
     fn decision(
         &self,
         change: Change,
@@ -668,15 +670,14 @@ impl ReadyMove {
         summary: Option<&Summary>,
         current: &OpenSession,
     ) -> Decision {
-        let mut notification = None;
-        if let Some(hook) = self.hook.clone() {
-            let event = session_tree_event(hook, current, &change, old_leaf, summary);
-            notification = Some(event);
-        }
+        let notification = self
+            .hook
+            .clone()
+            .map(|hook| session_tree_event(hook, current, &change, old_leaf, summary));
         Decision {
             change,
-            // Only the id of the first new entry is printed. It is the summary or the mark; if the
-            // leaf need not be moved, it is the label.
+            // Only the id of the first new entry is printed: the summary or the mark. If the leaf
+            // need not be moved, it is the label.
             reported_count: 1,
             editor_text: self.editor_text.clone(),
             notification,
@@ -726,8 +727,8 @@ impl ReadySummary {
         Ok(self.step.decision(change, old_leaf, summary, current))
     }
 
-    /// Returns the end of the branch that the summary names in its field `fromId`. In oh-my-pi, this
-    /// is where the branch starts, which is also the new leaf; in pi, it is the old leaf.
+    /// Returns the end of the branch that the summary names in its field `fromId`. In oh-my-pi,
+    /// this is where the branch starts, which is also the new leaf; in pi, it is the old leaf.
     fn referenced_end(&self, session: &Session) -> Position {
         if session.agent().constants().from_id_is_branch_start {
             find_by_id(session, &self.step.new_leaf)
@@ -767,12 +768,10 @@ impl ReadyMark {
         let labelled = find_by_id(session, &self.labelled).entry();
         let label = self.step.label.as_ref();
         current.check_label_is_free(labelled, label)?;
-        let mut label_to_set = None;
-        if let Some(entry) = labelled
-            && let Some(name) = label
-        {
-            label_to_set = Some(LabelToSet { entry, name });
-        }
+        let label_to_set = match (labelled, label) {
+            (Some(entry), Some(name)) => Some(LabelToSet { entry, name }),
+            _ => None,
+        };
 
         let reader = current.entry_reader();
         let new_leaf = find_by_id(session, &self.step.new_leaf);

@@ -180,7 +180,8 @@ impl OpenSession {
         report.report_and_notify(args, ui)
     }
 
-    /// Prints what a change of the session's own file would write, and refuses what it would refuse.
+    /// Prints what a change of the session's own file would write. Fails where the change would be
+    /// refused.
     fn plan_in_place(
         &self,
         path: &Path,
@@ -218,19 +219,21 @@ impl OpenSession {
             return report.print_plan(args, ui);
         }
 
-        // Without a change, the session is copied, so that pipelines still work.
-        let mut fill = |out: &mut dyn io::Write| {
-            if decision.change.is_empty() {
-                copy_all(self.input.source(), out)
-            } else {
-                decision
-                    .change
-                    .write(&self.session, self.input.source(), out)
-            }
-        };
+        let mut fill = |out: &mut dyn io::Write| self.write_changed(&decision.change, out);
         self.write_output(path, args.change.force, &mut fill, ui)?;
         self.report_no_change(&report, args, ui);
         report.report_and_notify(args, ui)
+    }
+
+    /// Writes the whole session with a change. If the change is empty, the session is copied, so
+    /// that pipelines still work.
+    fn write_changed(&self, change: &Change, out: &mut dyn io::Write) -> io::Result<()> {
+        let source = self.input.source();
+        if change.is_empty() {
+            copy_all(source, out)
+        } else {
+            change.write(&self.session, source, out)
+        }
     }
 
     /// Locks the session, and calls `attempt` with its current entries, possibly several times: see
@@ -273,41 +276,30 @@ impl OpenSession {
     ) -> Result<Exit, Failure> {
         refuse_json_report(&creation.path, args)?;
         let planned = self.plan_lines(&creation.content, args)?;
-        // Standard output carries the session, so its name is not reported there.
-        let reported_names = if creation.path == Path::new("-") {
-            Vec::new()
-        } else {
-            vec![creation.path.to_string_lossy().into_owned()]
-        };
         let report = ChangeReport {
-            copied_count: planned
-                .line_count
-                .saturating_sub(planned.changed_lines.len()),
-            action: Action::Create,
-            has_title_line: false,
-            reported_names,
-            path: creation.path,
-            lines: planned.changed_lines,
             editor_text: creation.editor_text,
             notification: creation.notification,
+            ..ChangeReport::of_new_file(creation.path, planned)
         };
+        let folder = creation.folder.as_deref();
         if args.change.dry_run {
-            let folder_is_missing = creation.folder.is_some_and(|folder| !folder.exists());
-            if !folder_is_missing {
+            // In a directory that is missing, no file can be in the way.
+            let is_folder_missing = folder.is_some_and(|folder| !folder.exists());
+            if !is_folder_missing {
                 refuse_output_in_dry_run(&report.path, &self.input, args.change.force)?;
             }
             return report.print_plan(args, ui);
         }
 
         // Dropping the new directory removes it if the file cannot be written.
-        let folder = match creation.folder.as_deref() {
+        let new_folder = match folder {
             Some(folder) => Some(NewFolder::make(folder)?),
             None => None,
         };
         let mut fill = |out: &mut dyn io::Write| creation.content.write(self, out);
         self.write_output(&report.path, args.change.force, &mut fill, ui)?;
-        if let Some(folder) = folder {
-            folder.keep();
+        if let Some(new_folder) = new_folder {
+            new_folder.keep();
         }
         report.report_and_notify(args, ui)
     }
@@ -531,6 +523,27 @@ impl ChangeReport {
         }
     }
 
+    /// Returns the report of a new file with these lines; `-` is standard output.
+    fn of_new_file(path: PathBuf, planned: PlannedLines) -> ChangeReport {
+        // Standard output carries the session, so its name is not reported there.
+        let reported_names = if path == Path::new("-") {
+            Vec::new()
+        } else {
+            vec![path.to_string_lossy().into_owned()]
+        };
+        let changed_count = planned.changed_lines.len();
+        ChangeReport {
+            action: Action::Create,
+            path,
+            lines: planned.changed_lines,
+            has_title_line: false,
+            copied_count: planned.line_count.saturating_sub(changed_count),
+            reported_names,
+            editor_text: None,
+            notification: None,
+        }
+    }
+
     /// Prints the plan of `-n`: as JSON, or as a heading and a row for each line to write.
     fn print_plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         if write.change.json {
@@ -604,6 +617,16 @@ impl ChangeReport {
         if write.change.json && !self.is_on_stdout() {
             return ui.print_json(&self.to_json(write));
         }
+        let lines = self.result_lines(ui);
+        if self.is_on_stdout() {
+            ui.print_to_stderr(&lines);
+            return Ok(());
+        }
+        ui.print(&lines)
+    }
+
+    /// Returns the names and the text to edit again, each followed by a line break.
+    fn result_lines(&self, ui: &Ui) -> String {
         let mut lines = String::new();
         for name in &self.reported_names {
             lines += &to_visible_lines(name);
@@ -620,11 +643,7 @@ impl ChangeReport {
             }
             lines.push('\n');
         }
-        if self.is_on_stdout() {
-            ui.print_to_stderr(&lines);
-            return Ok(());
-        }
-        ui.print(&lines)
+        lines
     }
 
     /// Returns the report as JSON. Lines that are not JSON themselves are left out, because they

@@ -22,42 +22,45 @@ pub struct AgentsNote<'a> {
     pub command: Option<String>,
     /// What this command does, for example `searches them, too`.
     pub effect: &'a str,
-    /// What `pisess list` does with them, for example `lists them`. It is the command on a terminal,
-    /// or if there is no other.
+    /// What `pisess list` does with them, for example `lists them`. The note names this command on a
+    /// terminal, or if there is no other.
     pub effect_of_list: &'a str,
 }
 
 impl UnreadAgents<'_> {
     /// Prints a note with the number of sub-agents and advisors, and the command that reads them.
     pub fn print_note(&self, note: AgentsNote, ui: &mut Ui) {
+        let mut command = format!("pisess list{}", session_words(self.sessions));
+        let mut effect = note.effect_of_list;
+        // On a terminal, the reading command has a path that hardly fits into a line.
+        if let Some(reading_command) = note.command
+            && !ui.stderr_is_terminal()
+        {
+            command = reading_command;
+            effect = note.effect;
+        }
+        let agents = self.count_agents();
+        let omission = note.omission;
+        ui.warn(&format!("{agents} {omission} (hint: `{command}` {effect})"));
+    }
+
+    /// Returns the numbers of sub-agents and advisors: `2 sub-agents and 1 advisor`.
+    fn count_agents(&self) -> String {
         let advisors = self.agents.iter().filter(|agent| is_advisor(&agent.path));
         let advisor_count = advisors.count();
         let sub_agent_count = self.agents.len() - advisor_count;
-        let mut parts = Vec::new();
+        let mut counts = Vec::new();
         if sub_agent_count > 0 {
-            parts.push(format_count(sub_agent_count, "sub-agent", "sub-agents"));
+            counts.push(format_count(sub_agent_count, "sub-agent", "sub-agents"));
         }
         if advisor_count > 0 {
-            parts.push(format_count(advisor_count, "advisor", "advisors"));
+            counts.push(format_count(advisor_count, "advisor", "advisors"));
         }
-
-        // On a terminal, the command has a path that hardly fits into a line.
-        let (command, effect) = match note.command {
-            Some(command) if !ui.stderr_is_terminal() => (command, note.effect),
-            _ => (
-                format!("pisess list{}", session_words(self.sessions)),
-                note.effect_of_list,
-            ),
-        };
-        ui.warn(&format!(
-            "{} {} (hint: `{command}` {effect})",
-            parts.join(" and "),
-            note.omission
-        ));
+        counts.join(" and ")
     }
 
-    /// Returns the arguments of a command that reads the sessions and their sub-agents: the sessions
-    /// and the directories of the sub-agents, each after a space.
+    /// Returns the arguments of a command that reads the sessions and their sub-agents: the
+    /// sessions and the directories of the sub-agents, each after a space.
     pub fn arguments(&self) -> String {
         let mut owners: Vec<&Path> = Vec::new();
         for agent in self.agents {

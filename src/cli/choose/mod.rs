@@ -31,7 +31,7 @@ use entries::choose_entry;
 pub use redundant::without_redundant_all;
 use sessions::choose_session;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The functions that parse command lines. They are defined in `commands/mod.rs`.
 pub struct LineParser {
@@ -185,21 +185,27 @@ pub fn take_last(
     if partial.writes() {
         return Ok(None);
     }
-    let completed = insert_word(args, slots.session_place, "last".into(), parser)?;
-    let lacks_session_only = (parser.check)(&completed).is_ok();
+    let trial = insert_word(args, slots.session_place, "last".into(), parser)?;
+    let lacks_session_only = (parser.check)(&trial).is_ok();
     if !lacks_session_only {
         return Ok(None);
     }
 
-    let path = match SourceArgs::given_in(&partial.matches) {
+    let last = find_last_for(&partial, ui)?;
+    report_session("last is", &last, ui)?;
+    let completed = insert_word(args, slots.session_place, last.into_os_string(), parser)?;
+    Ok(Some(completed))
+}
+
+/// Returns the session that `last` means for a command: with `--source`, one of these agents.
+fn find_last_for(partial: &PartialLine, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    match SourceArgs::given_in(&partial.matches) {
         Some(source) => {
             ui.limit_sources(&source);
-            resolve_argument_to_read(Path::new("last"), ui)?
+            resolve_argument_to_read(Path::new("last"), ui)
         }
-        None => find_last(ui)?,
-    };
-    report_session("last is", &path, ui)?;
-    insert_word(args, slots.session_place, path.into_os_string(), parser).map(Some)
+        None => find_last(ui),
+    }
 }
 
 /// Whether to ask the user for the session of a command line. The user is asked on a terminal, if
@@ -224,8 +230,8 @@ pub fn must_ask_for_session(
         return Ok(false);
     }
 
-    // The line is valid with placeholders for what it lacks: `last` for the session, and `@` for the
-    // entry if the command requires one.
+    // The line is valid with placeholders for what it lacks: `last` for the session, and `@` for
+    // the entry if the command requires one.
     let mut trial = insert_word(args, slots.session_place, "last".into(), parser)?;
     let mut checked = (parser.check)(&trial);
     if slots.takes_entry && lacks_argument(&checked) {

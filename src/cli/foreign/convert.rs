@@ -69,7 +69,10 @@ fn read_project_file(origin: Origin, session: &Path) -> Option<Text<'static>> {
     let bytes = file.read_range(0..file.len().min(MAX_PATH_LEN)).ok()?;
     let folder = String::from_utf8(bytes).ok()?;
     let folder = folder.trim();
-    (!folder.is_empty()).then(|| Text::from(folder.to_owned()))
+    if folder.is_empty() {
+        return None;
+    }
+    Some(Text::from(folder.to_owned()))
 }
 
 /// A session of another agent, which is read as the session of pi that `import` would make of it.
@@ -186,8 +189,8 @@ impl ConvertedSource {
         })
     }
 
-    /// Converts the session, keeps all of its text, and passes the text to `read`. Computes the hash
-    /// along with it if the record will be read, too: if `kept` is the whole text.
+    /// Converts the session, keeps all of its text, and passes the text to `read`. If `kept` is the
+    /// whole text, the record will be read, too, so its hash is computed along with the text.
     fn convert_text(
         &self,
         kept: KeptContent,
@@ -237,8 +240,8 @@ impl ConvertedSource {
         Ok(())
     }
 
-    /// Keeps what is known after the first conversion. Others find the same, except for the hash,
-    /// which not each of them computes.
+    /// Keeps what is known after the first conversion. Later conversions have the same result,
+    /// except that some do not compute the hash.
     fn remember(&self, converted: Option<io::Result<ConversionFacts>>) -> io::Result<()> {
         if let Some(converted) = converted {
             let facts = converted?;
@@ -253,7 +256,7 @@ impl ConvertedSource {
         if self.facts.get().is_none() {
             self.text()?;
         }
-        // Cannot be missing: the conversion has set it.
+        // Not missing: the conversion has set it.
         self.facts.get().ok_or(io::ErrorKind::Other.into())
     }
 
@@ -268,14 +271,29 @@ impl ConvertedSource {
         if let Some(text) = self.text.get() {
             return Ok(text);
         }
-        // Without a stream before, all of the text may be read, so the hash is computed, too.
-        let kept = match self.facts.get() {
-            Some(_) => KeptContent::SomeLines,
-            None => KeptContent::Whole,
+        // The first conversion may be followed by a read of the whole text. A later one is for some
+        // lines only: the whole text was streamed before.
+        let is_first_conversion = self.facts.get().is_none();
+        let kept = if is_first_conversion {
+            KeptContent::Whole
+        } else {
+            KeptContent::SomeLines
         };
         let mut ignore_bytes = |_: &[u8]| ();
         let text = self.convert_text(kept, &mut ignore_bytes)?;
         Ok(self.text.get_or_init(|| text))
+    }
+
+    /// Reads the text at an offset, where the record has a placeholder in place of the hash.
+    fn read_text_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        // The end of the text often suffices, so that all of the text need not be made.
+        if self.text.get().is_none()
+            && let Some(end) = self.end.get()
+            && let Some(read_len) = end.read_at(buf, offset)
+        {
+            return Ok(read_len);
+        }
+        self.text()?.read_at(buf, offset)
     }
 
     /// Returns the line of the record. The first call computes the hash, unless the conversion has
@@ -290,41 +308,36 @@ impl ConvertedSource {
 }
 
 impl ReadAt for ConvertedSource {
-    /// Reads the text at an offset. The last byte is known without the text: each line ends with a
-    /// newline. Loading a session reads that byte, so this often saves making the text.
+    /// Reads the session at an offset. Its last line, the record, is read with the hash.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let facts = self.facts()?;
         if buf.is_empty() || offset >= facts.len {
             return Ok(0);
         }
-        if let Some(first) = buf.first_mut()
-            && offset + 1 == facts.len
-        {
-            *first = b'\n';
+        // The last byte is known without the text: each line ends with a newline. Loading a session
+        // reads that byte, so this often saves making the text.
+        let is_last_byte = offset + 1 == facts.len;
+        if is_last_byte {
+            buf[0] = b'\n';
             return Ok(1);
         }
-        let mut wanted = buf.len();
-        if let Some(record) = &facts.record
-            && !self.is_for_list
-        {
-            let record_start = facts.len - record.line_len() - 1;
-            if offset >= record_start {
-                let line = self.record_line(record)?;
-                return line.read_at(buf, offset - record_start);
-            }
-            // Only the bytes before the record are read from the text.
-            let before_record = usize::try_from(record_start - offset);
-            wanted = wanted.min(before_record.unwrap_or(usize::MAX));
+        let Some(record) = &facts.record else {
+            return self.read_text_at(buf, offset);
+        };
+        // A list needs no hash.
+        if self.is_for_list {
+            return self.read_text_at(buf, offset);
         }
 
-        let buf = &mut buf[..wanted];
-        if self.text.get().is_none()
-            && let Some(end) = self.end.get()
-            && let Some(read) = end.read_at(buf, offset)
-        {
-            return Ok(read);
+        let newline_len = 1;
+        let record_start = facts.len - record.line_len() - newline_len;
+        if offset >= record_start {
+            let line = self.record_line(record)?;
+            return line.read_at(buf, offset - record_start);
         }
-        self.text()?.read_at(buf, offset)
+        let bytes_before_record = usize::try_from(record_start - offset).unwrap_or(usize::MAX);
+        let len = buf.len().min(bytes_before_record);
+        self.read_text_at(&mut buf[..len], offset)
     }
 
     /// If the file cannot be read, the length is 1: reading this byte reports the error.
@@ -337,8 +350,8 @@ impl ReadAt for ConvertedSource {
         Some(&facts.original_lines)
     }
 
-    /// Passes the text to `read` while it is made, and keeps at least what `kept` says. `None` if the
-    /// text was kept before: it can be read at offsets. `read` must not use this source.
+    /// Passes the text to `read` while it is made, and keeps at least what `kept` says. `None` if
+    /// the text was kept before: it can be read at offsets. `read` must not use this source.
     fn stream(
         &self,
         kept: KeptContent,
@@ -439,20 +452,27 @@ pub fn load_failure(name: &str, source: &dyn ReadAt, error: LoadError) -> Failur
         }
     );
     if begins_without_header && let Ok(Some(origin)) = Origin::detect(source) {
-        let agent = origin.display_name();
-        let what = format_args!("{name}: not a session of pi or oh-my-pi, but of {agent}");
-        let import = if name.chars().all(is_plain_in_shell) {
-            format!("`pisess import {name}`")
-        } else {
-            "`pisess import` with its path".to_owned()
-        };
-        let source = origin.name();
-        let hint = format!(
-            "{import} converts it; commands that only read, such as `tree`, accept it; `pisess list --source {source}` lists it"
-        );
-        return Failure::new(Exit::Failed, FailureKind::Session, what)
-            .with_path(name)
-            .with_hint(hint);
+        return foreign_session_failure(name, origin);
     }
     Failure::from_load_error(name, error)
+}
+
+/// Returns the failure for a session of another agent.
+fn foreign_session_failure(name: &str, origin: Origin) -> Failure {
+    let agent = origin.display_name();
+    let what = format_args!("{name}: not a session of pi or oh-my-pi, but of {agent}");
+    // `name` is escaped for display, so only a plain one can be copied into a command.
+    let import = if name.chars().all(is_plain_in_shell) {
+        format!("`pisess import {name}`")
+    } else {
+        "`pisess import` with its path".to_owned()
+    };
+    let source = origin.name();
+    let hint = format!(
+        "{import} converts it; commands that only read, such as `tree`, accept it; \
+         `pisess list --source {source}` lists it"
+    );
+    Failure::new(Exit::Failed, FailureKind::Session, what)
+        .with_path(name)
+        .with_hint(hint)
 }

@@ -36,25 +36,44 @@ pub fn resolve_argument_to_read(argument: &Path, ui: &mut Ui) -> Result<PathBuf,
         return Ok(last);
     }
 
-    let sources = ui.sources.clone();
-    let named = named::resolve_name(argument, ui);
-    let is_named = named.is_ok();
-    let failure = match named {
-        Ok(path) if may_be_read(&path, sources.as_ref()) => return Ok(path),
-        Ok(_) => {
-            let mut failure = excluded_failure(argument);
-            // The name may also be in the title of a session of these agents.
-            failure.is_missing_file = true;
-            failure
-        }
+    match ui.sources.clone() {
+        Some(sources) => resolve_of_sources(argument, &sources, ui),
+        None => match named::resolve_name(argument, ui) {
+            Ok(path) => Ok(path),
+            Err(failure) => resolve_foreign_id_or_title(argument, failure, ui),
+        },
+    }
+}
+
+/// Returns the session of an argument if it is of these agents.
+fn resolve_of_sources(argument: &Path, sources: &Sources, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    let failure = match named::resolve_name(argument, ui) {
+        Ok(path) if sources.may_include(&path) => return Ok(path),
+        Ok(_) => return resolve_excluded_name(argument, sources, ui),
         Err(failure) => failure,
     };
-    match resolve_foreign_id_or_title(argument, failure, ui) {
-        Ok(path) if may_be_read(&path, sources.as_ref()) => Ok(path),
-        Ok(_) => Err(excluded_failure(argument)),
-        // No title has the name, either.
-        Err(failure) if is_named && failure.is_missing_file => Err(excluded_failure(argument)),
-        Err(failure) => Err(failure),
+    let path = resolve_foreign_id_or_title(argument, failure, ui)?;
+    if sources.may_include(&path) {
+        Ok(path)
+    } else {
+        Err(excluded_failure(argument))
+    }
+}
+
+/// Returns the session of an argument that names a session of pi or oh-my-pi, which `--source`
+/// excludes: the argument may also be the id or in the title of a session of these agents.
+fn resolve_excluded_name(
+    argument: &Path,
+    sources: &Sources,
+    ui: &mut Ui,
+) -> Result<PathBuf, Failure> {
+    let mut not_found = excluded_failure(argument);
+    // Only after a failure of this kind, ids and titles are searched.
+    not_found.is_missing_file = true;
+    match resolve_foreign_id_or_title(argument, not_found, ui) {
+        Ok(path) if sources.may_include(&path) => Ok(path),
+        Err(failure) if !failure.is_missing_file => Err(failure),
+        Ok(_) | Err(_) => Err(excluded_failure(argument)),
     }
 }
 
@@ -87,12 +106,11 @@ pub fn find_last_of_sources(argument: &Path, ui: &mut Ui) -> Result<Option<PathB
         return Ok(Some(path));
     }
 
-    let what = match session_count {
-        0 => "no session of these agents in the current directory".to_owned(),
-        _ => {
-            let sessions = format_count(session_count, "session", "sessions");
-            format!("last~{back}: these agents have only {sessions} in the current directory")
-        }
+    let what = if session_count == 0 {
+        "no session of these agents in the current directory".to_owned()
+    } else {
+        let sessions = format_count(session_count, "session", "sessions");
+        format!("last~{back}: these agents have only {sessions} in the current directory")
     };
     Err(Failure::invalid(what)
         .with_hint("`pisess list --source all --all` lists the sessions of all agents"))
@@ -128,9 +146,9 @@ fn find_newest_of(sources: &Sources, count: usize, ui: &mut Ui) -> Vec<PathBuf> 
 /// - The id of a session of another agent is accepted, too, so that the refusal names the session.
 ///   Not so the id of a session of OpenCode, which OpenCode would have to export for that.
 /// - Words of a title are accepted, and the session that they name is reported. If it is not the
-///   one that the user meant, nothing is lost: a copy leaves the session as it is, `undo` takes back
-///   what was appended, and `--restore` what was pruned or archived. With `-q`, nothing is reported,
-///   so words of a title are refused. So is a word that is the name of a project.
+///   one that the user meant, nothing is lost: a copy leaves the session as it is, `undo` takes
+///   back what was appended, and `--restore` what was pruned or archived. With `-q`, nothing is
+///   reported, so words of a title are refused. So is a word that is the name of a project.
 pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
     if ui.is_quiet() {
         return resolve_argument_exactly(argument, ui);
@@ -139,6 +157,7 @@ pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBu
         Ok(path) => return Ok(path),
         Err(failure) => failure,
     };
+    // OpenCode would have to export the session, only for the command to refuse it.
     if may_need_export(argument) {
         return Err(failure);
     }
@@ -149,23 +168,25 @@ pub fn resolve_argument_to_change(argument: &Path, ui: &mut Ui) -> Result<PathBu
     resolve_foreign_id_or_title(argument, failure, ui)
 }
 
-/// Returns the path of a session for a change that cannot be taken back. Accepts everything that
-/// [`named::resolve_argument`] accepts. The id of a session of another agent is resolved, too: the
-/// command then refuses the session, and the failure names `import`.
+/// Returns the path of a session for a change that cannot be taken back: of a path, or of the id or
+/// name of a session. Words of a title do not suffice; the failure suggests the sessions.
+///
+/// The id of a session of another agent is resolved, too: the command then refuses the session, and
+/// the failure names `import`.
 pub fn resolve_argument_exactly(argument: &Path, ui: &mut Ui) -> Result<PathBuf, Failure> {
-    let failure = match named::resolve_name(argument, ui) {
+    let unknown_name = match named::resolve_name(argument, ui) {
         Ok(path) => return Ok(path),
         Err(failure) => failure,
     };
+    // OpenCode would have to export the session, only for the command to refuse it.
     if may_need_export(argument) {
-        return Err(failure);
+        return Err(unknown_name);
     }
-    resolve_foreign_id(argument, failure, ui)
+    resolve_foreign_id(argument, unknown_name, ui)
         .map_err(|failure| named::suggest_sessions(argument, failure, ui))
 }
 
-/// Whether an argument is the id of a session of OpenCode, which may be in its database. OpenCode
-/// would then have to export the session, only for the command to refuse it.
+/// Whether an argument is the id of a session of OpenCode, which may be in its database.
 fn may_need_export(argument: &Path) -> bool {
     name_argument(argument).is_some_and(opencode::is_session_id)
 }
@@ -348,12 +369,12 @@ fn name_hint(error: &NameError) -> String {
         ids.push(id.as_str());
         paths.push(to_visible(&path.to_string_lossy()));
     }
-    // An id that two files have cannot be made distinct by more of it.
     let distinct_ids: HashSet<&str> = ids.iter().copied().collect();
     if distinct_ids.len() == ids.len() {
         return format!("give more of the id: {}", ids.join(", "));
     }
-    // Candidates come in the order of their times, which may be equal.
+    // Two files have the same id, so only a path is distinct. The candidates are in the order of
+    // their times, which may be equal; paths are in the same order each time.
     paths.sort();
     let paths = paths.join(", ");
     format!("these files have the same id: {paths}; give the path of one")
@@ -376,8 +397,8 @@ pub fn commands_that_list(options: &str) -> String {
     format!("{} and {last}", commands.join(", "))
 }
 
-/// Returns the session of another agent whose title or first message has the words, without
-/// sub-agents, and only of the agents that `--source` names. Returns `failure` if there is none. All
+/// Returns the session of another agent whose title or first message has the words: not one of a
+/// sub-agent, and only of the agents that `--source` names. Returns `failure` if there is none. All
 /// files are converted, because titles are inside them.
 pub fn resolve_foreign_title(
     words: &str,

@@ -271,6 +271,20 @@ impl RowBuffer {
         self.push_linked_part(text, style, None);
     }
 
+    /// Keeps columns of the row free for a later part, until [`Self::release_columns`].
+    pub fn reserve_columns(&mut self, columns: usize) {
+        if let Some(left) = &mut self.columns_left {
+            *left = left.saturating_sub(columns);
+        }
+    }
+
+    /// Lets the next part use columns that were reserved.
+    pub fn release_columns(&mut self, columns: usize) {
+        if let Some(left) = &mut self.columns_left {
+            *left += columns;
+        }
+    }
+
     /// Appends a complete part as [`Self::push_part`] does. With an address, the part is a link.
     /// Lowers [`RowBuffer::columns_left`] by the width of the part.
     pub fn push_linked_part(&mut self, text: &str, style: Style, address: Option<&str>) {
@@ -355,12 +369,13 @@ pub fn truncate_path(
     format!("{before}{head}{ellipsis}{tail}{after}")
 }
 
-/// Returns the beginning and the end of a path that together fit into `room` columns, of a path
-/// that is wider: of `src/cli/output/rows.rs`, for 13 columns, `src/` and `/rows.rs`. The end has
-/// as much as possible of the last name, which takes `name_columns`.
+/// Returns the beginning and the end of a path, which together fit into `room` columns. The path
+/// itself is wider. For example, `src/cli/output/rows.rs` and 13 columns give `src/` and
+/// `/rows.rs`. The last name of the path, which takes `name_columns`, comes first: the beginning
+/// gets only columns that the name leaves.
 fn ends_of_path(path: &str, name_columns: usize, room: usize) -> (&str, &str) {
-    // One third of the room is for the head, unless the name needs more than the rest.
-    let head_room = (room / 3).min(room.saturating_sub(name_columns));
+    let columns_beside_name = room.saturating_sub(name_columns);
+    let head_room = columns_beside_name.min(room / 3);
     let head = &path[..fitting_prefix_len(path, head_room)];
     let tail_room = room - display_width(head);
     let tail_bytes = fitting_bytes(path.graphemes(true).rev(), tail_room);
@@ -373,8 +388,8 @@ fn ends_of_path(path: &str, name_columns: usize, room: usize) -> (&str, &str) {
         None => head,
     };
     let whole_tail = match tail.find(SEPARATORS) {
-        Some(separator) if separator < MOST_PARTIAL_NAME_BYTES => &tail[separator..],
-        _ => tail,
+        Some(partial_len) if partial_len < MOST_PARTIAL_NAME_BYTES => &tail[partial_len..],
+        Some(_) | None => tail,
     };
     (whole_head, whole_tail)
 }

@@ -110,9 +110,9 @@ pub fn describe_entry(open: &mut OpenSession, ix: EntryIx, ui: &Ui) -> Result<St
     Ok(format!("{id}  {beginning}"))
 }
 
-/// Describes an entry as [`describe_entry`] does, but reads only its own line. The row of a tool
-/// result depends on the call, so only the name of its tool is given, as in `9e04b3d8  result of
-/// bash`.
+/// Describes an entry as [`describe_entry`] does, but reads only its own line. A usual row of a
+/// tool result shows the call, which is on another line. So only the name of the tool is given, as
+/// in `9e04b3d8  result of bash`.
 pub fn describe_entry_alone(
     open: &mut OpenSession,
     ix: EntryIx,
@@ -221,8 +221,8 @@ fn is_stored_as_printed(session: &Session, ix: EntryIx) -> bool {
     !session.needs_migration(ix) && !session.entry(ix).flags.contains(Flags::PADDED)
 }
 
-/// Returns the bytes of a run of lines, if it is long and may be copied. Each two lines of `run` may
-/// be copied together; a line that may not be copied is a run of its own.
+/// Returns the bytes of a run of lines, if it is long and may be copied. The lines of `run` may be
+/// copied together; a line that may not be copied is a run of its own.
 fn find_long_run(session: &Session, run: &[EntryIx]) -> Option<Range<u64>> {
     let first = *run.first()?;
     let last = *run.last()?;
@@ -399,13 +399,11 @@ impl EntryPainter<'_> {
         style: Style,
     ) {
         let reason = format!("{}{}", self.glyphs.dot, to_visible(reason));
-        let mut reserved = 0;
-        if let Some(left) = rows.columns_left {
-            reserved = display_width(&reason).min(left / 2);
-            rows.columns_left = Some(left - reserved);
-        }
+        let half = rows.columns_left.unwrap_or(0) / 2;
+        let reserved_columns = display_width(&reason).min(half);
+        rows.reserve_columns(reserved_columns);
         self.draw_body(rows, ix, row, style);
-        rows.columns_left = rows.columns_left.map(|left| left + reserved);
+        rows.release_columns(reserved_columns);
         rows.push_part(&reason, style);
     }
 
@@ -441,7 +439,7 @@ impl EntryPainter<'_> {
         let is_search = !self.drawing.words.is_empty();
         let link_address = self.path_address(row);
         let may_cut_path = !row.path.is_empty() && rows.columns_left.is_some();
-        // Most bodies need no care, and are written to the row directly.
+        // Most bodies have neither, and are written to the row without another copy.
         if !is_search && !may_cut_path && link_address.is_none() {
             push_squeezed(&mut rows.text, &row.body);
             return rows.finish_part(style);
@@ -463,8 +461,8 @@ impl EntryPainter<'_> {
         }
     }
 
-    /// Draws a body that contains a path, at the range `path`. If the body does not fit, the path is
-    /// truncated in its middle. With an address, the path is a link.
+    /// Draws a body that contains a path, at the range `path`. If the body does not fit, the path
+    /// is truncated in its middle. With an address, the path is a link.
     fn draw_body_with_path(
         &self,
         rows: &mut RowBuffer,
