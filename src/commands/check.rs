@@ -191,33 +191,39 @@ struct SessionsToCheck {
     failures: Vec<Failure>,
 }
 
-/// Finds the sessions to check: the sessions at and below `arguments`, which are the stores with
-/// `--all`. `--source` chooses the agents whose sessions are checked.
+/// Finds the sessions to check: those at and below `arguments`. With `--all`, `arguments` are the
+/// stores of pi and oh-my-pi. `--source` chooses the agents whose sessions are checked.
 fn find_sessions(
     args: &Args,
     arguments: &[PathBuf],
     ui: &mut Ui,
 ) -> Result<SessionsToCheck, Failure> {
-    let sources = if args.all || args.source.is_given() {
+    // The environment variable chooses agents only where a command searches for sessions.
+    let takes_sources = args.all || args.source.is_given();
+    let sources = if takes_sources {
         args.source.sources(ui)?
     } else {
         None
     };
-    let Some(sources) = sources else {
-        let found = expand_arguments_to_read(arguments, Reach::Whole, ui);
-        return Ok(SessionsToCheck {
-            files: found.files,
-            failures: found.failures,
-        });
-    };
-    if !sources.includes_own() {
-        let found = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
-        return Ok(SessionsToCheck {
-            files: found.files,
-            failures: found.failures,
-        });
+    match sources {
+        None => {
+            let found = expand_arguments_to_read(arguments, Reach::Whole, ui);
+            Ok(SessionsToCheck {
+                files: found.files,
+                failures: found.failures,
+            })
+        }
+        Some(sources) if sources.includes_own() => {
+            find_own_and_others(args, arguments, &sources, ui)
+        }
+        Some(sources) => {
+            let found = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
+            Ok(SessionsToCheck {
+                files: found.files,
+                failures: found.failures,
+            })
+        }
     }
-    find_own_and_others(args, arguments, &sources, ui)
 }
 
 /// Finds the sessions of pi or oh-my-pi at and below `arguments`. Also finds the sessions of the
@@ -280,20 +286,25 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
         (file, result)
     };
     let mut paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>> = BTreeMap::new();
-    in_order(files, workers, check_file, |(file, result)| match result {
-        Err(failure) if failure.is_transcript() && !file.is_given => Ok(()),
-        Err(failure) => {
-            report.report_failure(&failure, ui);
-            Ok(())
-        }
-        Ok(checked) => {
-            if let Some(id) = checked.session_id {
-                let paths = paths_by_id.entry(id.into_bytes()).or_default();
-                paths.push(file.path.clone());
+    let take_result = |(file, result): (FoundFile, Result<CheckedSession, Failure>)| {
+        let checked = match result {
+            Ok(checked) => checked,
+            Err(failure) => {
+                // A directory of sessions may also have the transcripts of sub-agents.
+                let is_skipped = failure.is_transcript() && !file.is_given;
+                if !is_skipped {
+                    report.report_failure(&failure, ui);
+                }
+                return Ok(());
             }
-            report.report_session(&file.path, &checked.findings, ui)
+        };
+        if let Some(id) = checked.session_id {
+            let paths = paths_by_id.entry(id.into_bytes()).or_default();
+            paths.push(file.path.clone());
         }
-    })?;
+        report.report_session(&file.path, &checked.findings, ui)
+    };
+    in_order(files, workers, check_file, take_result)?;
     warn_of_copies(paths_by_id, args.all, ui);
     report.print_summary(sessions, ui)?;
     Ok(report.exit)

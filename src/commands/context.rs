@@ -19,6 +19,7 @@ use crate::ops::context_estimate::{
 };
 use crate::ops::context_parts::PartKey;
 use crate::session::entry::EntryIx;
+use crate::session::range::EntryRange;
 use crate::session::read::entry_reader::{Body, Context, ContextMessage, EntryReader};
 use crate::session::{Format, Session};
 use clap::ValueEnum;
@@ -188,19 +189,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return print_size(args, &open, &path, ui);
     }
 
-    let reader = open.entry_reader();
-    let read_failure = |error: io::Error| copy_failure(&open.input, error);
-    let context = open.session.agent().build_context(&path, &reader);
-    let mut context = context.map_err(read_failure)?;
-    // A range selects messages of the context. Entries outside it still shape that context.
-    if !range.is_whole_path() {
-        let is_in_range = range.mask(&open.session);
-        context
-            .messages
-            .retain(|message| is_in_range[message.entry.index()]);
-    }
+    let mut context = build_context(&open, &path, &range)?;
     if args.tokens {
-        let tokens = estimate_messages(&context.messages, &reader).map_err(read_failure)?;
+        let tokens = estimate_messages(&context.messages, &open.entry_reader())
+            .map_err(|error| copy_failure(&open.input, error))?;
         return print_tokens(args, tokens, ui);
     }
     if let Some(hook) = args.hook.hook_command(&open.input, ui) {
@@ -209,13 +201,35 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(request) = request {
         return print_request(&context, &request, &open, ui);
     }
-    match args.form {
+    let print_result = match args.form {
         ContextFormat::Messages => print_messages(&context, &open, ui),
-        ContextFormat::Llm => print_for_model(&context, &reader, &mut ui.verbatim_stdout()),
-        _ => print_transcript(&context, &reader, &mut ui.verbatim_stdout()),
-    }
-    .map_err(read_failure)?;
+        ContextFormat::Llm => print_for_model(&context, &open, &mut ui.verbatim_stdout()),
+        // The other formats are requests, which were printed above.
+        _ => print_transcript(&context, &open, &mut ui.verbatim_stdout()),
+    };
+    print_result.map_err(|error| copy_failure(&open.input, error))?;
     Ok(Exit::Done)
+}
+
+/// Builds the context at the end of a path, and returns it with the messages of a range. The entries
+/// outside of the range also shape the context, so it is always built of the whole path.
+fn build_context(
+    open: &OpenSession,
+    path: &[EntryIx],
+    range: &EntryRange,
+) -> Result<Context, Failure> {
+    let built = open
+        .session
+        .agent()
+        .build_context(path, &open.entry_reader());
+    let mut context = built.map_err(|error| copy_failure(&open.input, error))?;
+    if !range.is_whole_path() {
+        let is_in_range = range.mask(&open.session);
+        context
+            .messages
+            .retain(|message| is_in_range[message.entry.index()]);
+    }
+    Ok(context)
 }
 
 /// Prints the size of the context at the end of a path, as the session itself reports it. With
@@ -226,26 +240,20 @@ fn print_size(
     path: &[EntryIx],
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let reader = open.entry_reader();
     let read_failure = |error: io::Error| copy_failure(&open.input, error);
-    let tokens = open.session.agent().estimate_context(path, &reader);
-    let tokens = tokens.map_err(read_failure)?;
+    // If the pruned parts cannot be read, the count is printed without a check against them.
     let pruned = load_pruned(&open.input).ok().flatten();
     let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
     let payloads = payloads.as_ref();
-    let count = ReportedCount {
-        tokens,
-        is_before_prune: payloads
-            .is_some_and(|payloads| payloads.are_newer_than_count(path, &open.session)),
-        unrecorded: estimate_unrecorded_part(path, payloads, &reader).map_err(read_failure)?,
-    };
+    let count = ReportedCount::read(open, path, payloads).map_err(read_failure)?;
     if let Some(by) = args.by {
         parts::print_parts(args, by, open, path, count, ui)?;
         return Ok(Exit::Done);
     }
-    let estimate = estimate_if_wrong(tokens, path, payloads, &reader).map_err(read_failure)?;
-    count.warn_of_differences(estimate, ui);
-    print_tokens(args, tokens, ui)
+
+    let estimate = estimate_if_wrong(count.tokens, path, payloads, &open.entry_reader());
+    count.warn_of_differences(estimate.map_err(read_failure)?, ui);
+    print_tokens(args, count.tokens, ui)
 }
 
 /// The size of the context that the session itself reports.
@@ -259,6 +267,24 @@ struct ReportedCount {
 }
 
 impl ReportedCount {
+    /// Reads the size of the context at the end of a path. `payloads` are the payloads that were
+    /// pruned from the session.
+    fn read(
+        open: &OpenSession,
+        path: &[EntryIx],
+        payloads: Option<&PrunedPayloads>,
+    ) -> io::Result<ReportedCount> {
+        let session = &open.session;
+        let reader = open.entry_reader();
+        let is_before_prune =
+            payloads.is_some_and(|payloads| payloads.are_newer_than_count(path, session));
+        Ok(ReportedCount {
+            tokens: session.agent().estimate_context(path, &reader)?,
+            is_before_prune,
+            unrecorded: estimate_unrecorded_part(path, payloads, &reader)?,
+        })
+    }
+
     /// Warns if the reported size is wrong, with the estimate of the messages, or if it lacks the
     /// system prompt and the tools.
     fn warn_of_differences(&self, estimate: Option<f64>, ui: &mut Ui) {
@@ -350,17 +376,14 @@ impl Args {
             }));
         }
 
-        let option = if self.model.is_some() {
-            "--model"
-        } else if self.max_tokens.is_some() {
-            "--max-tokens"
-        } else {
-            return Ok(None);
+        let unused_option = match (&self.model, self.max_tokens) {
+            (None, None) => return Ok(None),
+            (Some(_), _) => "--model",
+            (None, Some(_)) => "--max-tokens",
         };
-        Err(
-            Failure::usage_error(format!("{option} applies only to requests"))
-                .with_hint("add --as anthropic, openai, openai-responses or google"),
-        )
+        let what = format!("{unused_option} applies only to requests");
+        Err(Failure::usage_error(what)
+            .with_hint("add --as anthropic, openai, openai-responses or google"))
     }
 }
 
@@ -515,31 +538,27 @@ fn message_piece<'m>(session: &Session, message: &'m ContextMessage) -> Option<P
 }
 
 /// Prints the messages as a JSON array, with the roles of a model's API (`--as llm`).
-fn print_for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
-    let session = reader.session();
+fn print_for_model(context: &Context, open: &OpenSession, out: &mut dyn Write) -> io::Result<()> {
+    let session = &open.session;
     out.write_all(b"[")?;
     let mut is_first = true;
-    session
-        .agent()
-        .convert_for_model(&context.messages, reader, &mut |json| {
-            if !is_first {
-                out.write_all(b",")?;
-            }
-            is_first = false;
-            write_valid(out, json, session.is_utf8())
-        })?;
+    let mut write_message = |json: &[u8]| {
+        if !is_first {
+            out.write_all(b",")?;
+        }
+        is_first = false;
+        write_valid(out, json, session.is_utf8())
+    };
+    let reader = open.entry_reader();
+    let agent = session.agent();
+    agent.convert_for_model(&context.messages, &reader, &mut write_message)?;
     out.write_all(b"]\n")
 }
 
 /// Prints the messages as the transcript that the agent's summarizer receives (`--as text`).
-fn print_transcript(
-    context: &Context,
-    reader: &EntryReader,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    reader
-        .session()
-        .agent()
-        .write_transcript(&context.messages, reader, out)?;
+fn print_transcript(context: &Context, open: &OpenSession, out: &mut dyn Write) -> io::Result<()> {
+    let reader = open.entry_reader();
+    let agent = open.session.agent();
+    agent.write_transcript(&context.messages, &reader, out)?;
     out.write_all(b"\n")
 }

@@ -410,22 +410,25 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
         }
     };
     let force = false;
-    match store::create_checked(to, InputFile::Stream, force, &mut write, &mut check) {
-        Ok(mut created) => {
-            let is_new = true;
-            let archive = PlacedArchive { bytes, is_new };
-            // The only warning of a new file is that it may not be on disk yet.
-            if let Some(unsynced) = created.warnings.pop() {
-                archive.remove_if_new(to)?;
-                return Err(unsynced.into());
-            }
-            Ok(archive)
-        }
+    let created = store::create_checked(to, InputFile::Stream, force, &mut write, &mut check);
+    let mut created = match created {
+        Ok(created) => created,
         Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
-            accept_existing_archive(sources, to)
+            return accept_existing_archive(sources, to);
         }
-        Err(error) => Err(error.into()),
+        Err(error) => return Err(error.into()),
+    };
+
+    let archive = PlacedArchive {
+        bytes,
+        is_new: true,
+    };
+    // The only warning of a new file is that it may not be on disk yet.
+    if let Some(unsynced) = created.warnings.pop() {
+        archive.remove_if_new(to)?;
+        return Err(unsynced.into());
     }
+    Ok(archive)
 }
 
 /// Returns the archive that exists at `to`. Refuses an archive that does not hold the same files,

@@ -163,17 +163,13 @@ impl Repairer<'_> {
                 needs_recursion = true;
             }
 
-            let Err(failure) = result else {
-                continue;
-            };
-            // A directory of sessions may also have other `.jsonl` files.
-            if failure.is_transcript() && !file.is_given {
-                continue;
+            match result {
+                Ok(()) => {}
+                // A directory of sessions may also have the transcripts of sub-agents.
+                Err(failure) if failure.is_transcript() && !file.is_given => {}
+                Err(failure) if is_one => return Err(failure),
+                Err(failure) => self.report.report_failure(&failure, ui),
             }
-            if is_one {
-                return Err(failure);
-            }
-            self.report.report_failure(&failure, ui);
         }
         Ok(FolderRepairs {
             found_none,
@@ -236,14 +232,16 @@ impl Repairer<'_> {
     /// With `-n`, fails if the real run would be refused.
     fn refuse_in_dry_run(&self, input: &Input, checkup: &Checkup) -> Result<(), Failure> {
         let change = &self.report.write.change;
-        match (&self.report.write.output, input.file()) {
-            (Some(output), _) => refuse_output_in_dry_run(output, input, change.force),
-            (None, Some(_)) if checkup.is_repairable() => {
-                let options = change.write_options(checkup.session.dialect);
-                refuse_in_dry_run(input, Action::Rewrite, &options)
-            }
-            _ => Ok(()),
+        if let Some(output) = &self.report.write.output {
+            return refuse_output_in_dry_run(output, input, change.force);
         }
+        // A stream is printed repaired, and a session without repairs is not written.
+        let is_rewritten = input.file().is_some() && checkup.is_repairable();
+        if !is_rewritten {
+            return Ok(());
+        }
+        let options = change.write_options(checkup.session.dialect);
+        refuse_in_dry_run(input, Action::Rewrite, &options)
     }
 
     /// Writes the repaired session to another file.
@@ -284,12 +282,12 @@ impl Repairer<'_> {
         let options = change.write_options(checkup.session.dialect);
         let workers = ui.processor_count();
         // Called again if the session grew before the commit, then with the input as it is now.
-        let mut attempt = |grown_input: Option<Input>, locked: store::Locked| match &grown_input {
-            None => self.repair_locked(input, checkup, locked),
-            Some(grown_input) => {
-                let checked_again = check_input(grown_input, workers, self.cwd)?;
-                self.repair_locked(input, &checked_again, locked)
-            }
+        let mut attempt = |grown_input: Option<Input>, locked: store::Locked| {
+            let Some(grown_input) = grown_input else {
+                return self.repair_locked(input, checkup, locked);
+            };
+            let checked_again = check_input(&grown_input, workers, self.cwd)?;
+            self.repair_locked(input, &checked_again, locked)
         };
         let (committed, result) = attempt_under_lock(input, &options, &mut attempt)?;
         let commits = committed.map(|session| Commits {
@@ -306,13 +304,14 @@ impl Repairer<'_> {
         checkup: &Checkup,
         locked: store::Locked,
     ) -> AttemptResult<LockedRepair> {
-        let mut result = LockedRepair {
-            findings: checkup.findings.clone(),
-            rejected: None,
-        };
+        let findings = checkup.findings.clone();
         // Another process may have repaired the session before this one had the lock.
         if !checkup.is_repairable() {
-            return Ok(ChangeAttempt::nothing_to_do(result));
+            let rejected = None;
+            return Ok(ChangeAttempt::nothing_to_do(LockedRepair {
+                findings,
+                rejected,
+            }));
         }
 
         let path = session_path(input);
@@ -321,8 +320,8 @@ impl Repairer<'_> {
         // are copied.
         let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
         let (attempt, rejected) = write_with_rejected(input, checkup, path, rewrite)?;
-        result.rejected = rejected;
-        Ok(ChangeAttempt::with_commit(attempt, result))
+        let repair = LockedRepair { findings, rejected };
+        Ok(ChangeAttempt::with_commit(attempt, repair))
     }
 
     /// Prints the repaired session on standard output, and the findings on standard error. Refuses

@@ -16,6 +16,7 @@ use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::KeptContent;
+use std::io;
 
 /// Returns the options for loading a session whose context is split into parts. Parts by entry need
 /// the sizes of messages and, for a table, rows.
@@ -52,14 +53,9 @@ pub fn print_parts(
         cwd: open.session.header.cwd.as_ref(),
         home: home.as_ref(),
     };
-    let reader = open.entry_reader();
-    let context = open.session.agent().build_context(path, &reader);
-    let context = open.input.map_read_error(context)?;
-    let paths = RecordedPaths { folders };
-    let workers = open.worker_count();
-    let new_reader = || open.entry_reader();
-    let measured = measure_parts(&context.messages, by, new_reader, paths, workers);
-    let parts = open.input.map_read_error(measured)?;
+    let parts = open
+        .input
+        .map_read_error(read_parts(by, open, path, folders))?;
     let estimated_tokens: u64 = parts.iter().map(|part| part.tokens).sum();
     let estimated = estimated_tokens as f64;
     if args.json {
@@ -89,6 +85,27 @@ pub fn print_parts(
     painter.table.print(ui)?;
     warn_of_difference(count, total, estimated, ui);
     Ok(())
+}
+
+/// Returns the parts of the context at the end of a path.
+fn read_parts(
+    by: PartKey,
+    open: &OpenSession,
+    path: &[EntryIx],
+    folders: Folders,
+) -> io::Result<Vec<ContextPart>> {
+    let agent = open.session.agent();
+    let context = agent.build_context(path, &open.entry_reader())?;
+    let paths = RecordedPaths { folders };
+    // Each thread needs a reader of its own.
+    let new_reader = || open.entry_reader();
+    measure_parts(
+        &context.messages,
+        by,
+        new_reader,
+        paths,
+        open.worker_count(),
+    )
 }
 
 /// Prints the parts as JSON, and the difference between the reported size and their sum, if there
@@ -135,20 +152,18 @@ fn warn_of_difference(count: ReportedCount, total: f64, estimated: f64, ui: &mut
 /// Returns the empty table for a grouping. A part by entry is one message, so it has a column with
 /// the text of this message in place of the number of messages.
 fn new_table(by: PartKey) -> Table {
-    let mut columns = vec![Column::number("TOKENS"), Column::number("SHARE")];
-    let name = match by {
-        PartKey::Role => "ROLE",
-        PartKey::Tool => "TOOL",
-        PartKey::File => "FILE",
-        PartKey::Entry => {
-            columns.push(Column::text("ENTRY"));
-            columns.push(Column::text("TEXT").allow_shrink());
-            return Table::new(columns);
-        }
+    let [count_or_entry, name_or_text] = match by {
+        PartKey::Role => [Column::number("MESSAGES"), Column::text("ROLE")],
+        PartKey::Tool => [Column::number("MESSAGES"), Column::text("TOOL")],
+        PartKey::File => [Column::number("MESSAGES"), Column::text("FILE")],
+        PartKey::Entry => [Column::text("ENTRY"), Column::text("TEXT")],
     };
-    columns.push(Column::number("MESSAGES"));
-    columns.push(Column::text(name).allow_shrink());
-    Table::new(columns)
+    Table::new(vec![
+        Column::number("TOKENS"),
+        Column::number("SHARE"),
+        count_or_entry,
+        name_or_text.allow_shrink(),
+    ])
 }
 
 /// Fills the table of parts.

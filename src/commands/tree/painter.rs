@@ -195,6 +195,27 @@ impl RowMark {
     }
 }
 
+/// What follows the text of a row.
+struct RowEnd {
+    /// The style of the rule around the text; `None` if there is no rule.
+    rule: Option<Style>,
+    marks: Vec<RowMark>,
+}
+
+impl RowEnd {
+    /// Returns the width of the marks and of the shortest rule.
+    fn min_width(&self) -> usize {
+        let mut width = 0;
+        for mark in &self.marks {
+            width += display_width(&mark.text);
+        }
+        if self.rule.is_some() {
+            width += " ".len() + MIN_RULE_LENGTH;
+        }
+        width
+    }
+}
+
 /// Returns the number of levels that fit into a terminal, at least 1. As in oh-my-pi, half of the
 /// width is left for the text, and at least [`MIN_TEXT_COLUMNS`].
 fn levels_that_fit(width: usize) -> usize {
@@ -278,14 +299,7 @@ impl<'a> TreePainter<'a> {
             print_heading(self.entry_painter.drawing.session, usage, glyphs, ui)?;
         }
         if has_pruned {
-            let entries = if pruned_count == 1 {
-                "entry"
-            } else {
-                "entries"
-            };
-            let number = group_digits(pruned_count as f64);
-            let line = format!("{} {number} {entries} pruned", glyphs.ellipsis);
-            self.print_dim_line(&line, ui)?;
+            self.print_pruned_count(pruned_count, ui)?;
         }
         if rows_above > 0 {
             let rows = format_count(rows_above, "row", "rows");
@@ -297,6 +311,14 @@ impl<'a> TreePainter<'a> {
             self.print_dim_line(&format!("{}{rows} below", glyphs.fold), ui)?;
         }
         Ok(())
+    }
+
+    /// Prints how many entries were pruned from the session.
+    fn print_pruned_count(&self, count: usize, ui: &mut Ui) -> Result<(), Failure> {
+        let ellipsis = self.entry_painter.glyphs.ellipsis;
+        let number = group_digits(count as f64);
+        let entries = if count == 1 { "entry" } else { "entries" };
+        self.print_dim_line(&format!("{ellipsis} {number} {entries} pruned"), ui)
     }
 
     /// Lets a pager open at the row of the leaf. `shown` are the rows to print; a heading precedes
@@ -444,47 +466,60 @@ impl<'a> TreePainter<'a> {
     /// If the text has to be truncated, the marks and the end of the rule stay visible, as long as
     /// there is space for any text.
     fn draw_row(&self, group: &RowGroup, bars: Bars, rows: &mut RowBuffer) {
-        let ix = self.shown_entry(group);
-        let is_active = self.entry_painter.drawing.is_active(ix);
         self.draw_row_start(group, bars, rows);
+        let row_end = self.row_end(group);
+        let end_width = row_end.min_width();
+        let has_room_for_end = rows.columns_left.is_none_or(|left| left > end_width);
+        if has_room_for_end {
+            rows.reserve_columns(end_width);
+        }
 
-        let rule = self.row_rule(group);
+        if let Some(style) = row_end.rule {
+            let rule_start = self.entry_painter.glyphs.rule.repeat(MIN_RULE_LENGTH);
+            rows.push_part(&format!("{rule_start} "), style);
+        }
+        self.draw_text(group, rows);
+        if has_room_for_end {
+            self.draw_row_end(&row_end, rows);
+        }
+        rows.end_row();
+    }
+
+    /// Draws the text of a row. It is dimmed if the entry is not on the active path.
+    fn draw_text(&self, group: &RowGroup, rows: &mut RowBuffer) {
+        let ix = self.shown_entry(group);
+        let is_dim = !self.entry_painter.drawing.is_active(ix);
+        match group.kind {
+            GroupKind::Entry => self.entry_painter.draw_entry(rows, ix, is_dim),
+            GroupKind::Tools => self.draw_tools(&group.rows, rows, is_dim),
+            GroupKind::Branch => self.draw_branch(&group.rows, rows),
+        }
+    }
+
+    /// Returns what follows the text of a row.
+    fn row_end(&self, group: &RowGroup) -> RowEnd {
         let marks = match group.kind {
             GroupKind::Branch => self.branch_marks(group),
             GroupKind::Entry | GroupKind::Tools => self.row_marks(group),
         };
-        // What is drawn after the text.
-        let mut reserved: usize = marks.iter().map(|mark| display_width(&mark.text)).sum();
-        if rule.is_some() {
-            reserved += " ".len() + MIN_RULE_LENGTH;
+        RowEnd {
+            rule: self.row_rule(group),
+            marks,
         }
-        let fits = rows.columns_left.is_none_or(|left| left > reserved);
-        if fits {
-            rows.columns_left = rows.columns_left.map(|left| left - reserved);
-        }
+    }
 
-        let rule_glyph = self.entry_painter.glyphs.rule;
-        if let Some(style) = rule {
-            let start = rule_glyph.repeat(MIN_RULE_LENGTH);
-            rows.push_part(&format!("{start} "), style);
+    /// Draws what follows the text of a row, for which [`RowEnd::min_width`] columns were reserved.
+    fn draw_row_end(&self, row_end: &RowEnd, rows: &mut RowBuffer) {
+        // From here on, nothing is truncated. A rule also takes the columns that the text left.
+        let unused_columns = rows.columns_left.take().unwrap_or(0);
+        if let Some(style) = row_end.rule {
+            let glyph = self.entry_painter.glyphs.rule;
+            let rule_end = glyph.repeat(MIN_RULE_LENGTH + unused_columns);
+            rows.push_part(&format!(" {rule_end}"), style);
         }
-        match group.kind {
-            GroupKind::Entry => self.entry_painter.draw_entry(rows, ix, !is_active),
-            GroupKind::Tools => self.draw_tools(&group.rows, rows, !is_active),
-            GroupKind::Branch => self.draw_branch(&group.rows, rows),
+        for mark in &row_end.marks {
+            rows.push_part(&mark.text, mark.style);
         }
-        if fits {
-            // The width was limited only for the text, so the rest of it is available again.
-            let unused = rows.columns_left.take().unwrap_or(0);
-            if let Some(style) = rule {
-                let end = rule_glyph.repeat(MIN_RULE_LENGTH + unused);
-                rows.push_part(&format!(" {end}"), style);
-            }
-            for mark in &marks {
-                rows.push_part(&mark.text, mark.style);
-            }
-        }
-        rows.end_row();
     }
 
     /// Returns the style of the rule around the text of a compaction or a reset; `None` for other
@@ -534,11 +569,11 @@ impl<'a> TreePainter<'a> {
     }
 
     /// Returns the mark of the entry `ix`, which is the drawn leaf, or the nearest entry above it
-    /// that is shown.
+    /// that is shown. There are three marks:
     ///
-    /// There are three marks. If the drawn leaf is not shown, the mark says so. The active leaf,
-    /// from which the agent continues, has its own mark. With a REF, the drawn leaf may be another
-    /// entry: that has the third.
+    /// - a note that the drawn leaf is not shown;
+    /// - the mark of the active leaf, from which the agent continues;
+    /// - the mark of the drawn leaf, if a REF names another entry than the active leaf.
     fn leaf_mark(&self, ix: EntryIx) -> RowMark {
         let EntryPainter {
             drawing,
@@ -564,12 +599,8 @@ impl<'a> TreePainter<'a> {
         RowMark::new(format!("  {glyph}"), styles.active)
     }
 
-    /// Returns the marks at the end of a row.
-    ///
-    /// A mark says that the entry is the leaf, undone, hidden, or in a cycle of parents. A
-    /// compaction has the first entry that it keeps. A label has the entry that it is on. A new
-    /// entry on another branch has the entry that it follows. The first row of a branch has the
-    /// size of the branch.
+    /// Returns the marks at the end of a row: that the entry is the leaf, undone, hidden, or in a
+    /// cycle of parents; which other entry it refers to; and the size of a branch that begins here.
     fn row_marks(&self, group: &RowGroup) -> Vec<RowMark> {
         let ix = self.shown_entry(group);
         let EntryPainter {
@@ -593,6 +624,7 @@ impl<'a> TreePainter<'a> {
                 styles.error,
             ));
         }
+        // A compaction names the first entry that it keeps.
         if let Some(&kept) = drawing.first_kept.get(&ix) {
             let id = to_visible(&drawing.session.id(kept).to_string_lossy());
             marks.push(RowMark::new(format!("  (kept from {id})"), styles.dim));
@@ -601,6 +633,7 @@ impl<'a> TreePainter<'a> {
             let id = to_visible(&labelled.to_string_lossy());
             marks.push(RowMark::new(format!("  (on {id})"), styles.dim));
         }
+        // With `--follow`, a new entry on another branch names the entry that it continues.
         if let Some(parent) = drawing.leaf_moved_to(ix) {
             let parent = match parent {
                 Position::Entry(ix) => to_visible(&drawing.session.id(ix).to_string_lossy()),
