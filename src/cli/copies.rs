@@ -59,8 +59,8 @@ fn resolve_session(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<P
     }
 }
 
-/// Returns the files below a directory that may be sessions. Leaves out `session` itself, and what a
-/// sub-agent or an advisor wrote.
+/// Returns the files below a directory that may be sessions. Leaves out `session` itself, and what
+/// a sub-agent or an advisor wrote.
 fn find_other_sessions(session: &Path, folder: &Path, ui: &mut Ui) -> Vec<PathBuf> {
     let found = store::find(&[folder.to_owned()], Reach::Whole);
     for problem in &found.problems {

@@ -107,8 +107,8 @@ fn is_useful_tip(tip: &str, refusal: &Refusal) -> bool {
     {
         return false;
     }
-    // clap proposes `--` before any unknown option. That is useful for a label, which may begin with
-    // a hyphen. For other commands, the argument is rather an option of another command.
+    // clap proposes `--` before any unknown option. That is useful for a label, which may begin
+    // with a hyphen. For other commands, the argument is rather an option of another command.
     let is_tip_for_value = tip.contains("as a value, use '-- ");
     !is_tip_for_value || refusal.command_name() == "label"
 }

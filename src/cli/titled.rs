@@ -55,8 +55,8 @@ const MIN_LONGEST_WORD: usize = 3;
 const HEAD_BYTES: u64 = 64 * 1024;
 
 /// Returns the session whose title or first message has the words, and reports the session. If no
-/// session of pi or oh-my-pi has them, it may be one of another agent. Returns `failure` if there is
-/// none.
+/// session of pi or oh-my-pi has them, it may be one of another agent. Returns `failure` if there
+/// is none.
 ///
 /// # Errors
 /// If no session has the words, or if several do.
@@ -212,8 +212,8 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
     matches
 }
 
-/// Reads a session, and returns it if its title has all of the words. Most sessions are ruled out by
-/// their beginning, without reading the whole file.
+/// Reads a session, and returns it if its title has all of the words. Most sessions are ruled out
+/// by their beginning, without reading the whole file.
 fn read_if_titled(path: &Path, words: &TitleWords) -> Option<ListedSession> {
     if let Some(text) = read_title_and_question(path)
         && !words.are_in(&text)

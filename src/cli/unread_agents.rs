@@ -22,8 +22,8 @@ pub struct AgentsNote<'a> {
     pub command: Option<String>,
     /// What this command does, for example `searches them, too`.
     pub effect: &'a str,
-    /// What `pisess list` does with them, for example `lists them`. The note names this command on a
-    /// terminal, or if there is no other.
+    /// What `pisess list` does with them, for example `lists them`. The note names this command on
+    /// a terminal, or if there is no other.
     pub effect_of_list: &'a str,
 }
 

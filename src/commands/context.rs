@@ -211,8 +211,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Builds the context at the end of a path, and returns it with the messages of a range. The entries
-/// outside of the range also shape the context, so it is always built of the whole path.
+/// Builds the context at the end of a path, and returns it with the messages of a range. The
+/// entries outside of the range also shape the context, so it is always built of the whole path.
 fn build_context(
     open: &OpenSession,
     path: &[EntryIx],

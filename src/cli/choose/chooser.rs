@@ -319,8 +319,9 @@ impl RunningProgram {
     }
 }
 
-/// Returns the index of the row that a program has printed: the first line whose first column is the
-/// name of an offered row. A program may print other lines before, such as fzf with `--print-query`.
+/// Returns the index of the row that a program has printed: the first line whose first column is
+/// the name of an offered row. A program may print other lines before, such as fzf with
+/// `--print-query`.
 fn find_offered_row(output: &[u8], offered: &HashMap<String, usize>) -> Option<usize> {
     for line in output.split(|&byte| byte == b'\n') {
         let line = String::from_utf8_lossy(line);

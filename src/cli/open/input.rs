@@ -61,9 +61,9 @@ impl Input {
         Input::open_one_to_read(path, &Rollouts::default(), ui)
     }
 
-    /// Opens a session as [`Input::open`] does, for a command that copies its lines, or whose change
-    /// can be taken back. Words of a title name the session, too. A session of another agent is not
-    /// converted.
+    /// Opens a session as [`Input::open`] does, for a command that copies its lines, or whose
+    /// change can be taken back. Words of a title name the session, too. A session of another agent
+    /// is not converted.
     pub fn open_unconverted(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
             return Input::open_stdin(ui);

@@ -54,9 +54,9 @@ impl OpenSession {
             .map_err(|error| self.reference_failure(error))
     }
 
-    /// Returns what an argument of `show` selects, as [`OpenSession::resolve_selection`] does. If it
-    /// names a line without an entry, the failure has the line itself: `show` is the way to look at
-    /// it.
+    /// Returns what an argument of `show` selects, as [`OpenSession::resolve_selection`] does. If
+    /// it names a line without an entry, the failure has the line itself: `show` is the way to look
+    /// at it.
     pub fn resolve_selection_to_show(&self, argument: &str) -> Result<Selection, Failure> {
         if argument == PREVIOUS_REFERENCE {
             return Ok(Selection::Entry(self.previous_leaf()?));

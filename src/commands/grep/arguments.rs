@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 impl Args {
     /// Returns these arguments with the pattern, the sessions and the range in their own members.
     ///
-    /// clap only counts: the first argument is in `pattern`, even if it is a session, and all others
-    /// are in `sessions`, even if the last is a range.
+    /// clap only counts: the first argument is in `pattern`, even if it is a session, and all
+    /// others are in `sessions`, even if the last is a range.
     pub(super) fn separate_pattern_from_paths(&self, ui: &mut Ui) -> Result<Args, Failure> {
         let mut args = self.clone();
         if let Some(session) = args.find_first_session(ui)? {

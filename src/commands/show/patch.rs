@@ -14,8 +14,8 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::collections::BTreeMap;
 
-/// Prints a diff for each file that the tool calls of a range changed, sorted by path. The exit code
-/// is [`Exit::Found`] if a changed file is not in the patch.
+/// Prints a diff for each file that the tool calls of a range changed, sorted by path. The exit
+/// code is [`Exit::Found`] if a changed file is not in the patch.
 pub fn show_patch(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = LoadOptions {
         file_calls: true,
