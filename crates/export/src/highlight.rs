@@ -518,20 +518,7 @@ fn next_token(text: &str, start: usize, language: &Language) -> Token {
         return Token::without_kind(start + char_len);
     }
 
-    if let Some((open, close)) = language.block_comment
-        && let Some(comment) = unread.strip_prefix(open)
-    {
-        let end = match comment.find(close) {
-            Some(content_len) => start + open.len() + content_len + close.len(),
-            None => text.len(),
-        };
-        return Token::with_kind(WordKind::COMMENT, end);
-    }
-    if begins_line_comment(text, start, language) {
-        let end = match memchr::memchr(b'\n', bytes) {
-            Some(newline) => start + newline,
-            None => text.len(),
-        };
+    if let Some(end) = find_comment_end(text, start, language) {
         return Token::with_kind(WordKind::COMMENT, end);
     }
 
@@ -663,6 +650,27 @@ enum LineBreaks {
     InString,
     /// The end of the string, which has no closing quote then.
     EndString,
+}
+
+/// Returns the end of the comment that begins at the offset `start`; `None` if none begins there. A
+/// block comment without an end extends to the end of the text.
+fn find_comment_end(text: &str, start: usize, language: &Language) -> Option<usize> {
+    let unread = &text[start..];
+    if let Some((open, close)) = language.block_comment
+        && let Some(comment) = unread.strip_prefix(open)
+    {
+        return match comment.find(close) {
+            Some(content_len) => Some(start + open.len() + content_len + close.len()),
+            None => Some(text.len()),
+        };
+    }
+    if !begins_line_comment(text, start, language) {
+        return None;
+    }
+    match memchr::memchr(b'\n', unread.as_bytes()) {
+        Some(newline) => Some(start + newline),
+        None => Some(text.len()),
+    }
 }
 
 /// Finds the end of a string whose content begins at the offset `content_start`. A backslash

@@ -514,6 +514,31 @@ struct DrawnFacts {
     estimated_lines: u32,
 }
 
+/// The text of a piece: the entries, each with its markup and the Markdown for copying.
+#[derive(Default)]
+struct PieceText {
+    text: String,
+    has_entries: bool,
+}
+
+impl PieceText {
+    /// Appends an entry. `markdown_source` is empty if the entry has no Markdown for copying.
+    fn push_entry(&mut self, markup: Markup, markdown_source: &str) {
+        if self.has_entries {
+            self.text.push(ENTRY_SEPARATOR);
+            self.text += markup.as_str();
+        } else {
+            // Moved, not copied: the first entry may be the only one, and long.
+            self.text = markup.finish();
+            self.has_entries = true;
+        }
+        if !markdown_source.is_empty() {
+            self.text.push(SOURCE_SEPARATOR);
+            self.text += &make_visible(markdown_source);
+        }
+    }
+}
+
 /// Makes the piece with the entries whose numbers are in `range`: one element with their markup and
 /// Markdown, and one for each image. `has_prose` is, for each exported entry, whether its prose is
 /// made as well.
@@ -522,7 +547,7 @@ fn make_entries_piece(
     range: Range<usize>,
     has_prose: &[bool],
 ) -> io::Result<EntriesPiece> {
-    let mut text = String::new();
+    let mut text = PieceText::default();
     let mut images = Vec::new();
     let mut facts = Vec::with_capacity(range.len());
     let mut prose = Vec::new();
@@ -541,25 +566,13 @@ fn make_entries_piece(
             }
         }
 
-        if number > range.start {
-            text.push(ENTRY_SEPARATOR);
-        }
-        // The first entry is moved, not copied: it may be the only one, and long.
-        if text.is_empty() {
-            text = view.markup.finish();
-        } else {
-            text += view.markup.as_str();
-        }
-        if !view.markdown_source.is_empty() {
-            text.push(SOURCE_SEPARATOR);
-            text += &make_visible(&view.markdown_source);
-        }
         images.append(&mut view.images);
+        text.push_entry(view.markup, &view.markdown_source);
     }
 
     let mut bytes = Vec::new();
     let attributes = format!("class=\"entries\" data-n=\"{}\"", range.start);
-    write_piece(&attributes, text.as_bytes(), &mut bytes)?;
+    write_piece(&attributes, text.text.as_bytes(), &mut bytes)?;
     for image in images {
         write_image(&image, &mut bytes)?;
     }

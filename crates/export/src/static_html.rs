@@ -29,24 +29,6 @@ pub fn write_static_page(
     path.retain(|&ix| !is_left_out(contents, ix));
     let labels = Labels::new(contents.session);
     let is_in_document = contents.path_predicate();
-
-    let head = PageHead {
-        style: &STATIC_STYLE,
-        script: None,
-        has_session: false,
-    };
-    let mut page = PageWriter::new(out);
-    let out: &mut dyn Write = &mut page;
-    head.write(contents, out)?;
-    writeln!(
-        out,
-        "<body>\n<main class=\"document\">\n<h1>{}</h1>",
-        Html::from_text(&contents.title())
-    )?;
-    if let Some(note) = contents.omission_note(contents.describe_other_branches()) {
-        writeln!(out, "<p class=\"note\">{}</p>", Html::from_text(&note))?;
-    }
-
     let make_part = |source: &ContentsReader, ix| {
         let view = draw_entry(source, ix, Markup::default())?;
         let body = full_html(&view.markup, &is_in_document, &view.images);
@@ -61,30 +43,71 @@ pub fn write_static_page(
             body,
         })
     };
-    let mut last_model: Option<String> = None;
-    let mut is_empty = true;
-    contents.for_each_in_order(&path, workers, make_part, |mut part| {
+
+    let mut page = PageWriter::new(out);
+    write_page_start(contents, &mut page)?;
+    let mut articles = ArticleWriter {
+        contents,
+        out: &mut page,
+        last_model: None,
+        is_empty: true,
+    };
+    contents.for_each_in_order(&path, workers, make_part, |part| articles.write_part(part))?;
+    if articles.is_empty {
+        writeln!(page, "<p class=\"note\">{}</p>", contents.note_if_empty())?;
+    }
+    page.write_all(b"</main>\n")?;
+    page.finish()
+}
+
+/// Writes the head of the page, its title, and a note about what is left out.
+fn write_page_start(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
+    let head = PageHead {
+        style: &STATIC_STYLE,
+        script: None,
+        has_session: false,
+    };
+    head.write(contents, out)?;
+    writeln!(
+        out,
+        "<body>\n<main class=\"document\">\n<h1>{}</h1>",
+        Html::from_text(&contents.title())
+    )?;
+    if let Some(note) = contents.omission_note(contents.describe_other_branches()) {
+        writeln!(out, "<p class=\"note\">{}</p>", Html::from_text(&note))?;
+    }
+    Ok(())
+}
+
+/// Writes the articles of a page, one after another.
+struct ArticleWriter<'a, 'o> {
+    contents: &'a Contents<'a>,
+    out: &'o mut dyn Write,
+    /// The model of the last reply that names one.
+    last_model: Option<String>,
+    /// Whether no article was written yet.
+    is_empty: bool,
+}
+
+impl ArticleWriter<'_, '_> {
+    /// Writes the article of an entry, unless nothing of it is shown.
+    fn write_part(&mut self, mut part: PagePart) -> io::Result<()> {
         // A message that contains only tool calls has no body, because each call is shown with its
         // result. Without a note or a label, nothing of it is left to show.
         if part.body.as_str().is_empty() && part.edit_note.is_none() && part.label.is_none() {
             return Ok(());
         }
-        is_empty = false;
+        self.is_empty = false;
         // The model is named only where it changes.
-        if part.model == last_model {
+        if part.model == self.last_model {
             part.model = None;
         }
-        part.write(contents, out)?;
+        part.write(self.contents, self.out)?;
         if part.model.is_some() {
-            last_model = part.model;
+            self.last_model = part.model;
         }
         Ok(())
-    })?;
-    if is_empty {
-        writeln!(out, "<p class=\"note\">{}</p>", contents.note_if_empty())?;
     }
-    out.write_all(b"</main>\n")?;
-    page.finish()
 }
 
 /// What a page shows of an entry.
@@ -93,7 +116,7 @@ struct PagePart {
     label: Option<String>,
     /// The note that an edit changed what the model sees of the entry.
     edit_note: Option<&'static str>,
-    /// The model of a reply; `None` if the reply before has the same model.
+    /// The model of a reply. `None` if the reply before has the same model, and for other entries.
     model: Option<String>,
     body: Html,
 }

@@ -116,12 +116,8 @@ impl<'t> ElementReader<'t> {
     }
 
     /// Reads the element whose `<` is at the offset `start`. `None` if the text there is not an
-    /// element as the agents write it:
-    ///
-    /// - its tag is not one of [`TAGS`];
-    /// - it is a file or a skill without a name;
-    /// - it is a list of files with attributes: a list has none;
-    /// - it has no closing tag.
+    /// element as the agents write it: if its opening tag is another one ([`OpeningTag::read`]), or
+    /// if it has no closing tag.
     ///
     /// `start` must ascend from call to call.
     fn read_element(&mut self, start: usize) -> Option<Element<'t>> {
@@ -130,38 +126,23 @@ impl<'t> ElementReader<'t> {
             Some(newline) => start + newline,
             None => text.len(),
         };
-        let line = &text[start + 1..line_end];
-        let begins_with_tag = |tag: &&str| {
-            let after_tag = line.strip_prefix(tag);
-            after_tag.is_some_and(|after_tag| after_tag.starts_with(['>', ' ']))
-        };
-        let tag_index = TAGS.iter().position(begins_with_tag)?;
-        let tag = TAGS[tag_index];
-        let (attributes, body_on_line) = line[tag.len()..].split_once('>')?;
-        let is_named = matches!(tag, "file" | "skill");
-        if !is_named && !attributes.is_empty() {
-            return None;
-        }
-        let name = if is_named {
-            name_attribute(attributes)?
-        } else {
-            ""
-        };
+        let opening = OpeningTag::read(&text[start..line_end])?;
+        let tag = TAGS[opening.tag_index];
 
         // The body begins on the line of the opening tag. The closing tag may be on this line, too,
         // or at the start of a later one.
         let closing_tag = format!("</{tag}>");
-        let body_start = line_end - body_on_line.len();
-        let body_end = match body_on_line.find(&closing_tag) {
-            Some(offset) => body_start + offset,
-            None => self.find_closing_tag(tag_index, line_end)?,
+        let body_start = start + opening.len;
+        let body_end = match text[body_start..line_end].find(&closing_tag) {
+            Some(distance) => body_start + distance,
+            None => self.find_closing_tag(opening.tag_index, line_end)?,
         };
 
         let body = &text[body_start..body_end];
         let body = body.strip_prefix('\n').unwrap_or(body);
         let part = match tag {
-            "file" => TextPart::File(name, body),
-            "skill" => TextPart::Skill(name, body),
+            "file" => TextPart::File(opening.name, body),
+            "skill" => TextPart::Skill(opening.name, body),
             "read-files" => TextPart::ReadFiles(body),
             _ => TextPart::ModifiedFiles(body),
         };
@@ -194,6 +175,49 @@ impl<'t> ElementReader<'t> {
                 None
             }
         }
+    }
+}
+
+/// The opening tag of an element.
+struct OpeningTag<'t> {
+    /// Its index in [`TAGS`].
+    tag_index: usize,
+    /// The name in its attributes; empty for a list of files, which has none.
+    name: &'t str,
+    /// Its length in bytes, from `<` to `>`.
+    len: usize,
+}
+
+impl<'t> OpeningTag<'t> {
+    /// Reads the opening tag at the start of a line, such as `<file name="a.rs">`. `None` if it is
+    /// not a tag that the agents write:
+    ///
+    /// - it is not one of [`TAGS`];
+    /// - it is of a file or a skill without a name;
+    /// - it is of a list of files, and has attributes.
+    fn read(line: &'t str) -> Option<OpeningTag<'t>> {
+        let after_bracket = line.strip_prefix('<')?;
+        let begins_with_tag = |tag: &&str| {
+            let after_tag = after_bracket.strip_prefix(tag);
+            after_tag.is_some_and(|after_tag| after_tag.starts_with(['>', ' ']))
+        };
+        let tag_index = TAGS.iter().position(begins_with_tag)?;
+        let tag = TAGS[tag_index];
+        let (attributes, after_opening_tag) = after_bracket[tag.len()..].split_once('>')?;
+
+        let is_named = matches!(tag, "file" | "skill");
+        let name = if is_named {
+            name_attribute(attributes)?
+        } else if attributes.is_empty() {
+            ""
+        } else {
+            return None;
+        };
+        Some(OpeningTag {
+            tag_index,
+            name,
+            len: line.len() - after_opening_tag.len(),
+        })
     }
 }
 
