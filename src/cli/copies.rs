@@ -108,12 +108,12 @@ fn find_copy_in_folder(
             let hint = hint_for_no_copy(session, folder, &others, access);
             Err(Failure::invalid(what).with_hint(hint))
         }
-        _ => {
-            let rows = copies.iter().map(|copy| shown_path(copy, ui)).collect();
+        several => {
             let what = format_args!(
                 "{shown_folder}: {} sessions in it have the id of {shown_session}",
-                copies.len()
+                several.len()
             );
+            let rows = several.iter().map(|copy| shown_path(copy, ui)).collect();
             Err(Failure::invalid(what)
                 .with_hint("give the path of one")
                 .with_details(rows))

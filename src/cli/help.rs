@@ -246,12 +246,31 @@ fn overview_text(cli: &Command, commands: &[GroupedCommand]) -> String {
 
 /// Returns the output of `pisess --help`.
 fn full_text(cli: &Command, commands: &[GroupedCommand]) -> String {
+    let mut text = summary_and_usage(cli);
+    text += &list_by_group(cli, commands);
+    text += &describe_options(cli);
+
+    let topics = topic_names().collect::<Vec<_>>().join(", ");
+    text + &format!(
+        "\n{}{}\n\
+         {}\n\
+         `pisess help TOPIC` explains more, as does man pisess. The topics are\n\
+         {}",
+        heading_line("REF arguments name an entry in one of these forms"),
+        format_table(REFERENCES),
+        indent_text(SESSION_FORMS, 0),
+        indent_text(&format!("{topics}."), 0)
+    )
+}
+
+/// Returns the commands with their descriptions, below the heading of their group.
+fn list_by_group(cli: &Command, commands: &[GroupedCommand]) -> String {
     let name_width = commands
         .iter()
         .map(|command| command.name.len())
         .max()
         .unwrap_or_default();
-    let mut text = summary_and_usage(cli);
+    let mut text = String::new();
     let mut group = "";
     for command in commands {
         if command.group != group {
@@ -265,32 +284,26 @@ fn full_text(cli: &Command, commands: &[GroupedCommand]) -> String {
             .unwrap_or_default();
         text += &format!("  {:name_width$}  {about}\n", command.name);
     }
+    text
+}
 
+/// Returns the options of pisess without a command, and those that all commands have.
+fn describe_options(cli: &Command) -> String {
     let options = cli.get_arguments().filter(|arg| !arg.is_global_set());
-    let common_options = cli.get_arguments().filter(|arg| arg.is_global_set());
     let mut rows = option_rows(options);
+    // clap handles these two, so they are not among its arguments.
     rows.push([
         "-h, --help".to_owned(),
         "Print help (-h: a short form)".to_owned(),
     ]);
     rows.push(["-V, --version".to_owned(), "Print the version".to_owned()]);
-    text += &format!("\n{}{}", heading_line("Options"), format_rows(rows));
-    text += &format!(
-        "\n{}{}",
+    let common_options = cli.get_arguments().filter(|arg| arg.is_global_set());
+    format!(
+        "\n{}{}\n{}{}",
+        heading_line("Options"),
+        format_rows(rows),
         heading_line(COMMON_HEADING),
         format_rows(option_rows(common_options))
-    );
-
-    let topics = topic_names().collect::<Vec<_>>().join(", ");
-    text + &format!(
-        "\n{}{}\n\
-         {}\n\
-         `pisess help TOPIC` explains more, as does man pisess. The topics are\n\
-         {}",
-        heading_line("REF arguments name an entry in one of these forms"),
-        format_table(REFERENCES),
-        indent_text(SESSION_FORMS, 0),
-        indent_text(&format!("{topics}."), 0)
     )
 }
 

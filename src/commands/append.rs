@@ -405,20 +405,17 @@ fn build_reply(
     position: Position,
     requested_model: Option<ModelName>,
 ) -> Result<Vec<u8>, Failure> {
+    let model = match requested_model {
+        Some(model) => Some(model),
+        None => find_model_change(open, position)?,
+    };
     let session = &open.session;
     let reader = open.entry_reader();
-    let mut model = requested_model;
     let mut has_reply_of_other_provider = false;
     for ix in session.ancestors(position.entry()) {
-        // Walking up from `position`, the first model change met is the latest one, and decides.
-        if model.is_none() && session.entry(ix).kind == Kind::ModelChange {
-            let line = open.input.map_read_error(reader.read_line(ix))?;
-            model = model_changed_to(Raw::from_checked(line.trim_ascii()));
-        }
         if !session.is_message(ix, Role::Assistant) {
             continue;
         }
-
         let line = open.input.map_read_error(reader.read_line(ix))?;
         let entry = Raw::from_checked(line.trim_ascii());
         let message = entry.get("message").unwrap_or(Raw::NULL);
@@ -444,6 +441,28 @@ fn build_reply(
         _ => "there is no earlier reply with an API and model to copy".to_owned(),
     };
     Err(cannot_copy_reply(open, &what))
+}
+
+/// Returns the model of the last model change at or above `position`, if it is not older than the
+/// last reply there: a reply names its own model.
+fn find_model_change(open: &OpenSession, position: Position) -> Result<Option<ModelName>, Failure> {
+    let session = &open.session;
+    let reader = open.entry_reader();
+    for ix in session.ancestors(position.entry()) {
+        if session.is_message(ix, Role::Assistant) {
+            return Ok(None);
+        }
+        if session.entry(ix).kind != Kind::ModelChange {
+            continue;
+        }
+        let line = open.input.map_read_error(reader.read_line(ix))?;
+        let model = model_changed_to(Raw::from_checked(line.trim_ascii()));
+        // A change that names no model does not count.
+        if model.is_some() {
+            return Ok(model);
+        }
+    }
+    Ok(None)
 }
 
 /// Whether a message has everything that a new reply copies from it.

@@ -194,9 +194,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         shown_branch_points,
     };
     if args.json {
-        for branch in &list.branches {
-            ui.print_json(&list.branch_json(branch))?;
-        }
+        list.print_json(ui)?;
     } else {
         list.print_table(ui)?;
     }
@@ -352,6 +350,14 @@ impl BranchList<'_> {
             .text("text", &without_half_pair(row.body.clone()))
             .bool("failed", outcome.has_failed(session))
             .finish()
+    }
+
+    /// Prints an object for each branch.
+    fn print_json(&self, ui: &mut Ui) -> Result<(), Failure> {
+        for branch in &self.branches {
+            ui.print_json(&self.branch_json(branch))?;
+        }
+        Ok(())
     }
 
     /// Prints a row for each branch: `*` if it is active, the id of its last entry, that entry's

@@ -119,22 +119,24 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     let SurveyedFiles {
         mut sources,
-        failures: mut outcomes,
+        failures: refused_files,
     } = survey_files(files, ui);
     let has_sources = !sources.is_empty();
     retain_in_period(&mut sources, period);
     let has_none_in_period = has_sources && sources.is_empty();
     let output = args.write.output.as_deref();
-    if output.is_some_and(|output| !output.is_dir()) {
+    let is_one_file = output.is_some_and(|output| !output.is_dir());
+    if is_one_file {
         sources = require_one_session(sources)?;
     }
+
     let importer = Importer::new(args.agent, &args.write.change, ui.stdout_predicate());
     let place = Place {
         output,
         cwd: args.cwd.as_deref(),
     };
     let destinations = find_destinations(sources, importer.agent, place, ui)?;
-    if destinations.is_empty() && outcomes.is_empty() && failures.is_empty() {
+    if destinations.is_empty() && refused_files.is_empty() && failures.is_empty() {
         if has_none_in_period {
             ui.warn(NOTHING_IN_PERIOD);
         } else {
@@ -144,19 +146,35 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let is_printed = output == Some(Path::new("-")) && !args.write.change.dry_run;
-    if !is_printed {
+    let exit = if is_printed {
+        print_only_session(&importer, &destinations, refused_files, args, ui)?
+    } else {
+        let mut outcomes = refused_files;
         outcomes.extend(import_all(&importer, destinations, ui));
-        return Ok(worst_exit.max(report_outcomes(outcomes, args, ui)?));
-    }
-    for outcome in outcomes {
-        if let Err(failure) = outcome.result {
+        report_outcomes(outcomes, args, ui)?
+    };
+    Ok(worst_exit.max(exit))
+}
+
+/// Reports the files that cannot be imported, and prints the session of the only destination, if
+/// there is one.
+fn print_only_session(
+    importer: &Importer,
+    destinations: &[Destination],
+    refused_files: Vec<ImportOutcome>,
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let mut worst_exit = Exit::Done;
+    for refused in refused_files {
+        if let Err(failure) = refused.result {
             worst_exit = worst_exit.max(ui.report_failure(&failure));
         }
     }
-    match destinations.first() {
-        Some(destination) => Ok(worst_exit.max(print_session(&importer, destination, args, ui)?)),
-        None => Ok(worst_exit),
+    if let Some(destination) = destinations.first() {
+        worst_exit = worst_exit.max(print_session(importer, destination, args, ui)?);
     }
+    Ok(worst_exit)
 }
 
 /// Returns the warning that the directories contain no sessions of another agent.

@@ -138,7 +138,7 @@ fn is_file_of(open: &OpenSession, path: &Path, ui: &Ui) -> bool {
 /// Appends to the first copy the entries that only the second one has.
 fn add_in_place(
     args: &Args,
-    mut first: OpenSession,
+    first: OpenSession,
     second: &mut OpenSession,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
@@ -154,11 +154,8 @@ fn add_in_place(
         output: None,
         ..args.write.clone()
     };
-    // Called again if the first copy grows before the commit. These are the results of the last
-    // call, whose change is committed.
-    let mut counts = CopyCounts::default();
-    let mut continues_first = true;
-    let mut first_leaf = Position::from(first.session.leaf);
+    // Decided again if the first copy grows before the commit. The last decision is committed.
+    let mut last_addition = None;
     let exit = first.apply_change(&write, ui, |locked_first, id_source| {
         let first_reader = locked_first.entry_reader();
         let second_reader = second.entry_reader();
@@ -166,34 +163,58 @@ fn add_in_place(
         let second_copy = session_copy(second, &second_reader);
         let addition = add_to_first(first_copy, second_copy, id_source)
             .map_err(|refusal| join_failure(refusal, locked_first))?;
-        counts = CopyCounts {
-            only_first: addition.only_first,
-            only_second: addition.only_second,
-        };
-        continues_first = addition.continues_first;
-        first_leaf = locked_first.session.leaf.into();
+        last_addition = Some(DecidedAddition {
+            counts: CopyCounts {
+                only_first: addition.only_first,
+                only_second: addition.only_second,
+            },
+            continues_first: addition.continues_first,
+            first_leaf: locked_first.session.leaf.into(),
+        });
         // The new entries are not reported: their ids are known from the other copy.
         Ok(Decision {
             change: addition.change,
             ..Decision::default()
         })
     })?;
-    if counts.only_second == 0 || write.change.json {
-        return Ok(exit);
+    if let Some(addition) = last_addition
+        && addition.counts.only_second > 0
+        && !write.change.json
+    {
+        report_addition(args, &addition, first, second, ui);
     }
+    Ok(exit)
+}
 
-    counts.report(ui);
-    if !write.change.dry_run && args.other.is_some() {
+/// What a decision to add entries to the first copy found.
+struct DecidedAddition {
+    counts: CopyCounts,
+    /// Whether the conversation continues where the first copy ends, and not where the second ends.
+    continues_first: bool,
+    /// The end of the first copy before the addition.
+    first_leaf: Position,
+}
+
+/// Reports how many entries each copy had alone, and where the conversation continues.
+fn report_addition(
+    args: &Args,
+    addition: &DecidedAddition,
+    mut first: OpenSession,
+    second: &mut OpenSession,
+    ui: &mut Ui,
+) {
+    let change = &args.write.change;
+    addition.counts.report(ui);
+    if !change.dry_run && args.other.is_some() {
         let first_name = &first.input.name;
         ui.print_status(&format!("{first_name} has the entries of both now"));
     }
-    if continues_first {
-        report_destination(&mut first, first_leaf, &write.change, ui);
+    if addition.continues_first {
+        report_destination(&mut first, addition.first_leaf, change, ui);
     } else {
         let second_leaf = Position::from(second.session.leaf);
-        report_destination(second, second_leaf, &write.change, ui);
+        report_destination(second, second_leaf, change, ui);
     }
-    Ok(exit)
 }
 
 fn session_copy<'a>(open: &'a OpenSession, reader: &'a EntryReader<'a>) -> SessionCopy<'a> {
@@ -285,7 +306,6 @@ fn open_copy(path: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
 }
 
 /// The number of entries that only one of the copies has.
-#[derive(Default)]
 struct CopyCounts {
     only_first: usize,
     only_second: usize,

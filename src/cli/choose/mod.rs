@@ -86,9 +86,7 @@ pub fn choose_missing(
     // Words of a title stand for the session: they limit the list from which the user chooses it.
     let title_words = slots.words_of_titles(only_reads, ui);
     if title_words.is_some() {
-        line = remove_word(&line, slots.session_place, parser)?;
-        slots.session = None;
-        slots.word_count -= 1;
+        line = slots.remove_session(&line, parser)?;
     }
 
     // The user is asked only if the rest of the line is valid. Otherwise, parsing the line with
@@ -109,9 +107,9 @@ pub fn choose_missing(
         None => {
             let path = choose_session(title_words.as_ref(), program, ui)?;
             report_session("chose", &path, ui)?;
-            let word = path.into_os_string();
-            line = insert_word(&line, slots.session_place, word.clone(), parser)?;
-            word
+            let chosen = path.into_os_string();
+            line = insert_word(&line, slots.session_place, chosen.clone(), parser)?;
+            chosen
         }
     };
     if let Some(entry_places) = entry_places {
@@ -332,6 +330,18 @@ impl Slots {
 
     fn has_session(&self) -> bool {
         self.session.is_some()
+    }
+
+    /// Removes the given session, so that it counts as missing. Returns the line without it.
+    fn remove_session(
+        &mut self,
+        line: &[OsString],
+        parser: &LineParser,
+    ) -> Result<Vec<OsString>, Failure> {
+        let remaining_line = remove_word(line, self.session_place, parser)?;
+        self.session = None;
+        self.word_count -= 1;
+        Ok(remaining_line)
     }
 
     /// Whether a command line lacks a required word before the session, such as the pattern of

@@ -79,14 +79,7 @@ pub fn list_archived(
         }
     }
     if list.is_empty() && exit == Exit::Done {
-        let note = if has_archives {
-            "no archived session matches these options (hint: omit them)"
-        } else if scope == ArchiveScope::AllProjects {
-            "no archived sessions (hint: `pisess archive SESSION` archives one)"
-        } else {
-            "no archived sessions here (hint: --all lists all projects)"
-        };
-        ui.warn(note);
+        ui.warn(none_listed_note(has_archives, scope));
     }
 
     list.sort_by_key(|archived| Reverse(archived.facts.modified_ms));
@@ -98,6 +91,18 @@ pub fn list_archived(
         list_table(&list, now_ms, ui).print(ui)?;
     }
     Ok(exit)
+}
+
+/// Returns the note that no archived session is listed. `has_archives` is whether there are any: the
+/// options then choose none of them.
+fn none_listed_note(has_archives: bool, scope: ArchiveScope) -> &'static str {
+    if has_archives {
+        "no archived session matches these options (hint: omit them)"
+    } else if scope == ArchiveScope::AllProjects {
+        "no archived sessions (hint: `pisess archive SESSION` archives one)"
+    } else {
+        "no archived sessions here (hint: --all lists all projects)"
+    }
 }
 
 /// Returns the table of archived sessions. Its columns are age, id, project, number of messages,

@@ -100,22 +100,20 @@ fn completers_of_sessions(
         None => EntryCandidates::default(),
     };
 
-    let entries = Arc::new(entries);
-    let sessions = Arc::new(SessionCompletion {
+    let completion = Arc::new(SessionCompletion {
         sessions,
+        entries,
         folder,
         home,
     });
-    let entries_of_either = Arc::clone(&entries);
-    let sessions_of_either = Arc::clone(&sessions);
+    let complete_with = |value_name, complete: fn(&SessionCompletion, &str) -> Vec<_>| {
+        let completion = Arc::clone(&completion);
+        ValueCompleter::new(value_name, move |word| complete(&completion, word))
+    };
     vec![
-        ValueCompleter::new("SESSION", move |word| sessions.complete(word)),
-        ValueCompleter::new("REF", move |word| entries.complete_reference(word)),
-        ValueCompleter::new("SESSION|REF", move |word| {
-            let mut candidates = entries_of_either.complete_reference(word);
-            candidates.extend(sessions_of_either.complete(word));
-            candidates
-        }),
+        complete_with("SESSION", SessionCompletion::complete_session),
+        complete_with("REF", SessionCompletion::complete_reference),
+        complete_with("SESSION|REF", SessionCompletion::complete_either),
     ]
 }
 
@@ -164,10 +162,12 @@ impl ValueCompleter {
     }
 }
 
-/// What is needed to complete a session.
+/// What is needed to complete a session or an entry.
 struct SessionCompletion {
     /// The sessions to offer by id or name.
     sessions: Vec<KnownSession>,
+    /// The entries of the given session; none if no session is given.
+    entries: EntryCandidates,
     /// The directory to which relative paths belong.
     folder: PathBuf,
     home: Option<String>,
@@ -176,10 +176,22 @@ struct SessionCompletion {
 impl SessionCompletion {
     /// Returns the sessions that a word may begin to name, and then the files whose paths it may
     /// begin.
-    fn complete(&self, word: &str) -> Vec<CompletionCandidate> {
+    fn complete_session(&self, word: &str) -> Vec<CompletionCandidate> {
         let mut candidates = complete_sessions(word, &self.sessions);
         let home = self.home.as_deref().map(Path::new);
         candidates.extend(complete_files(word, &self.folder, home));
+        candidates
+    }
+
+    /// Returns the references that a word may begin.
+    fn complete_reference(&self, word: &str) -> Vec<CompletionCandidate> {
+        self.entries.complete_reference(word)
+    }
+
+    /// Returns the references, and then the sessions and files.
+    fn complete_either(&self, word: &str) -> Vec<CompletionCandidate> {
+        let mut candidates = self.complete_reference(word);
+        candidates.extend(self.complete_session(word));
         candidates
     }
 }
@@ -211,16 +223,26 @@ impl KnownSession {
         }
     }
 
+    /// Returns the session under the alias `last`.
+    fn as_last(&self) -> KnownSession {
+        KnownSession {
+            id: "last".to_owned(),
+            name: None,
+            question: self.question.clone(),
+        }
+    }
+
     /// Returns the session as a candidate. Its description is the first user message, preceded by
     /// `name` if that is given.
     fn to_candidate(&self, value: &str, name: Option<&str>) -> CompletionCandidate {
+        let name = name.unwrap_or_default();
         let question = self.question.trim();
-        let description = match name {
-            Some(name) if !name.is_empty() && !question.is_empty() => format!("{name}: {question}"),
-            Some(name) if question.is_empty() => name.to_owned(),
-            _ => question.to_owned(),
+        let separator = if name.is_empty() || question.is_empty() {
+            ""
+        } else {
+            ": "
         };
-        new_candidate(value, description)
+        new_candidate(value, format!("{name}{separator}{question}"))
     }
 }
 
@@ -248,13 +270,7 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
     let paths: Vec<PathBuf> = stores.newest_sessions().take(MAX_SESSIONS).collect();
     let newest_sessions = read_known_sessions(&paths, ui);
     let mut sessions = Vec::new();
-    if let Some(newest) = newest_sessions.first() {
-        sessions.push(KnownSession {
-            id: "last".to_owned(),
-            name: None,
-            question: newest.question.clone(),
-        });
-    }
+    sessions.extend(newest_sessions.first().map(KnownSession::as_last));
     sessions.extend(newest_sessions);
     // The first two words are `pisess` and the command.
     let is_argument = words.len() > 2;

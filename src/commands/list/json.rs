@@ -12,8 +12,7 @@ use std::path::Path;
 /// Returns a session as JSON. `repository` is present only with `--repo`; `owner` only for the
 /// session of a sub-agent.
 ///
-/// `firstMessage` is the whole message. The list keeps only its start, so it is read again from the
-/// file. If the file has changed meanwhile, only the start is printed.
+/// `firstMessage` is the whole message (see [`first_message`]).
 pub(super) fn session_json(
     session: &ListedSession,
     row: &ListRow,
@@ -23,11 +22,6 @@ pub(super) fn session_json(
     let agent = match session.other_agent {
         Some(name) => name,
         None => session.agent.agent().constants().name,
-    };
-    let first_message = match (read_first_message(session), &session.first_question) {
-        (Some(whole_message), _) => whole_message,
-        (None, Some(question)) => question.text.clone(),
-        (None, None) => Text::default(),
     };
     let mut object = Object::new()
         .str("path", &session.path.to_string_lossy())
@@ -44,7 +38,7 @@ pub(super) fn session_json(
         .number("userMessages", f64::from(session.user_message_count))
         .number("entryCount", f64::from(session.entry_count))
         .number("branchCount", f64::from(session.branch_count))
-        .text("firstMessage", &first_message)
+        .text("firstMessage", &first_message(session))
         .json("models", &text_array(session.models.iter()))
         .json("tokens", &session.usage.tokens_json())
         .number("cost", session.usage.cost);
@@ -70,4 +64,16 @@ pub(super) fn session_json(
         object = object.str_or_null("repository", repository.as_deref());
     }
     object.finish()
+}
+
+/// Returns the whole first message of a session; empty if it has none. The list keeps only its
+/// start, so it is read again from the file. If the file has changed meanwhile, this is the start.
+fn first_message(session: &ListedSession) -> Text<'static> {
+    if let Some(whole_message) = read_first_message(session) {
+        return whole_message;
+    }
+    match &session.first_question {
+        Some(question) => question.text.clone(),
+        None => Text::default(),
+    }
 }

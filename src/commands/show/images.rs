@@ -21,6 +21,13 @@ pub fn write_images(
     json: bool,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
+    let mut entries_with_images = entries.to_vec();
+    entries_with_images.retain(|&ix| open.session.entry(ix).flags.contains(Flags::IMAGES));
+    if entries_with_images.is_empty() {
+        let failure = open.input.negative_answer("no image");
+        return Err(failure.with_hint("`pisess tree --filter images SESSION` finds them"));
+    }
+
     let mut writer = ImageWriter {
         open,
         folder,
@@ -30,12 +37,7 @@ pub fn write_images(
         written_count: 0,
     };
     let reader = open.entry_reader();
-    let mut is_any_found = false;
-    for &ix in entries {
-        if !open.session.entry(ix).flags.contains(Flags::IMAGES) {
-            continue;
-        }
-        is_any_found = true;
+    for ix in entries_with_images {
         let images = open
             .input
             .map_read_error(reader.with_entry(ix, read_images))?;
@@ -53,10 +55,6 @@ pub fn write_images(
 
     let written_count = writer.written_count;
     writer.keep_folder();
-    if !is_any_found {
-        let failure = open.input.negative_answer("no image");
-        return Err(failure.with_hint("`pisess tree --filter images SESSION` finds them"));
-    }
     if written_count == 0 {
         return Err(open.input.negative_answer("all images were skipped"));
     }

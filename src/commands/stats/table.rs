@@ -31,28 +31,8 @@ fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failur
     if totals.sessions != 1 {
         add_summary_row(&mut table, "sessions", group_digits(totals.sessions as f64));
     }
-    add_summary_row(
-        &mut table,
-        "messages",
-        format!(
-            "{} ({} user, {} assistant, {} {})",
-            group_digits(totals.messages as f64),
-            group_digits(totals.user_messages as f64),
-            group_digits(totals.assistant_messages as f64),
-            group_digits(totals.tool_results as f64),
-            noun_for(totals.tool_results, "tool result", "tool results")
-        ),
-    );
-    add_summary_row(
-        &mut table,
-        "tools",
-        format!(
-            "{} {}, {} failed",
-            group_digits(totals.tool_calls as f64),
-            noun_for(totals.tool_calls, "call", "calls"),
-            group_digits(totals.tool_failures as f64)
-        ),
-    );
+    add_summary_row(&mut table, "messages", describe_messages(totals));
+    add_summary_row(&mut table, "tools", describe_tools(totals));
     for (name, tokens) in [
         ("input", totals.usage.input),
         ("output", totals.usage.output),
@@ -68,19 +48,35 @@ fn print_summary(totals: &Totals, notes: &str, ui: &mut Ui) -> Result<(), Failur
     } else {
         format_dollars
     };
-    add_summary_row(
-        &mut table,
-        "cost",
-        format_cost(totals, format_dollar_amount),
-    );
+    let cost = format_cost(totals, format_dollar_amount);
+    add_summary_row(&mut table, "cost", cost);
     add_summary_row(&mut table, "time", format_duration(totals.took_ms));
-    add_summary_row(
-        &mut table,
-        "files",
-        group_digits(totals.changed_file_count() as f64),
-    );
+    let file_count = group_digits(totals.changed_file_count() as f64);
+    add_summary_row(&mut table, "files", file_count);
     table.print(ui)?;
     ui.print(notes)
+}
+
+/// Returns the number of messages: `7 (2 user, 3 assistant, 2 tool results)`.
+fn describe_messages(totals: &Totals) -> String {
+    format!(
+        "{} ({} user, {} assistant, {} {})",
+        group_digits(totals.messages as f64),
+        group_digits(totals.user_messages as f64),
+        group_digits(totals.assistant_messages as f64),
+        group_digits(totals.tool_results as f64),
+        noun_for(totals.tool_results, "tool result", "tool results")
+    )
+}
+
+/// Returns the number of tool calls: `12 calls, 1 failed`.
+fn describe_tools(totals: &Totals) -> String {
+    format!(
+        "{} {}, {} failed",
+        group_digits(totals.tool_calls as f64),
+        noun_for(totals.tool_calls, "call", "calls"),
+        group_digits(totals.tool_failures as f64)
+    )
 }
 
 fn noun_for(count: u64, singular: &'static str, plural: &'static str) -> &'static str {
