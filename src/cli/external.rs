@@ -180,7 +180,11 @@ fn find_programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> 
 fn external_name(file_name: &OsStr) -> Option<&str> {
     let name = file_name.to_str()?.strip_prefix(PREFIX)?;
     let name = name.strip_suffix(EXE_SUFFIX)?;
-    is_command_name(name).then_some(name)
+    if is_command_name(name) {
+        Some(name)
+    } else {
+        None
+    }
 }
 
 fn is_executable(path: &Path) -> bool {

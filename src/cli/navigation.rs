@@ -8,7 +8,8 @@
 use super::hook::{HookEvent, entries_json};
 use super::open::{OpenSession, parse_label};
 use super::summary_source::{
-    SummaryArgs, extract_summary, resolve_summary, run_summarizer, summary_from_text,
+    SummaryArgs, add_file_lists, extract_summary, resolve_summary, run_summarizer,
+    summary_from_text,
 };
 use super::transaction::Decision;
 use crate::agents::prepare::{BRANCH_BUDGET, BranchBudget, FileOps};
@@ -457,31 +458,18 @@ impl<'a> PlannedMove<'a> {
         Ok(summary_from_text(file_ops.append_to_summary(text, session)))
     }
 
-    /// Makes a new summary without a model. Its list of files is shorter than in the agents, and
-    /// has no deleted files, because the model would look for them in vain. The details of the
-    /// summary list the deleted files.
+    /// Makes a new summary without a model. [`add_file_lists`] describes its lists of files.
     fn make_builtin_summary(
         &self,
-        mut file_ops: FileOps,
+        file_ops: FileOps,
         reader: &EntryReader,
     ) -> Result<Summary, Failure> {
         let session = &self.open.session;
         let preamble = &session.agent().constants().branch_preamble;
-        let summary = self.extract_summary(SummaryExtent::Whole, reader)?;
-        let text = concat_texts(&[preamble, &summary.text]);
-
-        let removals = &summary.removals;
-        // A file that was deleted, and later restored, counts as not deleted.
-        file_ops.forget_removals(|path| removals.have_restored(path));
-        let text = file_ops.append_short_file_list(text, session, |path| removals.contain(path));
-
-        let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
-        let cwd = cwd.unwrap_or_default();
-        file_ops.add_removals(session, |path| removals.certainly_contain(path, &cwd));
-        Ok(Summary {
-            details: details(&file_ops.file_lists(session)),
-            ..summary_from_text(text)
-        })
+        let BuiltinSummary { text, removals } =
+            self.extract_summary(SummaryExtent::Whole, reader)?;
+        let text = concat_texts(&[preamble, &text]);
+        Ok(add_file_lists(text, &removals, file_ops, session))
     }
 
     /// Makes a summary of the abandoned branch without a model, from its messages.

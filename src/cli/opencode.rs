@@ -84,13 +84,18 @@ impl StoredSession {
         let path = real_path(path);
         let sessions = path.parent()?.parent()?;
         let storage = sessions.parent()?;
-        let place = StoredSession {
+        if sessions.file_name() != Some(OsStr::new("session")) {
+            return None;
+        }
+        let stored = StoredSession {
             storage: storage.to_owned(),
             id: id.to_owned(),
         };
-        let is_stored =
-            sessions.file_name() == Some(OsStr::new("session")) && place.message_folder().is_dir();
-        is_stored.then_some(place)
+        if stored.message_folder().is_dir() {
+            Some(stored)
+        } else {
+            None
+        }
     }
 
     fn message_folder(&self) -> PathBuf {
@@ -157,7 +162,7 @@ fn read_json(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
         .read_range(0..file.len())
         .map_err(|error| Failure::from_read_error(&to_visible(&path.to_string_lossy()), error))?;
     let is_json = Raw::parse(&json).is_ok();
-    Ok(is_json.then_some(json))
+    if is_json { Ok(Some(json)) } else { Ok(None) }
 }
 
 fn real_path(path: &Path) -> PathBuf {
@@ -177,12 +182,8 @@ pub fn is_session_id(name: &str) -> bool {
 /// # Errors
 /// If OpenCode is not installed, or if it does not export the session.
 pub fn export_session(id: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
-    let agent = Origin::OpenCode.display_name();
     let Some(program) = find_agent("opencode", ui) else {
-        let what = format_args!("{id}: not found in the storage of {agent}");
-        return Err(Failure::invalid(what).with_path(id).with_hint(format!(
-            "newer versions have a database: install `opencode` to read it, or import what `opencode export {id}` prints elsewhere"
-        )));
+        return Err(not_in_storage_failure(id));
     };
     let command = ShellCommand {
         session: id.to_owned(),
@@ -204,6 +205,17 @@ pub fn export_session(id: &str, ui: &mut Ui) -> Result<PathBuf, Failure> {
     let path = copy.path().to_owned();
     ui.keep_until_end(copy);
     Ok(path)
+}
+
+/// Returns the failure for a session that is not in a file, if OpenCode is not installed.
+fn not_in_storage_failure(id: &str) -> Failure {
+    let agent = Origin::OpenCode.display_name();
+    let what = format_args!("{id}: not found in the storage of {agent}");
+    let hint = format!(
+        "newer versions have a database: install `opencode` to read it, \
+         or import what `opencode export {id}` prints elsewhere"
+    );
+    Failure::invalid(what).with_path(id).with_hint(hint)
 }
 
 /// Returns the time at which the session was last written to. `None` if the export has no time.

@@ -369,7 +369,6 @@ impl SessionsToRead {
         work: impl Fn(&Path, &Input) -> Result<T, Failure> + Sync,
         mut take: impl FnMut(&mut Ui, &Path, T) -> Result<(), Failure>,
     ) -> Result<Exit, Failure> {
-        let mut worst_exit = self.worst_exit;
         let stdout_is = ui.stdout_predicate();
         let only_input = match &self.files[..] {
             [file] => open_only_session(&file.path, self.words.as_ref(), stdout_is, ui)?,
@@ -380,7 +379,6 @@ impl SessionsToRead {
             Some(input) => input.start_reading(ui),
             None => None,
         };
-        let is_single = self.is_single;
         let workers = ui.processor_count();
         let rollouts = Rollouts::default();
         let words = self.words.as_ref();
@@ -397,21 +395,22 @@ impl SessionsToRead {
             (file, result)
         };
 
+        let mut worst_exit = self.worst_exit;
         let mut torn_paths = Vec::new();
-        let take_result =
-            |(file, result): (FoundFile, Result<ReadSession<T>, Failure>)| match result {
-                Ok(session) => {
-                    if session.is_torn {
-                        torn_paths.push(file.path.clone());
-                    }
-                    take(ui, &file.path, session.value)
-                }
-                Err(failure) if is_single => Err(failure),
+        let take_result = |(file, result): (FoundFile, Result<ReadSession<T>, Failure>)| {
+            let session = match result {
+                Ok(session) => session,
+                Err(failure) if self.is_single => return Err(failure),
                 Err(failure) => {
                     worst_exit = worst_exit.max(report_unread(&file, &failure, ui));
-                    Ok(())
+                    return Ok(());
                 }
             };
+            if session.is_torn {
+                torn_paths.push(file.path.clone());
+            }
+            take(ui, &file.path, session.value)
+        };
         in_order(self.files, workers, work_on, take_result)?;
         warn_torn(&torn_paths, ui);
         Ok(worst_exit)

@@ -3,13 +3,15 @@
 use super::given::read_text;
 use super::hook::{HookAnswer, HookArgs};
 use super::open::{Input, OpenSession};
+use crate::agents::prepare::FileOps;
 use crate::agents::prompt::Instructions;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::process::run::{CommandNames, SUMMARIZER_VARIABLE, ShellCommand};
 use crate::ops::redact::number_secrets;
-use crate::ops::summary::Summary;
+use crate::ops::summary::{Summary, details};
 use crate::redact::{self, Redactor};
-use crate::summary::{self, BuiltinSummary, SummaryInput};
+use crate::session::Session;
+use crate::summary::{self, BuiltinSummary, Removals, SummaryInput};
 use clap::Args;
 use pisess_json::text::Text;
 use std::path::{Path, PathBuf};
@@ -78,6 +80,32 @@ pub fn summary_from_text(text: Text<'static>) -> Summary {
         details: Vec::new(),
         usage: None,
         from_hook: false,
+    }
+}
+
+/// Returns a built-in summary as it is stored: its text ends with a list of files, and its details
+/// have the lists of the agents. `text` is the text of the summary, and `removals` are the files
+/// that its messages removed.
+///
+/// The list in the text is shorter than the agents' lists. Deleted files are left out of it,
+/// because the model would look for them in vain. The details list them apart.
+pub fn add_file_lists(
+    text: Text<'static>,
+    removals: &Removals,
+    mut file_ops: FileOps,
+    session: &Session,
+) -> Summary {
+    // A file that an earlier summary listed as deleted may exist again.
+    file_ops.forget_removals(|path| removals.have_restored(path));
+    let text = file_ops.append_short_file_list(text, session, |path| removals.contain(path));
+
+    // Only the details list deleted files, so these are added after the list in the text.
+    let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
+    let cwd = cwd.unwrap_or_default();
+    file_ops.add_removals(session, |path| removals.certainly_contain(path, &cwd));
+    Summary {
+        details: details(&file_ops.file_lists(session)),
+        ..summary_from_text(text)
     }
 }
 

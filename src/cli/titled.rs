@@ -127,10 +127,11 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
         [session] => {
             let id = session.id.to_string_lossy();
             let title = shown_title(session);
-            failure.with_hint(match command_with_id(words, &id, ui) {
+            let hint = match command_with_id(words, &id, ui) {
                 Some(command) => format!("`{command}`, if you mean: {title}"),
                 None => format!("did you mean {}: {title}?", id_suffix(&id, ID_SUFFIX_LEN)),
-            })
+            };
+            failure.with_hint(hint)
         }
         _ => {
             let key = if include_copies(&sessions) {
@@ -200,7 +201,11 @@ fn filter_by_title(mut files: Vec<FoundFile>, words: &TitleWords, ui: &Ui) -> Ve
     let sources = ui.sources.as_ref();
     let read_match = |file: FoundFile| {
         let session = read_if_titled(&file.path, words)?;
-        may_be_read(&session.path, sources).then_some(session)
+        if may_be_read(&session.path, sources) {
+            Some(session)
+        } else {
+            None
+        }
     };
     let mut matches = Vec::new();
     let add_match = |session: Option<ListedSession>| {
@@ -221,7 +226,11 @@ fn read_if_titled(path: &Path, words: &TitleWords) -> Option<ListedSession> {
         return None;
     }
     let session = read_for_list(path)?;
-    words.describe(&session).then_some(session)
+    if words.describe(&session) {
+        Some(session)
+    } else {
+        None
+    }
 }
 
 /// Returns the name, the title and the first question of a session. Only its name and its beginning

@@ -227,10 +227,7 @@ impl Args {
         if outcomes.is_empty() && skipped.is_empty() && !is_none_reported {
             self.report_none_chosen(other_projects, ui);
         } else if other_projects > 0 {
-            let sessions = format_count(other_projects, "session", "sessions");
-            ui.warn(&format!(
-                "only sessions of this project are chosen (hint: --all also chooses {sessions} of other projects)"
-            ));
+            warn_of_other_projects(other_projects, ui);
         }
 
         let needs_recursion = self.mark_those_below(&mut outcomes);
@@ -464,6 +461,15 @@ fn report_search_problems(problems: Vec<SearchProblem>, ui: &mut Ui) -> Exit {
         worst_exit = worst_exit.max(ui.report_failure(&failure));
     }
     worst_exit
+}
+
+/// Warns that the filter chooses sessions of other projects, too, which are not archived.
+fn warn_of_other_projects(session_count: usize, ui: &mut Ui) {
+    let sessions = format_count(session_count, "session", "sessions");
+    ui.warn(&format!(
+        "only sessions of this project are chosen \
+         (hint: --all also chooses {sessions} of other projects)"
+    ));
 }
 
 /// Returns the files without the sessions of sub-agents.

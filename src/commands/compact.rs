@@ -9,8 +9,8 @@ use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
 use crate::cli::summary_source::{
-    SummaryArgs, extract_summary, resolve_summary, run_summarizer, start_compiling_rules,
-    summary_from_text,
+    SummaryArgs, add_file_lists, extract_summary, resolve_summary, run_summarizer,
+    start_compiling_rules, summary_from_text,
 };
 use crate::cli::transaction::Decision;
 use crate::format::format_tokens;
@@ -528,35 +528,21 @@ impl Compactor<'_> {
     }
 
     /// Makes a new summary, with the summarizer if there is one. Its text ends with the lists of
-    /// files that the summarized part read and changed.
-    ///
-    /// The list in the built-in summary is shorter than the lists of the agents. Deleted files are
-    /// left out of it, because the model would look for them in vain. The details of the summary
-    /// list them apart.
+    /// files that the summarized part read and changed; see [`add_file_lists`].
     fn make_new_summary(&self, preparation: &Preparation, ui: &Ui) -> Result<Summary, Failure> {
         let session = &self.open.session;
-        let mut file_ops = preparation.file_ops.clone();
+        let file_ops = preparation.file_ops.clone();
         if let Some(summarizer) = self.args.summary.summarizer_command(&self.open.input, ui) {
             let text = self.run_summarizer_on(preparation, &summarizer, ui)?;
             return Ok(summary_from_text(file_ops.append_to_summary(text, session)));
         }
-
-        let summary = self.summarize_without_model(preparation)?;
-        let removals = &summary.removals;
-        // A file that an earlier compaction listed as deleted may exist again.
-        file_ops.forget_removals(|path| removals.have_restored(path));
-        let text = file_ops.append_short_file_list(Text::from(summary.text), session, |path| {
-            removals.contain(path)
-        });
-
-        // Only the details list deleted files, so these are added after the list in the text.
-        let cwd = session.header.cwd.as_ref().map(Text::to_string_lossy);
-        let cwd = cwd.unwrap_or_default();
-        file_ops.add_removals(session, |path| removals.certainly_contain(path, &cwd));
-        Ok(Summary {
-            details: details(&file_ops.file_lists(session)),
-            ..summary_from_text(text)
-        })
+        let BuiltinSummary { text, removals } = self.summarize_without_model(preparation)?;
+        Ok(add_file_lists(
+            Text::from(text),
+            &removals,
+            file_ops,
+            session,
+        ))
     }
 
     /// Makes the text of a new summary with the summarizer, which runs once for each prompt.

@@ -101,16 +101,14 @@ fn is_count(session: &Path) -> bool {
 /// Opens a session whose argument looks like a number of operations. It may be a file or the name
 /// of a session, but no word of a title: `undo 100` is more likely a mistake.
 fn open_named_like_count(session: &Path, ui: &mut Ui) -> Result<OpenSession, Failure> {
-    OpenSession::open(session, LoadOptions::default(), ui).map_err(|failure| {
-        if failure.is_missing_file {
+    match OpenSession::open(session, LoadOptions::default(), ui) {
+        Err(failure) if failure.is_missing_file => {
             let count = session.display();
-            failure.with_hint(format!(
-                "the number comes last: `pisess undo SESSION {count}`"
-            ))
-        } else {
-            failure
+            let hint = format!("the number comes last: `pisess undo SESSION {count}`");
+            Err(failure.with_hint(hint))
         }
-    })
+        result => result,
+    }
 }
 
 /// Lists operations, or undoes the last ones by appending entries. The leaf goes back to its
@@ -285,16 +283,18 @@ fn list_operations(open: &OpenSession, args: &Args, ui: &mut Ui) -> Result<Exit,
     }
 
     let later_rewrite = find_later_rewrite(open);
-    if rows.is_empty() {
-        return Err(match later_rewrite {
-            Some(failure) => failure,
-            None => failure_with_hint(&undoable.stop, |what| open.input.negative_answer(what)),
-        });
+    if !rows.is_empty() {
+        if let Some(failure) = later_rewrite {
+            ui.warn(&failure.to_note());
+        }
+        return Ok(Exit::Done);
     }
-    if let Some(failure) = later_rewrite {
-        ui.warn(&failure.to_note());
+    match later_rewrite {
+        Some(failure) => Err(failure),
+        None => Err(failure_with_hint(&undoable.stop, |what| {
+            open.input.negative_answer(what)
+        })),
     }
-    Ok(Exit::Done)
 }
 
 /// Prints a table of operations: the number to give to undo them, their age, id and description.
@@ -338,10 +338,13 @@ impl UndoableRow<'_> {
         let leaf_before = input.map_read_error(leaf_before)?;
         let description = describe_operation(open, entries, leaf_before);
         let last = entries[entries.len() - 1];
-        let time_ms = open.session.entry(last).time_ms;
+        let written_ms = match open.session.entry(last).time_ms {
+            Entry::NO_TIME => None,
+            time_ms => Some(time_ms),
+        };
         Ok(UndoableRow {
             entries,
-            written_ms: (time_ms != Entry::NO_TIME).then_some(time_ms),
+            written_ms,
             description: input.map_read_error(description)?,
         })
     }

@@ -150,7 +150,7 @@ impl EntryView<'_> {
         call.name = name.and_then(decode_string).unwrap_or("tool".to_owned());
         let details = details.unwrap_or(Raw::NULL);
         let output = ToolOutput::new(content, self.source.contents.cuts.max_lines);
-        let failed = is_error.is_some_and(Raw::is_truthy);
+        let has_failed = is_error.is_some_and(Raw::is_truthy);
 
         let outcome = Outcome::from_result(message, &output.text.shortened());
         let failure_text = match outcome.exit_code() {
@@ -158,7 +158,7 @@ impl EntryView<'_> {
             None => "failed".to_owned(),
         };
         let mut marks = Vec::new();
-        if failed {
+        if has_failed {
             marks.push(HeadMark::failure(&failure_text));
         }
         if pruned_at.is_some() {
@@ -166,40 +166,55 @@ impl EntryView<'_> {
         }
 
         let mut changed_lines = None;
-        self.push_tool(ToolState::of_finished(failed), |view| {
+        self.push_tool(ToolState::of_finished(has_failed), |view| {
             let subject = view.call_subject(&call);
             push_head_line(&call.name, &subject, &marks, &mut view.markup);
-
             changed_lines = view.push_call_details(&call, details);
             let shows_change = changed_lines.is_some();
-            let confirms_change = shows_change && !failed && is_edit_tool(&call.name);
-            if output.text.is_blank() {
-                // A drawn change or an image is enough.
-                if output.other_blocks.is_empty() && !shows_change {
-                    view.markup.push_text_element(Tag::Note, "no output");
-                }
-            } else if confirms_change {
-                view.push_confirmation(&output.text);
-            } else {
-                view.push_output(&call, &output.text, failed);
-            }
-
+            view.push_text_of_result(&call, &output, has_failed, shows_change);
             view.push_nested_calls(message);
-            for block in output.other_blocks {
-                if is_block(block, "image") {
-                    view.push_image(block);
-                } else {
-                    view.push_json("other content", block);
-                }
-            }
+            view.push_other_blocks(&output);
         });
 
         self.facts.commits = output.text.find_commits(call.arguments);
-        if failed {
+        if has_failed {
             // It has changed nothing.
             self.facts.exit_code = outcome.exit_code().map(str::to_owned);
         } else {
             self.facts.changed_lines = changed_lines.unwrap_or_default();
+        }
+    }
+
+    /// Appends the text of a result, or a note that there is no output. If the change of a file was
+    /// drawn above (`shows_change`), a text that only confirms the change becomes a remark.
+    fn push_text_of_result(
+        &mut self,
+        call: &ToolCall,
+        output: &ToolOutput,
+        has_failed: bool,
+        shows_change: bool,
+    ) {
+        let confirms_change = shows_change && !has_failed && is_edit_tool(&call.name);
+        if output.text.is_blank() {
+            // A drawn change or an image is enough.
+            if output.other_blocks.is_empty() && !shows_change {
+                self.markup.push_text_element(Tag::Note, "no output");
+            }
+        } else if confirms_change {
+            self.push_confirmation(&output.text);
+        } else {
+            self.push_output(call, &output.text, has_failed);
+        }
+    }
+
+    /// Appends the images of a result, and its other blocks that are not text.
+    fn push_other_blocks(&mut self, output: &ToolOutput) {
+        for &block in &output.other_blocks {
+            if is_block(block, "image") {
+                self.push_image(block);
+            } else {
+                self.push_json("other content", block);
+            }
         }
     }
 
@@ -270,15 +285,10 @@ impl EntryView<'_> {
         let mut marks = Vec::new();
         if outcome == Outcome::Stopped {
             marks.push(HeadMark::failure("cancelled"));
-        } else if let Some(exit) = &exit_text {
-            marks.push(HeadMark::failure(exit));
+        } else if let Some(exit_text) = &exit_text {
+            marks.push(HeadMark::failure(exit_text));
         }
-        if has_truthy(message, "excludeFromContext") {
-            marks.push(HeadMark::remark("not sent to the model"));
-        }
-        if has_truthy(message, "truncated") {
-            marks.push(HeadMark::remark("output shortened"));
-        }
+        marks.extend(remarks_on_execution(message));
 
         // A command that was cancelled counts as failed, too.
         let state = ToolState::of_finished(outcome != Outcome::Passed);
@@ -358,6 +368,18 @@ impl ToolState {
             ToolState::Open => "open",
         }
     }
+}
+
+/// Returns the remarks on a command that the user ran.
+fn remarks_on_execution(message: Raw) -> Vec<HeadMark<'static>> {
+    let mut remarks = Vec::new();
+    if has_truthy(message, "excludeFromContext") {
+        remarks.push(HeadMark::remark("not sent to the model"));
+    }
+    if has_truthy(message, "truncated") {
+        remarks.push(HeadMark::remark("output shortened"));
+    }
+    remarks
 }
 
 /// Appends the head line of a tool: its name, its subject if it has one, and its marks.

@@ -123,17 +123,23 @@ impl<'a> Importer<'a> {
             Err(_) if self.change.force => ImportState::Continued,
             Err(failure) => return Err(failure),
         };
-        let mut result = match state {
+        let result = match state {
             ImportState::Continued => return self.create_anew(destination, &open.input),
             ImportState::UpToDate => ImportResult::new(&destination.path, Action::Nothing, 0),
-            ImportState::Grown(_) => match self.append_growth(destination, &file, &open)? {
-                Some(result) => result,
-                // The session was continued after its state was determined, so that is done again.
-                None => return self.import_source(destination),
-            },
+            ImportState::Grown(_) => {
+                let appended = self.append_growth(destination, &file, &open)?;
+                let Some(result) = appended else {
+                    // The session was continued after its state was determined, so the state is
+                    // determined again.
+                    return self.import_source(destination);
+                };
+                result
+            }
         };
-        result.kept_cwd = kept_cwd(destination, &open);
-        Ok(result)
+        Ok(ImportResult {
+            kept_cwd: kept_cwd(destination, &open),
+            ..result
+        })
     }
 
     /// Opens the session to which a source was imported before. With `-n`, it may be one that is
@@ -318,8 +324,8 @@ impl<'a> Importer<'a> {
         Ok(Some(content))
     }
 
-    /// Lets a session that was planned with `-n` end where this source does, which continues it:
-    /// the next source that continues it only adds to that.
+    /// Extends a session that was planned with `-n` by this source, which continues it. The next
+    /// source that continues the session only adds to that.
     fn grow_planned(&self, destination: &Destination) {
         if let Some(earlier) = self.lock_planned().get_mut(&destination.path) {
             *earlier = Destination {
@@ -577,7 +583,11 @@ fn find_misfit(
     } else {
         sha256_hex(source_file, 0..imported_bytes)? == record.sha256
     };
-    Ok(if is_same { None } else { Some(Misfit::Edited) })
+    if is_same {
+        Ok(None)
+    } else {
+        Ok(Some(Misfit::Edited))
+    }
 }
 
 /// A change that appends to a session, and the result that it will have once it is committed.
@@ -628,13 +638,16 @@ fn require_unchanged(file: &JoinedSource, survey: &Survey) -> io::Result<()> {
 /// line break would split the name. The name comes from the source, which is not trusted.
 fn refuse_control_characters(source: &Survey, folder: &Path) -> Result<(), Failure> {
     let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
-    if !folder_name.chars().any(char::is_control) || !store::is_free(folder)? {
+    if !folder_name.chars().any(char::is_control) {
         return Ok(());
     }
-    let name = to_visible(&source.head.path.to_string_lossy());
+    // The user has the directory already, so nothing new is made.
+    let exists = !store::is_free(folder)?;
+    if exists {
+        return Ok(());
+    }
     let what = "its working directory has control characters in its name";
-    let failure = Failure::invalid(format_args!("{name}: {what}")).with_path(&name);
-    Err(failure.with_hint("give a path with -o"))
+    Err(source_failure(source, what).with_hint("give a path with -o"))
 }
 
 /// Returns the failure for an error of reading the source.
@@ -679,12 +692,11 @@ enum Misfit {
 /// - The session was imported from another file with the same id, which still exists.
 /// - The source itself was changed.
 fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failure {
-    let name = to_visible(&source.head.path.to_string_lossy());
     if let Some(base) = &source.missing_base {
-        let what = format_args!(
-            "{name}: its first turns were imported, but their file, the rollout {base}, was not found"
+        let what = format!(
+            "its first turns were imported, but their file, the rollout {base}, was not found"
         );
-        return Failure::invalid(what).with_path(&name).with_hint(
+        return source_failure(source, &what).with_hint(
             "put that file back, or import without these turns with --force, into a new session",
         );
     }
@@ -692,23 +704,26 @@ fn unfit_source(source: &Survey, record: &ImportRecord, misfit: Misfit) -> Failu
     let imported_path = Path::new(&record.source_path);
     if imported_path != real_path(&source.head.path) && imported_path.is_file() {
         let other = to_visible(&record.source_path);
-        let same_id = format!("{name}: it has the same id as {other}, which was imported");
-        let what = match misfit {
-            Misfit::Shorter => format!("{same_id}, but is shorter"),
-            Misfit::Edited => format!("{same_id}, but other lines"),
+        let difference = match misfit {
+            Misfit::Shorter => "is shorter",
+            Misfit::Edited => "other lines",
         };
-        return Failure::invalid(what)
-            .with_path(&name)
+        let what = format!("it has the same id as {other}, which was imported, but {difference}");
+        return source_failure(source, &what)
             .with_hint("--force imports it into a session of its own");
     }
 
     let what = match misfit {
-        Misfit::Shorter => format!("{name}: it has become shorter since it was imported"),
-        Misfit::Edited => format!("{name}: it was edited since it was imported"),
+        Misfit::Shorter => "it has become shorter since it was imported",
+        Misfit::Edited => "it was edited since it was imported",
     };
-    Failure::invalid(what)
-        .with_path(&name)
-        .with_hint("--force imports it again, into a new session")
+    source_failure(source, what).with_hint("--force imports it again, into a new session")
+}
+
+/// Returns a failure for a source, with its path. `what` is a clause about the source.
+fn source_failure(source: &Survey, what: &str) -> Failure {
+    let name = to_visible(&source.head.path.to_string_lossy());
+    Failure::invalid(format_args!("{name}: {what}")).with_path(&name)
 }
 
 /// Returns the path of a source without symbolic links, as its record has it.

@@ -25,9 +25,8 @@ pub(super) struct FilesToRead {
 }
 
 /// Finds the files to read: those of pi and oh-my-pi, or those of `sources`. The sub-agents of
-/// named sessions are added to these. Reports paths that cannot be read. With `--archived`, adds
-/// archives. If archives are left out and a period is given, warns of archives that may have
-/// sessions of that period.
+/// named sessions are added to these, and with `--archived` the archives. Reports paths that cannot
+/// be read.
 pub(super) fn find_files(
     args: &Args,
     sources: Option<&Sources>,
@@ -62,11 +61,12 @@ pub(super) fn find_files(
     }
 
     let archive_scope = ArchiveScope::from_all_option(all);
-    let lists_store = paths.is_empty() && finds_own && !args.repo;
     if args.sessions.archived {
-        let archives = stores.find_archive_files(archive_scope)?;
-        found.files.extend(archives);
-    } else if lists_store && args.period.is_given() {
+        found
+            .files
+            .extend(stores.find_archive_files(archive_scope)?);
+    } else if paths.is_empty() && finds_own && !args.repo && args.period.is_given() {
+        // The user asks what was done in a period, which archives may answer, too.
         stores.warn_archives_skipped(archive_scope, period, ui);
     }
     Ok(FilesToRead {

@@ -170,16 +170,17 @@ impl<'a> Mover<'a> {
                 .with_hint("give the path of a file"));
         };
         let plan = plan_relocation(&open, file, new_cwd, ui);
-        let mut status = Status::Current;
-        if !plan.is_current() {
+        let status = if plan.is_current() {
+            Status::Current
+        } else {
             refuse_occupied(&plan_file_moves(&plan.old, &plan.to)?, &open.input)?;
             self.refuse_busy(&plan)?;
-            status = if self.change.dry_run {
+            if self.change.dry_run {
                 Status::Planned
             } else {
                 Status::Moved
-            };
-        }
+            }
+        };
         // Also for a session that is where it belongs: its forks may still name an old path.
         if !self.change.dry_run {
             self.apply_plan(&plan, ui)?;
@@ -279,13 +280,14 @@ impl<'a> Mover<'a> {
     ) -> Result<Vec<Failure>, Failure> {
         let mut failures = Vec::new();
         for fork in forks {
-            let failure = match change_fork(fork, &plan.to, headers, ui) {
-                Ok(()) => continue,
-                // Another process has moved or deleted the fork meanwhile, so there is nothing to
-                // change.
-                Err(failure) if failure.is_missing_file => continue,
-                Err(failure) => failure,
+            let Err(failure) = change_fork(fork, &plan.to, headers, ui) else {
+                continue;
             };
+            // Another process has moved or deleted the fork meanwhile, so there is nothing to
+            // change.
+            if failure.is_missing_file {
+                continue;
+            }
             if !self.change.force {
                 let name = &plan.open.input.name;
                 return Err(failure
