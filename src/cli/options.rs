@@ -46,6 +46,36 @@ pub struct LastArgs {
     pub entry_count: Option<usize>,
 }
 
+/// How many entries to print around another one.
+#[derive(Clone, Copy, Debug)]
+pub struct EntriesAround {
+    /// The maximum number of entries above it.
+    pub above: usize,
+    /// The maximum number of entries below it.
+    pub below: usize,
+}
+
+impl EntriesAround {
+    /// Returns the numbers that `-B`, `-A` and `-C` request. `-C` is for both sides; `-B` and `-A`
+    /// override it.
+    pub fn from_options(
+        before: Option<usize>,
+        after: Option<usize>,
+        around: Option<usize>,
+    ) -> EntriesAround {
+        let default_count = around.unwrap_or(0);
+        EntriesAround {
+            above: before.unwrap_or(default_count),
+            below: after.unwrap_or(default_count),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.above == 0 && self.below == 0
+    }
+}
+
 /// Options of every command that changes files.
 #[derive(Args, Clone, Debug)]
 pub struct ChangeArgs {

@@ -8,7 +8,7 @@ mod searcher;
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::SessionStores;
-use crate::cli::options::LastArgs;
+use crate::cli::options::{EntriesAround, LastArgs};
 use crate::cli::output::{Clock, Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rollouts::Rollouts;
@@ -399,8 +399,7 @@ fn new_searcher(args: &Args, query: Query, sessions: &SessionsToRead, ui: &Ui) -
 /// headings. Elsewhere, each row begins with the path of its session.
 fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
     let is_for_people = args.prints_rows_for_people(ui);
-    // -A and -B override -C.
-    let default_context = args.around.unwrap_or(0);
+    let context = EntriesAround::from_options(args.before_context, args.after_context, args.around);
     MatchPainter {
         prints_counts: args.count,
         path_output: args.only,
@@ -420,8 +419,7 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         // With --failed, every row would have this mark.
         marks_failures: !args.failed,
         marks_other_branches: args.marks_other_branches(ui),
-        max_above: args.before_context.unwrap_or(default_context),
-        max_below: args.after_context.unwrap_or(default_context),
+        context,
         options: LoadOptions {
             timestamps: args.json || args.times,
             ..row_options(ui)

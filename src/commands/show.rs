@@ -9,7 +9,7 @@ mod patch;
 use crate::agents::readable::Folders;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::options::LastArgs;
+use crate::cli::options::{EntriesAround, LastArgs};
 use crate::cli::output::{Clock, Exit, Failure, Ui};
 use crate::cli::pruned::open_with_pruned;
 use crate::cli::renderer::RendererArgs;
@@ -313,11 +313,9 @@ impl Args {
     /// Adds the entries around each entry, if `-A`, `-B` or `-C` requests them. Then all entries
     /// are in the order of the file, without duplicates.
     fn with_entries_around(&self, session: &Session, entries: Vec<EntryIx>) -> Vec<EntryIx> {
-        // -A and -B override -C.
-        let default_count = self.around.unwrap_or(0);
-        let most_above = self.before_context.unwrap_or(default_count);
-        let most_below = self.after_context.unwrap_or(default_count);
-        if most_above == 0 && most_below == 0 {
+        let context =
+            EntriesAround::from_options(self.before_context, self.after_context, self.around);
+        if context.is_empty() {
             return entries;
         }
 
@@ -328,7 +326,8 @@ impl Args {
         // `entries_around_matches` takes lines in ascending order.
         lines.sort_unstable();
         lines.dedup();
-        let nearby = entries_around_matches(session, &lines, most_above, most_below);
+        let EntriesAround { above, below } = context;
+        let nearby = entries_around_matches(session, &lines, above, below);
         nearby.into_iter().map(|nearby| nearby.entry).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Sessions by name: `last`, ids, names; in the stores of both agents.
 
-use crate::sandbox::{Call, Sandbox, fixture};
+use crate::sandbox::{Call, Done, Sandbox, fixture};
 use insta::assert_snapshot;
 use serde_json::json;
 use std::time::{Duration, SystemTime};
@@ -294,10 +294,25 @@ fn titled(d: &Desk, folder: &str, id: &str, request: &str) -> String {
     path
 }
 
+/// Returns the name of the directory with the sessions of the current project.
+fn project_folder(d: &Desk) -> String {
+    d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1)
+}
+
+/// A command succeeds, and reports the session 11111111, whose title has the words that it was
+/// given.
+fn reports_the_menu(d: &Desk, command: &str) -> Done {
+    let done = d.pisess(command).done();
+    assert_eq!(done.code, 0, "{command}: {done}");
+    let report = "menu` is in the title of 11111111 (";
+    assert!(done.stderr.contains(report), "{command}: {done}");
+    done
+}
+
 #[test]
 fn a_command_that_reads_takes_words_of_a_title() {
     let d = Desk::new();
-    let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
+    let here = project_folder(&d);
     titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
     titled(&d, &here, "0199aaaa-22222222", "The tide chart has gaps");
     titled(&d, "--x--", "0199aaaa-33333333", "A menu bar for the chart");
@@ -341,7 +356,7 @@ fn a_command_that_reads_takes_words_of_a_title() {
 #[test]
 fn a_title_is_not_found_by_part_of_a_word() {
     let d = Desk::new();
-    let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
+    let here = project_folder(&d);
     titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
     for part in ["enu", "fo", "a", "menu.jsonl", "./menu"] {
         let failure = d.pisess(&format!("tree {part}")).done().fails(2);
@@ -353,7 +368,7 @@ fn a_title_is_not_found_by_part_of_a_word() {
 #[test]
 fn a_command_that_appends_takes_words_of_a_title() {
     let d = Desk::new();
-    let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
+    let here = project_folder(&d);
     let path = titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
     let before = d.s.text(&path);
     for change in [
@@ -368,12 +383,7 @@ fn a_command_that_appends_takes_words_of_a_title() {
         "compact menu --summary short --first-kept none",
         "undo menu",
     ] {
-        let done = d.pisess(change).done();
-        assert_eq!(done.code, 0, "{change}: {done}");
-        assert!(
-            done.stderr.contains("menu` is in the title of 11111111 ("),
-            "{change}: {done}"
-        );
+        let done = reports_the_menu(&d, change);
         assert!(done.stderr.contains("changed "), "{change}: {done}");
         assert!(d.s.text(&path).starts_with(&before), "{change}");
     }
@@ -401,10 +411,9 @@ fn a_command_that_appends_takes_words_of_a_title() {
 #[test]
 fn words_of_a_title_name_a_session_for_a_change_that_can_be_taken_back() {
     let d = Desk::new();
-    let here = d.folders()[0].replacen("home/.pi/agent/sessions/", "", 1);
+    let here = project_folder(&d);
     let path = titled(&d, &here, "0199aaaa-11111111", "Plan a menu for the week");
     let before = d.s.text(&path);
-    let report = "is in the title of 11111111";
     let project = d.s.path("cellar");
     std::fs::create_dir(&project).unwrap();
     let project = project.to_string_lossy().into_owned();
@@ -420,9 +429,7 @@ fn words_of_a_title_name_a_session_for_a_change_that_can_be_taken_back() {
         "archive -n menu",
         &format!("relocate -n menu '{project}'"),
     ] {
-        let done = d.pisess(change).done();
-        assert_eq!(done.code, 0, "{change}: {done}");
-        assert!(done.stderr.contains(report), "{change}: {done}");
+        reports_the_menu(&d, change);
     }
     assert_eq!(d.s.text(&path), before);
     assert_eq!(d.pisess("archive menu").done().code, 0);

@@ -3,6 +3,7 @@
 use crate::cli::foreign::read_any_for_list;
 use crate::cli::locate::read_archive_facts;
 use crate::cli::named::{line_of_title, shown_title};
+use crate::cli::options::EntriesAround;
 use crate::cli::output::{
     Cell, Clock, Links, Styles, Ui, apply_style, display_width, push_styled, push_wrapped_line,
     to_visible, to_visible_cow, to_visible_lines, truncate_end, truncate_start,
@@ -71,9 +72,8 @@ pub struct MatchPainter {
     pub marks_failures: bool,
     /// Whether rows show that their entry is not on the path to the leaf.
     pub marks_other_branches: bool,
-    /// The number of entries to print above each match, and (`max_below`) below it.
-    pub max_above: usize,
-    pub max_below: usize,
+    /// The number of entries to print above and below each match.
+    pub context: EntriesAround,
     /// The options for loading a session whose entries are printed around matches.
     pub options: LoadOptions,
     /// The width at which whole texts are wrapped; `None` if they are not, as in a pipe.
@@ -99,7 +99,7 @@ impl MatchPainter {
     }
 
     pub fn has_context(&self) -> bool {
-        self.max_above > 0 || self.max_below > 0
+        !self.context.is_empty()
     }
 
     /// Returns what precedes the rows of a session: its heading, with the path or id of the
@@ -439,7 +439,8 @@ impl MatchPainter {
         // around them. It leaves out the lines of the matches above.
         let lines: Vec<_> = matches.iter().map(|entry_match| entry_match.line).collect();
         let view = view_without_layout(session, session.leaf);
-        for nearby in entries_around_matches(session, &lines, self.max_above, self.max_below) {
+        let EntriesAround { above, below } = self.context;
+        for nearby in entries_around_matches(session, &lines, above, below) {
             let has_gap_above = !nearby.continues && !out.is_empty();
             if has_gap_above && !self.json {
                 out.extend_from_slice(self.gap_row().as_bytes());
