@@ -274,11 +274,13 @@ impl SessionStores {
             let owner = file.owner.as_deref().unwrap_or(&file.path);
             let folder = owner.parent();
             let is_in_flat_store = folder.is_some_and(|folder| flat_roots.contains(folder));
-            // The directory of any other store belongs to the project alone.
-            !is_in_flat_store
-                || *is_owner_of_project
-                    .entry(owner.to_owned())
-                    .or_insert_with(|| self.belongs_to_project(owner))
+            if !is_in_flat_store {
+                // The directory of any other store belongs to the project alone.
+                return true;
+            }
+            *is_owner_of_project
+                .entry(owner.to_owned())
+                .or_insert_with(|| self.belongs_to_project(owner))
         });
         found
     }

@@ -554,14 +554,16 @@ fn print_runs(runs: &[BlamedLines], writers: &[Writer], ui: &mut Ui) -> Result<(
         } else {
             format!("{}-{}", run.first, run.last)
         };
-        let mut row: Vec<Cell> = vec![plain_cell(lines)];
-        row.extend(match find_writer(run, writers) {
+        let writer_cells = match find_writer(run, writers) {
             Some(writer) => writer.cells(&clock, &styles),
             None => {
+                // The note is in the last column, which has the most space.
                 let note = vec![("not written by an agent".to_owned(), styles.dim)];
                 [Cell::new(), Cell::new(), Cell::new(), Cell::new(), note]
             }
-        });
+        };
+        let mut row: Vec<Cell> = vec![plain_cell(lines)];
+        row.extend(writer_cells);
         table.add_row(row);
         table.flush_when_full(ui)?;
     }

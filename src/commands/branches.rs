@@ -143,12 +143,12 @@ impl TableForm {
             Column::number("tokens"),
         ];
         if self.has_branch_points {
-            let column = Column::text("branch point").with_max_width(MAX_BRANCH_POINT_WIDTH);
-            columns.push(if self.is_narrow {
-                column
-            } else {
-                column.allow_shrink()
-            });
+            let mut column = Column::text("branch point").with_max_width(MAX_BRANCH_POINT_WIDTH);
+            // In a narrow table, the column has only ids, which are not truncated.
+            if !self.is_narrow {
+                column = column.allow_shrink();
+            }
+            columns.push(column);
         }
         if self.shows_first_message {
             columns.push(Column::text("first user message").allow_shrink());
@@ -372,17 +372,19 @@ impl BranchList<'_> {
         for branch in &self.branches {
             let mut row = self.number_cells(branch, now_ms, &ids, &styles);
             if form.has_branch_points {
-                row.push(match self.shown_branch_point(branch) {
+                let cell = match self.shown_branch_point(branch) {
                     Some(ix) if form.is_narrow => ids.id_cell(ix),
                     Some(ix) => self.branch_point_cell(ix, &ids, &styles),
                     None => Cell::new(),
-                });
+                };
+                row.push(cell);
             }
             if form.shows_first_message {
-                row.push(match branch.first_request {
+                let cell = match branch.first_request {
                     Some(ix) => plain_cell(to_visible(&self.request_text(ix).to_string_lossy())),
                     None => Cell::new(),
-                });
+                };
+                row.push(cell);
             }
             row.push(self.message_cell(branch, &styles));
             row.push(self.outcome_cell(branch, &styles));

@@ -48,13 +48,13 @@ impl Pager {
         }
         let mut command = parse_command(command_line);
         command.stdin(Stdio::piped());
+        let keeps_heading = heading_lines > 0 && less_keeps_headings(command_line, world);
+        let kept_lines = if keeps_heading { heading_lines } else { 0 };
         // Options are given in variables, because each pager ignores the variables of the others.
         for (variable, default_options) in PAGER_OPTIONS {
             let configured_options = (world.env)(variable);
             let mut options = configured_options.unwrap_or_else(|| default_options.to_owned());
             if variable == "LESS" {
-                let keeps_heading = heading_lines > 0 && less_keeps_headings(command_line, world);
-                let kept_lines = if keeps_heading { heading_lines } else { 0 };
                 options += &less_options(first_line, kept_lines);
             }
             command.env(variable, options);

@@ -1,6 +1,7 @@
 //! A fork for an agent with a format of its own, written to the store of that agent.
 
 use super::{Args, is_reported, new_file_path};
+use crate::cli::follow::parent_folder;
 use crate::cli::foreign::agent_root;
 use crate::cli::hook::HookEvent;
 use crate::cli::open::OpenSession;
@@ -46,11 +47,15 @@ impl NativeFork<'_> {
             created_ms: now_ms,
         };
         let native = self.convert(&target)?;
-        let in_store = self.format.file_path(&target);
-        let file_name = in_store.file_name().unwrap_or_default().to_string_lossy();
-        let folder = self.store_folder(ui)?.map(|root| {
-            let path = root.join(&in_store);
-            path.parent().map_or(root, Into::into)
+        let path_in_store = self.format.file_path(&target);
+        let file_name = path_in_store.file_name().unwrap_or_default();
+        let file_name = file_name.to_string_lossy();
+        // `None` if the fork is written elsewhere.
+        let store_folder = self.store_folder(ui)?;
+        // The agent has directories in its store, for projects or days.
+        let folder = store_folder.map(|store_folder| {
+            let path = store_folder.join(&path_in_store);
+            parent_folder(&path).to_owned()
         });
         Ok(Creation {
             content: NewContent::Whole(native),

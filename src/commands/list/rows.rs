@@ -180,24 +180,31 @@ fn drop_columns(columns: &mut Vec<ListColumn>, room: usize, order: Order) {
         if width <= room {
             return;
         }
-        let mut lowest_ranked = None;
-        for (index, column) in columns.iter().enumerate() {
-            let is_sorted_by = column.sort_order == Some(order);
-            let Some(rank) = column.drop_rank else {
-                continue;
-            };
-            if is_sorted_by {
-                continue;
-            }
-            if lowest_ranked.is_none_or(|(lowest, _)| rank < lowest) {
-                lowest_ranked = Some((rank, index));
-            }
-        }
-        let Some((_, index)) = lowest_ranked else {
+        let Some(index) = find_column_to_drop(columns, order) else {
             return;
         };
         columns.remove(index);
     }
+}
+
+/// Returns the index of the first column with the lowest rank, apart from the column by which the
+/// list is sorted. `None` if no column may be dropped.
+fn find_column_to_drop(columns: &[ListColumn], order: Order) -> Option<usize> {
+    let mut lowest_rank = None;
+    let mut index_to_drop = None;
+    for (index, column) in columns.iter().enumerate() {
+        if column.sort_order == Some(order) {
+            continue;
+        }
+        let Some(rank) = column.drop_rank else {
+            continue;
+        };
+        if lowest_rank.is_none_or(|lowest| rank < lowest) {
+            lowest_rank = Some(rank);
+            index_to_drop = Some(index);
+        }
+    }
+    index_to_drop
 }
 
 /// Returns all columns, in the order from left to right.
@@ -394,23 +401,8 @@ impl ColumnSource<'_> {
         let messages = self.cells(plain, |session| session.message_count.to_string());
         let branches = self.cells(plain, |session| session.branch_count.to_string());
         let sizes = self.cells(plain, |session| format_bytes(session.bytes as usize));
-        let token_sums = self.cells(plain, |session| {
-            let sum = session.usage.total_tokens();
-            if sum > 0.0 {
-                format_tokens(sum)
-            } else {
-                ABSENT.to_owned()
-            }
-        });
-        let contexts = self.cells(plain, |session| {
-            if let Some(estimate) = session.context_estimate {
-                return format_estimate(estimate);
-            }
-            match session.context_tokens {
-                Some(size) => format_tokens(size),
-                None => ABSENT.to_owned(),
-            }
-        });
+        let token_sums = self.cells(plain, token_text);
+        let contexts = self.cells(plain, context_text);
         let costs = self.cells(plain, |session| {
             display_cost(&session.usage).unwrap_or_else(|| ABSENT.to_owned())
         });
@@ -471,6 +463,28 @@ fn repository_path(session: &ListedSession) -> Option<Cow<'_, str>> {
         .map(|folder| folder.to_string_lossy())
 }
 
+/// Returns the tokens of all requests of a session.
+fn token_text(session: &ListedSession) -> String {
+    let sum = session.usage.total_tokens();
+    if sum > 0.0 {
+        format_tokens(sum)
+    } else {
+        ABSENT.to_owned()
+    }
+}
+
+/// Returns the size of the context of a session: an estimate if there is one, because the count of
+/// the provider is then outdated.
+fn context_text(session: &ListedSession) -> String {
+    if let Some(estimate) = session.context_estimate {
+        return format_estimate(estimate);
+    }
+    match session.context_tokens {
+        Some(size) => format_tokens(size),
+        None => ABSENT.to_owned(),
+    }
+}
+
 /// Returns the short name of each directory, by its path: the shortest suffix of whole names that
 /// no other directory has. For example, `/src/a/app` and `/src/b/app` become `a/app` and `b/app`.
 ///
@@ -489,13 +503,12 @@ fn short_folder_names<'s>(
         .iter()
         .map(|folder| to_visible(&abbreviate_home(folder, home)))
         .collect();
-    let short_names = match width {
-        // If even whole paths look alike, they are shown unchanged.
-        Some(width) => {
-            cut_to_distinct(&distinct_suffixes(&whole_paths), width).unwrap_or(whole_paths)
-        }
-        None => whole_paths,
-    };
+    let mut cut_names = None;
+    if let Some(width) = width {
+        // `None` if the names would look alike.
+        cut_names = cut_to_distinct(&distinct_suffixes(&whole_paths), width);
+    }
+    let short_names = cut_names.unwrap_or(whole_paths);
     folders.into_iter().zip(short_names).collect()
 }
 
