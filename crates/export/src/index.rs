@@ -24,6 +24,7 @@ use pisess_core::session::usage::{Usage, built_in_prices_date};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{js, string};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The filters that the page's tree offers. The index of a filter is the number of its bit.
@@ -543,24 +544,9 @@ pub fn row_markup(row: &EntryRow) -> String {
     let role = row.role.to_string_lossy();
     // Readers of a page do not know what a leaf is.
     let role = if role == "leaf" { "switch" } else { &*role };
-
-    let author = if row.tone == Tone::User {
-        Author::User
-    } else {
-        Author::Program
-    };
-    // The subject of a tool call, such as a path or a command, is not Markdown. `row.path` is the
-    // range of the path in the body; it is empty if there is none.
-    let is_prose = row.path.is_empty() && row.tone != Tone::Tool;
     let stored_body = row.body.to_string_lossy();
-    let body = if is_prose {
-        readable_row(&stored_body, author)
-    } else {
-        stored_body
-    };
-
+    let body = readable_body(&stored_body, row);
     let mut columns = vec![role];
-    // A body with a path is not prose, so it is as stored, and the range is right.
     push_split_at_directory(&body, &row.path, &mut columns);
 
     let mut markup = Markup::default();
@@ -572,6 +558,22 @@ pub fn row_markup(row: &EntryRow) -> String {
         markup.push_text(&cut(column, LONGEST_ROW_PART).replace(['\n', '\t', '\r'], " "));
     }
     markup.finish()
+}
+
+/// Returns the body of a row for readers: prose without the signs of Markdown. A body that contains
+/// a path is returned as stored, so that the range of the path (`row.path`) still applies.
+fn readable_body<'b>(stored_body: &'b str, row: &EntryRow) -> Cow<'b, str> {
+    // The subject of a tool call, such as a path or a command, is not Markdown.
+    let is_prose = row.path.is_empty() && row.tone != Tone::Tool;
+    if !is_prose {
+        return Cow::Borrowed(stored_body);
+    }
+    let author = if row.tone == Tone::User {
+        Author::User
+    } else {
+        Author::Program
+    };
+    readable_row(stored_body, author)
 }
 
 /// Appends a text to `columns`, divided before and after the directory of the path in it: the text

@@ -471,7 +471,10 @@ fn write_prose(
         "{PROSE_START}\n<div class=\"document\">\n<h1>{}</h1>",
         Html::from_text(&contents.title())
     )?;
-    out.write_all(b"<p class=\"note\">Only the prompts and answers: the rest of this page needs JavaScript, which runs without network access.</p>\n")?;
+    out.write_all(
+        b"<p class=\"note\">Only the prompts and answers: \
+        the rest of this page needs JavaScript, which runs without network access.</p>\n",
+    )?;
     for ix in contents.session.path(contents.leaf) {
         let Some(number) = contents.entry_number(ix) else {
             continue;
@@ -484,7 +487,9 @@ fn write_prose(
         let who = if letter == 'u' { "User" } else { "Assistant" };
         writeln!(
             out,
-            "<article class=\"entry {letter}\" id=\"s{number}\"><header><h2>{who}</h2></header><div class=\"body\">{prose}</div></article>"
+            "<article class=\"entry {letter}\" id=\"s{number}\">\
+            <header><h2>{who}</h2></header>\
+            <div class=\"body\">{prose}</div></article>"
         )?;
     }
     writeln!(out, "</div>\n</noscript>")

@@ -213,7 +213,7 @@ impl EntryView<'_> {
             if is_block(block, "image") {
                 self.push_image(block);
             } else {
-                self.push_json("other content", block);
+                self.push_other_block(block);
             }
         }
     }

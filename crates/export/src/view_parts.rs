@@ -168,11 +168,7 @@ impl<'s> EntryView<'s> {
     /// A block is shown as JSON if its type is unknown, if it lacks the string that its type
     /// requires, or if it is a call that is not in a reply.
     fn push_block(&mut self, block: Raw, author: Author) {
-        const OTHER_CONTENT: &str = "other content";
-
-        let contents = self.source.contents;
-        let cuts = contents.cuts;
-        let is_reply = contents.session.is_message(self.ix, Role::Assistant);
+        let cuts = self.source.contents.cuts;
         let [block_type, text, thinking] = find_members(block, ["type", "text", "thinking"]);
         let block_type = block_type.and_then(Raw::text).unwrap_or_default();
         let is_thinking = block_type == *"thinking" || block_type == *"redactedThinking";
@@ -182,28 +178,39 @@ impl<'s> EntryView<'s> {
         match block_type.as_bytes() {
             b"text" => match text {
                 Some(text) if text.is_string() => self.push_string(text, author),
-                _ => self.push_json(OTHER_CONTENT, block),
+                _ => self.push_other_block(block),
             },
             b"thinking" => match thinking {
                 Some(thinking) if thinking.is_string() => self.push_thinking(thinking),
-                _ => self.push_json(OTHER_CONTENT, block),
+                _ => self.push_other_block(block),
             },
             b"redactedThinking" => {
                 self.markup
                     .push_text_element(Tag::Note, "Thinking, encrypted by the provider");
             }
-            b"toolCall" => {
-                if !is_reply {
-                    self.push_json(OTHER_CONTENT, block);
-                } else if !cuts.omits_tools {
-                    self.push_call(block);
-                }
-            }
+            b"toolCall" => self.push_call_block(block),
             b"image" => self.push_image(block),
             // Without a type.
             b"" => self.push_json("block", block),
-            _ => self.push_json(OTHER_CONTENT, block),
+            _ => self.push_other_block(block),
         }
+    }
+
+    /// Appends a call, unless the cuts leave it out. A call that is not in a reply is shown as
+    /// JSON: no result can answer it.
+    fn push_call_block(&mut self, block: Raw) {
+        let contents = self.source.contents;
+        let is_in_reply = contents.session.is_message(self.ix, Role::Assistant);
+        if !is_in_reply {
+            self.push_other_block(block);
+        } else if !contents.cuts.omits_tools {
+            self.push_call(block);
+        }
+    }
+
+    /// Appends a block that has no form of its own, as JSON.
+    pub fn push_other_block(&mut self, block: Raw) {
+        self.push_json("other content", block);
     }
 
     /// Appends what the model thought, folded, unless it is empty.

@@ -179,26 +179,28 @@ impl<'a> StepMaker<'a> {
             return Ok(None);
         }
         let step = match self.contents.session.entry(entry.ix).role {
-            Role::Assistant => self.reply_step(entry, message)?,
-            Role::ToolResult => return Ok(self.tool_result_step(entry, message)),
-            Role::BashExecution | Role::PythonExecution => self.execution_step(entry, message),
-            Role::User => self.plain_step(entry, StepSource::User, message),
+            Role::Assistant => Some(self.reply_step(entry, message)?),
+            Role::ToolResult => self.tool_result_step(entry, message),
+            Role::BashExecution | Role::PythonExecution => {
+                Some(self.execution_step(entry, message))
+            }
+            Role::User => Some(self.plain_step(entry, StepSource::User, message)),
             Role::Custom | Role::HookMessage => {
                 let source = source_of_custom_message(message);
-                self.plain_step(entry, source, message)
+                Some(self.plain_step(entry, source, message))
             }
             // pi sends its system messages again in the checkpoint of a compaction, which is no
             // step of its own.
-            Role::System if entry.copy_state == CopyState::Kept => return Ok(None),
+            Role::System if entry.copy_state == CopyState::Kept => None,
             Role::System
             | Role::Developer
             | Role::FileMention
             | Role::BranchSummary
             | Role::CompactionSummary
             | Role::Other
-            | Role::Missing => self.plain_step(entry, StepSource::System, message),
+            | Role::Missing => Some(self.plain_step(entry, StepSource::System, message)),
         };
-        Ok(Some(step))
+        Ok(step)
     }
 
     /// Makes the step of a command or code that the user ran: the command is the message of the
@@ -322,15 +324,6 @@ impl<'a> StepMaker<'a> {
         usages.extend(calls.usages);
         let thinking = join_thinking(blocks);
 
-        let mut extra = self.begin_extra(ix);
-        for (key, value) in [("stop_reason", stop_reason), ("error", error), ("api", api)] {
-            if let Some(value) = value
-                && !value.is_null()
-            {
-                extra = extra.str(key, &string_or_json(value));
-            }
-        }
-
         let mut step = self.begin_step(ix, StepSource::Agent, copy_state);
         if let Some(model) = read_model_name(message) {
             step = step.str("model_name", &model);
@@ -346,12 +339,27 @@ impl<'a> StepMaker<'a> {
         if !calls.calls.is_empty() {
             step = step.json("observation", &observation_json(&calls.results));
         }
+        let facts = [("stop_reason", stop_reason), ("error", error), ("api", api)];
+        let extra = self.extra_with_facts(ix, facts);
         step = with_metrics(step, &usages, copy_state).json("extra", &extra.finish());
         Ok(TrajectoryStep {
             named_sub_agents: calls.named_sub_agents,
             own_step_results: calls.own_step_results,
             ..TrajectoryStep::with_usages(step, copy_state, usages)
         })
+    }
+
+    /// Returns the `extra` members of a step with these facts, as far as they are recorded.
+    fn extra_with_facts(&self, ix: EntryIx, facts: [(&str, Option<Raw>); 3]) -> Object {
+        let mut extra = self.begin_extra(ix);
+        for (key, value) in facts {
+            if let Some(value) = value
+                && !value.is_null()
+            {
+                extra = extra.str(key, &string_or_json(value));
+            }
+        }
+        extra
     }
 
     /// Reads the calls in the content of a reply, with their results. `copy_state` is whether the

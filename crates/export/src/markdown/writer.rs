@@ -143,25 +143,29 @@ impl MarkdownWriter {
         }
 
         let in_link = self.is_inside(Tag::Link);
-        let in_table = self.is_inside(Tag::Cell) || self.is_inside(Tag::HeadCell);
         let in_verbatim = self.is_inside(Tag::Verbatim);
         for (index, line) in text.split('\n').enumerate() {
             let follows_line_break = index > 0;
             if follows_line_break {
-                if in_table {
-                    // A row of a table is a single line.
-                    self.out.push(' ');
-                } else if in_verbatim {
-                    self.push_hard_break();
-                } else {
-                    self.break_line();
-                }
+                self.write_break_in_text();
             }
             if in_verbatim {
                 self.write_verbatim_line(line, in_link);
             } else {
                 self.write_line(line, in_link);
             }
+        }
+    }
+
+    /// Writes a line break of the text, in the form that the element around it needs.
+    fn write_break_in_text(&mut self) {
+        if self.is_inside(Tag::Cell) || self.is_inside(Tag::HeadCell) {
+            // A row of a table is a single line.
+            self.out.push(' ');
+        } else if self.is_inside(Tag::Verbatim) {
+            self.push_hard_break();
+        } else {
+            self.break_line();
         }
     }
 

@@ -109,13 +109,9 @@ impl EntryView<'_> {
         language: Option<&'static Language>,
     ) -> ChangedLines {
         if old.len() + new.len() > LONGEST_COMPARED {
-            let mut lines = Vec::new();
-            for line in old.lines() {
-                lines.push((DiffSign::Removed, line));
-            }
-            for line in new.lines() {
-                lines.push((DiffSign::Added, line));
-            }
+            let removed = old.lines().map(|line| (DiffSign::Removed, line));
+            let added = new.lines().map(|line| (DiffSign::Added, line));
+            let lines: Vec<_> = removed.chain(added).collect();
             return self.push_diff(&lines, language, DiffSource::Export);
         }
 
