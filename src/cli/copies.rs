@@ -177,6 +177,14 @@ struct SessionCopies {
     paths: Vec<PathBuf>,
 }
 
+impl SessionCopies {
+    /// Returns the files in the stores with this session id, the one that changed last first.
+    fn newest_first(id: String, stores: &SessionStores) -> SessionCopies {
+        let paths = copies_newest_first(&id, stores);
+        SessionCopies { id, paths }
+    }
+}
+
 /// Returns all files of the session that an argument identifies, by its path, id or name, or as
 /// `access` permits. Several files may match if all of them have the same id.
 ///
@@ -198,22 +206,20 @@ fn find_copies(argument: &Path, access: CopyAccess, ui: &mut Ui) -> Result<Sessi
     };
 
     // If several sessions have the name, they may be copies: all of them have the same id.
-    let mut id_of_copies = error.id_of_copies().map(str::to_owned);
+    if let Some(id) = error.id_of_copies() {
+        return Ok(SessionCopies::newest_first(id.to_owned(), &stores));
+    }
     let failure = name_failure(error, ui);
     let is_unknown_name = failure.is_missing_file;
+    if !is_unknown_name {
+        return Err(failure.with_path(argument.to_string_lossy()));
+    }
     let takes_title = access == CopyAccess::Read || !ui.is_quiet();
-    if is_unknown_name && takes_title {
-        id_of_copies = id_of_titled_copies(name, ui);
+    if takes_title && let Some(id) = id_of_titled_copies(name, ui) {
+        return Ok(SessionCopies::newest_first(id, &stores));
     }
-    if let Some(id) = id_of_copies {
-        let paths = copies_newest_first(&id, &stores);
-        return Ok(SessionCopies { id, paths });
-    }
-    if is_unknown_name {
-        // It may still be the id of a session of another agent, or the path of an unusual file.
-        return copies_of_argument(argument, access, ui);
-    }
-    Err(failure.with_path(argument.to_string_lossy()))
+    // It may still be the id of a session of another agent, or the path of an unusual file.
+    copies_of_argument(argument, access, ui)
 }
 
 /// Returns the files with the id of the session that an argument alone identifies.

@@ -78,7 +78,7 @@ pub fn is_change_reported(write: &WriteArgs, open: &OpenSession) -> bool {
 }
 
 /// Whether the changed session is written to standard output.
-fn writes_to_stdout(write: &WriteArgs, open: &OpenSession) -> bool {
+pub fn writes_to_stdout(write: &WriteArgs, open: &OpenSession) -> bool {
     match &write.output {
         Some(output) => output == Path::new("-"),
         None => open.input.file().is_none(),

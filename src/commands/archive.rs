@@ -323,14 +323,7 @@ impl Args {
         }
 
         // A session may be named twice, or be in a directory that is given, too.
-        let mut seen_paths = HashSet::default();
-        let mut distinct_files = Vec::new();
-        for file in given.files {
-            if seen_paths.insert(ui.resolve_path(&file.path)) {
-                distinct_files.push(file);
-            }
-        }
-        given.files = distinct_files;
+        given.files = distinct_files(given.files, ui);
         Ok(given)
     }
 
@@ -461,6 +454,18 @@ fn report_search_problems(problems: Vec<SearchProblem>, ui: &mut Ui) -> Exit {
         worst_exit = worst_exit.max(ui.report_failure(&failure));
     }
     worst_exit
+}
+
+/// Returns the files, each once, even if their paths differ by symbolic links.
+fn distinct_files(files: Vec<FoundFile>, ui: &Ui) -> Vec<FoundFile> {
+    let mut seen_paths = HashSet::default();
+    let mut distinct = Vec::new();
+    for file in files {
+        if seen_paths.insert(ui.resolve_path(&file.path)) {
+            distinct.push(file);
+        }
+    }
+    distinct
 }
 
 /// Warns that the filter chooses sessions of other projects, too, which are not archived.

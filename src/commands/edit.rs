@@ -2,6 +2,7 @@
 
 use crate::cli::given::read_text;
 use crate::cli::guide::{Example, Guide};
+use crate::cli::navigation::writes_to_stdout;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible, truncate_end};
@@ -91,12 +92,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         report.print(ui);
     }
     // With -n or --json, the change itself is printed. On standard output, the session is.
-    let is_only_shown = args.write.change.dry_run || args.write.change.json;
-    let to_stdout = match &args.write.output {
-        Some(output) => output == Path::new("-"),
-        None => open.input.file().is_none(),
-    };
-    if exit == Exit::Done && edit_count > 0 && !is_only_shown && !to_stdout {
+    let is_change_printed = args.write.change.dry_run || args.write.change.json;
+    let is_effect_shown = is_change_printed || writes_to_stdout(&args.write, &open);
+    if exit == Exit::Done && edit_count > 0 && !is_effect_shown {
         report_effect(action, edit_count, ui);
     }
     Ok(exit)

@@ -92,31 +92,47 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return list_labels(args, ui);
     }
     let name = args.name.as_deref().map(parse_label).transpose()?;
+    change_label(args, name.as_ref(), ui)
+}
+
+/// The entry whose label is changed.
+struct LabelledEntry {
+    id: Text<'static>,
+    /// The label that it had before.
+    old_label: Option<Text<'static>>,
+}
+
+/// Sets or moves the label `name`. Without a name, clears the label of the entry.
+fn change_label(args: &Args, name: Option<&Text>, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     let reference = args.target.as_deref().unwrap_or(CURRENT_REFERENCE);
-    let mut replaced_label = None;
-    let mut labelled_id = None;
+    // Found again if the session grows before the commit.
+    let mut labelled = None;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         let session = &locked_open.session;
         let target = locked_open.find_entry(reference)?;
         locked_open.check_referable(target, "have a label")?;
-        labelled_id = Some(session.id(target).into_owned());
-        replaced_label = Labels::new(session).get(target).map(Text::into_owned);
-        let change = match &name {
+        labelled = Some(LabelledEntry {
+            id: session.id(target).into_owned(),
+            old_label: Labels::new(session).get(target).map(Text::into_owned),
+        });
+        let change = match name {
             Some(name) if args.moves => move_label(session, target, name, id_source),
-            name => label(session, target, name.as_ref(), id_source),
+            _ => label(session, target, name, id_source),
         };
         let change = change.map_err(|refusal| locked_open.refusal_failure(refusal))?;
         Ok(change.into())
     })?;
 
+    let Some(LabelledEntry { id, old_label }) = labelled else {
+        return Ok(exit);
+    };
     // Several entries may contain a text, so the one that was chosen is reported in any case.
-    let is_reported = is_text_reference(reference) || is_change_reported(&args.write, &open);
-    if is_reported && let Some(id) = labelled_id {
+    if is_text_reference(reference) || is_change_reported(&args.write, &open) {
         report_labelled(&mut open, &id, ui);
     }
     // An entry has at most one label, so a new one replaces it.
-    if let (Some(old), Some(new)) = (replaced_label, &name)
+    if let (Some(old), Some(new)) = (old_label, name)
         && old != *new
     {
         report_replaced(&old, args.write.change.dry_run, ui);

@@ -84,14 +84,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage_error("no directory is given"));
     };
     let dir = resolve_user_folder(dir, ui);
-    if args.may_precede_move(&dir) {
-        let dir = to_visible(&dir.to_string_lossy());
-        ui.warn(&format!("{dir} does not exist yet"));
-    } else if !dir.is_dir() && !args.change.force {
-        let dir = to_visible(&dir.to_string_lossy());
-        return Err(Failure::invalid(format_args!("{dir} is not a directory"))
-            .with_hint("the directory comes last; --force accepts one that does not exist"));
-    }
+    args.require_new_folder(&dir, ui)?;
     let mut mover = Mover::new(&args.change);
     let planned_moves = plan_moves(args, sessions, &dir, &mut mover, ui)?;
     let is_reversible = true;
@@ -152,6 +145,21 @@ fn report_results(
 }
 
 impl Args {
+    /// Refuses a new working directory that does not exist, unless it is made later or `--force` is
+    /// given.
+    fn require_new_folder(&self, dir: &Path, ui: &mut Ui) -> Result<(), Failure> {
+        let shown_dir = to_visible(&dir.to_string_lossy());
+        if self.may_precede_move(dir) {
+            ui.warn(&format!("{shown_dir} does not exist yet"));
+            return Ok(());
+        }
+        if dir.is_dir() || self.change.force {
+            return Ok(());
+        }
+        let failure = Failure::invalid(format_args!("{shown_dir} is not a directory"));
+        Err(failure.with_hint("the directory comes last; --force accepts one that does not exist"))
+    }
+
     /// Whether the user may rename the directory of `--moved-from` to `dir` afterwards: `dir` does
     /// not exist, and could be created by a rename.
     fn may_precede_move(&self, dir: &Path) -> bool {

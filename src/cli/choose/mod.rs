@@ -228,15 +228,9 @@ pub fn must_ask_for_session(
         return Ok(false);
     }
 
-    // The line is valid with placeholders for what it lacks: `last` for the session, and `@` for
-    // the entry if the command requires one.
-    let mut trial = insert_word(args, slots.session_place, "last".into(), parser)?;
-    let mut checked = (parser.check)(&trial);
-    if slots.takes_entry && lacks_argument(&checked) {
-        trial = slots.entry_places()?.fill(&trial, "@", parser)?;
-        checked = (parser.check)(&trial);
-    }
-    Ok(checked.is_ok())
+    // With placeholders for the session and the entry, the line must be valid.
+    let trial = Trial::fill(args, &slots, parser)?;
+    Ok((parser.check)(&trial.line).is_ok())
 }
 
 /// A command line, typed at a terminal, whose command takes a session that is not given.

@@ -114,21 +114,14 @@ impl DestinationFinder<'_, '_> {
             Some(cwd) => cwd.clone(),
             None => absolute_path(Path::new(""), self.ui),
         };
-        let output_file = self.output.filter(|output| !output.is_dir());
-        let fixed_path = match output_file {
-            Some(path) => Some(path.to_owned()),
-            None => self.sub_agent_path(&source),
-        };
-        if let Some(path) = fixed_path {
-            let exists = path != Path::new("-") && path.symlink_metadata().is_ok();
-            let session = IdAndPath {
-                id: source.head.derive_session_id(self.agent, 0),
-                path,
+        if let Some(path) = self.output.filter(|output| !output.is_dir()) {
+            return Destination {
+                is_explicit_path: true,
+                ..self.fixed_destination(source, cwd, path.to_owned())
             };
-            let mut destination = self.new_destination(source, cwd, session);
-            destination.exists = exists;
-            destination.is_explicit_path = output_file.is_some();
-            return destination;
+        }
+        if let Some(path) = self.sub_agent_path(&source) {
+            return self.fixed_destination(source, cwd, path);
         }
 
         let copies = self.find_copies(&source);
@@ -145,6 +138,20 @@ impl DestinationFinder<'_, '_> {
                     .insert(next.id.clone(), next.path.clone());
                 self.new_destination(source, cwd, next)
             }
+        }
+    }
+
+    /// Returns the destination of a source whose session is at `path`, or will be.
+    fn fixed_destination(&self, source: Survey, cwd: Text<'static>, path: PathBuf) -> Destination {
+        // Standard output is never an existing session.
+        let exists = path != Path::new("-") && path.symlink_metadata().is_ok();
+        let session = IdAndPath {
+            id: source.head.derive_session_id(self.agent, 0),
+            path,
+        };
+        Destination {
+            exists,
+            ..self.new_destination(source, cwd, session)
         }
     }
 

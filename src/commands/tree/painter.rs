@@ -250,10 +250,7 @@ impl<'a> TreePainter<'a> {
         let mut is_drawn = Vec::new();
         if has_branches {
             subtree_extents = measure_subtrees(session);
-            is_drawn = vec![false; session.entries.len()];
-            for tree_row in &drawing.tree_rows {
-                is_drawn[tree_row.entry.index()] = true;
-            }
+            is_drawn = drawn_mask(drawing);
         }
         let id_column = if args.shows_ids {
             Some(IdColumn::for_rows(drawing, ui.styles))
@@ -820,6 +817,15 @@ impl<'a> TreePainter<'a> {
             (false, false) => glyphs.tee,
         }
     }
+}
+
+/// Returns, for each entry of the session, whether it has a row in the drawing.
+fn drawn_mask(drawing: &TreeView) -> Vec<bool> {
+    let mut is_drawn = vec![false; drawing.session.entries.len()];
+    for tree_row in &drawing.tree_rows {
+        is_drawn[tree_row.entry.index()] = true;
+    }
+    is_drawn
 }
 
 /// Returns how many of these tool results failed or were aborted.
