@@ -353,12 +353,11 @@ pub fn find_arguments(arguments: &[PathBuf], ui: &mut Ui) -> SourceFiles {
     retain_last_rollouts(&mut files);
 
     let is_strict = true;
-    for failure in named::search_failures(found.problems, is_strict, ui) {
+    for mut failure in named::search_failures(found.problems, is_strict, ui) {
         if failure.is_missing_file {
-            failures.push(failure.with_hint(missing_path_hint()));
-        } else {
-            failures.push(failure);
+            failure = failure.with_hint(missing_path_hint());
         }
+        failures.push(failure);
     }
     SourceFiles { files, failures }
 }

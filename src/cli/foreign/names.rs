@@ -225,21 +225,16 @@ pub fn resolve_foreign_id(
     let Some(name) = name_argument(argument) else {
         return Err(failure);
     };
-    // The id of a sub-agent is displayed as SESSION/AGENT. The name of its file ends with AGENT in
-    // Codex, and is `agent-AGENT` in Claude Code.
-    let file_ids = match name.rsplit_once('/') {
-        Some((_, agent)) => vec![format!("agent-{agent}"), agent.to_owned()],
-        None => vec![name.to_owned()],
-    };
     let files = find_all_foreign_sessions(ui);
     let candidates = candidates_by_id(&files, ui);
-    for file_id in &file_ids {
-        let error = match choose_session(file_id, [candidates.clone()]) {
+    for file_id in ids_in_file_names(name) {
+        match choose_session(&file_id, [candidates.clone()]) {
             Ok(path) => return Ok(path),
-            Err(error) => error,
-        };
-        if let NameError::Ambiguous { .. } = error {
-            return Err(Failure::invalid(&error).with_hint(name_hint(&error)));
+            Err(error @ NameError::Ambiguous { .. }) => {
+                return Err(Failure::invalid(&error).with_hint(name_hint(&error)));
+            }
+            // The next form of the id may be in the name of a file.
+            Err(_) => {}
         }
     }
 
@@ -250,6 +245,16 @@ pub fn resolve_foreign_id(
     // Commands that read such a session print the id that it would have after an import.
     let imported = candidates_by_imported_id(files, ui);
     choose_session(name, [imported]).map_err(|_| failure)
+}
+
+/// Returns the forms of a displayed id that the names of files may have. The id of a sub-agent is
+/// displayed as `SESSION/AGENT`. The name of its file is `agent-AGENT` in Claude Code, and ends with
+/// AGENT in Codex.
+fn ids_in_file_names(displayed_id: &str) -> Vec<String> {
+    match displayed_id.rsplit_once('/') {
+        Some((_, agent)) => vec![format!("agent-{agent}"), agent.to_owned()],
+        None => vec![displayed_id.to_owned()],
+    }
 }
 
 /// Returns a candidate for each session, with the id that its first import gets.

@@ -439,7 +439,8 @@ impl EntryPainter<'_> {
         let is_search = !self.drawing.words.is_empty();
         let link_address = self.path_address(row);
         let may_cut_path = !row.path.is_empty() && rows.columns_left.is_some();
-        // Most bodies have neither, and are written to the row without another copy.
+        // Most rows have neither a search nor a path to care for. Their bodies are written to the
+        // row without another copy.
         if !is_search && !may_cut_path && link_address.is_none() {
             push_squeezed(&mut rows.text, &row.body);
             return rows.finish_part(style);

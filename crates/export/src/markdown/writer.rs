@@ -375,9 +375,7 @@ impl MarkdownWriter {
             return;
         }
         if let Some(collected) = &mut self.collected {
-            if let Some(marks) = head_marks(tag) {
-                collected.push_str(marks.end);
-            }
+            end_head_part(tag, collected);
             return self.close_collected(tag);
         }
 
@@ -508,6 +506,13 @@ fn begin_head_part(tag: Tag, head_line: &mut String) {
         head_line.push(' ');
     }
     head_line.push_str(marks.begin);
+}
+
+/// Ends a part of a head line that [`begin_head_part`] has begun.
+fn end_head_part(tag: Tag, head_line: &mut String) {
+    if let Some(marks) = head_marks(tag) {
+        head_line.push_str(marks.end);
+    }
 }
 
 /// Whether a blank line precedes and follows the element.
