@@ -3,8 +3,8 @@
 use crate::cli::process::signals::SignalGuard;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::process::Child;
-use std::sync::mpsc;
+use std::process::{Child, ChildStdout};
+use std::sync::mpsc::{self, Receiver};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
@@ -21,25 +21,44 @@ pub fn exchange_input_output(
     deadline: Instant,
     waiting: &SignalGuard,
 ) -> io::Result<Vec<u8>> {
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
+    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(io::Error::other("its standard streams are not pipes"));
     };
     let input = input.to_vec();
+    // If the command does not read all of its input, this thread ends with an error.
     Builder::new().spawn(move || stdin.write_all(&input))?;
-    let (send, receive) = mpsc::channel();
+    let receiver = read_in_thread(stdout, max_bytes)?;
+
+    let time_left = deadline.saturating_duration_since(Instant::now());
+    let Ok(read_result) = receiver.recv_timeout(time_left) else {
+        let kind = if waiting.pending_signal().is_some() {
+            io::ErrorKind::Interrupted
+        } else {
+            io::ErrorKind::TimedOut
+        };
+        return Err(kind.into());
+    };
+    let output = read_result?;
+    if output.len() > max_bytes {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(output)
+}
+
+/// Reads the output of a command in another thread, up to its end, or to one byte more than
+/// `max_bytes`: so the caller sees that it is too long.
+fn read_in_thread(
+    stdout: ChildStdout,
+    max_bytes: usize,
+) -> io::Result<Receiver<io::Result<Vec<u8>>>> {
+    let (sender, receiver) = mpsc::channel();
     Builder::new().spawn(move || {
         let mut output = Vec::new();
-        let read = stdout.take(max_bytes as u64 + 1).read_to_end(&mut output);
+        let read_result = stdout.take(max_bytes as u64 + 1).read_to_end(&mut output);
         // After the deadline, the output has no receiver.
-        let _ = send.send(read.map(|_| output));
+        let _ = sender.send(read_result.map(|_| output));
     })?;
-    match receive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        Ok(Ok(output)) if output.len() > max_bytes => Err(io::ErrorKind::FileTooLarge.into()),
-        Ok(output) => output,
-        Err(_) if waiting.pending_signal().is_some() => Err(io::ErrorKind::Interrupted.into()),
-        Err(_) => Err(io::ErrorKind::TimedOut.into()),
-    }
+    Ok(receiver)
 }
 
 /// Sleeps for `time`.
