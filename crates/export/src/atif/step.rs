@@ -158,9 +158,7 @@ impl<'a> StepMaker<'a> {
     /// Makes the step of a request of which the session records only the usage. `None` if there is
     /// no usage, because the entry then records nothing.
     fn usage_step(&self, entry: &PlannedEntry, line: Raw) -> Option<TrajectoryStep> {
-        if self.contents.session.usage_of(entry.ix).is_none() {
-            return None;
-        }
+        let _recorded_usage = self.contents.session.usage_of(entry.ix)?;
         let content = RequestContent {
             model: read_model_name(line),
             message: "",
