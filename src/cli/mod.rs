@@ -21,6 +21,7 @@ pub mod open;
 
 pub mod given;
 pub mod redaction;
+pub mod shared_secrets;
 
 pub mod hook;
 pub mod summary_source;

@@ -14,6 +14,7 @@ use crate::session::reference::Position;
 use crate::session::usage::Usage;
 use crate::session::{RequestScope, Session};
 use pisess_store::{self as store, Archive, Glance, ReadAt, SessionFile};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Returns the path as it was given; for a symbolic link, the path of its target.
@@ -22,6 +23,14 @@ pub fn session_own_path(file: &SessionFile) -> PathBuf {
         file.resolved().to_owned()
     } else {
         file.path().to_owned()
+    }
+}
+
+/// Opens the file beside a session; `None` if the file does not exist.
+pub fn open_if_exists(path: &Path) -> Result<Option<SessionFile>, Failure> {
+    match SessionFile::open(path) {
+        Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => Ok(None),
+        file => Ok(Some(file?)),
     }
 }
 

@@ -3,24 +3,18 @@
 use super::given;
 use super::open::Input;
 use crate::cli::output::{Failure, Ui, to_visible};
-use crate::cli::pruned::session_own_path;
-use crate::cli::rollouts::Rollouts;
 use crate::export::verify::{Rendition, find_leaked_values};
 use crate::format::format_count as amount;
-use crate::ops::prune::pruned_file;
-use crate::ops::redact::{
-    FoundSecret, RedactionReport, find_remaining, recognize_secrets, redact_session,
-};
+use crate::ops::redact::{FoundSecret, RedactionReport, find_remaining, redact_session};
 use crate::redact::Redactor;
 use crate::redact::people::{People, find_home};
 use crate::redact::values::{SecretValue, from_env_file, from_secret_file};
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 use pisess_json::write::Object;
-use pisess_store::{self as store, FoundFile, ReadAt, SessionFile, Spooled};
+use pisess_store::{self as store, ReadAt, Spooled};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The hint for taking secrets out of a session itself. `redact` does not do that: it only writes
 /// copies.
@@ -103,141 +97,6 @@ impl SecretValueArgs {
             ));
         }
         Ok(values)
-    }
-}
-
-/// The values to search for in several sessions, besides the secrets that are recognized in each.
-///
-/// A secret that is recognized in one session is a value for the others: a token that one session
-/// assigns to a name stands alone in another, where nothing shows that it is a secret.
-pub struct ValuesForSessions {
-    /// The values of `--env-file` and `--secret-file`.
-    given: Vec<SecretValue>,
-    /// The secrets that are recognized in any of the sessions, or in their SESSION.pruned.
-    recognized: Vec<SecretValue>,
-    /// For each session, the indexes in `recognized` of those that are recognized in itself.
-    own_indexes: HashMap<PathBuf, HashSet<usize>>,
-}
-
-impl ValuesForSessions {
-    /// Returns these values, to search for in all sessions.
-    pub fn from_given(given: Vec<SecretValue>) -> ValuesForSessions {
-        ValuesForSessions {
-            given,
-            recognized: Vec::new(),
-            own_indexes: HashMap::default(),
-        }
-    }
-
-    /// Adds the secrets that are recognized in these sessions. For a single session, nothing is
-    /// read.
-    ///
-    /// `open` returns `None` for a file that is left out. What cannot be read is left out, too: it
-    /// is reported when the session itself is searched. So is standard input, which can be read
-    /// only once.
-    pub fn recognize_in(
-        &mut self,
-        files: &[FoundFile],
-        open: impl Fn(&Path) -> Option<Input> + Sync,
-        ui: &mut Ui,
-    ) {
-        if files.len() < 2 {
-            return;
-        }
-        let recognize = |file: FoundFile| {
-            if file.path == Path::new("-") {
-                return None;
-            }
-            let secrets = RecognizedSecrets::read(&open(&file.path)?);
-            Some((file.path, secrets))
-        };
-        let mut index_by_bytes: HashMap<Arc<[u8]>, usize> = HashMap::default();
-        ui.map_in_parallel(files.to_vec(), recognize, |_, recognized| {
-            let Some((path, secrets)) = recognized else {
-                return;
-            };
-            let mut own = HashSet::default();
-            for value in secrets.in_session {
-                own.insert(self.add_recognized(value, &mut index_by_bytes));
-            }
-            for value in secrets.in_side_file {
-                self.add_recognized(value, &mut index_by_bytes);
-            }
-            self.own_indexes.insert(path, own);
-        });
-    }
-
-    /// Adds the secrets that are recognized in these sessions, which may be of any agent.
-    pub fn recognize_in_any_agents(
-        &mut self,
-        files: &[FoundFile],
-        rollouts: &Rollouts,
-        ui: &mut Ui,
-    ) {
-        let stdout_is = ui.stdout_predicate();
-        let all_entries = None;
-        let open =
-            |path: &Path| Input::open_path_to_read(path, rollouts, all_entries, stdout_is).ok();
-        self.recognize_in(files, open, ui);
-    }
-
-    /// Adds a secret unless it is known, and returns its index.
-    fn add_recognized(
-        &mut self,
-        value: SecretValue,
-        index_by_bytes: &mut HashMap<Arc<[u8]>, usize>,
-    ) -> usize {
-        let new_index = self.recognized.len();
-        let index = *index_by_bytes
-            .entry(value.bytes.clone())
-            .or_insert(new_index);
-        if index == new_index {
-            self.recognized.push(value);
-        }
-        index
-    }
-
-    /// Returns the values to search for in one of the sessions. The secrets that are recognized in
-    /// it are not among them: found by their values, they would lose the names to which they are
-    /// assigned.
-    pub fn for_session(&self, path: &Path) -> Vec<SecretValue> {
-        let mut values = self.given.clone();
-        let given_bytes: HashSet<_> = self.given.iter().map(|value| &value.bytes).collect();
-        let own = self.own_indexes.get(path);
-        for (index, value) in self.recognized.iter().enumerate() {
-            let is_own = own.is_some_and(|own| own.contains(&index));
-            if !is_own && !given_bytes.contains(&value.bytes) {
-                values.push(value.clone());
-            }
-        }
-        values
-    }
-}
-
-/// The secrets that are recognized in one of several sessions.
-struct RecognizedSecrets {
-    in_session: Vec<SecretValue>,
-    /// Those in its SESSION.pruned.
-    in_side_file: Vec<SecretValue>,
-}
-
-impl RecognizedSecrets {
-    /// Reads the secrets. A file that cannot be read has none.
-    fn read(session: &Input) -> RecognizedSecrets {
-        // Several sessions are read at the same time, each on one thread.
-        const WORKERS: usize = 1;
-
-        let in_session = recognize_secrets(session.source(), WORKERS).unwrap_or_default();
-        let mut in_side_file = Vec::new();
-        if let Some(file) = session.file()
-            && let Ok(side_file) = SessionFile::open(&pruned_file(&session_own_path(file)))
-        {
-            in_side_file = recognize_secrets(&side_file, WORKERS).unwrap_or_default();
-        }
-        RecognizedSecrets {
-            in_session,
-            in_side_file,
-        }
     }
 }
 

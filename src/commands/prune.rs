@@ -16,9 +16,9 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::pruned::session_own_path;
 use crate::cli::redaction::SecretValueArgs;
 use crate::cli::rows::entry::row_options;
+use crate::cli::shared_secrets::SharedSecrets;
 use crate::load::LoadOptions;
 use crate::ops::prune::{ValueKind, pruned_file};
-use crate::redact::values::SecretValue;
 use job::{PruneJob, Task};
 use many::prune_sessions;
 use std::path::{Path, PathBuf};
@@ -220,15 +220,13 @@ impl Args {
         }
     }
 
-    /// Returns the task that the options request. clap ensures that there is only one. `values` are
-    /// the values in `--env-file` and `--secret-file`.
-    fn task(&self, values: &[SecretValue]) -> Task {
+    /// Returns the task that the options request. clap ensures that there is only one. With
+    /// `--secrets`, it takes `secrets` out.
+    fn task<'a>(&self, secrets: &'a SharedSecrets) -> Task<'a> {
         if self.restore {
             Task::Restore
         } else if self.secrets {
-            Task::Secrets {
-                values: values.to_vec(),
-            }
+            Task::Secrets(secrets)
         } else if self.compacted {
             Task::Compacted
         } else if let Some(reference) = &self.branch {
@@ -335,9 +333,10 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
         OpenSession::open(session, options, ui)?
     };
     let target = args.target_path(&open)?;
-    let values = args.values.read_values(Some(&open.input), ui)?;
+    let given = args.values.read_values(Some(&open.input), ui)?;
+    let secrets = SharedSecrets::given_only(given);
     let job = PruneJob {
-        task: args.task(&values),
+        task: args.task(&secrets),
         write: &args.write,
         open: &open,
         side_file: pruned_file(&target),
@@ -368,7 +367,7 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     let input = Input::open_path(&job.target, ui.stdout_predicate())?;
     let pruned_open = OpenSession::load(input, LoadOptions::default())?;
     let purge_job = PruneJob {
-        task: args.task(&values),
+        task: args.task(&secrets),
         write: &args.write,
         open: &pruned_open,
         side_file: job.side_file.clone(),

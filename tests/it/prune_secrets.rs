@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use std::fs;
 
 /// Returns a session that has a secret in all places that a line may have: in a malformed line, a
 /// signature that contains text, in base64, in a key, and below keys that no path can contain.
@@ -412,6 +413,29 @@ fn a_secret_of_one_session_is_taken_out_of_all() {
     let done = run("prune --secrets --purge --all");
     assert_eq!(done.code, 0, "{done}");
     assert_gone(&s, TOKEN);
+}
+
+/// A SESSION.pruned that cannot be read may have secrets that the sessions contain, too.
+#[test]
+fn an_unreadable_pruned_file_is_reported() {
+    let s = Sandbox::new();
+    s.put("d/a.jsonl", session(&[user("aaaa0001", None, "one")]));
+    s.put("d/b.jsonl", session(&[user("aaaa0001", None, "two")]));
+    fs::create_dir(s.path("d/a.jsonl.pruned")).unwrap();
+    let checked = s.unchanged("redact --check ./d");
+    assert_eq!(checked.code, 0, "{checked}");
+    assert_snapshot!(checked.stderr, @"
+    pisess: note: secrets in SESSION.pruned are not searched for: cannot read ./d/a.jsonl.pruned: it is a directory
+    pisess: 2 sessions searched: 0 secrets
+    pisess: note: the pruned parts of 1 session were not searched (hint: `pisess prune --restore` puts them back)
+    ");
+    // A prune must also change the file beside the session, so this one fails.
+    let pruned = s.unchanged("prune -n --secrets ./d");
+    assert_eq!(pruned.code, 2, "{pruned}");
+    assert_snapshot!(pruned.stderr, @"
+    pisess: cannot read ./d/a.jsonl.pruned: it is a directory (hint: give the path of a session in it; archive, blame, check, export, grep, list, migrate, prune, redact --check and stats take directories)
+    pisess: note: secrets in SESSION.pruned are not searched for: cannot read ./d/a.jsonl.pruned: it is a directory
+    ");
 }
 
 /// A process that has a session open for appending, as oh-my-pi does.

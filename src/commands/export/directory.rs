@@ -3,8 +3,8 @@
 use super::session::export_session;
 use super::{Args, find_sessions};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
-use crate::cli::redaction::ValuesForSessions;
 use crate::cli::rollouts::Rollouts;
+use crate::cli::shared_secrets::SharedSecrets;
 use crate::export::source::OtherBranches;
 use crate::export::verify::Rendition;
 use crate::format::format_count;
@@ -24,9 +24,9 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
     let mut batch = Batch::default();
     if args.redact {
         let given = args.redaction.values.read_values(None, ui)?;
-        let mut values = ValuesForSessions::from_given(given);
-        values.recognize_in_any_agents(&found_sessions.files, &batch.rollouts, ui);
-        batch.values = Some(values);
+        let files = &found_sessions.files;
+        let secrets = SharedSecrets::recognize_in_any_agents(files, given, &batch.rollouts, ui);
+        batch.secrets = Some(secrets);
     }
     for file in found_sessions.files {
         let is_sub_agent = file.owner.is_some();
@@ -85,8 +85,8 @@ pub struct Batch {
     sessions_with_others: usize,
     /// The rollouts of Codex among the sessions and in their stores.
     pub rollouts: Rollouts,
-    /// With `--redact`, the values to remove from the sessions.
-    pub values: Option<ValuesForSessions>,
+    /// With `--redact`, the secrets to remove from the sessions.
+    pub secrets: Option<SharedSecrets>,
 }
 
 impl Batch {

@@ -9,8 +9,9 @@ use crate::agents::request::write_example;
 use crate::cli::named::name_argument;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
-use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, ValuesForSessions, report_redaction};
+use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
 use crate::cli::rollouts::Rollouts;
+use crate::cli::shared_secrets::SharedSecrets;
 use crate::cli::transaction::copy_failure;
 use crate::export::verify::Rendition;
 use crate::format::format_count;
@@ -77,7 +78,7 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         is_single_session: sources.is_single_session(),
         count: 0,
         without_question: 0,
-        values: None,
+        secrets: None,
         removed: None,
         first_input: None,
         input_paths: Vec::new(),
@@ -121,8 +122,8 @@ struct ExampleWriter<'a> {
     count: usize,
     /// The number of conversations left out so far, because they have no user message.
     without_question: usize,
-    /// With `--redact` and several sessions, the values to remove from them.
-    values: Option<ValuesForSessions>,
+    /// With `--redact` and several sessions, the secrets to remove from them.
+    secrets: Option<SharedSecrets>,
     /// With `--redact`, the secrets removed from the sessions so far.
     removed: Option<RemovedSecrets>,
     /// The first session, which failures about the whole export name.
@@ -168,9 +169,9 @@ impl ExampleWriter<'_> {
         let rollouts = Rollouts::default();
         if self.args.redact {
             let given = self.args.redaction.values.read_values(None, ui)?;
-            let mut values = ValuesForSessions::from_given(given);
-            values.recognize_in_any_agents(&found.files, &rollouts, ui);
-            self.values = Some(values);
+            let files = &found.files;
+            let secrets = SharedSecrets::recognize_in_any_agents(files, given, &rollouts, ui);
+            self.secrets = Some(secrets);
         }
         for file in found.files {
             let is_sub_agent = file.owner.is_some();
@@ -238,9 +239,9 @@ impl ExampleWriter<'_> {
     /// sessions. Returns the redacted session.
     fn remove_secrets(&mut self, input: Input, ui: &mut Ui) -> Result<Input, Failure> {
         let redaction = &self.args.redaction;
-        let values = match (&self.values, &input.path) {
-            (Some(values), Some(path)) => values.for_session(path),
-            _ => redaction.values.read_values(Some(&input), ui)?,
+        let values = match &self.secrets {
+            Some(secrets) => secrets.values_for(&input, ui.processor_count())?,
+            None => redaction.values.read_values(Some(&input), ui)?,
         };
         let (redacted, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
         report_redaction(&removed.report, &redacted, SecretsOutcome::LeftOut, ui);

@@ -8,9 +8,10 @@ use super::sub_agents::{list_sub_agents, open_sub_agents};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::{load_pruned, requests_with_pruned};
-use crate::cli::redaction::{RemovedSecrets, ValuesForSessions};
+use crate::cli::redaction::RemovedSecrets;
 use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::row_options;
+use crate::cli::shared_secrets::SharedSecrets;
 use crate::export::atif::has_steps;
 use crate::export::source::{Contents, Display, ExportedPart};
 use crate::export::verify::Rendition;
@@ -36,19 +37,19 @@ pub fn export_session(
         Some(batch) => Input::open_found_to_read(path, &batch.rollouts, ui)?,
         None => Input::open_to_read(path, ui)?,
     };
-    let own_values = if args.redact && batch.is_none() {
-        Some(read_values(args, &input, format, ui)?)
+    let own_secrets = if args.redact && batch.is_none() {
+        Some(read_secrets(args, &input, format, ui)?)
     } else {
         None
     };
-    // In the export of a directory, the values were read before the first session.
-    let values = match &batch {
-        Some(batch) => batch.values.as_ref(),
-        None => own_values.as_ref(),
+    // In the export of a directory, the secrets were read before the first session.
+    let secrets = match &batch {
+        Some(batch) => batch.secrets.as_ref(),
+        None => own_secrets.as_ref(),
     };
-    let (input, mut removed_secrets) = match values {
-        Some(values) => {
-            let (redacted_input, removed) = remove_secrets(input, args, values, ui)?;
+    let (input, mut removed_secrets) = match secrets {
+        Some(secrets) => {
+            let (redacted_input, removed) = remove_secrets(input, args, secrets, ui)?;
             (redacted_input, Some(removed))
         }
         None => (input, None),
@@ -61,7 +62,7 @@ pub fn export_session(
     let open = OpenSession::from_input(input, options, ui)?;
     let mut contents = load_contents(args, format, &open, ui)?;
     let agents = if format == Rendition::Trajectory {
-        open_sub_agents(&open.input, args, values, removed_secrets.as_mut(), ui)?
+        open_sub_agents(&open.input, args, secrets, removed_secrets.as_mut(), ui)?
     } else {
         Vec::new()
     };
@@ -98,25 +99,27 @@ pub fn export_session(
     Ok(Exit::Done)
 }
 
-/// Returns the values to remove from a session and, for a trajectory, from the sessions of its
+/// Returns the secrets to remove from a session and, for a trajectory, from the sessions of its
 /// sub-agents, which the trajectory embeds.
-fn read_values(
+fn read_secrets(
     args: &Args,
     session: &Input,
     format: Rendition,
     ui: &mut Ui,
-) -> Result<ValuesForSessions, Failure> {
+) -> Result<SharedSecrets, Failure> {
     let given = args.redaction.values.read_values(Some(session), ui)?;
-    let mut values = ValuesForSessions::from_given(given);
     if format == Rendition::Trajectory
         && let Some(path) = &session.path
     {
         let mut paths = vec![path.clone()];
         paths.extend(list_sub_agents(session));
         let files: Vec<FoundFile> = paths.into_iter().map(given_file).collect();
-        values.recognize_in_any_agents(&files, &Rollouts::default(), ui);
+        let rollouts = Rollouts::default();
+        return Ok(SharedSecrets::recognize_in_any_agents(
+            &files, given, &rollouts, ui,
+        ));
     }
-    Ok(values)
+    Ok(SharedSecrets::given_only(given))
 }
 
 fn given_file(path: PathBuf) -> FoundFile {
@@ -131,13 +134,10 @@ fn given_file(path: PathBuf) -> FoundFile {
 pub fn remove_secrets(
     input: Input,
     args: &Args,
-    values: &ValuesForSessions,
+    secrets: &SharedSecrets,
     ui: &mut Ui,
 ) -> Result<(Input, RemovedSecrets), Failure> {
-    let values = match &input.path {
-        Some(path) => values.for_session(path),
-        None => args.redaction.values.read_values(Some(&input), ui)?,
-    };
+    let values = secrets.values_for(&input, ui.processor_count())?;
     RemovedSecrets::remove_from(input, values, &args.redaction, ui)
 }
 

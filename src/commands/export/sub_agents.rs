@@ -4,18 +4,19 @@ use super::Args;
 use super::session::{load_options, remove_secrets};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Failure, Ui};
-use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, ValuesForSessions, report_redaction};
+use crate::cli::redaction::{RemovedSecrets, SecretsOutcome, report_redaction};
 use crate::cli::rollouts::Rollouts;
+use crate::cli::shared_secrets::SharedSecrets;
 use pisess_store::{self as store, Reach};
 use std::path::{Path, PathBuf};
 
 /// Opens the sessions of sub-agents, which are in a directory with the name of the session. A
 /// session that cannot be read is skipped with a warning. With `--redact`, the secrets of each
-/// session, and the given `values`, are removed and added to `removed_secrets`.
+/// session, and the given `secrets`, are removed and added to `removed_secrets`.
 pub fn open_sub_agents(
     input: &Input,
     args: &Args,
-    values: Option<&ValuesForSessions>,
+    secrets: Option<&SharedSecrets>,
     mut removed_secrets: Option<&mut RemovedSecrets>,
     ui: &mut Ui,
 ) -> Result<Vec<OpenSession>, Failure> {
@@ -31,10 +32,10 @@ pub fn open_sub_agents(
                 continue;
             }
         };
-        if let Some(values) = values
+        if let Some(secrets) = secrets
             && let Some(removed_secrets) = removed_secrets.as_deref_mut()
         {
-            let (redacted_input, removed) = remove_secrets(agent_input, args, values, ui)?;
+            let (redacted_input, removed) = remove_secrets(agent_input, args, secrets, ui)?;
             let outcome = SecretsOutcome::LeftOut;
             report_redaction(&removed.report, &redacted_input, outcome, ui);
             removed_secrets.merge(removed);

@@ -9,7 +9,8 @@ use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::process::command_line::quote_word;
-use crate::cli::pruned::session_own_path;
+use crate::cli::pruned::{open_if_exists, session_own_path};
+use crate::cli::shared_secrets::SharedSecrets;
 use crate::cli::transaction::{
     AttemptResult, ChangeAttempt, refuse_in_dry_run, refuse_output_in_dry_run,
 };
@@ -20,23 +21,14 @@ use crate::ops::prune::{
     MIN_LENGTH_RATIO, PruneBlocker, PrunePlan, Restoration, ValueKind, complete_removal,
     find_compacted_entries, mask_with_edits, pruned_file,
 };
-use crate::redact::values::SecretValue;
 use crate::session::dialect::Dialect;
 use pisess_json::text::Text;
 use pisess_store::{
     self as store, Archive, Attempt, Committed, CompanionFile, Glance, IfExists, Locked,
-    SessionFile, WriteOptions,
+    WriteOptions,
 };
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Opens the file beside a session; `None` if the file does not exist.
-pub(super) fn open_if_exists(path: &Path) -> Result<Option<SessionFile>, Failure> {
-    match SessionFile::open(path) {
-        Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => Ok(None),
-        file => Ok(Some(file?)),
-    }
-}
 
 impl OpenSession {
     /// Refuses a session whose SESSION.pruned is missing because it is in an archive. A run of
@@ -70,7 +62,7 @@ impl OpenSession {
 }
 
 /// The task for a session.
-pub enum Task {
+pub enum Task<'a> {
     /// Prune the payloads of `kinds` that have more than `over` bytes.
     Payloads { over: u64, kinds: Vec<ValueKind> },
     /// Prune the entries above compactions that no branch needs any more.
@@ -79,16 +71,15 @@ pub enum Task {
     Branch(String),
     /// Prune the entries of these references and ranges.
     Entries(Vec<String>),
-    /// Prune the strings that contain secrets: those that are recognized by their shape, and these
-    /// values.
-    Secrets { values: Vec<SecretValue> },
+    /// Prune the strings that contain secrets: those that are recognized by their shape, and these.
+    Secrets(&'a SharedSecrets),
     /// Restore everything that was pruned.
     Restore,
 }
 
 /// A session to prune or to restore, with the options for that.
 pub struct PruneJob<'a> {
-    pub task: Task,
+    pub task: Task<'a>,
     pub write: &'a WriteArgs,
     pub open: &'a OpenSession,
     /// The path of the file that is pruned or restored.
@@ -128,7 +119,7 @@ impl PruneJob<'_> {
             return self.prune_elsewhere(ui);
         }
         self.refuse_running()?;
-        if let Task::Secrets { .. } = self.task {
+        if let Task::Secrets(_) = self.task {
             return self.prune_secrets(ui);
         }
         self.open
@@ -155,7 +146,7 @@ impl PruneJob<'_> {
             Task::Payloads { over, .. } => {
                 format!("no payload is larger than {}", format_bytes(*over as usize))
             }
-            Task::Secrets { .. } => "no secrets found".to_owned(),
+            Task::Secrets(_) => "no secrets found".to_owned(),
             Task::Compacted => "nothing above a compaction can be pruned".to_owned(),
             Task::Branch(_) | Task::Entries(_) | Task::Restore => "nothing to prune".to_owned(),
         }
@@ -308,7 +299,7 @@ impl PruneJob<'_> {
                 plan_removal("entries", is_removed, open, ui)
             }
             Task::Branch(reference) => self.plan_branch(open, reference, ui),
-            Task::Secrets { values } => plan_secrets(open, values),
+            Task::Secrets(secrets) => plan_secrets(open, secrets),
             // This task has a plan of its own: `plan_restore`.
             Task::Restore => Err(open.input.failure("it is to be restored")),
         }

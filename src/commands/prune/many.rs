@@ -15,7 +15,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell};
 use crate::cli::period;
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
-use crate::cli::redaction::ValuesForSessions;
+use crate::cli::shared_secrets::SharedSecrets;
 use crate::cli::status::warn_of_skipped;
 use crate::cli::titled::TitleMatch;
 use crate::format::{format_bytes, format_count};
@@ -59,21 +59,22 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let given = args.values.read_values(None, ui)?;
-    let mut values = ValuesForSessions::from_given(given);
-    if args.secrets {
+    let secrets = if args.secrets {
         let stdout_is = ui.stdout_predicate();
         let open_chosen = |path: &Path| {
             let input = Input::open_path(path, stdout_is).ok()?;
             is_chosen(path, &input, filter).then_some(input)
         };
-        values.recognize_in(&files, open_chosen, ui);
-    }
+        SharedSecrets::recognize_in(&files, given, open_chosen, ui)
+    } else {
+        SharedSecrets::given_only(given)
+    };
     let has_files = !files.is_empty();
     let mut sessions = Vec::new();
     let mut skipped = Vec::new();
     let progress = ui.start_progress(&files);
     for file in &files {
-        let result = prune_file(file, args, &values, filter, ui);
+        let result = prune_file(file, args, &secrets, filter, ui);
         progress.advance();
         match result {
             Ok(Some(session)) => {
@@ -174,7 +175,7 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
 fn prune_file(
     file: &FoundFile,
     args: &Args,
-    values: &ValuesForSessions,
+    secrets: &SharedSecrets,
     filter: SessionFilter,
     ui: &mut Ui,
 ) -> Result<Option<PrunedSession>, Failure> {
@@ -187,7 +188,7 @@ fn prune_file(
     let open = OpenSession::from_input(input, args.load_options(), ui)?;
     let target = args.target_path(&open)?;
     let job = PruneJob {
-        task: args.task(&values.for_session(&file.path)),
+        task: args.task(secrets),
         write: &args.write,
         open: &open,
         side_file: pruned_file(&target),
@@ -458,7 +459,7 @@ fn describe_sizes(before: usize, after: usize) -> String {
     format!("{} to {}", format_bytes(before), format_bytes(after))
 }
 
-impl Task {
+impl Task<'_> {
     fn is_restore(&self) -> bool {
         matches!(self, Task::Restore)
     }

@@ -1,9 +1,10 @@
 //! `--purge`: removes for good what was pruned.
 
-use super::job::{PruneJob, open_if_exists};
+use super::job::PruneJob;
 use super::restore::read_side_file;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::pruned::open_if_exists;
 use crate::cli::transaction::ChangeAttempt;
 use crate::format::format_bytes;
 use pisess_store::{self as store, Cause, Locked, ReadAt, StoreError};

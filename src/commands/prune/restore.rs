@@ -1,9 +1,10 @@
 //! `--restore`: restores what was pruned.
 
-use super::job::{PruneJob, open_if_exists};
+use super::job::PruneJob;
 use super::report::PruneOutcome;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
+use crate::cli::pruned::open_if_exists;
 use crate::cli::pruned::pruned_failure;
 use crate::cli::transaction::{AttemptResult, ChangeAttempt};
 use crate::ops::plan::copy_all;

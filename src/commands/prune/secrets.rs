@@ -1,19 +1,20 @@
 //! `--secrets`: moves strings with secrets into SESSION.pruned, or with `--purge` removes them for
 //! good.
 
-use super::job::{PruneJob, Task, open_if_exists};
+use super::job::{PruneJob, Task};
 use super::report::PruneOutcome;
 use super::restore::read_side_file;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui};
+use crate::cli::pruned::open_if_exists;
 use crate::cli::redaction::{refuse_left_over, warn_kept};
+use crate::cli::shared_secrets::SharedSecrets;
 use crate::cli::transaction::{AttemptResult, ChangeAttempt};
 use crate::format::{format_bytes, format_count};
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{PrunePlan, SECRETS_OPERATION, read_operations};
 use crate::ops::redact::{FoundSecret, redact_session};
 use crate::redact::Redactor;
-use crate::redact::values::SecretValue;
 use pisess_store::{
     self as store, Attempt, Cause, Committed, CompanionFile, Locked, ReadAt, SessionFile,
     StoreError,
@@ -90,12 +91,13 @@ pub enum Purge {
 }
 
 /// Plans to take the secrets out of a session: those that are recognized by their shape, and
-/// `values`. Fails if one of them would remain.
+/// `secrets`. Fails if one of them would remain.
 pub(super) fn plan_secrets(
     open: &OpenSession,
-    values: &[SecretValue],
+    secrets: &SharedSecrets,
 ) -> Result<PrunePlan, Failure> {
-    let redactor = Redactor::for_secrets_only(values.to_vec());
+    let values = secrets.values_for(&open.input, open.worker_count())?;
+    let redactor = Redactor::for_secrets_only(values);
     let source = open.input.source();
     let plan = PrunePlan::from_secrets(&open.session, source, redactor, open.worker_count());
     let plan = open.input.map_read_error(plan)?;
@@ -118,10 +120,10 @@ impl PruneJob<'_> {
         open: &OpenSession,
     ) -> Result<PruneOutcome, Failure> {
         let mut outcome = PruneOutcome::from_prune(plan, open);
-        if let Task::Secrets { values } = &self.task
+        if let Task::Secrets(secrets) = &self.task
             && let Some(side_file) = open_if_exists(&self.side_file)?
         {
-            let has_secrets = side_file_has_secrets(&side_file, open, values, plan)?;
+            let has_secrets = side_file_has_secrets(&side_file, open, secrets, plan)?;
             if has_secrets {
                 outcome.secrets.old_side_file_bytes = Some(side_file.len());
             }
@@ -318,24 +320,24 @@ fn take_unremoved(committed: &mut Committed) -> Option<StoreError> {
     Some(committed.warnings.remove(index))
 }
 
-/// Whether SESSION.pruned contains secrets: those that are recognized by their shape, `values`, and
+/// Whether SESSION.pruned contains secrets: those that are recognized by their shape, `secrets`, and
 /// those that `plan` found in the session; or any that an earlier prune moved there.
 fn side_file_has_secrets(
     side_file: &SessionFile,
     open: &OpenSession,
-    values: &[SecretValue],
+    secrets: &SharedSecrets,
     plan: &PrunePlan,
 ) -> Result<bool, Failure> {
     if lists_secrets(side_file, open) {
         return Ok(true);
     }
-    let mut searched_values = values.to_vec();
+    let mut values = secrets.values_for(&open.input, open.worker_count())?;
     for value in &plan.secrets.values {
         if !value.is_ordinary() && !values.contains(value) {
-            searched_values.push(value.clone());
+            values.push(value.clone());
         }
     }
-    let mut redactor = Redactor::for_secrets_only(searched_values);
+    let mut redactor = Redactor::for_secrets_only(values);
     let no_copy = None;
     let searched = redact_session(side_file, &mut redactor, open.worker_count(), no_copy);
     let report = open.input.map_read_error(searched)?;

@@ -9,9 +9,9 @@ use crate::cli::locate::{ArchiveScope, SessionStores, existing_store_roots};
 use crate::cli::named::{find_sessions, search_arguments_to_read, shown_title};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::redaction::ValuesForSessions;
 use crate::cli::rollouts::Rollouts;
 use crate::cli::sessions::NO_SESSIONS_HERE;
+use crate::cli::shared_secrets::SharedSecrets;
 use crate::cli::sources::Sources;
 use crate::format::format_count;
 use crate::import::Origin;
@@ -46,7 +46,7 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
     let mut check = SecretCheck {
         args,
         files: &files,
-        values: None,
+        secrets: None,
         rollouts: Rollouts::default(),
         printer: SecretPrinter::new(&args.write.change, is_one),
         unsearched_pruned: 0,
@@ -75,30 +75,31 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
     Ok(exit)
 }
 
-/// Returns the values to search for in all sessions: those in the files of the options, and with
+/// Returns the secrets to search for in all sessions: those in the files of the options, and with
 /// `--check`, as in `prune --secrets`, the secrets that are recognized in any of the sessions. A dry
 /// run reports what copies would lack, and each copy is made of one session.
-fn read_values(
+fn read_secrets(
     args: &Args,
     first_input: &Input,
     files: &[FoundFile],
     rollouts: &Rollouts,
     ui: &mut Ui,
-) -> Result<ValuesForSessions, Failure> {
+) -> Result<SharedSecrets, Failure> {
     let given = args.redaction.values.read_values(Some(first_input), ui)?;
-    let mut values = ValuesForSessions::from_given(given);
-    if args.check {
-        values.recognize_in_any_agents(files, rollouts, ui);
+    if !args.check {
+        return Ok(SharedSecrets::given_only(given));
     }
-    Ok(values)
+    Ok(SharedSecrets::recognize_in_any_agents(
+        files, given, rollouts, ui,
+    ))
 }
 
 /// The search of several sessions for secrets, so far.
 struct SecretCheck<'a> {
     args: &'a Args,
     files: &'a [FoundFile],
-    /// The values to search for, once they are read: when the first session is open.
-    values: Option<ValuesForSessions>,
+    /// The secrets to search for, once they are read: when the first session is open.
+    secrets: Option<SharedSecrets>,
     rollouts: Rollouts,
     printer: SecretPrinter,
     /// The number of sessions whose pruned parts were not searched.
@@ -117,17 +118,16 @@ impl SecretCheck<'_> {
             Ok(input) => input,
             Err(failure) => return Ok(Some(failure)),
         };
-        let values = match &mut self.values {
-            Some(values) => values,
+        let secrets = match &mut self.secrets {
+            Some(secrets) => secrets,
             unread => {
-                // A report without these values would suggest that they occur nowhere.
-                let values = read_values(self.args, &input, self.files, &self.rollouts, ui)?;
-                unread.insert(values)
+                // A report without these secrets would suggest that they occur nowhere.
+                let secrets = read_secrets(self.args, &input, self.files, &self.rollouts, ui)?;
+                unread.insert(secrets)
             }
         };
-        let values = values.for_session(path);
         let has_headings = self.printer.has_headings();
-        let searched = match search_input(self.args, input, values, has_headings, ui) {
+        let searched = match search_input(self.args, input, secrets, has_headings, ui) {
             Ok(searched) => searched,
             Err(failure) => return Ok(Some(failure)),
         };
@@ -364,25 +364,26 @@ pub(super) struct SessionHeading {
     pub title: String,
 }
 
-/// Searches a session for secrets and for the given values. With `-o`, also fails if the copy that
-/// the dry run announces could not be created. `wants_title` is whether a session with secrets is
-/// also read for its title.
+/// Searches a session for secrets: those that are recognized by their shape, and `secrets`. With
+/// `-o`, also fails if the copy that the dry run announces could not be created. `wants_title` is
+/// whether a session with secrets is also read for its title.
 fn search_input(
     args: &Args,
     input: Input,
-    values: Vec<SecretValue>,
+    secrets: &SharedSecrets,
     wants_title: bool,
     ui: &Ui,
 ) -> Result<SearchedSession, Failure> {
     // This comes first, because a search takes long.
     refuse_existing_copy(args, &input)?;
 
+    let workers = ui.processor_count();
+    let values = secrets.values_for(&input, workers)?;
     let part = args.select_part(input, values, ui)?;
     let input = &part.input;
     let mut redactor = args
         .redaction
         .new_redactor(input, part.values.clone(), ui)?;
-    let workers = ui.processor_count();
     let mut heading = None;
     let mut report;
     if wants_title {

@@ -3,6 +3,10 @@
 //! The search does not depend on the format or the agent of the lines, so that no part of a damaged
 //! file is skipped.
 
+mod across_sessions;
+
+pub use across_sessions::{ValueFinder, recognize_secrets};
+
 use crate::agents::oh_my_pi::title::repad_title_line;
 use crate::redact::addresses::collect_emails;
 use crate::redact::values::SecretValue;
@@ -126,19 +130,6 @@ pub fn redact_session(
         copy.finish()?;
     }
     Ok(report)
-}
-
-/// Returns the secrets that are recognized in a session, each once, without those whose text may be
-/// ordinary elsewhere. They are to be removed from other sessions, too.
-pub fn recognize_secrets(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<SecretValue>> {
-    let redactor = Redactor::for_secrets_only(Vec::new());
-    let mut values = Vec::new();
-    search_session(source, &redactor, workers, &mut |part| {
-        values.extend(values_to_remove_everywhere(&redactor, &part.lines));
-    })?;
-    values.sort_unstable();
-    values.dedup();
-    Ok(values)
 }
 
 /// The secrets of a session, and what its copy without them needs.
@@ -447,6 +438,8 @@ struct SearchedPart {
     addresses: BTreeSet<Vec<u8>>,
     /// The keys that documentation uses as examples.
     examples: BTreeSet<Vec<u8>>,
+    /// The indexes of the known values that occur, as in [`Finds::value_indexes`].
+    value_indexes: BTreeSet<usize>,
 }
 
 impl SearchedPart {
@@ -459,6 +452,7 @@ impl SearchedPart {
         let mut counted_end = 0;
         redactor.search.each_line(bytes, &mut |line, mut finds| {
             self.examples.append(&mut finds.examples);
+            self.value_indexes.append(&mut finds.value_indexes);
 
             // A line that stays as it is may still have secrets that are reported or numbered:
             // those that cannot be replaced, and the placeholders of earlier redactions.
@@ -507,6 +501,7 @@ impl SearchedPart {
         self.lines.append(&mut next.lines);
         self.addresses.append(&mut next.addresses);
         self.examples.append(&mut next.examples);
+        self.value_indexes.append(&mut next.value_indexes);
         self.line_count += next.line_count;
     }
 }

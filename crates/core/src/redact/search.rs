@@ -156,7 +156,12 @@ impl SecretSearch {
 
     /// Whether values are searched for, besides the secrets that the rules find.
     pub fn has_values(&self) -> bool {
-        !self.value_search.values.is_empty()
+        !self.values().is_empty()
+    }
+
+    /// Returns the known values, to which the indexes in [`Finds::value_indexes`] refer.
+    pub fn values(&self) -> &[SecretValue] {
+        &self.value_search.values
     }
 
     /// Searches a text that is not a line, by making it a line that consists of one JSON string.

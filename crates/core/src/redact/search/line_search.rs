@@ -170,6 +170,7 @@ impl<'a> LineSearch<'a> {
         };
         let mut found = StringSearch::new(self.search, sources, raw).run(searches);
         self.finds.examples.append(&mut found.examples);
+        self.finds.value_indexes.append(&mut found.value_indexes);
         if found.hits.is_empty() {
             return;
         }
@@ -229,6 +230,7 @@ impl<'a> LineSearch<'a> {
         let sources = SecretSources::RulesAndValues;
         let mut found = StringSearch::new(self.search, sources, self.line).run(searches);
         self.finds.examples.append(&mut found.examples);
+        self.finds.value_indexes.append(&mut found.value_indexes);
         self.finds.hits = found.hits;
     }
 
@@ -288,6 +290,7 @@ impl<'a> LineSearch<'a> {
         let secret_ranges = RangeSet::from_ranges(self.finds.hits.iter().map(|hit| &hit.range));
         let mut outside_strings = Vec::new();
         value_search.each_occurrence(line, &mut |range, value_index| {
+            self.finds.value_indexes.insert(value_index);
             let is_in_string = secret_ranges.overlaps(&range) || excluded_ranges.covers(&range);
             // The value 9182 is not the secret in the number 191823.
             if !is_in_string && !is_beside_digit(line, &range) {

@@ -21,6 +21,8 @@ pub(super) struct StringSearch<'a> {
     raw: &'a [u8],
     /// The secrets that were found so far.
     hits: SecretHits<'a>,
+    /// As [`StringFinds::value_indexes`].
+    value_indexes: BTreeSet<usize>,
 }
 
 impl<'a> StringSearch<'a> {
@@ -30,6 +32,7 @@ impl<'a> StringSearch<'a> {
             sources,
             raw,
             hits: SecretHits::new(raw),
+            value_indexes: BTreeSet::new(),
         }
     }
 
@@ -45,6 +48,7 @@ impl<'a> StringSearch<'a> {
         StringFinds {
             examples: std::mem::take(&mut self.hits.examples),
             hits: self.hits.finish(),
+            value_indexes: self.value_indexes,
         }
     }
 
@@ -131,6 +135,7 @@ impl<'a> StringSearch<'a> {
     fn add_values_in_form(&mut self, form: &MappedText) {
         let value_search = &self.search.value_search;
         value_search.each_occurrence(&form.text, &mut |range, value_index| {
+            self.value_indexes.insert(value_index);
             let source = form.source_range(range);
             if self.hits.covers(&source) {
                 return;
@@ -203,6 +208,8 @@ pub struct StringFinds {
     pub hits: Vec<SecretHit>,
     /// The example keys from documentation.
     pub examples: BTreeSet<Vec<u8>>,
+    /// As [`Finds::value_indexes`](crate::redact::Finds::value_indexes).
+    pub value_indexes: BTreeSet<usize>,
 }
 
 /// The minimum length in bytes, as written, of a string that is searched.
