@@ -329,6 +329,40 @@ fn a_check_of_several_sessions_has_a_row_for_each_kind_and_name() {
     assert_eq!(rows.matches(r#""name":"API_KEY""#).count(), 3);
 }
 
+/// The total is the number of secrets, not of their sessions: also if one session shows the name of
+/// a secret, and another only its text.
+#[test]
+fn a_secret_of_several_sessions_is_counted_once() {
+    let s = Sandbox::new();
+    let key = letters(32, WORD, 70);
+    let token = secret(0);
+    let texts = [
+        format!("API_KEY={key} and {token}"),
+        format!("try {key} with {token}"),
+    ];
+    for (at, text) in texts.iter().enumerate() {
+        s.put(
+            &format!("in/{at}.jsonl"),
+            session(&[user("aaaa0001", None, text)]),
+        );
+    }
+    let checked = s.unchanged("redact --check ./in");
+    assert!(
+        checked
+            .stderr
+            .contains("2 sessions searched: 2 secrets in 2 sessions"),
+        "{checked}"
+    );
+    // Copies are made one by one, so `try …` shows no secret.
+    assert_snapshot!(s.unchanged("redact -n ./in"), @"
+     size  kind             name                secrets  sessions  first place
+     32 B  assigned-secret  API_KEY                   1         1  ./in/0.jsonl:2 (message.content)
+     80 B  github-pat                                 1         2  ./in/0.jsonl:2 (message.content)
+    112 B  total            2 kinds of secrets
+    2> pisess: 2 sessions searched: 2 secrets in 2 sessions
+    ");
+}
+
 /// A short secret stays in other places, where it may be a word. The heading quotes none of them.
 #[test]
 fn the_heading_of_a_session_has_no_secret_that_a_copy_keeps() {
@@ -570,7 +604,7 @@ fn archived_sessions_are_searched() {
          2  github-pat in message.content
     old  The token is [REDACTED:github-pat#1]  ./.pi/agent/sessions.archive/--kites--/2026_old.jsonl.zst
          2  github-pat in message.content
-    2> pisess: 2 sessions searched: 2 secrets in 2 sessions
+    2> pisess: 2 sessions searched: 1 secret in 2 sessions
     2> pisess: `pisess prune -n --secrets ~/.pi/agent/sessions/--kites--/2026_new.jsonl` lists the strings that it would replace (hint: omit -n to replace them; add --purge to remove the secrets for good)
     exit 1
     ");

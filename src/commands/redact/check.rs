@@ -17,12 +17,15 @@ use crate::format::format_count;
 use crate::import::Origin;
 use crate::ops::list::read_single;
 use crate::ops::prune::pruned_file;
-use crate::ops::redact::{RedactionPlan, RedactionReport, redact_session};
+use crate::ops::redact::{FoundSecret, RedactionPlan, RedactionReport, redact_session};
+use crate::redact::SecretNumber;
 use crate::redact::values::{SecretValue, ValueSearch};
 use crate::session::period::Period;
+use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile, Reach};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Searches sessions for secrets, and reports them without writing anything. If there is only one
 /// session, its failure is returned. Among several, a failure is reported, and the others are
@@ -352,8 +355,19 @@ fn open_input(
 pub(super) struct SearchedSession {
     pub input: Input,
     pub report: RedactionReport,
+    /// The texts of the secrets. They are never printed: they are compared with those of other
+    /// sessions, so that the same secret is counted once.
+    pub texts: HashMap<SecretNumber, Arc<[u8]>>,
     /// `None` if it was not asked for, or if the session has no secrets.
     pub heading: Option<SessionHeading>,
+}
+
+impl SearchedSession {
+    /// Returns the text of a secret in the report, which has only its number: the redactor that made
+    /// the report has numbered all its secrets.
+    pub(super) fn text_of(&self, found: &FoundSecret) -> Arc<[u8]> {
+        self.texts[&found.secret.number].clone()
+    }
 }
 
 /// What the heading of a session has besides its path.
@@ -403,6 +417,7 @@ fn search_input(
     Ok(SearchedSession {
         input: part.input,
         report,
+        texts: redactor.texts_by_number(),
         heading,
     })
 }

@@ -8,7 +8,7 @@ use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::redaction::{SecretsOutcome, describe_place, join_first_few, report_redaction};
 use crate::format::{ID_SUFFIX_LEN, format_count, id_suffix};
 use crate::ops::redact::FoundSecret;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use pisess_json::write::{Object, array};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,8 @@ pub(super) struct SecretPrinter {
     is_one: bool,
     /// The number of sessions searched so far.
     session_count: usize,
-    secret_count: usize,
+    /// The texts of the secrets found so far. One that is in several sessions counts once.
+    distinct_texts: HashSet<Arc<[u8]>>,
     /// The number of sessions that have secrets.
     found_session_count: usize,
     groups: SecretGroups,
@@ -67,7 +68,7 @@ impl SecretPrinter {
             form: SecretForm::from_options(change, is_one),
             is_one,
             session_count: 0,
-            secret_count: 0,
+            distinct_texts: HashSet::default(),
             found_session_count: 0,
             groups: SecretGroups::default(),
         }
@@ -79,7 +80,7 @@ impl SecretPrinter {
     }
 
     pub(super) fn has_secrets(&self) -> bool {
-        self.secret_count > 0
+        self.found_session_count > 0
     }
 
     /// Prints the secrets of a session, and counts them. If it is the only session, also prints the
@@ -96,9 +97,11 @@ impl SecretPrinter {
         self.print_secrets(path, searched, &secrets, ui)?;
 
         self.session_count += 1;
-        self.secret_count += secrets.len();
         if !secrets.is_empty() {
             self.found_session_count += 1;
+        }
+        for places in &secrets {
+            self.distinct_texts.insert(searched.text_of(places[0]));
         }
         if self.is_one {
             // Flushed first, so that the secrets precede the summary where both streams are one.
@@ -136,7 +139,7 @@ impl SecretPrinter {
             SecretForm::BelowHeadings => print_below_heading(searched, secrets, ui)?,
             SecretForm::GroupedPlan => {
                 for places in secrets {
-                    self.groups.add_secret(&searched.input, places);
+                    self.groups.add_secret(searched, places);
                 }
             }
         }
@@ -152,7 +155,7 @@ impl SecretPrinter {
         self.groups.print_kept_counts(ui)?;
         if self.session_count > 1 {
             let sessions = format_count(self.session_count, "session", "sessions");
-            let mut found = format_count(self.secret_count, "secret", "secrets");
+            let mut found = format_count(self.distinct_texts.len(), "secret", "secrets");
             if self.found_session_count > 0 {
                 let in_sessions = format_count(self.found_session_count, "session", "sessions");
                 found += &format!(" in {in_sessions}");
@@ -177,7 +180,8 @@ struct SecretGroups {
 struct SecretGroup {
     /// The session and the place of the first secret in the group.
     first_place: String,
-    secret_count: usize,
+    /// The texts of the secrets in the group.
+    distinct_texts: HashSet<Arc<[u8]>>,
     session_count: usize,
     /// The number of bytes of all secrets in the group, in all their places.
     bytes: usize,
@@ -189,7 +193,7 @@ impl SecretGroups {
     /// Adds a secret to its group. `places` are all places of the secret in one session; an empty
     /// list adds nothing. All secrets of a session have to be added before the secrets of the next
     /// session: only then is each session counted once.
-    fn add_secret(&mut self, input: &Input, places: &[&FoundSecret]) {
+    fn add_secret(&mut self, searched: &SearchedSession, places: &[&FoundSecret]) {
         let Some(&first_place) = places.first() else {
             return;
         };
@@ -198,7 +202,8 @@ impl SecretGroups {
             first_place.secret.name.clone(),
         );
         let group = self.groups.entry(key).or_default();
-        if group.secret_count == 0 {
+        let input = &searched.input;
+        if group.distinct_texts.is_empty() {
             group.first_place = format!(
                 "{}:{} ({})",
                 input.name,
@@ -206,7 +211,7 @@ impl SecretGroups {
                 describe_place(first_place)
             );
         }
-        group.secret_count += 1;
+        group.distinct_texts.insert(searched.text_of(first_place));
         group.bytes += count_bytes(places);
         if group.last_session != input.name {
             group.session_count += 1;
@@ -232,7 +237,7 @@ impl SecretGroups {
             let cells = vec![
                 plain_cell((*kind).to_owned()),
                 plain_cell(to_visible(name)),
-                plain_cell(group.secret_count.to_string()),
+                plain_cell(group.distinct_texts.len().to_string()),
                 plain_cell(group.session_count.to_string()),
                 plain_cell(group.first_place.clone()),
             ];

@@ -338,6 +338,15 @@ impl Redactor {
         values
     }
 
+    /// Returns the text of each secret that was numbered so far.
+    pub fn texts_by_number(&self) -> HashMap<SecretNumber, Arc<[u8]>> {
+        let mut texts = HashMap::default();
+        for (text, numbered) in &self.numbered {
+            texts.insert(numbered.number, text.clone());
+        }
+        texts
+    }
+
     /// Returns the secrets of at least `SHORTEST_VALUE` bytes in a line. The kind of each is the
     /// one under which it was numbered, or else the kind of the hit.
     pub fn values_in(&self, finds: &Finds) -> impl Iterator<Item = SecretValue> {
