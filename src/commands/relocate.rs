@@ -21,7 +21,7 @@ use foldhash::HashSet;
 use mover::{Mover, Relocation};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, text_array};
-use pisess_store::OnDisk;
+use pisess_store::{self as store, OnDisk};
 use std::path::{Path, PathBuf};
 use stored::StoredSession;
 
@@ -148,24 +148,45 @@ impl Args {
     /// Refuses a new working directory that does not exist, unless it is made later or `--force` is
     /// given.
     fn require_new_folder(&self, dir: &Path, ui: &mut Ui) -> Result<(), Failure> {
-        let shown_dir = to_visible(&dir.to_string_lossy());
-        if self.may_precede_move(dir) {
+        if self.may_precede_move(dir, ui) {
+            let shown_dir = to_visible(&dir.to_string_lossy());
             ui.warn(&format!("{shown_dir} does not exist yet"));
             return Ok(());
         }
         if dir.is_dir() || self.change.force {
             return Ok(());
         }
-        let failure = Failure::invalid(format_args!("{shown_dir} is not a directory"));
-        Err(failure.with_hint("the directory comes last; --force accepts one that does not exist"))
+        Err(no_directory_failure(dir))
     }
 
-    /// Whether the user may rename the directory of `--moved-from` to `dir` afterwards: `dir` does
-    /// not exist, and could be created by a rename.
-    fn may_precede_move(&self, dir: &Path) -> bool {
+    /// Whether the user may rename the directory of `--moved-from` to `dir` afterwards: nothing is
+    /// at `dir`, and the directory above it exists.
+    ///
+    /// A directory can neither be renamed to a symbolic link that leads nowhere, nor to a directory
+    /// below itself.
+    fn may_precede_move(&self, dir: &Path, ui: &Ui) -> bool {
+        let Some(old) = &self.moved_from else {
+            return false;
+        };
         let parent_exists = dir.parent().is_some_and(Path::is_dir);
-        self.moved_from.is_some() && !dir.exists() && parent_exists
+        let is_free = matches!(store::is_free(dir), Ok(true));
+        let is_below_old = dir.starts_with(resolve_user_folder(old, ui));
+        parent_exists && is_free && !is_below_old
     }
+}
+
+/// Returns the failure for a DIR that is not a directory, or that does not exist.
+fn no_directory_failure(dir: &Path) -> Failure {
+    let name = to_visible(&dir.to_string_lossy());
+    let leads_nowhere = dir.is_symlink() && !dir.exists();
+    let failure = if leads_nowhere {
+        Failure::invalid(format_args!(
+            "{name} is a symbolic link to a path that does not exist"
+        ))
+    } else {
+        Failure::invalid(format_args!("{name} is not a directory"))
+    };
+    failure.with_hint("the directory comes last; --force accepts one that does not exist")
 }
 
 /// A session to move, and its destination.

@@ -254,6 +254,37 @@ fn all_sessions_of_a_folder_that_moved() {
     assert_snapshot!(again, @"2> pisess: no session of that directory in the stores");
 }
 
+/// The files of a project may be moved into a directory of it. A repeated command moves no session
+/// further.
+#[test]
+fn sessions_move_to_a_directory_below_the_old_one() {
+    let h = Home::new();
+    std::fs::create_dir(h.s.path("old/app")).unwrap();
+    let done = h.run("relocate -q --json --moved-from ./old ./old/app");
+    assert_eq!((done.code, done.text().lines().count()), (0, 4), "{done}");
+    for cwd in ["old/app", "old/app/sub"] {
+        let folder = format!(".pi/agent/sessions/--{}--", folder_name(&h.s, cwd));
+        assert!(h.exists(&folder), "{folder}");
+    }
+    let again = h.run("relocate --moved-from ./old ./old/app");
+    assert_snapshot!(again, @"2> pisess: no session of that directory in the stores");
+}
+
+/// A directory cannot be renamed to a link.
+#[cfg(unix)]
+#[test]
+fn refuses_a_link_that_leads_nowhere() {
+    let h = Home::new();
+    std::os::unix::fs::symlink("nowhere", h.s.path("link")).unwrap();
+    let refused = h.run("relocate --moved-from ./old ./link");
+    assert_snapshot!(refused, @"
+    2> pisess: ~/link is a symbolic link to a path that does not exist (hint: the directory comes last; --force accepts one that does not exist)
+    exit 2
+    ");
+    let forced = h.run("relocate -n --force --moved-from ./old ./link");
+    assert_eq!(forced.code, 0, "{forced}");
+}
+
 #[test]
 fn relocate_of_two_directories_moves_the_sessions_of_the_first() {
     let named = Home::new();
@@ -483,6 +514,8 @@ fn refuses_a_missing_directory_and_a_stream() {
         planned.stderr.contains("/none does not exist yet"),
         "{planned}"
     );
+    let below_old = s.unchanged("relocate --moved-from . ./none").fails(2);
+    assert_snapshot!(below_old, @"./none is not a directory (hint: the directory comes last; --force accepts one that does not exist)");
     let below_missing = s
         .unchanged("relocate --moved-from ./old ./none/new")
         .fails(2);

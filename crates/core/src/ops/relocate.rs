@@ -178,6 +178,10 @@ fn is_named_after(name: &OsStr, project_folder: &Path) -> bool {
 /// `/old/src` -> `/new/src`. `None` if `cwd` is neither `old` nor below it. A relative `cwd` is
 /// resolved against `here`. `old` may be a directory of Windows, for a session from another
 /// machine.
+///
+/// If `new` is below `old`, because the files of `/p` were moved to `/p/app`, sessions of `new` and
+/// below it stay: they are from after the move, or were moved before. Otherwise, a repeated command
+/// would move them to `/p/app/app`.
 pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<PathBuf> {
     if cwd.is_empty() {
         return None;
@@ -187,6 +191,10 @@ pub fn moved_cwd(cwd: &str, old: &Path, new: &Path, here: BaseDirs) -> Option<Pa
         return moved_windows_path(&absolute_cwd, old, new);
     }
     let below_old = absolute_cwd.strip_prefix(old).ok()?;
+    let is_new_below_old = new != old && new.starts_with(old);
+    if is_new_below_old && absolute_cwd.starts_with(new) {
+        return None;
+    }
     if below_old.as_os_str().is_empty() {
         // `join` with an empty path would add a slash at the end.
         return Some(new.to_owned());
@@ -212,6 +220,26 @@ fn moved_windows_path(path: &Path, old: &Path, new: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sessions_of_a_new_directory_below_the_old_one_stay() {
+        let here = BaseDirs {
+            home: None,
+            cwd: Path::new("/"),
+        };
+        for (cwd, old, new, wanted) in [
+            ("/p", "/p", "/p/app", Some("/p/app")),
+            ("/p/src", "/p", "/p/app", Some("/p/app/src")),
+            ("/p/apple", "/p", "/p/app", Some("/p/app/apple")),
+            ("/p/app", "/p", "/p/app", None),
+            ("/p/app/src", "/p", "/p/app", None),
+            ("/p/app", "/p/app", "/p", Some("/p")),
+            ("/p", "/p", "/p", Some("/p")),
+        ] {
+            let moved = moved_cwd(cwd, Path::new(old), Path::new(new), here);
+            assert_eq!(moved.as_deref(), wanted.map(Path::new), "{cwd}");
+        }
+    }
 
     #[test]
     fn may_hold_accepts_directories_of_a_project() {
