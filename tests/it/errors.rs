@@ -578,6 +578,11 @@ fn common_mistakes_have_a_hint() {
             "the path of an output is given with -o",
         ),
         ("grep export invoices", "several words need quotes"),
+        ("show tide chart root..", "several words need quotes"),
+        (
+            "show 'tide chart' root..",
+            "`pisess grep --all TEXT` searches their text",
+        ),
         ("list --jq .id", "pipe the output of --json into jq"),
         ("list --after 2026-10", "did you mean --since TIME?"),
         ("list -L 5", "did you mean --limit N?"),

@@ -637,7 +637,7 @@ fn names_are_the_ones_in_force() {
     for (wrong, hint) in [
         (
             "'first try'",
-            "`pisess list --all` lists all sessions; several words need quotes",
+            "`pisess list --all` lists all sessions; `pisess grep --all TEXT` searches their text",
         ),
         (
             "cleared",

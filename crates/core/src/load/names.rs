@@ -101,7 +101,8 @@ fn count_matches(sessions: usize, id_of_copies: Option<&str>) -> String {
 
 /// Returns the hint for a name that no session has. `similar` are the names of sessions that it
 /// resembles. Without any, the hint depends on what the name looks like: a reference to an entry,
-/// such as `@^` or git's `HEAD~2`, a mistyped `last~1`, or something else.
+/// such as `@^` or git's `HEAD~2`, a mistyped `last~1`, a quoted title, or a word, which may be one
+/// of a title without quotes.
 fn hint_for_unknown(name: &str, similar: &[String]) -> String {
     if !similar.is_empty() {
         return format!("did you mean {}?", similar.join(" or "));
@@ -113,8 +114,11 @@ fn hint_for_unknown(name: &str, similar: &[String]) -> String {
         };
         return format!("an entry is given after its session, as in `last {reference}`");
     }
+    let has_several_words = name.contains(char::is_whitespace);
     let hint = if is_like_last(name) {
         "`last~1` is the session before `last`; an entry is given after its session, as in `last @^`"
+    } else if has_several_words {
+        "`pisess list --all` lists all sessions; `pisess grep --all TEXT` searches their text"
     } else {
         "`pisess list --all` lists all sessions; several words need quotes"
     };
