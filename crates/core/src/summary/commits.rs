@@ -12,12 +12,12 @@ const QUOTES: [char; 2] = ['"', '\''];
 ///
 /// What is in quotes, in a here-document or in a comment is no command: `echo "git commit -m x"`.
 pub(super) fn find_commit_messages(line: &str) -> Vec<&str> {
-    let code = mask_literals(line);
+    let masked = mask_non_code(line);
     let mut messages = Vec::new();
     let mut part_start = 0;
-    for part in code.split_inclusive(OPERATORS) {
+    for part in masked.split_inclusive(OPERATORS) {
         let step = part.trim_end_matches(OPERATORS);
-        // The mask keeps the length, so an offset in the code is one in the line.
+        // An offset in the masked line is also one in the line.
         if is_commit(step)
             && let Some(value_offset) = find_message_value(step)
             && let Some(message) = read_message(&line[part_start + value_offset..])
@@ -108,31 +108,40 @@ fn read_message(value: &str) -> Option<&str> {
     text.lines().map(str::trim).find(|line| !line.is_empty())
 }
 
-/// Returns a command line of the same length, in which every byte that is no code is replaced by
-/// `_`: quoted text, escaped characters, comments and here-documents. `echo "a" # b` becomes
-/// `echo ___ ___`.
-fn mask_literals(line: &str) -> String {
-    /// The characters with which a literal or the operator of a here-document begins.
+/// Returns a copy of a command line with `_` in place of each byte that the shell does not read as
+/// code: quotations with their quotes, escaped characters, comments and here-documents. So no
+/// command is found in these:
+///
+/// ```text
+/// echo "git commit" && git commit -m 'Fix it' # done
+/// echo ____________ && git commit -m ________ ______
+/// ```
+///
+/// The copy has the same length, so an offset in it is also one in the line.
+fn mask_non_code(line: &str) -> String {
+    /// The characters with which a text that is not code, or the operator of a here-document,
+    /// begins.
     const BEGINNINGS: [char; 5] = ['"', '\'', '\\', '#', '<'];
 
-    let mut code = line.to_owned();
-    let mut searched_len = 0;
-    while let Some(offset) = code[searched_len..].find(BEGINNINGS) {
-        let start = searched_len + offset;
-        if let Some(literal) = find_literal(&code, start) {
-            let mask = "_".repeat(literal.len());
-            code.replace_range(literal, &mask);
+    let mut masked = line.to_owned();
+    let mut search_start = 0;
+    while let Some(distance) = masked[search_start..].find(BEGINNINGS) {
+        let start = search_start + distance;
+        if let Some(range) = find_non_code(&masked, start) {
+            let mask = "_".repeat(range.len());
+            masked.replace_range(range, &mask);
         }
-        // In a literal that was masked, the search finds nothing more.
-        searched_len = start + 1;
+        // The search does not continue at the end of the range: between the operator of a
+        // here-document and the document, there is code. What was masked has no more beginnings.
+        search_start = start + 1;
     }
-    code
+    masked
 }
 
-/// Returns the range of the literal that begins at an offset of a command line: text that the shell
-/// does not run. The literal of `<<EOF` is its here-document, which begins on the next line: the
-/// rest of the line of the operator is code.
-fn find_literal(line: &str, start: usize) -> Option<Range<usize>> {
+/// Returns the range of the text that begins at an offset of a command line, and that the shell does
+/// not read as code. `None` if the character there begins none. For `<<EOF`, this is the
+/// here-document, which begins on the next line: the rest of the line of the operator is code.
+fn find_non_code(line: &str, start: usize) -> Option<Range<usize>> {
     let (before, rest) = line.split_at(start);
     match rest.chars().next()? {
         '"' | '\'' => {
