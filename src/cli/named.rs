@@ -8,7 +8,7 @@ use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::load_pruned_beside;
 use crate::cli::rollouts::{detect_file, retain_last_rollouts};
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
-use crate::cli::titled::{TitleMatch, resolve_title, suggest_titles};
+use crate::cli::titled::{TitlePolicy, resolve_title, suggest_titles};
 use crate::format::ID_SUFFIX_LEN;
 use crate::import::is_document_name;
 use crate::load::names::{NameError, choose_session};
@@ -59,7 +59,7 @@ pub fn find_sessions(
             reach: Reach::Whole,
             is_strict: false,
             takes_projects: true,
-            titles: TitleMatch::Names,
+            title_policy: TitlePolicy::Accept,
             is_to_read: true,
         };
         return find_by_arguments(paths, search, ui);
@@ -82,19 +82,19 @@ pub fn find_sessions(
     }
 }
 
-/// Returns the sessions that arguments name: by file, name or directory. `titles` decides about
-/// words of a title. Warns of directories whose subdirectories are left out.
+/// Returns the sessions that arguments name: by file, name or directory. `title_policy` decides
+/// about words of a title. Warns of directories whose subdirectories are left out.
 pub fn expand_arguments(
     arguments: &[PathBuf],
     reach: Reach,
-    titles: TitleMatch,
+    title_policy: TitlePolicy,
     ui: &mut Ui,
 ) -> FoundSessions {
     let search = ArgumentSearch {
         reach,
         is_strict: true,
         takes_projects: reach == Reach::Whole,
-        titles,
+        title_policy,
         is_to_read: false,
     };
     let found = find_by_arguments(arguments, search, ui);
@@ -109,7 +109,7 @@ pub fn expand_arguments_to_report(arguments: &[PathBuf], ui: &mut Ui) -> FoundSe
         reach: Reach::Visible,
         is_strict: true,
         takes_projects: true,
-        titles: TitleMatch::Names,
+        title_policy: TitlePolicy::Accept,
         is_to_read: false,
     };
     let found = find_by_arguments(arguments, search, ui);
@@ -132,7 +132,7 @@ pub fn search_arguments_to_read(arguments: &[PathBuf], reach: Reach, ui: &mut Ui
         reach,
         is_strict: true,
         takes_projects: reach == Reach::Whole,
-        titles: TitleMatch::Names,
+        title_policy: TitlePolicy::Accept,
         is_to_read: true,
     };
     find_by_arguments(arguments, search, ui)
@@ -150,7 +150,7 @@ struct ArgumentSearch {
     /// accepted.
     takes_projects: bool,
     /// Whether words of a title name a session.
-    titles: TitleMatch,
+    title_policy: TitlePolicy,
     /// Whether the sessions are only read. Then only the last rollout of a Codex thread is kept,
     /// which represents all of them.
     is_to_read: bool,
@@ -325,7 +325,7 @@ fn resolve_other_name(
         Err(failure) => failure,
     };
     // For a search that takes projects, a project was tried before.
-    let may_be_title = search.titles == TitleMatch::Names
+    let may_be_title = search.title_policy == TitlePolicy::Accept
         && (search.takes_projects || !names_project(argument, ui));
     match name_argument(argument) {
         Some(words) if may_be_title && failure.is_missing_file => resolve_title(words, failure, ui),

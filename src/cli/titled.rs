@@ -23,26 +23,26 @@ use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What words of a title do in place of the name of a session.
+/// Whether a command accepts words of a title in place of the name of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TitleMatch {
-    /// They name the session that has them, if there is only one.
-    Names,
-    /// The command fails, and suggests the sessions that have them.
-    Suggests,
+pub enum TitlePolicy {
+    /// The words name the session whose title has them, if there is only one.
+    Accept,
+    /// The command fails, and its error suggests the sessions whose titles have the words.
+    SuggestOnly,
 }
 
-impl TitleMatch {
-    /// Returns what words do for a command that changes the sessions of these arguments. They name
-    /// one if the change can be taken back, for example by `prune --restore`.
+impl TitlePolicy {
+    /// Returns the policy of a command that changes the sessions of these arguments. Words are
+    /// accepted if the change can be taken back, for example by `prune --restore`.
     ///
-    /// They do not with `-q`, because the session would not be reported; nor among several
-    /// arguments, which may be the words of one title without quotes.
-    pub fn for_change(is_reversible: bool, arguments: &[PathBuf], ui: &Ui) -> TitleMatch {
+    /// They are not accepted with `-q`, because the session would not be reported; nor among
+    /// several arguments, which may be the words of one title without quotes.
+    pub fn for_change(is_reversible: bool, arguments: &[PathBuf], ui: &Ui) -> TitlePolicy {
         if is_reversible && arguments.len() == 1 && !ui.is_quiet() {
-            TitleMatch::Names
+            TitlePolicy::Accept
         } else {
-            TitleMatch::Suggests
+            TitlePolicy::SuggestOnly
         }
     }
 }

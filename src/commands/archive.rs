@@ -18,7 +18,7 @@ use crate::cli::options::{ChangeArgs, parse_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::cli::status::{Status, warn_of_skipped};
-use crate::cli::titled::TitleMatch;
+use crate::cli::titled::TitlePolicy;
 use crate::format::format_count;
 use crate::ops::list::SessionFilter;
 use foldhash::HashSet;
@@ -297,13 +297,13 @@ impl Args {
     fn find_given_sessions(&self, ui: &mut Ui) -> Result<GivenSessions, Failure> {
         // `--restore` moves a session back.
         let is_reversible = true;
-        let title_match = TitleMatch::for_change(is_reversible, &self.sessions, ui);
+        let title_policy = TitlePolicy::for_change(is_reversible, &self.sessions, ui);
         let mut given = GivenSessions::default();
         let mut folders = Vec::new();
         for session in &self.sessions {
-            let resolved = match title_match {
-                TitleMatch::Names => resolve_argument_to_change(session, ui),
-                TitleMatch::Suggests => resolve_argument(session, ui),
+            let resolved = match title_policy {
+                TitlePolicy::Accept => resolve_argument_to_change(session, ui),
+                TitlePolicy::SuggestOnly => resolve_argument(session, ui),
             };
             match resolved {
                 Ok(path) if path.is_dir() => folders.push(path),
@@ -334,7 +334,7 @@ impl Args {
         } else {
             reach_of_change(folders, self.recursive, self.change.force, ui)?
         };
-        let found = expand_arguments(folders, reach, TitleMatch::Suggests, ui);
+        let found = expand_arguments(folders, reach, TitlePolicy::SuggestOnly, ui);
         let mut failed = Vec::new();
         for failure in found.failures {
             let path = PathBuf::from(failure.path.clone().unwrap_or_default());
@@ -375,7 +375,7 @@ impl Args {
             if names_present_session(argument, ui)? {
                 continue;
             }
-            if let Ok(archive) = find_archive(argument, TitleMatch::Suggests, stores, ui) {
+            if let Ok(archive) = find_archive(argument, TitlePolicy::SuggestOnly, stores, ui) {
                 archives.push(archive);
             }
         }
@@ -387,10 +387,10 @@ impl Args {
     fn change_archives(&self, stores: &SessionStores, ui: &mut Ui) -> Result<Exit, Failure> {
         // A restored session can be archived again, a deleted archive is lost.
         let is_reversible = self.restore;
-        let title_match = TitleMatch::for_change(is_reversible, &self.sessions, ui);
+        let title_policy = TitlePolicy::for_change(is_reversible, &self.sessions, ui);
         let mut outcomes = Vec::new();
         for session in &self.sessions {
-            let result = find_archive(session, title_match, stores, ui).and_then(|archive| {
+            let result = find_archive(session, title_policy, stores, ui).and_then(|archive| {
                 if self.restore {
                     restore_archive(&archive, &self.change, stores)
                 } else {

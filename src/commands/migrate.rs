@@ -12,7 +12,7 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::status::Status;
-use crate::cli::titled::TitleMatch;
+use crate::cli::titled::TitlePolicy;
 use crate::cli::transaction::refuse_output_in_dry_run;
 use crate::format::format_count;
 use crate::load::{LoadOptions, load};
@@ -183,17 +183,17 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn find_files(sessions: &[PathBuf], args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     // A migration cannot be taken back without the old file.
     let is_reversible = args.backup.is_some();
-    let titles = TitleMatch::for_change(is_reversible, &args.sessions, ui);
+    let title_policy = TitlePolicy::for_change(is_reversible, &args.sessions, ui);
     if args.writes_files() {
         let force = args.write.change.force;
         let reach = reach_of_change(&args.sessions, args.recursive, force, ui)?;
-        return Ok(expand_arguments(sessions, reach, titles, ui));
+        return Ok(expand_arguments(sessions, reach, title_policy, ui));
     }
     if args.check {
         return Ok(expand_arguments_to_report(sessions, ui));
     }
     // With -n, the name of a project is refused, as without it.
-    Ok(expand_arguments(sessions, Reach::Visible, titles, ui))
+    Ok(expand_arguments(sessions, Reach::Visible, title_policy, ui))
 }
 
 /// Migrates one session to another file, or without `-o` to standard output. With `--check` or

@@ -14,7 +14,7 @@ use crate::cli::output::{Cell, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, half_path_cell, session_moves_table, size_with_companions};
 use crate::cli::session_report::report_new_session;
 use crate::cli::status::Status;
-use crate::cli::titled::TitleMatch;
+use crate::cli::titled::TitlePolicy;
 use crate::format::format_count;
 use crate::ops::relocate::{may_hold_sessions, moved_cwd};
 use foldhash::HashSet;
@@ -88,11 +88,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut mover = Mover::new(&args.change);
     let planned_moves = plan_moves(args, sessions, &dir, &mut mover, ui)?;
     let is_reversible = true;
-    let title_match = TitleMatch::for_change(is_reversible, sessions, ui);
+    let title_policy = TitlePolicy::for_change(is_reversible, sessions, ui);
     let has_moves = !planned_moves.is_empty();
     let mut results = Vec::new();
     for planned in planned_moves {
-        let result = mover.relocate_session(&planned, title_match, ui);
+        let result = mover.relocate_session(&planned, title_policy, ui);
         results.push((planned.session, result));
     }
 

@@ -6,7 +6,7 @@ use crate::cli::locate::{ArchiveScope, SessionStores};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::cli::status::Status;
-use crate::cli::titled::{TitleMatch, TitleWords};
+use crate::cli::titled::{TitlePolicy, TitleWords};
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
 use crate::load::names::{NameError, SessionCandidate, choose_session};
 use crate::ops::archive::ArchiveFacts;
@@ -17,14 +17,14 @@ use pisess_store::{
 use std::path::{Path, PathBuf};
 
 /// Finds the archive that an argument names. The argument is the former path of the session, the
-/// path of the archive, or the id or the name of the session. `title_match` decides about words of
+/// path of the archive, or the id or the name of the session. `title_policy` decides about words of
 /// its title.
 ///
 /// If the session still exists at its path after an interrupted run, the path nevertheless names
 /// its archive.
 pub fn find_archive(
     argument: &Path,
-    title_match: TitleMatch,
+    title_policy: TitlePolicy,
     stores: &SessionStores,
     ui: &mut Ui,
 ) -> Result<PathBuf, Failure> {
@@ -47,7 +47,7 @@ pub fn find_archive(
     if !is_unknown {
         return Err(failure);
     }
-    choose_by_title(&name, with_words, title_match, failure, ui)
+    choose_by_title(&name, with_words, title_policy, failure, ui)
 }
 
 /// The archives of all projects, to find one of them by a name.
@@ -120,7 +120,7 @@ struct TitledArchive {
 fn choose_by_title(
     words: &str,
     mut archives: Vec<TitledArchive>,
-    title_match: TitleMatch,
+    title_policy: TitlePolicy,
     failure: Failure,
     ui: &mut Ui,
 ) -> Result<PathBuf, Failure> {
@@ -133,9 +133,9 @@ fn choose_by_title(
     let Some(TitledArchive { path, row }) = archives.pop() else {
         return Err(failure);
     };
-    match title_match {
-        TitleMatch::Suggests => Err(failure.with_hint(format!("did you mean {row}?"))),
-        TitleMatch::Names => {
+    match title_policy {
+        TitlePolicy::SuggestOnly => Err(failure.with_hint(format!("did you mean {row}?"))),
+        TitlePolicy::Accept => {
             let words = to_visible(words);
             ui.print_status(&format!("`{words}` is in the title of {row}"));
             Ok(path)

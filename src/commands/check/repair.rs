@@ -12,7 +12,7 @@ use crate::cli::open::Input;
 use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::process::command_line::quote_word;
-use crate::cli::titled::TitleMatch;
+use crate::cli::titled::TitlePolicy;
 use crate::cli::transaction::{
     AttemptResult, ChangeAttempt, attempt_under_lock, copy_failure, refuse_in_dry_run,
     refuse_output_in_dry_run,
@@ -420,8 +420,8 @@ fn find_files(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     };
     // Without -n, `--backup` keeps the old file.
     let is_reversible = true;
-    let titles = TitleMatch::for_change(is_reversible, &args.sessions, ui);
-    Ok(expand_arguments(&args.sessions, reach, titles, ui))
+    let title_policy = TitlePolicy::for_change(is_reversible, &args.sessions, ui);
+    Ok(expand_arguments(&args.sessions, reach, title_policy, ui))
 }
 
 /// The result of a repair that is done while the session is locked.

@@ -17,7 +17,7 @@ use crate::cli::period;
 use crate::cli::plan::{PlanTable, SESSIONS, path_cell};
 use crate::cli::shared_secrets::SharedSecrets;
 use crate::cli::status::warn_of_skipped;
-use crate::cli::titled::TitleMatch;
+use crate::cli::titled::TitlePolicy;
 use crate::format::{format_bytes, format_count};
 use crate::ops::list::SessionFilter;
 use crate::ops::prune::pruned_file;
@@ -157,7 +157,7 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
         return Ok(expand_arguments(
             &existing_store_roots(ui),
             Reach::Visible,
-            TitleMatch::Suggests,
+            TitlePolicy::SuggestOnly,
             ui,
         ));
     }
@@ -166,8 +166,8 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     } else {
         reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
     };
-    let titles = TitleMatch::for_change(args.is_reversible(), &args.sessions, ui);
-    Ok(expand_arguments(&args.sessions, reach, titles, ui))
+    let title_policy = TitlePolicy::for_change(args.is_reversible(), &args.sessions, ui);
+    Ok(expand_arguments(&args.sessions, reach, title_policy, ui))
 }
 
 /// Prunes or restores a session; with `-n`, only plans that. Returns `None` if the filter does not

@@ -18,7 +18,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::status::Status;
-use crate::cli::titled::TitleMatch;
+use crate::cli::titled::TitlePolicy;
 use crate::load::LoadOptions;
 use crate::ops::relocate::{find_project_folder, header_changes_for_move, parent_session_change};
 use crate::session::dialect::Dialect;
@@ -148,20 +148,20 @@ impl<'a> Mover<'a> {
     }
 
     /// Moves a session to another working directory. With `-n`, only checks whether that is
-    /// possible. `title_match` decides about words of a title.
+    /// possible. `title_policy` decides about words of a title.
     ///
     /// # Errors
     /// If the session cannot be moved. Nothing was changed, unless the failure says otherwise.
     pub fn relocate_session(
         &mut self,
         SessionMove { session, new_cwd }: &SessionMove,
-        title_match: TitleMatch,
+        title_policy: TitlePolicy,
         ui: &mut Ui,
     ) -> Result<Relocation, Failure> {
         let options = LoadOptions::default();
-        let open = match title_match {
-            TitleMatch::Names => OpenSession::open_to_change(session, options, ui)?,
-            TitleMatch::Suggests => OpenSession::open(session, options, ui)?,
+        let open = match title_policy {
+            TitlePolicy::Accept => OpenSession::open_to_change(session, options, ui)?,
+            TitlePolicy::SuggestOnly => OpenSession::open(session, options, ui)?,
         };
         let Some(file) = open.input.file() else {
             return Err(open
