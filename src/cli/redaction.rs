@@ -362,17 +362,46 @@ pub fn report_redaction(
     let name = &session.name;
     warn_kept(&report.kept_ordinary, name, ui);
     ui.print_status(&format!("{name}: {}", describe_secrets(report, outcome)));
-    if report.address_count > 0 {
-        let addresses = amount(
-            report.address_count,
-            "e-mail address is",
-            "e-mail addresses are",
-        );
-        ui.print_status(&format!("{name}: {addresses} kept"));
+    for kept in KeptCounts::of(report).describe() {
+        ui.print_status(&format!("{name}: {kept}"));
     }
-    if report.example_count > 0 {
-        let examples = amount(report.example_count, "example key", "example keys");
-        ui.print_status(&format!("{name}: {examples} kept"));
+}
+
+/// The numbers of texts in sessions that are no secrets, but may look like some. They are kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeptCounts {
+    addresses: usize,
+    /// The number of example keys of documentation.
+    examples: usize,
+}
+
+impl KeptCounts {
+    fn of(report: &RedactionReport) -> KeptCounts {
+        KeptCounts {
+            addresses: report.address_count,
+            examples: report.example_count,
+        }
+    }
+
+    /// Adds the numbers for another session.
+    pub fn add(&mut self, report: &RedactionReport) {
+        let other = KeptCounts::of(report);
+        self.addresses += other.addresses;
+        self.examples += other.examples;
+    }
+
+    /// Returns a line for each number that is not 0: `3 e-mail addresses are kept`.
+    pub fn describe(self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if self.addresses > 0 {
+            let addresses = amount(self.addresses, "e-mail address is", "e-mail addresses are");
+            lines.push(format!("{addresses} kept"));
+        }
+        if self.examples > 0 {
+            let examples = amount(self.examples, "example key", "example keys");
+            lines.push(format!("{examples} kept"));
+        }
+        lines
     }
 }
 

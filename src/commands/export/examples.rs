@@ -2,7 +2,7 @@
 //! JSON.
 
 use super::output_path::{place_output, session_stem};
-use super::session::load_options;
+use super::session::{load_options, remove_secrets};
 use super::sub_agents::open_session;
 use super::{Args, WRITE_BUFFER, find_sessions};
 use crate::agents::request::write_example;
@@ -122,7 +122,7 @@ struct ExampleWriter<'a> {
     count: usize,
     /// The number of conversations left out so far, because they have no user message.
     without_question: usize,
-    /// With `--redact` and several sessions, the secrets to remove from them.
+    /// With `--redact`, the secrets to remove from the sessions.
     secrets: Option<SharedSecrets>,
     /// With `--redact`, the secrets removed from the sessions so far.
     removed: Option<RemovedSecrets>,
@@ -139,14 +139,21 @@ impl ExampleWriter<'_> {
     /// Writes all sessions. If there is only one, its failure is stored in
     /// [`ExampleWriter::failure`]: it is the failure of the command.
     fn write_sessions(&mut self, sources: &Sources, out: &mut dyn Write, ui: &mut Ui) {
-        if self.is_single_session {
-            let opened = Input::open_to_read(&self.args.session, ui);
-            let written = opened.and_then(|input| self.write_session(input, out, ui));
-            self.failure = written.err();
+        let written = if self.is_single_session {
+            self.write_single_session(out, ui)
         } else {
-            let written = self.write_found_sessions(sources, out, ui);
-            self.failure = written.err();
+            self.write_found_sessions(sources, out, ui)
+        };
+        self.failure = written.err();
+    }
+
+    fn write_single_session(&mut self, out: &mut dyn Write, ui: &mut Ui) -> Result<(), Failure> {
+        let input = Input::open_to_read(&self.args.session, ui)?;
+        if self.args.redact {
+            let given = self.args.redaction.values.read_values(Some(&input), ui)?;
+            self.secrets = Some(SharedSecrets::given_only(given));
         }
+        self.write_session(input, out, ui)
     }
 
     /// Writes all sessions that the arguments name, and those in directories among them, without
@@ -196,14 +203,12 @@ impl ExampleWriter<'_> {
     /// its lines can be read, so that no part of it precedes the next session.
     fn write_session(
         &mut self,
-        mut input: Input,
+        input: Input,
         out: &mut dyn Write,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         self.input_paths.push(input.protected_path());
-        if self.args.redact {
-            input = self.remove_secrets(input, ui)?;
-        }
+        let input = self.remove_secrets(input, ui)?;
         let open = OpenSession::from_input(input, load_options(ui), ui)?;
         let mut ranges = self.conversations(&open)?;
         // A conversation in which the user only ran commands is useless for training. It is written
@@ -235,15 +240,14 @@ impl ExampleWriter<'_> {
         Ok(())
     }
 
-    /// Removes the secrets from a session, reports them, and adds them to the secrets of earlier
-    /// sessions. Returns the redacted session.
+    /// With `--redact`, removes the secrets from a session, reports them, and adds them to the
+    /// secrets of earlier sessions. Returns the redacted session; without `--redact`, the session
+    /// itself.
     fn remove_secrets(&mut self, input: Input, ui: &mut Ui) -> Result<Input, Failure> {
-        let redaction = &self.args.redaction;
-        let values = match &self.secrets {
-            Some(secrets) => secrets.values_for(&input, ui.processor_count())?,
-            None => redaction.values.read_values(Some(&input), ui)?,
+        let Some(secrets) = &self.secrets else {
+            return Ok(input);
         };
-        let (redacted, removed) = RemovedSecrets::remove_from(input, values, redaction, ui)?;
+        let (redacted, removed) = remove_secrets(input, self.args, secrets, ui)?;
         report_redaction(&removed.report, &redacted, SecretsOutcome::LeftOut, ui);
         match &mut self.removed {
             Some(earlier) => earlier.merge(removed),

@@ -5,7 +5,9 @@ use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Column, Failure, Ui, apply_style, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, RowNoun};
-use crate::cli::redaction::{SecretsOutcome, describe_place, join_first_few, report_redaction};
+use crate::cli::redaction::{
+    KeptCounts, SecretsOutcome, describe_place, join_first_few, report_redaction,
+};
 use crate::format::{ID_SUFFIX_LEN, format_count, id_suffix};
 use crate::ops::redact::FoundSecret;
 use foldhash::{HashMap, HashSet};
@@ -29,6 +31,8 @@ pub(super) struct SecretPrinter {
     /// The number of sessions that have secrets.
     found_session_count: usize,
     groups: SecretGroups,
+    /// Of several sessions, the numbers of what a copy would keep.
+    kept: KeptCounts,
 }
 
 /// The form in which secrets are printed.
@@ -71,6 +75,7 @@ impl SecretPrinter {
             distinct_texts: HashSet::default(),
             found_session_count: 0,
             groups: SecretGroups::default(),
+            kept: KeptCounts::default(),
         }
     }
 
@@ -108,8 +113,7 @@ impl SecretPrinter {
             ui.flush()?;
             report_redaction(report, input, SecretsOutcome::Found, ui);
         } else {
-            self.groups.address_count += report.address_count;
-            self.groups.example_count += report.example_count;
+            self.kept.add(report);
         }
         Ok(())
     }
@@ -152,7 +156,10 @@ impl SecretPrinter {
         if self.form == SecretForm::GroupedPlan {
             self.groups.print_plan(ui)?;
         }
-        self.groups.print_kept_counts(ui)?;
+        ui.flush()?;
+        for kept in self.kept.describe() {
+            ui.print_status(&kept);
+        }
         if self.session_count > 1 {
             let sessions = format_count(self.session_count, "session", "sessions");
             let mut found = format_count(self.distinct_texts.len(), "secret", "secrets");
@@ -171,9 +178,6 @@ impl SecretPrinter {
 #[derive(Default)]
 struct SecretGroups {
     groups: BTreeMap<(&'static str, Arc<str>), SecretGroup>,
-    /// The numbers of e-mail addresses and of example keys, which are no secrets and are kept.
-    address_count: usize,
-    example_count: usize,
 }
 
 #[derive(Default)]
@@ -244,24 +248,6 @@ impl SecretGroups {
             plan.add_row(group.bytes, cells, ui)?;
         }
         plan.print(ui)
-    }
-
-    /// Prints on standard error how many e-mail addresses and example keys a copy would keep.
-    fn print_kept_counts(&self, ui: &mut Ui) -> Result<(), Failure> {
-        ui.flush()?;
-        if self.address_count > 0 {
-            let addresses = format_count(
-                self.address_count,
-                "e-mail address is",
-                "e-mail addresses are",
-            );
-            ui.print_status(&format!("{addresses} kept"));
-        }
-        if self.example_count > 0 {
-            let examples = format_count(self.example_count, "example key", "example keys");
-            ui.print_status(&format!("{examples} kept"));
-        }
-        Ok(())
     }
 }
 
