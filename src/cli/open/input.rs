@@ -46,12 +46,7 @@ impl Input {
     /// Opens a path, a session by its name, or standard input for `-`. This is for commands that
     /// take a single session. Warns of an archive of a session that also exists itself.
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
-        if path == Path::new("-") {
-            return Input::open_stdin(ui);
-        }
-        let found = resolve_argument_exactly(path, ui)?;
-        let input = Input::open_path(&found, ui.stdout_predicate())?;
-        Ok(input.begin(found != path, ui))
+        Input::open_resolved(path, resolve_argument_exactly, ui)
     }
 
     /// Opens a session as [`Input::open`] does, for a command that only reads it. Such a command
@@ -65,12 +60,22 @@ impl Input {
     /// change can be taken back. Words of a title name the session, too. A session of another agent
     /// is not converted.
     pub fn open_unconverted(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
-        if path == Path::new("-") {
+        Input::open_resolved(path, resolve_argument_to_change, ui)
+    }
+
+    /// Opens standard input for `-`, or else the file at the path to which `resolve` resolves an
+    /// argument.
+    fn open_resolved(
+        argument: &Path,
+        resolve: fn(&Path, &mut Ui) -> Result<PathBuf, Failure>,
+        ui: &mut Ui,
+    ) -> Result<Input, Failure> {
+        if argument == Path::new("-") {
             return Input::open_stdin(ui);
         }
-        let found = resolve_argument_to_change(path, ui)?;
+        let found = resolve(argument, ui)?;
         let input = Input::open_path(&found, ui.stdout_predicate())?;
-        Ok(input.begin(found != path, ui))
+        Ok(input.begin(found != argument, ui))
     }
 
     /// Opens one of several sessions as [`Input::open_to_read`] does. All of them share `rollouts`:
