@@ -12,7 +12,7 @@ use crate::redact::values::{SecretValue, from_env_file, from_secret_file};
 use foldhash::HashMap;
 use pisess_json::write::Object;
 use pisess_store::{self as store, ReadAt, Spooled};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -362,43 +362,40 @@ pub fn report_redaction(
     let name = &session.name;
     warn_kept(&report.kept_ordinary, name, ui);
     ui.print_status(&format!("{name}: {}", describe_secrets(report, outcome)));
-    for kept in KeptCounts::of(report).describe() {
+    let mut kept_texts = KeptTexts::default();
+    kept_texts.add(report);
+    for kept in kept_texts.describe() {
         ui.print_status(&format!("{name}: {kept}"));
     }
 }
 
-/// The numbers of texts in sessions that are no secrets, but may look like some. They are kept.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct KeptCounts {
-    addresses: usize,
-    /// The number of example keys of documentation.
-    examples: usize,
+/// Texts in sessions that are no secrets, but may look like some, and are kept. One that is in
+/// several sessions counts once.
+#[derive(Default)]
+pub struct KeptTexts {
+    addresses: BTreeSet<Vec<u8>>,
+    /// The example keys of documentation.
+    examples: BTreeSet<Vec<u8>>,
 }
 
-impl KeptCounts {
-    fn of(report: &RedactionReport) -> KeptCounts {
-        KeptCounts {
-            addresses: report.address_count,
-            examples: report.example_count,
-        }
-    }
-
-    /// Adds the numbers for another session.
+impl KeptTexts {
+    /// Adds the texts in a session.
     pub fn add(&mut self, report: &RedactionReport) {
-        let other = KeptCounts::of(report);
-        self.addresses += other.addresses;
-        self.examples += other.examples;
+        self.addresses.extend(report.addresses.iter().cloned());
+        self.examples.extend(report.examples.iter().cloned());
     }
 
-    /// Returns a line for each number that is not 0: `3 e-mail addresses are kept`.
-    pub fn describe(self) -> Vec<String> {
+    /// Returns a line for each kind of texts, if there are any: `3 e-mail addresses are kept`.
+    pub fn describe(&self) -> Vec<String> {
+        let address_count = self.addresses.len();
+        let example_count = self.examples.len();
         let mut lines = Vec::new();
-        if self.addresses > 0 {
-            let addresses = amount(self.addresses, "e-mail address is", "e-mail addresses are");
+        if address_count > 0 {
+            let addresses = amount(address_count, "e-mail address is", "e-mail addresses are");
             lines.push(format!("{addresses} kept"));
         }
-        if self.examples > 0 {
-            let examples = amount(self.examples, "example key", "example keys");
+        if example_count > 0 {
+            let examples = amount(example_count, "example key", "example keys");
             lines.push(format!("{examples} kept"));
         }
         lines
@@ -447,6 +444,6 @@ pub fn add_counts(row: Object, report: &RedactionReport) -> Object {
     row.json("found", &kinds.finish())
         .number("opaque", report.opaque_count as f64)
         .number("kept", report.kept_ordinary.len() as f64)
-        .number("addresses", report.address_count as f64)
-        .number("examples", report.example_count as f64)
+        .number("addresses", report.addresses.len() as f64)
+        .number("examples", report.examples.len() as f64)
 }

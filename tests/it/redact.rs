@@ -319,7 +319,7 @@ fn a_check_of_several_sessions_has_a_row_for_each_kind_and_name() {
          2  assigned-secret API_KEY in message.content
          2  assigned-secret api_key in message.content
          2  github-pat in message.content
-    2> pisess: 3 e-mail addresses are kept
+    2> pisess: 1 e-mail address is kept
     2> pisess: 3 sessions searched: 9 secrets in 3 sessions
     2> pisess: `pisess prune -n --secrets ./in/0.jsonl ./in/1.jsonl ./in/2.jsonl` lists the strings that it would replace (hint: omit -n to replace them; add --purge to remove the secrets for good)
     exit 1

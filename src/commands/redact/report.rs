@@ -6,7 +6,7 @@ use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Column, Failure, Ui, apply_style, plain_cell, to_visible};
 use crate::cli::plan::{PlanTable, RowNoun};
 use crate::cli::redaction::{
-    KeptCounts, SecretsOutcome, describe_place, join_first_few, report_redaction,
+    KeptTexts, SecretsOutcome, describe_place, join_first_few, report_redaction,
 };
 use crate::format::{ID_SUFFIX_LEN, format_count, id_suffix};
 use crate::ops::redact::FoundSecret;
@@ -31,8 +31,8 @@ pub(super) struct SecretPrinter {
     /// The number of sessions that have secrets.
     found_session_count: usize,
     groups: SecretGroups,
-    /// Of several sessions, the numbers of what a copy would keep.
-    kept: KeptCounts,
+    /// Of several sessions, what copies would keep.
+    kept: KeptTexts,
 }
 
 /// The form in which secrets are printed.
@@ -75,7 +75,7 @@ impl SecretPrinter {
             distinct_texts: HashSet::default(),
             found_session_count: 0,
             groups: SecretGroups::default(),
-            kept: KeptCounts::default(),
+            kept: KeptTexts::default(),
         }
     }
 

@@ -48,10 +48,10 @@ pub struct RedactionReport {
     pub unreplaceable: Vec<FoundSecret>,
     /// Texts that are a secret in one place but may be ordinary in others, where they remain.
     pub kept_ordinary: Vec<FoundSecret>,
-    /// The number of distinct e-mail addresses, which are kept.
-    pub address_count: usize,
-    /// The number of distinct example keys from documentation, which are kept.
-    pub example_count: usize,
+    /// The e-mail addresses, which are kept.
+    pub addresses: BTreeSet<Vec<u8>>,
+    /// The example keys from documentation, which are kept.
+    pub examples: BTreeSet<Vec<u8>>,
 }
 
 impl RedactionReport {
@@ -192,8 +192,8 @@ fn report_lines(
 ) -> io::Result<RedactionReport> {
     let searched = search_in_two_passes(source, redactor, workers)?;
     let mut report = RedactionReport {
-        address_count: searched.addresses.len(),
-        example_count: searched.examples.len(),
+        addresses: searched.addresses,
+        examples: searched.examples,
         ..RedactionReport::default()
     };
     for mut line in searched.lines {
