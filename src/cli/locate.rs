@@ -6,7 +6,7 @@ use crate::agents::stores::{
 use crate::cli::output::Ui;
 use crate::format::format_count;
 use crate::import::is_document_name;
-use crate::load::names::{self, NameError, SearchRange, is_in_project};
+use crate::load::names::{self, NameError, NamedSession, SearchRange, is_in_project};
 use crate::load::read_header;
 use crate::ops::archive::ArchiveFacts;
 use crate::session::Header;
@@ -92,8 +92,14 @@ impl SessionStores {
         }
     }
 
-    /// Returns the session that a name identifies.
+    /// Returns the path of the session that a name identifies.
     pub fn find_by_name(&self, name: &str) -> Result<PathBuf, NameError> {
+        let session = self.find_named_session(name)?;
+        Ok(session.path)
+    }
+
+    /// Returns the session that a name identifies, and what of it matches.
+    pub fn find_named_session(&self, name: &str) -> Result<NamedSession, NameError> {
         names::find_session(name, &self.stores, self.here(), self.workers)
     }
 

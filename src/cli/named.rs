@@ -1,6 +1,6 @@
 //! Finds the sessions that arguments name: by path, by name, or as all sessions below directories.
 
-use crate::cli::candidates::{describe_candidates, shown_path};
+use crate::cli::candidates::{describe_candidates, describe_matches, shown_path};
 use crate::cli::foreign::{find_last_of_sources, resolve_foreign_id};
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
 use crate::cli::output::{Failure, Ui, to_visible};
@@ -8,10 +8,10 @@ use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::load_pruned_beside;
 use crate::cli::rollouts::{detect_file, retain_last_rollouts};
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
-use crate::cli::titled::{TitlePolicy, resolve_title, suggest_titles};
-use crate::format::ID_SUFFIX_LEN;
+use crate::cli::titled::{TitlePolicy, find_titled_in, resolve_title, suggest_titles};
+use crate::format::{ID_SUFFIX_LEN, format_count};
 use crate::import::is_document_name;
-use crate::load::names::{NameError, choose_session};
+use crate::load::names::{Matched, NameError, choose_session};
 use crate::load::{LoadError, read_header};
 use crate::ops::list::{ListedSession, display_title, read_single};
 use crate::session::paths::{abbreviate_home, is_windows_absolute};
@@ -559,12 +559,36 @@ pub fn suggest_sessions(argument: &Path, failure: Failure, ui: &Ui) -> Failure {
 /// Returns the path of a session argument as [`resolve_argument`] does. A failure suggests no
 /// sessions.
 pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
-    match name_argument(argument) {
-        Some(name) => SessionStores::locate(ui)
-            .find_by_name(name)
-            .map_err(|error| name_failure(error, ui).with_path(argument.to_string_lossy())),
-        None => Ok(argument.to_owned()),
+    let Some(name) = name_argument(argument) else {
+        return Ok(argument.to_owned());
+    };
+    let stores = SessionStores::locate(ui);
+    let session = stores
+        .find_named_session(name)
+        .map_err(|error| name_failure(error, ui).with_path(argument.to_string_lossy()))?;
+    let is_here = || stores.newest_sessions().any(|path| path == session.path);
+    if session.matched == Matched::StartOfName && !is_here() {
+        refuse_if_titled_here(name, &session.path, ui)?;
     }
+    Ok(session.path)
+}
+
+/// Refuses the start of the name of a session in another project if it is also in the title of a
+/// session of the current one, which is as likely to be meant.
+fn refuse_if_titled_here(name: &str, named_elsewhere: &Path, ui: &Ui) -> Result<(), Failure> {
+    let mut sessions = find_titled_in(&Scope::CurrentProject, name, ui);
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    let titles = format_count(sessions.len(), "title", "titles");
+    sessions.extend(read_for_list(named_elsewhere));
+    let what = format!(
+        "`{}` is in {titles} of this project, and begins the name of a session of another one",
+        to_visible(name)
+    );
+    Err(Failure::invalid(what)
+        .with_hint("give more words, or the id")
+        .with_details(describe_matches(&sessions, ui)))
 }
 
 /// Returns the session that `last` names, even if a file in the current directory is called `last`.

@@ -179,18 +179,21 @@ pub fn command_with(argument: &OsStr, words: &str, ui: &Ui) -> Option<String> {
 /// Returns the sessions whose titles have all of the words: in the current project or, if it has
 /// none, in all projects.
 pub fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
+    let of_project = find_titled_in(&Scope::CurrentProject, words, ui);
+    if of_project.is_empty() {
+        find_titled_in(&Scope::All, words, ui)
+    } else {
+        of_project
+    }
+}
+
+/// Returns the sessions of a scope whose titles have all of the words.
+pub fn find_titled_in(scope: &Scope, words: &str, ui: &Ui) -> Vec<ListedSession> {
     let Some(words) = TitleWords::parse(words) else {
         return Vec::new();
     };
-    let stores = SessionStores::locate(ui);
-    for scope in [Scope::CurrentProject, Scope::All] {
-        let files = stores.find_sessions(&scope).files;
-        let sessions = filter_by_title(files, &words, ui);
-        if !sessions.is_empty() {
-            return sessions;
-        }
-    }
-    Vec::new()
+    let files = SessionStores::locate(ui).find_sessions(scope).files;
+    filter_by_title(files, &words, ui)
 }
 
 /// Reads sessions, and returns those whose titles have all of the words. Sub-agents are left out,

@@ -352,6 +352,30 @@ fn a_command_that_reads_takes_words_of_a_title() {
     assert_eq!(rows.len(), 3, "{several}");
 }
 
+#[test]
+fn a_title_of_this_project_is_as_likely_as_the_start_of_a_name_of_another() {
+    let d = Desk::new();
+    let here = project_folder(&d);
+    let id = "0199aaaa-33333333";
+    let elsewhere = format!("home/.pi/agent/sessions/--x--/{id}.jsonl");
+    d.put(&elsewhere, id, 3, &[name("Chart editor")]);
+    assert_eq!(d.id("chart -q"), id);
+
+    titled(&d, &here, "0199aaaa-11111111", "How hard is a chart");
+    let done = d.pisess("tree chart").done();
+    assert_eq!(done.code, 2, "{done}");
+    let rows: Vec<&str> = done.stderr.lines().collect();
+    assert_eq!(
+        rows[0],
+        "pisess: `chart` is in 1 title of this project, and begins the name of a session of \
+         another one (hint: give more words, or the id)"
+    );
+    assert_eq!(rows.len(), 3, "{done}");
+
+    // A whole name is no coincidence.
+    assert_eq!(d.id("'chart editor' -q"), id);
+}
+
 /// What is shorter, or in the middle of a word, is rather a mistake.
 #[test]
 fn a_title_is_not_found_by_part_of_a_word() {

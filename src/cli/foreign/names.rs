@@ -229,7 +229,7 @@ pub fn resolve_foreign_id(
     let candidates = candidates_by_id(&files, ui);
     for file_id in ids_in_file_names(name) {
         match choose_session(&file_id, [candidates.clone()]) {
-            Ok(path) => return Ok(path),
+            Ok(session) => return Ok(session.path),
             Err(error @ NameError::Ambiguous { .. }) => {
                 return Err(Failure::invalid(&error).with_hint(name_hint(&error)));
             }
@@ -244,7 +244,10 @@ pub fn resolve_foreign_id(
     }
     // Commands that read such a session print the id that it would have after an import.
     let imported = candidates_by_imported_id(files, ui);
-    choose_session(name, [imported]).map_err(|_| failure)
+    match choose_session(name, [imported]) {
+        Ok(session) => Ok(session.path),
+        Err(_) => Err(failure),
+    }
 }
 
 /// Returns the forms of a displayed id that the names of files may have. The id of a sub-agent is
@@ -305,7 +308,8 @@ fn find_by_name(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
     // `choose_session` asks for the second list only if the first has no match.
     let first_list = std::iter::once(by_id);
     let second_list = std::iter::once_with(|| read_candidates(files, ui));
-    choose_session(name, first_list.chain(second_list))
+    let session = choose_session(name, first_list.chain(second_list))?;
+    Ok(session.path)
 }
 
 /// Returns a candidate for each session id. Most ids are part of the file name; such files are not

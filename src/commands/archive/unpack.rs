@@ -39,7 +39,7 @@ pub fn find_archive(
     let ArchivesByName { all, with_words } = ArchivesByName::read(&name, stores, ui)?;
     // An id or a name counts before words of a title.
     let error = match choose_session(&name, [all]) {
-        Ok(path) => return Ok(path),
+        Ok(session) => return Ok(session.path),
         Err(error) => error,
     };
     let is_unknown = matches!(error, NameError::Unknown { .. });

@@ -176,6 +176,24 @@ pub struct SessionCandidate {
     pub name: Option<String>,
 }
 
+/// A session that a name identifies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedSession {
+    /// The path of its file.
+    pub path: PathBuf,
+    /// What of the session matches.
+    pub matched: Matched,
+}
+
+/// What of a session matches a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matched {
+    /// Its id or a part of it, or its whole name.
+    IdOrName,
+    /// Only the start of its name, so that another session may be meant.
+    StartOfName,
+}
+
 /// Returns the session that a name identifies. `lists` are searched one after the other, until one
 /// has a match. Lists after that are not requested from the iterator.
 ///
@@ -191,19 +209,33 @@ pub struct SessionCandidate {
 pub fn choose_session(
     name: &str,
     lists: impl IntoIterator<Item = Vec<SessionCandidate>>,
-) -> Result<PathBuf, NameError> {
+) -> Result<NamedSession, NameError> {
     let mut searched_lists = Vec::new();
     for sessions in lists {
         if let Some(path) = find_by_id_or_name(name, &sessions)? {
-            return Ok(path);
+            let matched = Matched::IdOrName;
+            return Ok(NamedSession { path, matched });
         }
         searched_lists.push(sessions);
     }
 
     // After all lists, so that the exact name of a session in another project counts more than a
     // similar name in this one.
-    if let Some(path) = find_ignoring_case(name, &searched_lists)? {
-        return Ok(path);
+    let folded_name = name.to_lowercase();
+    let comparisons: [(fn(&str, &str) -> bool, Matched); 2] = [
+        (is_same_name, Matched::IdOrName),
+        (is_start_of_name, Matched::StartOfName),
+    ];
+    for (matches_name, matched) in comparisons {
+        for sessions in &searched_lists {
+            let with_name = filter_sessions(sessions, |session| {
+                let folded = session.name.as_deref().map(str::to_lowercase);
+                folded.is_some_and(|folded| matches_name(&folded_name, &folded))
+            });
+            if let Some(path) = require_unique(name, with_name)? {
+                return Ok(NamedSession { path, matched });
+            }
+        }
     }
     let last_list = searched_lists.pop().unwrap_or_default();
     Err(NameError::Unknown {
@@ -231,30 +263,6 @@ fn find_by_id_or_name(
     }
     let with_name = filter_sessions(sessions, |session| session.name.as_deref() == Some(name));
     require_unique(name, with_name)
-}
-
-/// Returns the only session whose name is `name` or starts with it, ignoring case; `None` if there
-/// is none. Whole names are compared first, in all lists, then the starts of names.
-///
-/// # Errors
-/// If several sessions of one list match in the same way.
-fn find_ignoring_case(
-    name: &str,
-    lists: &[Vec<SessionCandidate>],
-) -> Result<Option<PathBuf>, NameError> {
-    let folded_name = name.to_lowercase();
-    for matches_name in [is_same_name, is_start_of_name] {
-        for sessions in lists {
-            let with_name = filter_sessions(sessions, |session| {
-                let folded = session.name.as_deref().map(str::to_lowercase);
-                folded.is_some_and(|folded| matches_name(&folded_name, &folded))
-            });
-            if let Some(path) = require_unique(name, with_name)? {
-                return Ok(Some(path));
-            }
-        }
-    }
-    Ok(None)
 }
 
 fn is_same_name(wanted: &str, name: &str) -> bool {
@@ -289,9 +297,11 @@ pub fn find_session(
     stores: &[Store],
     here: BaseDirs,
     workers: usize,
-) -> Result<PathBuf, NameError> {
+) -> Result<NamedSession, NameError> {
     if let Some(back) = parse_steps_back(name) {
-        return nth_newest(back, newest_sessions(stores, here));
+        let path = nth_newest(back, newest_sessions(stores, here))?;
+        let matched = Matched::IdOrName;
+        return Ok(NamedSession { path, matched });
     }
     // The iterator is lazy: a list is made when `choose_session` asks for it.
     let lists = SEARCH_STEPS
