@@ -258,22 +258,19 @@ fn find_by_arguments(arguments: &[PathBuf], search: ArgumentSearch, ui: &mut Ui)
     }
     paths.extend(project_files.iter().map(|file| file.path.clone()));
     found.files.extend(project_files);
-    failures.extend(search_failures(found.problems, search.is_strict, ui));
+    if search.is_to_read {
+        retain_last_rollouts(&mut found.files);
+    }
 
+    failures.extend(search_failures(found.problems, search.is_strict, ui));
     let has_found_none = found.files.is_empty();
     warn_of_shallow(&found.shallow, has_found_none, ui);
     // A failure, and the warning of subdirectories, say already why there are no sessions.
     let is_reported = !failures.is_empty() || !found.shallow.is_empty();
     let reads_only_stream = !streams.is_empty() && paths.is_empty();
-    let none_found_note = if has_found_none && !is_reported && !reads_only_stream {
-        Some(note_none_found(&paths, reach, ui))
-    } else {
-        None
-    };
+    let needs_note = has_found_none && !is_reported && !reads_only_stream;
+    let none_found_note = needs_note.then(|| note_none_found(&paths, reach, ui));
 
-    if search.is_to_read {
-        retain_last_rollouts(&mut found.files);
-    }
     let mut files: Vec<FoundFile> = streams.into_iter().map(given_file).collect();
     files.extend(found.files);
     FoundSessions {

@@ -9,6 +9,7 @@ use crate::cli::transaction::Decision;
 use crate::load::LoadOptions;
 use crate::ops::append::{Batch, shorthand};
 use crate::ops::{IdSource, Refusal};
+use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::reference::Position;
 use pisess_json::Raw;
@@ -337,55 +338,79 @@ impl Args {
         Ok(())
     }
 
-    /// Returns the entries given by options, each as a line of JSON: first the name and the
-    /// settings, then custom entries, then messages. The assistant message copies API, provider and
-    /// model from an earlier reply ([`build_reply`]).
+    /// Returns the entries given by options, each as a line of JSON, in the order in which they are
+    /// appended below `parent`.
     fn entry_lines(&self, open: &OpenSession, parent: Position) -> Result<Vec<Vec<u8>>, Failure> {
-        let agent = open.session.agent();
-        let text = |option: &String| Text::from(option.clone());
-        let model = self.model.as_ref().map(|(provider, id)| ModelName {
-            provider: text(provider),
-            id: text(id),
-        });
+        let mut entries = self.build_name_and_settings(&open.session);
+        entries.extend(self.build_custom_entries(&open.session));
+        entries.extend(self.build_messages(open, parent)?);
+        Ok(entries.into_iter().map(Object::finish).collect())
+    }
 
+    /// Returns the entries of `--name`, `--model` and `--thinking`.
+    fn build_name_and_settings(&self, session: &Session) -> Vec<Object> {
+        let agent = session.agent();
         let mut entries = Vec::new();
         if let Some(name) = &self.name {
             let name = agent.normalize_name(name);
-            entries.push(agent.new_name_entry(&name, open.session.name().as_ref()));
+            entries.push(agent.new_name_entry(&name, session.name().as_ref()));
         }
-        if let Some(model) = &model {
+        if let Some(model) = self.model_name() {
             entries.push(agent.new_model_entry(&model.provider, &model.id));
         }
         if let Some(level) = &self.thinking {
-            entries.push(agent.new_thinking_entry(&text(level)));
+            entries.push(agent.new_thinking_entry(&Text::from(level.as_str())));
         }
+        entries
+    }
+
+    /// Returns the model of `--model`.
+    fn model_name(&self) -> Option<ModelName> {
+        let (provider, id) = self.model.as_ref()?;
+        Some(ModelName {
+            provider: Text::from(provider.clone()),
+            id: Text::from(id.clone()),
+        })
+    }
+
+    /// Returns the entries of `--custom` and `--custom-message`.
+    fn build_custom_entries(&self, session: &Session) -> Vec<Object> {
+        let mut entries = Vec::new();
         if let Some(custom_type) = &self.custom {
             // `require_valid_texts` has checked that it is JSON.
             let data = self.data.as_ref();
             let data = data.map(|data| Raw::from_checked(data.trim().as_bytes()));
-            entries.push(shorthand::custom_entry(&text(custom_type), data));
+            let custom_type = Text::from(custom_type.as_str());
+            entries.push(shorthand::custom_entry(&custom_type, data));
         }
         // clap requires both or neither.
         if let (Some(custom_type), Some(content)) = (&self.custom_message, &self.text) {
             let is_shown = !self.hidden;
             entries.push(shorthand::custom_message_entry(
-                agent,
-                &text(custom_type),
-                &text(content),
+                session.agent(),
+                &Text::from(custom_type.as_str()),
+                &Text::from(content.as_str()),
                 is_shown,
             ));
         }
+        entries
+    }
+
+    /// Returns the messages of `--user` and `--assistant`. The assistant message copies API,
+    /// provider and model from an earlier reply, the nearest above `parent` ([`build_reply`]).
+    fn build_messages(&self, open: &OpenSession, parent: Position) -> Result<Vec<Object>, Failure> {
+        let mut messages = Vec::new();
         if let Some(content) = &self.user {
-            entries.push(shorthand::user_message(&text(content)));
+            messages.push(shorthand::user_message(&Text::from(content.as_str())));
         }
         if let Some(content) = &self.assistant {
-            let reply = build_reply(open, parent, model)?;
-            entries.push(shorthand::assistant_message(
-                &text(content),
+            let reply = build_reply(open, parent, self.model_name())?;
+            messages.push(shorthand::assistant_message(
+                &Text::from(content.as_str()),
                 Raw::from_checked(&reply),
             ));
         }
-        Ok(entries.into_iter().map(Object::finish).collect())
+        Ok(messages)
     }
 }
 

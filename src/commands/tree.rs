@@ -2,6 +2,7 @@
 
 mod painter;
 
+use crate::agents::pi::edits::ContextEdit;
 use crate::cli::follow::{ChangedFiles, FileWatcher, FollowedSession};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{NO_ENTRIES, OpenSession};
@@ -323,8 +324,7 @@ fn print_new_entries(
 }
 
 /// Prints the rows of a drawing, as JSON or as text. Text is below a heading if `usage` is given. A
-/// live drawing has only new entries: all its rows are printed, without folds. In other drawings,
-/// rows show what was undone, edited and pruned.
+/// live drawing has only new entries: all its rows are printed, without folds.
 fn print_drawing(
     args: &Args,
     open: &OpenSession,
@@ -340,26 +340,22 @@ fn print_drawing(
     }
 
     add_facts(args, open, &mut drawing, ui)?;
-    let mut edits = HashMap::default();
-    let mut pruned_count = 0;
-    if !is_live {
-        edits = open.find_edits(drawing.leaf)?;
-        for operation in &pruned::list_pruned(open) {
-            pruned_count += operation.entries;
-        }
-    }
-    let glyphs = if args.ascii {
-        Glyphs::ASCII
+    let changes = if is_live {
+        ShownChanges::default()
     } else {
-        Glyphs::UNICODE
+        ShownChanges::read(open, &drawing)?
     };
     let links = PathLinks::new(&open.session, ui);
     let entry_painter = EntryPainter {
         drawing: &drawing,
-        edits: &edits,
+        edits: &changes.edits,
         links: links.as_ref(),
         styles: ui.styles,
-        glyphs,
+        glyphs: if args.ascii {
+            Glyphs::ASCII
+        } else {
+            Glyphs::UNICODE
+        },
     };
     let row_args = RowArgs {
         folds_rows: args.folds_rows() && !is_live,
@@ -367,13 +363,32 @@ fn print_drawing(
         clock: args.times.then(|| Clock::new(ui)),
     };
     let painter = TreePainter::new(entry_painter, row_args, ui)?;
-    painter.print_tree(usage, around, pruned_count, ui)?;
+    painter.print_tree(usage, around, changes.pruned_entries, ui)?;
     // In the output for a program, nobody needs a hint about folded rows.
     let is_for_people = ui.stdout_is_terminal() && ui.stderr_is_terminal();
     if is_for_people && !args.follow {
         painter.note_folds(around, ui);
     }
     Ok(())
+}
+
+/// What a drawing shows of entries that have been changed or removed.
+#[derive(Default)]
+struct ShownChanges {
+    /// The context edits in effect, by the entry that they edit.
+    edits: HashMap<EntryIx, ContextEdit>,
+    /// The number of entries that `prune` has removed from the session.
+    pruned_entries: usize,
+}
+
+impl ShownChanges {
+    fn read(open: &OpenSession, drawing: &TreeView) -> Result<ShownChanges, Failure> {
+        let operations = pruned::list_pruned(open);
+        Ok(ShownChanges {
+            edits: open.find_edits(drawing.leaf)?,
+            pruned_entries: operations.iter().map(|operation| operation.entries).sum(),
+        })
+    }
 }
 
 /// Prints the rows of a drawing as JSON. `around` limits them to the rows around the leaf.

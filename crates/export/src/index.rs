@@ -63,12 +63,14 @@ pub fn early_facts_json(contents: &Contents) -> Vec<u8> {
     let ids = entries
         .iter()
         .map(|&ix| string::encode_to_vec(&Text::from(contents.entry_id(ix))));
-    let mut kinds = String::new();
-    let mut masks = String::new();
-    for &ix in entries {
-        kinds.push(kind_letter(session.entry(ix)));
-        masks.push(mask_char(session, &labels, ix));
-    }
+    let kinds: String = entries
+        .iter()
+        .map(|&ix| kind_letter(session.entry(ix)))
+        .collect();
+    let masks: String = entries
+        .iter()
+        .map(|&ix| mask_char(session, &labels, ix))
+        .collect();
     let usage = contents.usage();
     let cwd = session
         .header

@@ -61,12 +61,12 @@ pub(super) fn find_files(
     }
 
     let archive_scope = ArchiveScope::from_all_option(all);
+    // The user asks what was done in a period, which archives may answer, too.
+    let may_miss_archives = paths.is_empty() && finds_own && !args.repo && args.period.is_given();
     if args.sessions.archived {
-        found
-            .files
-            .extend(stores.find_archive_files(archive_scope)?);
-    } else if paths.is_empty() && finds_own && !args.repo && args.period.is_given() {
-        // The user asks what was done in a period, which archives may answer, too.
+        let archives = stores.find_archive_files(archive_scope)?;
+        found.files.extend(archives);
+    } else if may_miss_archives {
         stores.warn_archives_skipped(archive_scope, period, ui);
     }
     Ok(FilesToRead {

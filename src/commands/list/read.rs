@@ -44,11 +44,7 @@ pub(super) fn read_sessions(
     let files = if args.forks {
         sort_and_mark_related(files)
     } else {
-        let unrelated = |file| FamilyFile {
-            file,
-            is_related: false,
-        };
-        files.into_iter().map(unrelated).collect()
+        files.into_iter().map(unrelated_file).collect()
     };
     // If there are fewer files than processors, several processors read each file.
     let parallel_files = files.len().clamp(1, ui.processor_count());
@@ -83,6 +79,14 @@ pub(super) fn read_sessions(
         warn_uncounted(failure, ui);
     }
     report_unread(&failures, ui)
+}
+
+/// Returns a file whose entries are all counted, whatever entries other files have.
+fn unrelated_file(file: FoundFile) -> FamilyFile {
+    FamilyFile {
+        file,
+        is_related: false,
+    }
 }
 
 /// Reports files that could not be read. Returns whether one of them was named on the command line.
