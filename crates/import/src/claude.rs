@@ -64,9 +64,6 @@ pub struct ClaudeReader<'o> {
     /// The entries of lines of the type `progress`. Each has the entry below which the first line
     /// of its chain is: that of the call.
     progress_starts: HashMap<NodeIx, NodeIx>,
-    /// For each start in `progress_starts`, the last entry of a line of the type `progress` that is
-    /// below it.
-    progress_ends: HashMap<NodeIx, NodeIx>,
     /// The last entry of the main conversation.
     main_leaf: Option<NodeIx>,
     /// The last entry of all, side chains included.
@@ -466,11 +463,7 @@ impl<'o> ClaudeReader<'o> {
         }
         let start = self.progress_starts.get(&parent).copied().unwrap_or(parent);
         let end = self.main_leaf?;
-        // In a long turn, the way up to the call is long, and the one to the last progress short.
-        let last_progress = self.progress_ends.get(&start).copied();
-        let ancestors = [start, last_progress.unwrap_or(start)];
-        let is_below = self.writer.is_any_ancestor_or_self(&ancestors, end);
-        is_below.then_some(end)
+        self.writer.is_ancestor_or_self(start, end).then_some(end)
     }
 
     /// Records the start of the chain of a line that reports progress.
@@ -480,9 +473,8 @@ impl<'o> ClaudeReader<'o> {
         };
         if let Some(parent) = self.find_line(parent_uuid) {
             let start = self.progress_starts.get(&parent.last).copied();
-            let start = start.unwrap_or(parent.last);
-            self.progress_starts.insert(node, start);
-            self.progress_ends.insert(start, node);
+            self.progress_starts
+                .insert(node, start.unwrap_or(parent.last));
         }
     }
 

@@ -33,6 +33,9 @@ mod prefilter;
 pub mod record;
 mod returned;
 mod survey;
+#[cfg(all(test, unix))]
+#[path = "../../core/src/session/thread_time.rs"]
+mod thread_time;
 mod writer;
 
 pub use convert::{

@@ -44,6 +44,10 @@ struct Node {
     /// [`EntryWriter::other_ids`].
     id: u32,
     parent: Option<NodeIx>,
+    /// The number of its ancestors.
+    depth: u32,
+    /// An ancestor far above it, or its parent; a root itself. See [`EntryWriter::find_shortcut`].
+    shortcut: NodeIx,
     /// The entry that was appended to this one; this entry itself if none was. Children are
     /// attached to the end of this chain; see [`EntryWriter::resolve_end`].
     continuation: NodeIx,
@@ -332,6 +336,8 @@ impl<'o> EntryWriter<'o> {
         self.nodes.push(Node {
             id,
             parent,
+            depth: parent.map_or(0, |parent| self.node(parent).depth + 1),
+            shortcut: parent.map_or(node, |parent| self.find_shortcut(parent)),
             // Nothing is appended to it yet.
             continuation: node,
             time_ms,
@@ -430,16 +436,37 @@ impl<'o> EntryWriter<'o> {
         }
     }
 
-    /// Whether one of the `ancestors` is an ancestor of `node`, or `node` itself.
-    pub fn is_any_ancestor_or_self(&self, ancestors: &[NodeIx], node: NodeIx) -> bool {
-        let mut current = Some(node);
-        while let Some(entry) = current {
-            if ancestors.contains(&entry) {
-                return true;
-            }
-            current = self.node(entry).parent;
+    /// Returns the shortcut of a child of `parent`. If the last two shortcuts above the child are
+    /// of the same length, its own one spans both. So the lengths are those of the digits of a
+    /// skew-binary number, and a walk up along shortcuts takes logarithmic time:
+    ///
+    /// ```text
+    /// depth       1  2  3  4  5  6  7  8
+    /// shortcut    0  1  0  3  4  3  0  7
+    /// ```
+    fn find_shortcut(&self, parent: NodeIx) -> NodeIx {
+        let middle = self.node(parent).shortcut;
+        let top = self.node(middle).shortcut;
+        let lower_len = self.node(parent).depth - self.node(middle).depth;
+        let upper_len = self.node(middle).depth - self.node(top).depth;
+        if lower_len == upper_len { top } else { parent }
+    }
+
+    /// Whether `ancestor` is an ancestor of `node`, or `node` itself.
+    pub fn is_ancestor_or_self(&self, ancestor: NodeIx, node: NodeIx) -> bool {
+        let ancestor_depth = self.node(ancestor).depth;
+        let mut current = node;
+        while self.node(current).depth > ancestor_depth {
+            let Node {
+                parent, shortcut, ..
+            } = *self.node(current);
+            let is_too_far = self.node(shortcut).depth < ancestor_depth;
+            current = match parent {
+                Some(parent) if is_too_far => parent,
+                _ => shortcut,
+            };
         }
-        false
+        current == ancestor
     }
 
     /// Returns the first entry after `before` on the path to `last`; `None` if `before` is `last`
@@ -574,4 +601,76 @@ fn parse_hex_id(id: &Text) -> Option<u32> {
         return None;
     }
     Some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add_entry(writer: &mut EntryWriter, parent: Option<NodeIx>) -> NodeIx {
+        let draft = EntryDraft {
+            offset: writer.nodes.len() as u64,
+            time_ms: 0,
+            kind: "custom",
+            members: Object::new(),
+        };
+        writer.add_child(parent, draft).unwrap()
+    }
+
+    /// Finds out the same as [`EntryWriter::is_ancestor_or_self`], without shortcuts.
+    fn is_on_way_up(writer: &EntryWriter, ancestor: NodeIx, node: NodeIx) -> bool {
+        let mut current = Some(node);
+        while let Some(entry) = current {
+            if entry == ancestor {
+                return true;
+            }
+            current = writer.node(entry).parent;
+        }
+        false
+    }
+
+    #[test]
+    fn ancestors_are_found_along_shortcuts() {
+        let mut writer = EntryWriter::default();
+        let mut nodes = Vec::new();
+        for index in 0..300_usize {
+            // Two roots, with long branches that begin at various entries.
+            let parent = match index {
+                0 | 100 => None,
+                _ if index % 23 == 0 => Some(nodes[index * 7 % index.min(90)]),
+                _ => Some(nodes[index - 1]),
+            };
+            nodes.push(add_entry(&mut writer, parent));
+        }
+
+        for &ancestor in &nodes {
+            for &node in &nodes {
+                let expected = is_on_way_up(&writer, ancestor, node);
+                let found = writer.is_ancestor_or_self(ancestor, node);
+                assert_eq!(found, expected, "{ancestor:?} {node:?}");
+            }
+        }
+    }
+
+    /// Claude Code may write the progress of each call of a long conversation at its end.
+    #[cfg(unix)]
+    #[test]
+    fn ancestors_in_a_long_conversation_are_found_in_linear_time() {
+        use crate::thread_time::measure;
+        use std::time::Duration;
+
+        let mut writer = EntryWriter::default();
+        let root = add_entry(&mut writer, None);
+        let mut leaf = root;
+        for _ in 0..60_000 {
+            leaf = add_entry(&mut writer, Some(leaf));
+        }
+        let time = measure(|| {
+            for index in 0..60_000 {
+                let ancestor = NodeIx(index);
+                assert!(writer.is_ancestor_or_self(ancestor, leaf));
+            }
+        });
+        assert!(time < Duration::from_secs(3), "{time:?}");
+    }
 }

@@ -110,7 +110,7 @@ impl ClaudeReader<'_> {
     /// kept entry only there.
     fn is_at_or_above(&self, entry: NodeIx, parent: Option<NodeIx>) -> bool {
         match parent {
-            Some(parent) => self.writer.is_any_ancestor_or_self(&[entry], parent),
+            Some(parent) => self.writer.is_ancestor_or_self(entry, parent),
             None => false,
         }
     }
