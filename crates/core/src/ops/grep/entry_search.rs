@@ -1,8 +1,8 @@
 //! Searches one entry, or the title of a session: decides whether the query includes it, and finds
 //! its first match.
 
+use super::call_events::CallEvents;
 use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE};
-use super::results::KnownResults;
 use super::search::{ChunkState, FileSearch};
 use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call, includes_tool};
 use crate::agents::readable::Folders;
@@ -248,12 +248,12 @@ impl FileSearch<'_> {
         let Some(id) = call.and_then(|call| call.id) else {
             return Ok(false);
         };
-        let mut results = match self.results.take() {
-            Some(results) if results.are_of(line.chunk) => results,
-            _ => KnownResults::new(self.source, line.chunk),
+        let mut events = match self.call_events.take() {
+            Some(events) if events.are_of(line.chunk) => events,
+            _ => CallEvents::new(self.source, line.chunk),
         };
-        let has_failed = results.has_call_failed(self.source, &mut self.keys, id, line)?;
-        self.results = Some(results);
+        let has_failed = events.has_call_failed(self.source, &mut self.keys, id, line)?;
+        self.call_events = Some(events);
         Ok(has_failed)
     }
 

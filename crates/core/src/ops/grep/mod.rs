@@ -9,12 +9,12 @@
 
 mod active_path;
 mod around;
+mod call_events;
 mod entry_search;
 mod ids;
 mod line_counter;
 mod pattern;
 mod query;
-mod results;
 mod search;
 mod tool;
 mod trail;

@@ -4,9 +4,9 @@
 mod streamed;
 
 use super::active_path::ActivePath;
+use super::call_events::CallEvents;
 use super::line_counter::{CountedLines, LineCounter};
 use super::query::{Match, Query};
-use super::results::KnownResults;
 use super::tool::{ChunkLine, KnownCalls};
 use crate::load::{LoadError, is_small};
 use crate::session::Header;
@@ -114,8 +114,9 @@ pub(super) struct FileSearch<'s> {
     pub(super) lines: LineCounter,
     /// The lines found so far that may match but are not JSON.
     unread: Option<DamagedLines>,
-    /// The results of calls in the chunk that is searched. Read when the first call needs them.
-    pub(super) results: Option<KnownResults>,
+    /// The results of the matching calls of a chunk, with the calls between them; `None` before the
+    /// first such call.
+    pub(super) call_events: Option<CallEvents>,
 }
 
 /// The result of a search of one range of a file. Lines are numbered from 1 at the first line that
@@ -164,7 +165,7 @@ impl<'s> FileSearch<'s> {
                 is_counting: start_point.counted.end > preamble.end,
             },
             unread: None,
-            results: None,
+            call_events: None,
         }
     }
 

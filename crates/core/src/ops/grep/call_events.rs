@@ -19,13 +19,17 @@ const FIRST_STEP: u64 = 16 * 1024;
 /// call and its result are only results of other calls of the same reply.
 const MAX_DISTANCE: u64 = 4 * 1024 * 1024;
 
-/// The calls and results on the lines between the matching calls of a chunk and their results. No
-/// other line is read, and no line twice.
-pub(super) struct KnownResults {
+/// The calls and results that were read for the matching calls of a chunk: the results that follow
+/// them, and other calls, because an id may be used again.
+///
+/// Nothing is read before a call needs it, and no line twice. In the chunk, lines are parsed only
+/// from the first matching call on. Behind the chunk, whole steps are read.
+pub(super) struct CallEvents {
     /// The offset of the chunk.
     chunk_start: u64,
     chunk_end: u64,
-    /// The offset up to which the lines after the last call were read.
+    /// The offset at which reading continues. All lines between the call that is looked up and this
+    /// offset were read.
     read_end: u64,
     /// Lines that begin at this offset or after it are not read.
     max_end: u64,
@@ -50,11 +54,11 @@ enum EventKind {
     Failure,
 }
 
-impl KnownResults {
+impl CallEvents {
     /// Begins with the calls of a chunk. Nothing is read yet.
-    pub fn new(source: &dyn ReadAt, chunk: LineChunk) -> KnownResults {
+    pub fn new(source: &dyn ReadAt, chunk: LineChunk) -> CallEvents {
         let chunk_end = chunk.start + chunk.bytes.len() as u64;
-        KnownResults {
+        CallEvents {
             chunk_start: chunk.start,
             chunk_end,
             read_end: chunk.start,
@@ -64,14 +68,14 @@ impl KnownResults {
         }
     }
 
-    /// Whether these are the results for the calls of this chunk.
+    /// Whether these are the events for the calls of this chunk.
     pub fn are_of(&self, chunk: LineChunk) -> bool {
         self.chunk_start == chunk.start
     }
 
     /// Whether the call with this id on `line` failed. False if no result follows, or only after the
-    /// next call with this id: then this call was interrupted. Must be called for lines in file
-    /// order.
+    /// next call with this id: then this call was interrupted. False also if no result begins within
+    /// [`MAX_DISTANCE`] behind the chunk. Must be called for lines in file order.
     pub fn has_call_failed(
         &mut self,
         source: &dyn ReadAt,
@@ -95,8 +99,8 @@ impl KnownResults {
         }
     }
 
-    /// Skips the lines up to the line of a call, unless lines after it were read for an earlier
-    /// call.
+    /// Skips the lines up to the end of the line of a call, unless lines after it were read for an
+    /// earlier call.
     fn skip_up_to(&mut self, line: ChunkLine) {
         let line_start = line.chunk.start + line.start as u64;
         if self.read_end <= line_start {
@@ -203,11 +207,11 @@ mod tests {
         };
         let keys = &mut new_key_cache();
         let id = Raw::parse(b"\"c\"").unwrap();
-        let mut results = KnownResults::new(&source, chunk);
+        let mut events = CallEvents::new(&source, chunk);
         let mut failures = Vec::new();
         for (start, _) in lines[..chunk_len].match_indices("{\"call\"") {
             let line = ChunkLine { chunk, start };
-            failures.push(results.has_call_failed(&source, keys, id, line).unwrap());
+            failures.push(events.has_call_failed(&source, keys, id, line).unwrap());
         }
         failures
     }
