@@ -824,6 +824,49 @@ fn a_label_leads_to_the_entry_that_it_labels() {
     assert_eq!(s.run("grep -c --role label green ./tour.jsonl"), "1\n");
 }
 
+/// The labelled entry is printed once if it is directly above, and not at all without a target.
+#[test]
+fn a_labelled_entry_is_not_printed_a_second_time() {
+    let s = Sandbox::new();
+    let label = |id: &str, target: &str| {
+        format!(
+            r#"{{"type":"label","id":"{id}","parentId":"1a2b3c01","timestamp":"2026-03-19T03:08:06.701Z","targetId":"{target}","label":"a kite"}}"#
+        )
+    };
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-03-19T03:08:06.701Z","cwd":"/tmp"}"#,
+        r#"{"type":"message","id":"1a2b3c01","parentId":null,"timestamp":"2026-03-19T03:08:06.701Z","message":{"role":"user","content":"Which paper for a kite?"}}"#,
+        &label("1a2b3c02", "1a2b3c01"),
+        &label("1a2b3c03", "1a2b3c03"),
+        &label("1a2b3c04", ""),
+        &label("1a2b3c05", "1a2b3c01"),
+    ];
+    s.put("a.jsonl", lines.join("\n") + "\n");
+    let expected = "\
+1a2b3c01:user:
+    Which paper for a kite?
+
+1a2b3c02:label:  (of 1a2b3c01)
+    a kite
+
+1a2b3c03:label:
+    a kite
+
+1a2b3c04:label:
+    a kite
+
+1a2b3c05:label:  (of 1a2b3c01)
+    a kite
+
+1a2b3c01-user-
+    Which paper for a kite?
+";
+    assert_eq!(s.run("grep --full kite ./a.jsonl"), expected);
+
+    let row_above = s.run("grep --full -B1 --role label -m1 kite ./a.jsonl");
+    assert_eq!(row_above.matches("Which paper").count(), 1, "{row_above}");
+}
+
 #[test]
 fn without_a_path_the_stores_are_searched() {
     let s = Sandbox::new();

@@ -156,9 +156,9 @@ impl MatchPainter {
     }
 
     /// Appends the row of a match. An empty line separates whole texts.
-    pub fn push_match(&self, found: &FoundIn, entry_match: &Match, out: &mut Vec<u8>) {
-        self.separate_whole_texts(out);
-        self.push_match_row(found, entry_match, out);
+    pub fn push_match(&self, found: &FoundIn, entry_match: &Match, rows: &mut Rows) {
+        self.separate_whole_texts(&mut rows.bytes);
+        self.push_match_row(found, entry_match, rows);
     }
 
     fn separate_whole_texts(&self, out: &mut Vec<u8>) {
@@ -168,13 +168,20 @@ impl MatchPainter {
     }
 
     /// Appends the row of a match. With whole texts, the entry that a label entry labels follows,
-    /// as an entry near the match.
-    fn push_match_row(&self, found: &FoundIn, entry_match: &Match, out: &mut Vec<u8>) {
-        self.push_row(found, entry_match, RowKind::Match, out);
-        if let Some(labelled) = &entry_match.labelled {
-            self.separate_whole_texts(out);
-            self.push_row(found, labelled, RowKind::Context, out);
+    /// as an entry near the match, unless its row is directly above.
+    fn push_match_row(&self, found: &FoundIn, entry_match: &Match, rows: &mut Rows) {
+        self.push_row(found, entry_match, RowKind::Match, &mut rows.bytes);
+        let id_above = rows.last_id.replace(entry_match.id.clone());
+
+        let Some(labelled) = &entry_match.labelled else {
+            return;
+        };
+        if id_above == entry_match.label_target {
+            return;
         }
+        self.separate_whole_texts(&mut rows.bytes);
+        self.push_row(found, labelled, RowKind::Context, &mut rows.bytes);
+        rows.last_id = entry_match.label_target.clone();
     }
 
     /// Appends the row of a match, or of an entry near a match: as JSON; the texts of the match
@@ -418,7 +425,7 @@ impl MatchPainter {
         path: &Path,
         matches: &[Match],
         reader: &EntryReader,
-        out: &mut Vec<u8>,
+        rows: &mut Rows,
     ) -> io::Result<()> {
         let session = reader.session();
         let prefixes = self.marks_prefixes().then(|| UniquePrefixes::new(session));
@@ -431,7 +438,7 @@ impl MatchPainter {
         for entry_match in matches {
             let is_in_entry = session.entry_on_line(entry_match.line).is_some();
             if !is_in_entry {
-                self.push_match(&found, entry_match, out);
+                self.push_match(&found, entry_match, rows);
             }
         }
 
@@ -441,17 +448,18 @@ impl MatchPainter {
         let view = view_without_layout(session, session.leaf);
         let EntriesAround { above, below } = self.context;
         for nearby in entries_around_matches(session, &lines, above, below) {
-            let has_gap_above = !nearby.continues && !out.is_empty();
+            let has_gap_above = !nearby.continues && !rows.bytes.is_empty();
             if has_gap_above && !self.json {
-                out.extend_from_slice(self.gap_row().as_bytes());
+                rows.bytes.extend_from_slice(self.gap_row().as_bytes());
             } else {
-                self.separate_whole_texts(out);
+                self.separate_whole_texts(&mut rows.bytes);
             }
             if let Some(index) = nearby.match_index {
-                self.push_match_row(&found, &matches[index], out);
+                self.push_match_row(&found, &matches[index], rows);
             } else {
                 let context = self.read_context(&view, nearby.entry, reader)?;
-                self.push_row(&found, &context, RowKind::Context, out);
+                self.push_row(&found, &context, RowKind::Context, &mut rows.bytes);
+                rows.last_id = Some(context.id);
             }
         }
         Ok(())
@@ -596,6 +604,14 @@ impl MatchPainter {
         }
         out.extend_from_slice(format!("{count}\n").as_bytes());
     }
+}
+
+/// The rows of a session so far.
+#[derive(Default)]
+pub struct Rows {
+    pub bytes: Vec<u8>,
+    /// The id of the entry in the last row; `None` if there is no row.
+    last_id: Option<Text<'static>>,
 }
 
 /// A session in a row with its title.

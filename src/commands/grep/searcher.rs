@@ -1,6 +1,6 @@
 //! Searches sessions, and continues with the entries that are written to them later.
 
-use super::hits::{FoundIn, MatchPainter};
+use super::hits::{FoundIn, MatchPainter, Rows};
 use crate::cli::follow::{ChangedFiles, FileWatcher};
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::open::{CHECK_HINT, Input, reference_failure};
@@ -323,10 +323,11 @@ impl Searcher {
             ..
         } = collected;
         // Whole texts are separated by empty lines.
-        if painter.prints_whole_text && !rows.is_empty() && !tool_rows.is_empty() {
-            rows.push(b'\n');
+        let has_both = !rows.bytes.is_empty() && !tool_rows.bytes.is_empty();
+        if painter.prints_whole_text && has_both {
+            rows.bytes.push(b'\n');
         }
-        rows.extend_from_slice(&tool_rows);
+        rows.bytes.extend_from_slice(&tool_rows.bytes);
 
         // With entries around matches, no rows were formatted during the search.
         if !matches.is_empty() {
@@ -343,9 +344,9 @@ impl Searcher {
         let has_matches = count > 0;
         let is_listed = has_matches != painter.lists_unmatched;
         if is_listed {
-            painter.push_summary(&state.path, header, count, &mut rows);
+            painter.push_summary(&state.path, header, count, &mut rows.bytes);
         }
-        Ok(rows)
+        Ok(rows.bytes)
     }
 
     /// Returns the entries of a session that are searched; `None` if all of them are.
@@ -513,9 +514,9 @@ struct CollectedMatches {
     /// The number of matches, without those left out or printed before.
     count: u64,
     /// The rows to print.
-    rows: Vec<u8>,
+    rows: Rows,
     /// The rows of tools, if these are printed after `rows`.
-    tool_rows: Vec<u8>,
+    tool_rows: Rows,
     /// The matches whose rows are formatted later, together with the entries around them.
     matches: Vec<Match>,
     /// With `--follow`, the keys of the collected matches.

@@ -689,12 +689,17 @@ fn empty_hit() -> Hit {
     Hit::default()
 }
 
-/// Returns the id of the entry that a label entry labels; `None` for any other entry.
+/// Returns the id of the entry that a label entry labels. `None` for any other entry, and for a
+/// label without a target or of itself.
 fn label_target(entry: &ParsedEntry) -> Option<Text<'static>> {
     if entry.kind != Kind::Label {
         return None;
     }
     let target = entry.record.get(Member::TargetId)?.text()?;
+    let is_itself = entry.record.id.is_some_and(|id| id.text() == target);
+    if target.is_empty() || is_itself {
+        return None;
+    }
     Some(target.into_owned())
 }
 
