@@ -1132,6 +1132,8 @@ fn a_file_that_is_read_later() {
             r#"{"path":"part","offset":1,"limit":1}"#,
             "one\\n\\n[9 more lines in file. Use offset=2 to continue.]",
         ),
+        ("bash", r#"{"command":"make"}"#, "done"),
+        ("read", r#"{"path":"made"}"#, "made\\n"),
     ];
     let mut lines = vec![crate::sandbox::user("u", None, "go")];
     let mut parent = "u".to_owned();
@@ -1173,6 +1175,19 @@ fn a_file_that_is_read_later() {
     2> pisess: note: part: as c3 read it after REF, before the first change
     2> pisess: note: part: only a part is known: lines 1-1
     exit 1
+    ");
+    // A command may have changed the file before it was read, but not one up to REF.
+    assert_snapshot!(s.unchanged("show --file made ./x.jsonl r3"), @"
+    made
+    2> pisess: note: made: as c5 read it after REF; the command in c4 before that may have changed it
+    ");
+    assert_snapshot!(s.unchanged("show --file made ./x.jsonl c4"), @"
+    made
+    2> pisess: note: made: as c5 read it after REF; the command in c4 before that may have changed it
+    ");
+    assert_snapshot!(s.unchanged("show --file made ./x.jsonl r4"), @"
+    made
+    2> pisess: note: made: as c5 read it after REF, before the first change
     ");
     assert_snapshot!(s.unchanged("show --file none ./x.jsonl root"), @"
     2> pisess: ./x.jsonl: no call names the file none (hint: --files lists the files)

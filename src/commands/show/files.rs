@@ -8,7 +8,8 @@ use crate::cli::rows::ids::IdPainter;
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::files::{
-    FileContent, FileOperation, Known, RecordedPaths, list_operations, read_change,
+    FileChange, FileContent, FileOperation, Known, RecordedPaths, find_command, list_operations,
+    read_change,
 };
 use crate::session::Session;
 use crate::session::conversation::Conversation;
@@ -69,41 +70,32 @@ impl ShownFiles<'_> {
         }
     }
 
-    /// Prints the known content of a file. If that is incomplete, a warning says why, and the exit
-    /// code is [`Exit::Found`].
+    /// Prints the known content of a file. Exit code 0 if that is the whole content. If it is
+    /// incomplete, a warning says why, and the exit code is [`Exit::Found`].
+    ///
+    /// # Errors
+    /// A negative answer, with the same exit code, if nothing of the content is known.
     fn print_content(&self, named: &str, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
         let file = self.find_file(named, ui)?;
-        let operations = self.list_operations(&self.path, &|path| path == file)?;
-        let mut content = self.read_content(&operations)?;
-        let mut later_read = None;
-        let mut later_write = None;
-        // No call up to REF changed the file, or read it in a known form.
-        if content.is_unknown() && content.unknown_from.is_none() {
-            let unchanged = self.read_until_change(&file)?;
-            content = unchanged.content;
-            later_read = unchanged.last_read;
-            later_write = unchanged.next_write;
-        }
+        let at_ref = self.read_at_ref(&file)?;
         if json {
-            let row = content_json(&file, &content, later_read, &self.open.session);
+            let row = content_json(&file, &at_ref, &self.open.session);
             ui.print_json(&row)?;
         } else {
-            let text = known_text(content.known());
+            let text = known_text(at_ref.content.known());
             let written = ui.verbatim_stdout().write_all(text.as_bytes());
             written.map_err(Failure::from_stdout_error)?;
         }
 
         let shown_path = self.shown_path(&file);
-        if content.known() == &Known::Nothing {
-            return Err(self.nothing_known_failure(&shown_path, &content, later_write));
+        if at_ref.content.is_unknown() {
+            return Err(self.nothing_known_failure(&shown_path, &at_ref));
         }
-        if let Some(read) = later_read {
-            let id = to_visible(&self.open.session.id(read).to_string_lossy());
-            ui.warn(&format!(
-                "{shown_path}: as {id} read it after REF, before the first change"
-            ));
+        if let Some(read) = at_ref.later_read {
+            let note = self.describe_later_read(read)?;
+            ui.warn(&format!("{shown_path}: {note}"));
         }
-        let gaps = self.describe_gaps(&content);
+        let gaps = self.describe_gaps(&at_ref.content);
         for gap in &gaps {
             ui.warn(&format!("{shown_path}: {gap}"));
         }
@@ -133,24 +125,18 @@ impl ShownFiles<'_> {
         gaps
     }
 
-    /// Returns the failure for a file of which no text is known. `later_write` is the first call
-    /// after REF that changes the file, if it writes the whole file.
-    fn nothing_known_failure(
-        &self,
-        shown_path: &str,
-        content: &FileContent,
-        later_write: Option<EntryIx>,
-    ) -> Failure {
-        let reason = match self.describe_unknown_change(content) {
+    /// Returns the failure for a file of which no text is known.
+    fn nothing_known_failure(&self, shown_path: &str, at_ref: &FileAtRef) -> Failure {
+        let reason = match self.describe_unknown_change(&at_ref.content) {
             Some(reason) => format!(": {reason}"),
             None => String::new(),
         };
         let what = format_args!("no text of {shown_path} is known{reason}");
         let failure = self.open.input.negative_answer(what);
-        let hint = match later_write {
+        let hint = match at_ref.later_write {
             Some(write) => format!(
                 "{} writes it after REF without a read before, so it may not have existed",
-                to_visible(&self.open.session.id(write).to_string_lossy())
+                self.visible_id(write)
             ),
             None => "--files lists the files, and how much of each is known".to_owned(),
         };
@@ -159,11 +145,8 @@ impl ShownFiles<'_> {
 
     /// Names the entry that changed the file in a way that is not known; `None` if there is none.
     fn describe_unknown_change(&self, content: &FileContent) -> Option<String> {
-        let id = self.open.session.id(content.unknown_from?);
-        Some(format!(
-            "how {} changed it is not stored in a known form",
-            to_visible(&id.to_string_lossy())
-        ))
+        let id = self.visible_id(content.unknown_from?);
+        Some(format!("how {id} changed it is not stored in a known form"))
     }
 
     /// Prints a row for each file: how much of it is known, the number of calls, the last call, and
@@ -227,33 +210,86 @@ impl ShownFiles<'_> {
         self.open.input.map_read_error(listed)
     }
 
-    /// Returns what calls after REF read of a file, up to the first call that changes it. That is the
-    /// content at REF, unless something else has changed the file.
-    fn read_until_change(&self, file: &str) -> Result<UnchangedFile, Failure> {
+    /// Returns what is known of a file at REF.
+    fn read_at_ref(&self, file: &str) -> Result<FileAtRef, Failure> {
+        let operations = self.list_operations(&self.path, &|path| path == file)?;
+        let content = self.read_content(&operations)?;
+        if content.is_unknown() && content.unknown_from.is_none() {
+            return self.read_ahead(file);
+        }
+        Ok(FileAtRef {
+            content,
+            ..FileAtRef::default()
+        })
+    }
+
+    /// Returns what the first reads of a file after REF show, up to the first change. That is the
+    /// content at REF, unless something else, such as a command, has changed the file.
+    ///
+    /// The file must be one of which the calls up to REF show nothing.
+    fn read_ahead(&self, file: &str) -> Result<FileAtRef, Failure> {
         let reader = self.open.entry_reader();
-        let mut unchanged = UnchangedFile::default();
-        // A call up to REF may have its result after REF.
-        let mut entries = self.path.clone();
-        entries.extend(&self.later);
+        let mut at_ref = FileAtRef::default();
+        // The result of a call up to REF may follow REF, so these calls are listed again.
+        let entries = self.path_through_ref();
         for operation in self.list_operations(&entries, &|path| path == file)? {
             if operation.action != FileAction::Read {
                 let is_write = operation.action == FileAction::Write;
-                unchanged.next_write = is_write.then_some(operation.entry);
+                at_ref.later_write = is_write.then_some(operation.entry);
                 break;
             }
+
             let change = self
                 .open
                 .input
                 .map_read_error(read_change(&reader, &operation))?;
-            unchanged.content.apply(operation.entry, change);
-            if !unchanged.content.is_unknown() {
-                unchanged.last_read = Some(operation.entry);
+            if let FileChange::UnknownRead = change {
+                continue;
             }
-            if unchanged.content.exact_text().is_some() {
+            at_ref.content.apply(operation.entry, change);
+            at_ref.later_read = Some(operation.entry);
+            if at_ref.content.exact_text().is_some() {
                 break;
             }
         }
-        Ok(unchanged)
+        Ok(at_ref)
+    }
+
+    /// Describes a read after REF that shows the content at REF, and names the first command before
+    /// it that may have changed the file.
+    fn describe_later_read(&self, read: EntryIx) -> Result<String, Failure> {
+        let entries = self.path_through_ref();
+        // The calls of REF itself run after REF.
+        let start = self.path.len().saturating_sub(1);
+        let end = entries.iter().position(|&ix| ix == read);
+        // The call of the read may come before REF, and its result after it.
+        let between = entries.get(start..end.unwrap_or(start)).unwrap_or_default();
+
+        let reader = self.open.entry_reader();
+        let command = self
+            .open
+            .input
+            .map_read_error(find_command(&reader, between))?;
+
+        let read_id = self.visible_id(read);
+        Ok(match command {
+            Some(command) => format!(
+                "as {read_id} read it after REF; the command in {} before that may have changed it",
+                self.visible_id(command)
+            ),
+            None => format!("as {read_id} read it after REF, before the first change"),
+        })
+    }
+
+    /// Returns the entries from the root to REF, and on to the end of the conversation.
+    fn path_through_ref(&self) -> Vec<EntryIx> {
+        let mut entries = self.path.clone();
+        entries.extend(&self.later);
+        entries
+    }
+
+    fn visible_id(&self, ix: EntryIx) -> String {
+        to_visible(&self.open.session.id(ix).to_string_lossy())
     }
 
     /// Returns the known content of a file after these operations on it, which are in the order of
@@ -351,14 +387,16 @@ impl ShownFiles<'_> {
     }
 }
 
-/// What calls after REF read of a file before it was changed.
+/// What is known of a file at REF.
 #[derive(Default)]
-struct UnchangedFile {
+struct FileAtRef {
     content: FileContent,
-    /// The last of these calls; `None` if nothing is known of the file.
-    last_read: Option<EntryIx>,
-    /// The call that ended this, if it wrote the whole file.
-    next_write: Option<EntryIx>,
+    /// The last call whose result after REF shows some of the content; `None` if the calls up to
+    /// REF show it.
+    later_read: Option<EntryIx>,
+    /// If the content is not known: the first call after REF that changes the file, if it writes
+    /// the whole file.
+    later_write: Option<EntryIx>,
 }
 
 /// Returns the known text: the whole text, or its known parts with an empty line between two.
@@ -428,12 +466,12 @@ fn describe_parts(content: &FileContent) -> String {
 /// Returns what is known of a file as JSON (docs/json.md, `show --file --json`): the whole `text`,
 /// or some `parts` of it. `unfitEdits` is the number of edits that did not fit; after the entry
 /// `unknownFrom`, the content is unknown. `laterRead` is the call after REF that read the content.
-fn content_json(
-    path: &str,
-    content: &FileContent,
-    later_read: Option<EntryIx>,
-    session: &Session,
-) -> Vec<u8> {
+fn content_json(path: &str, at_ref: &FileAtRef, session: &Session) -> Vec<u8> {
+    let FileAtRef {
+        content,
+        later_read,
+        ..
+    } = at_ref;
     let mut whole_text = None;
     let mut part_rows = Vec::new();
     match content.known() {
@@ -449,6 +487,7 @@ fn content_json(
         Known::Nothing => {}
     }
     let unknown_from = content.unknown_from.map(|ix| session.id(ix));
+    let later_id = later_read.map(|ix| session.id(ix));
     Object::new()
         .str("path", path)
         .str("known", known_name(content))
@@ -456,6 +495,6 @@ fn content_json(
         .json("parts", &array(&part_rows))
         .number("unfitEdits", content.unfit_edits as f64)
         .text_or_null("unknownFrom", unknown_from.as_ref())
-        .text_or_null("laterRead", later_read.map(|ix| session.id(ix)).as_ref())
+        .text_or_null("laterRead", later_id.as_ref())
         .finish()
 }

@@ -20,6 +20,6 @@ mod tool_output;
 pub use content::{FileContent, Known};
 pub use difference::{FileComparison, FileDifference};
 pub use operations::{
-    FileChange, FileOperation, ReadPart, RecordedEdit, RecordedPaths, TextEdits, list_operations,
-    read_change,
+    FileChange, FileOperation, ReadPart, RecordedEdit, RecordedPaths, TextEdits, find_command,
+    list_operations, read_change,
 };

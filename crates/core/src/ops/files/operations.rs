@@ -4,6 +4,7 @@ use super::numbered_diff::read_replacements;
 use super::tool_output::ToolOutput;
 use crate::agents::Agent;
 use crate::agents::readable::Folders;
+use crate::ops::grep::includes_tool;
 use crate::session::Session;
 use crate::session::content::{find_members, member_is};
 use crate::session::entry::{EntryIx, Flags, Role};
@@ -295,6 +296,33 @@ fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
         }
     }
     calls
+}
+
+/// Returns the first of `entries` in which a shell command is called, or was run by the user. Such a
+/// command may change any file. The session must have been loaded with tool calls.
+pub fn find_command(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Option<EntryIx>> {
+    let session = reader.session();
+    for &ix in entries {
+        let has_command = match session.entry(ix).role {
+            Role::BashExecution | Role::PythonExecution => true,
+            // The names of tools are not collected. Most lines have no call, and are not read.
+            Role::Assistant if session.collected.tool_calls_of(ix).is_empty() => false,
+            Role::Assistant => reader.with_message(ix, calls_command)?,
+            _ => false,
+        };
+        if has_command {
+            return Ok(Some(ix));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a call in a message runs a shell command.
+fn calls_command(message: Raw) -> bool {
+    stored_calls(message).into_iter().any(|call| {
+        let name = call.get_text("name").unwrap_or_default();
+        includes_tool("bash", &name)
+    })
 }
 
 /// Reads what an operation wrote, replaced or read, from the arguments of its call and the output
