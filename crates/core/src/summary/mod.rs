@@ -80,6 +80,7 @@ mod last_calls;
 mod lasting;
 mod list_items;
 mod listed_wishes;
+mod literals;
 mod message;
 mod message_reader;
 mod model_headings;

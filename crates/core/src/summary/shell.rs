@@ -2,11 +2,9 @@
 //! tool is a command of one program.
 
 use super::command_step::CommandStep;
-use super::path_changes::{PathChange, changes_of_redirections, changes_of_step, runs_each_step};
+use super::literals::{Quoted, find_literals};
+use super::path_changes::{PathChange, changes_of_step, runs_each_step};
 use super::probes::{only_informs, replace_loading_scripts};
-use super::words::compile_expression;
-use regex::Regex;
-use std::sync::LazyLock;
 
 /// Programs, words of the shell's grammar and tools of both agents that change nothing.
 const READ_ONLY_PROGRAMS: &str = "awk basename cat cd command date df diff dirname du echo env \
@@ -48,8 +46,8 @@ pub(super) struct CommandLine {
 }
 
 impl CommandLine {
-    /// Reads a command line up to a here-document, as far as its steps can be compared: `cd map &&
-    /// ls && make "a b" 2>&1 | tail` has the step `make` in `map`, whose exit code the pipe hides.
+    /// Reads a command line as far as its steps can be compared: `cd map && ls && make "a b" 2>&1 |
+    /// tail` has the step `make` in `map`, whose exit code the pipe hides.
     ///
     /// - A `cd` is no step, but sets the directory of the steps after it.
     /// - Steps that only read or probe are left out, unless all do.
@@ -79,7 +77,10 @@ impl CommandLine {
             command.add_step(step, part);
         }
 
-        command.path_changes.extend(text.changes_beyond_steps());
+        // The code does not show quoted names.
+        for path in text.quoted_targets {
+            command.path_changes.push(PathChange::Written(path));
+        }
         command.changes_folder = !folder.is_empty();
         command
     }
@@ -142,28 +143,40 @@ impl CommandLine {
 }
 
 /// A command line, divided into what is read as code and what is not.
-struct CommandText<'l> {
-    /// The command line up to a here-document. `_` replaces quoted text and `2>&1`, so that nothing
-    /// in them is taken for an operator or for a file that is written.
+struct CommandText {
+    /// The command line, with each literal and each `>&1` replaced by one character, so that
+    /// nothing in them is taken for an operator or for a file that is written.
     code: String,
-    /// The same part of the command line as it was written.
-    before_document: &'l str,
-    /// What follows the `<<` of a here-document in its line: `'EOF' > map.c`.
-    after_document_mark: &'l str,
+    /// The files with quoted names that redirections write.
+    quoted_targets: Vec<String>,
 }
 
-impl<'l> CommandText<'l> {
-    fn new(line: &'l str) -> Self {
-        static QUOTED: LazyLock<Regex> =
-            LazyLock::new(|| compile_expression(r#""[^"]*"|'[^']*'|>&[12]"#));
-        let (before_document, from_document) = line.split_once("<<").unwrap_or((line, ""));
-        let without_scripts = replace_loading_scripts(before_document);
-        let without_quotations = QUOTED.replace_all(&without_scripts, "_");
+impl CommandText {
+    fn new(line: &str) -> Self {
+        let line = replace_loading_scripts(line);
+        let mut code = String::new();
+        let mut quoted_targets = Vec::new();
+        let mut copied_len = 0;
+        for literal in find_literals(&line) {
+            let before = &line[copied_len..literal.range.start];
+            code += before;
+            code += literal.kind.filler();
+            copied_len = literal.range.end;
+
+            if before.trim_end().ends_with('>')
+                && let Some(quoted) = Quoted::read(&line[literal.range], false)
+            {
+                quoted_targets.push(quoted.text.to_owned());
+            }
+        }
+        code += &line[copied_len..];
+        for stream in [">&1", ">&2"] {
+            code = code.replace(stream, "_");
+        }
         CommandText {
             // `&>` redirects both streams. Its `&` would be taken for an operator.
-            code: without_quotations.replace("&>", ">"),
-            before_document,
-            after_document_mark: from_document.lines().next().unwrap_or_default(),
+            code: code.replace("&>", ">"),
+            quoted_targets,
         }
     }
 
@@ -172,17 +185,6 @@ impl<'l> CommandText<'l> {
         self.code
             .trim_end_matches([';', '\n', ' '])
             .split_inclusive(OPERATORS)
-    }
-
-    /// Returns the files that are written by redirections that the code does not show: those after
-    /// the mark of a here-document, and those whose file has a quoted name.
-    fn changes_beyond_steps(&self) -> Vec<PathChange> {
-        let mut changes = changes_of_redirections(self.after_document_mark);
-        let has_quoted_target = self.code.contains("> _") || self.code.contains(">_");
-        if has_quoted_target {
-            changes.extend(changes_of_redirections(self.before_document));
-        }
-        changes
     }
 }
 

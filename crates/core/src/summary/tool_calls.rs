@@ -144,7 +144,7 @@ impl ToolHistory {
             let mut messages_of_run = Vec::new();
             // A command line may commit several times.
             for message in find_commit_messages(&run.call.command) {
-                messages_of_run.push(quote_line(message, COMMAND));
+                messages_of_run.push(quote_line(&message, COMMAND));
             }
             messages.extend(messages_of_run.into_iter().rev());
         }

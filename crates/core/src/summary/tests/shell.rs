@@ -1,6 +1,8 @@
 use super::super::command_step::CommandStep;
+use super::super::literals::{find_literals, mask_literals};
 use super::super::path_changes::PathChange;
 use super::super::shell::*;
+use crate::session::dice::Dice;
 
 /// Returns the steps: their words and directory.
 fn steps(command: &str) -> Vec<String> {
@@ -39,6 +41,10 @@ fn a_command_line_is_its_programs() {
     assert_eq!(
         steps("python3 -u scripts/a.py > out.txt"),
         ["python3 scripts/a.py out.txt"]
+    );
+    assert_eq!(
+        steps("python3 - <<'EOF' # rm b\nrm c\nEOF\nmake \\\n test"),
+        ["python3", "make test"]
     );
     assert_eq!(steps(""), Vec::<String>::new());
 }
@@ -178,5 +184,29 @@ fn the_exit_code_of_a_pipe_is_that_of_its_last_step() {
             hides,
             "{line}"
         );
+    }
+}
+
+/// Quotes, comments and here-documents may begin in one another, or have no end.
+#[test]
+fn literals_are_disjoint_in_any_command_line() {
+    let pieces = [
+        "'", "\"", "$'", "\\", "\n", "#", " ", "<<A", "<<'A'", "<<''", "<<<", "A", "é", ">", "((",
+        "$(cat ",
+    ];
+    let mut dice = Dice(1);
+    for _ in 0..5000 {
+        let mut line = String::new();
+        for _ in 0..dice.below(16) {
+            line += dice.pick(&pieces);
+        }
+        let mut end = 0;
+        for literal in find_literals(&line) {
+            assert!(end <= literal.range.start, "{line}");
+            assert!(line.get(literal.range.clone()).is_some(), "{line}");
+            end = literal.range.end;
+        }
+        assert_eq!(mask_literals(&line).len(), line.len(), "{line}");
+        CommandLine::parse(&line);
     }
 }

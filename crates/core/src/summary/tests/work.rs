@@ -1191,6 +1191,34 @@ fn only_the_message_of_a_commit_is_listed() {
             "GIT_AUTHOR_DATE=\"2026-03-02\" git commit --message=\"dated\" # it's so",
             "dated",
         ),
+        // A here-string is one word, and its operator begins no here-document.
+        (
+            "cat <<<EOF && git commit -m 'here-string'\nEOF",
+            "here-string",
+        ),
+        ("tee log <<< \"it's\"\ngit commit -m 'below'", "below"),
+        // `\'` does not close `$'`.
+        (
+            "git commit -m $'don\\'t stop\\n\\nwhy' && git push",
+            "don't stop",
+        ),
+        ("echo $'it\\'s' && git commit -m 'quoted'", "quoted"),
+        // A backslash continues a line.
+        (
+            "git add . && \\\ngit commit \\\n  -m 'continued'",
+            "continued",
+        ),
+        // Steps follow a here-document, also an empty one, and one whose delimiter is empty.
+        ("cat > a <<EOF\nb\nEOF\ngit commit -qm 'after'", "after"),
+        ("cat > a <<'EOF'\nEOF\ngit commit -qm 'empty'", "empty"),
+        ("cat <<'' > a\nb\n\ngit commit -qm 'blank'", "blank"),
+        ("cat <<A <<\\B\na\nA\nb\nB\ngit commit -m 'two'", "two"),
+        (
+            "git commit -m \"$(cat <<'EOF'\nEOF\n)\"; git commit -m 'second'",
+            "second",
+        ),
+        ("cat <<A \"\na\nA\n\"\ngit commit -m 'across'", "across"),
+        ("echo $((1 << n))\ngit commit -m 'shifted'", "shifted"),
     ] {
         let done = commits_of(command);
         let mut lines = done.lines();
