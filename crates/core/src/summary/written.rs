@@ -224,30 +224,67 @@ const MODIFIERS: [&str; 14] = [
 /// Returns the declaration in a line of code, without its parameters and its body: `pub fn low` of
 /// `pub fn low(at: Time) -> u8 {`. In Go, a receiver is kept: `func (t *Tide) Low`.
 fn find_declaration(line: &str) -> Option<&str> {
-    let mut words = line.split_whitespace();
-    let keyword = words.find(|word| !MODIFIERS.contains(word))?;
+    let mut rest = line;
+    let keyword = loop {
+        let (word, after_word) = split_word(rest)?;
+        rest = after_word;
+        if !MODIFIERS.contains(&word) {
+            break word;
+        }
+    };
     if !KEYWORDS.contains(&keyword) {
         return None;
     }
-    let name = words.next()?;
+
+    let name = rest.trim_start();
     if !name.starts_with(|c: char| c.is_alphabetic() || "_(<".contains(c)) {
         return None;
     }
-    let name_start = if name.starts_with('(') {
+    let receiver_len = if name.starts_with('(') {
         // The name is behind the receiver, whose parentheses are not those of the parameters.
-        line.find(')')? + 1
+        name.find(')')? + 1
     } else {
-        line.find(name)?
+        0
     };
+    let name_start = line.len() - name.len() + receiver_len;
     let from_name = &line[name_start..];
     let name_end = from_name.find(['(', '{', ':', '=', ';']);
     let name_len = name_end.unwrap_or(from_name.len());
     Some(line[..name_start + name_len].trim())
 }
 
+/// Returns the first word of a text, and what follows it. `None` if there is no word.
+fn split_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    if text.is_empty() {
+        return None;
+    }
+    let word_len = text.find(char::is_whitespace).unwrap_or(text.len());
+    Some(text.split_at(word_len))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The name may also be a part of a word before it.
+    #[test]
+    fn a_declaration_ends_with_its_whole_name() {
+        for (line, expected) in [
+            ("pub(crate) struct p {", "pub(crate) struct p"),
+            ("pub(super) type u = u8;", "pub(super) type u"),
+            ("func (t *T) t() {", "func (t *T) t"),
+            (
+                "export  default function f() {",
+                "export  default function f",
+            ),
+        ] {
+            assert_eq!(find_declaration(line), Some(expected), "{line}");
+        }
+        for line in ["", "pub", "fn", "pub fn 1", "let a = 1"] {
+            assert_eq!(find_declaration(line), None, "{line}");
+        }
+    }
 
     #[test]
     fn what_a_call_writes_is_named_by_declarations_headings_or_its_first_line() {
