@@ -52,9 +52,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// two computers or Syncthing leave them; `pisess join` combines them.
 ///
 /// Prints a line for each side: its name, its number of entries, and how many of these only this
-/// side has. Then comes the last entry before the first difference. The other rows are entries with
-/// different content (~), entries only on the first path (-), and entries only on the second (+). A
-/// call and its result are one row, as in `tree`.
+/// side has. Then come the last user message and the last entry before the first difference. The
+/// other rows are entries with different content (~), entries only on the first path (-), and
+/// entries only on the second (+). A call and its result are one row, as in `tree`.
 ///
 /// Entries of two sessions are matched by id, or else by content, because a copy may have new ids.
 /// Entries with different parents can still match.
@@ -297,9 +297,9 @@ fn difference_json([left, right]: &[PathEnd; 2], difference: &Difference) -> Vec
         .finish()
 }
 
-/// Prints a heading for each side and, dimmed, the last common entry. Then prints a row for each
-/// different entry: first the changed ones, as they are on the right; then those that only the left
-/// path has; then those that only the right path has.
+/// Prints a heading for each side and, dimmed, the last common user message and the last common
+/// entry. Then prints a row for each different entry: first the changed ones, as they are on the
+/// right; then those that only the left path has; then those that only the right path has.
 fn print_entries(
     [left, right]: &[PathEnd; 2],
     difference: &Difference,
@@ -314,7 +314,10 @@ fn print_entries(
     ui.print(&format!("{}\n", apply_style(&left_line, styles.removed)))?;
     ui.print(&format!("{}\n", apply_style(&right_line, styles.added)))?;
     match difference.ancestor {
-        Some(ancestor) => left.print_rows(RowSign::Common, &[ancestor], ui)?,
+        Some(ancestor) => {
+            let last_common = with_last_user_message(&left.open.session, ancestor);
+            left.print_rows(RowSign::Common, &last_common, ui)?;
+        }
         None => ui.print("  root\n")?,
     }
 
@@ -325,6 +328,17 @@ fn print_entries(
     right.print_rows(RowSign::Changed, &changed_on_right, ui)?;
     left.print_rows(RowSign::Removed, &difference.only_left, ui)?;
     right.print_rows(RowSign::Added, &difference.only_right, ui)
+}
+
+/// Returns an entry, preceded by the last user message above it. If the entry is a user message, or
+/// has none above it, returns the entry alone.
+fn with_last_user_message(session: &Session, ix: EntryIx) -> Vec<EntryIx> {
+    let is_user_message = |&above: &EntryIx| session.is_message(above, Role::User);
+    let path = session.path(Some(ix));
+    match path.iter().rev().find(|above| is_user_message(above)) {
+        Some(&user_message) if user_message != ix => vec![user_message, ix],
+        _ => vec![ix],
+    }
 }
 
 /// Warns that entries which only the path to `end` has, `only_here`, are also in the other session,

@@ -11,6 +11,7 @@ fn a_call_and_its_result_are_one_row() {
     assert_snapshot!(done.text(), @r#"
     --- ./tour.jsonl 27d4c96f · 8 entries, 3 only here
     +++ ./tour.jsonl 9e04b3d8 · 5 entries, all also on the other side
+      0d9a6c31  user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
       9e04b3d8  grep: /fn departs_in/ in src
     - e8830b5a  read: src/clock.rs:35-64
     - 27d4c96f  [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
@@ -25,6 +26,7 @@ fn two_branches_from_where_they_part() {
     assert_snapshot!(done.text(), @"
     --- ./two-branches.jsonl 1a2b3c05 · 5 entries, 2 only here
     +++ ./two-branches.jsonl @ · 5 entries, 2 only here
+      1a2b3c01  [start] user: Which paper for a kite?
       1a2b3c03  label: start
     - 1a2b3c04  user: Tissue paper then. How big?
     - 1a2b3c05  assistant: Half a metre; larger ones tear.
