@@ -10,9 +10,7 @@ mod refusal;
 pub use not_found::hint_session_first;
 
 use crate::cli::output::Failure;
-use conflicts::{
-    tip_for_last_with_file, tip_for_one_branch, tip_for_repairing_all, tip_for_sessions_with_all,
-};
+use conflicts::{tip_for_one_branch, tip_for_repairing_all, tip_for_sessions_with_all};
 use habits::find_habit;
 use missing::tip_for_missing_argument;
 use options::{tip_for_former_name, tip_for_summarize, tip_for_unknown_argument};
@@ -144,7 +142,6 @@ fn own_tip(refusal: &Refusal) -> Option<String> {
         .or_else(|| tip_for_summarize(refusal))
         .or_else(|| tip_for_repairing_all(refusal))
         .or_else(|| tip_for_sessions_with_all(refusal))
-        .or_else(|| tip_for_last_with_file(refusal))
         .or_else(|| tip_for_missing_argument(refusal))
 }
 

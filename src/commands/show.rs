@@ -86,6 +86,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --patch session.jsonl",
     ),
     Example::new(
+        "Print what the conversation changed in one file",
+        "pisess show --patch --file midnight.rs session.jsonl",
+    ),
+    Example::new(
         "Show an entry with the two before it",
         "pisess show -B 2 session.jsonl '@^{user}'",
     ),
@@ -150,7 +154,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// file whose first call is a write counts as new. If the content of a file is only partly known,
 /// the diffs that its edits recorded are printed, with a note. If an edit recorded no diff, the
 /// file is left out, and the exit code is 1. Paths are relative to the session's directory; a file
-/// outside of that directory has its absolute path.
+/// outside of that directory has its absolute path. With --file, the patch contains only that file.
 ///
 /// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
@@ -196,14 +200,15 @@ pub struct Args {
     /// Write the images to files in DIR, and print their paths
     #[arg(long, value_name = "DIR", conflicts_with_all = ["children", "all_fields", "format", "code"])]
     pub images: Option<PathBuf>,
-    /// Print the content of a file as the conversation left it at REF
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context", "entry_count"])]
+    /// Print the content of a file as the conversation left it at REF (with --patch, only its
+    /// changes)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context"])]
     pub file: Option<String>,
     /// List only files (those read or written up to REF, and how much of their content is known)
-    #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context", "entry_count"])]
+    #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context"])]
     pub files: bool,
-    /// Print what the calls changed in files, as a unified diff
-    #[arg(long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "files", "around", "before_context", "after_context"])]
+    /// Print what the calls changed in files, as a unified diff (with --file, in one file)
+    #[arg(long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "files", "around", "before_context", "after_context"])]
     pub patch: bool,
     #[command(flatten)]
     pub renderers: RendererArgs,
@@ -228,11 +233,12 @@ pub enum ShowFormat {
 /// others: with `--code`, `--images`, `--file`, `--files` or `--patch`, these print JSON. With
 /// `--children`, the children are printed as JSON, and not as rows.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.file.is_some() || args.files {
-        return files::show_files(args, ui);
-    }
+    // With --file, only that file is in the patch.
     if args.patch {
         return patch::show_patch(args, ui);
+    }
+    if args.file.is_some() || args.files {
+        return files::show_files(args, ui);
     }
     if args.images.is_some() {
         // Only the paths of the written files are printed.

@@ -98,6 +98,7 @@ const READING: &[&str] = &[
     "show F @ --files --json",
     "show F --patch",
     "show F --patch --json",
+    "show F --patch --file a",
     "show F -C 1 -A 2 -B 3",
     "context F --as llm",
     "context F --tokens --window 200k",

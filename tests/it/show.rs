@@ -1058,6 +1058,26 @@ fn a_patch_of_files_that_are_partly_known() {
     ");
 }
 
+#[test]
+fn a_patch_of_one_file() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let patch = s.run("show --patch --file midnight.rs ./tour.jsonl");
+    let whole_patch = s.unchanged("show --patch ./tour.jsonl");
+    assert!(whole_patch.text().starts_with(&patch), "{patch}");
+    assert_snapshot!(s.unchanged("show --patch --file src/clock.rs ./tour.jsonl"), @"
+    2> pisess: note: src/clock.rs is not in the patch: its content before is not known, and not every change recorded a diff
+    exit 1
+    ");
+    assert_snapshot!(s.unchanged("show --patch --file midnight.rs --last 3 ./tour.jsonl"), @"
+    2> pisess: ./tour.jsonl: no call changed tests/midnight.rs (hint: changes made by commands are not known)
+    exit 1
+    ");
+    let unknown_file = s.unchanged("show --file none.rs ./tour.jsonl");
+    let in_patch = s.unchanged("show --patch --file none.rs ./tour.jsonl");
+    assert_eq!(in_patch.text(), unknown_file.text());
+    assert_eq!(in_patch.code, unknown_file.code);
+}
+
 /// The id of the parent is not separated from its name, and can be copied.
 #[test]
 fn facts_are_wrapped_before_the_parent() {

@@ -33,15 +33,6 @@ pub(super) fn tip_for_sessions_with_all(refusal: &Refusal) -> Option<String> {
     ))
 }
 
-/// Returns a tip for `show --file FILE --last N`, which conflict: `--file` prints the file as of
-/// one entry.
-pub(super) fn tip_for_last_with_file(refusal: &Refusal) -> Option<String> {
-    if !refusal.is_conflict_between("'--last", "'--file") {
-        return None;
-    }
-    Some("give the entry up to which calls count as REF, such as '@~3'".to_owned())
-}
-
 /// Returns a tip for `fork --branch 2`. clap reads that as `--branches`, which takes no REF.
 pub(super) fn tip_for_one_branch(refusal: &Refusal) -> Option<String> {
     if refusal.command_name() != "fork" || !refusal.is_conflict_between("'--branches'", "'[REF]'") {

@@ -67,7 +67,7 @@ impl<'a> Refusal<'a> {
     }
 
     /// Whether clap refuses two arguments together. Either may be the refused one, as in `the
-    /// argument '--last <N>' cannot be used with '--file <PATH>'`. Both are parts of that message.
+    /// argument '--branches' cannot be used with '[REF]'`. Both are parts of that message.
     pub fn is_conflict_between(&self, first: &str, second: &str) -> bool {
         if self.error.kind() != ErrorKind::ArgumentConflict {
             return false;

@@ -15,13 +15,21 @@ use crate::session::Session;
 use crate::session::conversation::Conversation;
 use crate::session::entry::EntryIx;
 use crate::session::file_calls::FileAction;
-use crate::session::reference::CURRENT_REFERENCE;
+use crate::session::reference::{CURRENT_REFERENCE, Position};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Prints the content of the file given by `--file`, or a row for each file.
 pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    // clap cannot refuse this: together with --patch, --file takes --last.
+    if args.last.entry_count.is_some() {
+        let failure = Failure::usage_error("--file and --files cannot be combined with --last");
+        return Err(failure.with_hint(
+            "give the entry up to which calls count as REF, such as '@~3'; \
+             with --patch, --file takes --last",
+        ));
+    }
     let options = LoadOptions {
         file_calls: true,
         tool_calls: true,
@@ -38,15 +46,7 @@ pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let position = open.resolve_position(reference)?;
     let home = ui.home().map(Text::from);
-    let shown = ShownFiles {
-        path: open.session.path(position.entry()),
-        later: Conversation::new(&open.session).entries_after(position),
-        folders: Folders {
-            cwd: open.session.header.cwd.as_ref(),
-            home: home.as_ref(),
-        },
-        open: &open,
-    };
+    let shown = ShownFiles::at_position(&open, position, home.as_ref());
     match &args.file {
         Some(file) => shown.print_content(file, args.json, ui),
         None => shown.print_list(args.json, ui),
@@ -54,7 +54,7 @@ pub fn show_files(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// The files named by tool calls on a path.
-struct ShownFiles<'a> {
+pub(super) struct ShownFiles<'a> {
     open: &'a OpenSession,
     /// The entries from the root to REF.
     path: Vec<EntryIx>,
@@ -63,8 +63,28 @@ struct ShownFiles<'a> {
     folders: Folders<'a>,
 }
 
+impl<'a> ShownFiles<'a> {
+    /// Returns the files named by calls up to a position, which is at REF or at the end of a range.
+    /// `home` is the user's home directory.
+    pub(super) fn at_position(
+        open: &'a OpenSession,
+        position: Position,
+        home: Option<&'a Text<'static>>,
+    ) -> ShownFiles<'a> {
+        ShownFiles {
+            path: open.session.path(position.entry()),
+            later: Conversation::new(&open.session).entries_after(position),
+            folders: Folders {
+                cwd: open.session.header.cwd.as_ref(),
+                home,
+            },
+            open,
+        }
+    }
+}
+
 impl ShownFiles<'_> {
-    fn recorded_paths(&self) -> RecordedPaths<'_> {
+    pub(super) fn recorded_paths(&self) -> RecordedPaths<'_> {
         RecordedPaths {
             folders: self.folders,
         }
@@ -308,14 +328,14 @@ impl ShownFiles<'_> {
     }
 
     /// Returns a path as `tree` shows it: relative to the session's directory, or with `~`.
-    fn shown_path(&self, path: &str) -> String {
+    pub(super) fn shown_path(&self, path: &str) -> String {
         let path = shorten_path(&Text::from(path), self.folders);
         to_visible(&path.to_string_lossy())
     }
 
     /// Returns the path of the file that an argument names. Calls after REF may name it, too, but a
     /// file that a call up to REF names takes precedence.
-    fn find_file(&self, named: &str, ui: &Ui) -> Result<String, Failure> {
+    pub(super) fn find_file(&self, named: &str, ui: &Ui) -> Result<String, Failure> {
         for entries in [&self.path, &self.later] {
             if let Some(path) = self.find_named_by(entries, named, ui)? {
                 return Ok(path);

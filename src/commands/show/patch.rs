@@ -1,21 +1,20 @@
 //! `show --patch`: prints what the tool calls of a range changed in files, as a unified diff.
 
 use super::Args;
-use crate::agents::readable::Folders;
+use super::files::ShownFiles;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::format::format_count;
 use crate::load::LoadOptions;
-use crate::ops::files::{
-    FileComparison, FileDifference, RecordedPaths, list_operations, read_change,
-};
+use crate::ops::files::{FileComparison, FileDifference, list_operations, read_change};
 use crate::session::range::EntryRange;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::collections::BTreeMap;
 
-/// Prints a diff for each file that the tool calls of a range changed, sorted by path. The exit
-/// code is [`Exit::Found`] if a changed file is not in the patch.
+/// Prints a diff for each file that the tool calls of a range changed, sorted by path; with
+/// `--file`, only for that file. The exit code is [`Exit::Found`] if a changed file is not in the
+/// patch.
 pub fn show_patch(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = LoadOptions {
         file_calls: true,
@@ -29,9 +28,20 @@ pub fn show_patch(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         _ => return Err(Failure::usage_error("--patch takes one REF or range")),
     };
     let range = open.resolve_range(argument, args.last.entry_count)?;
-    let differences = compare_files(&open, range, ui)?;
+    let home = ui.home().map(Text::from);
+    let files = ShownFiles::at_position(&open, range.end, home.as_ref());
+    let only_file = match &args.file {
+        Some(named) => Some(files.find_file(named, ui)?),
+        None => None,
+    };
+    let differences = compare_files(&open, range, &files, only_file.as_deref())?;
     if differences.is_empty() {
-        let failure = open.input.negative_answer("no call changed a file");
+        let unchanged = match &only_file {
+            Some(file) => files.shown_path(file),
+            None => "a file".to_owned(),
+        };
+        let what = format!("no call changed {unchanged}");
+        let failure = open.input.negative_answer(what);
         return Err(failure.with_hint("changes made by commands are not known"));
     }
 
@@ -92,27 +102,22 @@ fn warn_of_gaps(
     true
 }
 
-/// Returns the change of each file by the tool calls of a range, by the file's absolute path.
+/// Returns the change of each file by the tool calls of a range, by the file's absolute path. With
+/// `only_file`, returns the change of the file with this path alone.
 fn compare_files(
     open: &OpenSession,
     range: EntryRange,
-    ui: &Ui,
+    files: &ShownFiles,
+    only_file: Option<&str>,
 ) -> Result<BTreeMap<String, FileDifference>, Failure> {
     let session = &open.session;
-    let home = ui.home().map(Text::from);
-    let paths = RecordedPaths {
-        folders: Folders {
-            cwd: session.header.cwd.as_ref(),
-            home: home.as_ref(),
-        },
-    };
     let reader = open.entry_reader();
     // Operations before the range are needed as well: they make the content known with which it
     // begins.
     let path_to_end = session.path(range.end.entry());
     let is_in_range = range.mask(session);
-    let any_file = |_path: &str| true;
-    let listed = list_operations(&reader, &path_to_end, paths, &any_file);
+    let is_wanted = |path: &str| only_file.is_none_or(|file| path == file);
+    let listed = list_operations(&reader, &path_to_end, files.recorded_paths(), &is_wanted);
     let operations = open.input.map_read_error(listed)?;
 
     let mut comparisons: BTreeMap<String, FileComparison> = BTreeMap::new();
