@@ -82,6 +82,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --file clock.rs session.jsonl ':1/rem_euclid^'",
     ),
     Example::answers_no(
+        "Print a file as the branch that the last switch left had it",
+        "pisess show --file clock.rs session.jsonl -",
+    ),
+    Example::answers_no(
         "Print the agent's changes as a patch for `git apply`",
         "pisess show --patch session.jsonl",
     ),
