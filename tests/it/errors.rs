@@ -816,7 +816,7 @@ fn json_has_the_fields_that_are_promised() {
 fn grep_list_migrate_redact_all_hint_at_what_was_meant() {
     let s = Sandbox::new();
     let said = |line: &str| s.unchanged(line).fails(2);
-    assert_snapshot!(said("grep --all refund webhook"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: put a pattern of several words in quotes, and give no SESSION; see `pisess grep --help`)");
+    assert_snapshot!(said("grep --all refund webhook"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: omit --all or SESSION; a name is looked up in all projects; put a pattern of several words in quotes; see `pisess grep --help`)");
     assert_snapshot!(said("list --all name"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: omit --all or SESSION; a name is looked up in all projects; see `pisess list --help`)");
     for command in ["list", "stats", "grep x", "blame x", "redact --check"] {
         let failure = said(&format!("{command} --archived --source pi"));

@@ -24,13 +24,12 @@ pub(super) fn tip_for_sessions_with_all(refusal: &Refusal) -> Option<String> {
     let option = options
         .into_iter()
         .find(|option| refusal.is_conflict(option, "[SESSION]"))?;
-    if refusal.command?.get_name() == "grep" {
-        // In `grep foo bar --all`, `bar` is read as SESSION, but is probably a word of the pattern.
-        return Some("put a pattern of several words in quotes, and give no SESSION".to_owned());
+    let mut tip = format!("omit {option} or SESSION; a name is looked up in all projects");
+    if refusal.command_name() == "grep" {
+        // In `grep foo bar --all`, clap reads `bar` as SESSION, but it may be a word of the pattern.
+        tip += "; put a pattern of several words in quotes";
     }
-    Some(format!(
-        "omit {option} or SESSION; a name is looked up in all projects"
-    ))
+    Some(tip)
 }
 
 /// Returns a tip for `fork --branch 2`. clap reads that as `--branches`, which takes no REF.
