@@ -2,7 +2,7 @@
 
 use crate::names::Desk;
 use crate::sandbox::{Sandbox, fixture};
-use crate::show::session_with_images;
+use crate::show::{session_with_calls, session_with_images};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -1511,4 +1511,49 @@ fn a_tool_is_found_by_its_name_in_pi() {
     2> pisess: note: no call of `x` or `y`: these sessions call no tools
     exit 1
     ");
+}
+
+/// The row of an edit reads as what it wrote. Only if the replaced text alone matches is it shown,
+/// with a sign.
+#[test]
+fn the_row_of_an_edit_prefers_the_new_text() {
+    let s = Sandbox::new();
+    let calls = [
+        r#"{"path":"a.py","edits":[{"oldText":"WIDTH = 8","newText":"WIDTH = 32"}]}"#,
+        r#"{"path":"a.py","oldText":"WIDTH = 32","newText":"w = 32"}"#,
+        r#"{"path":"a.py","edits":[{"oldText":"WIDTH","newText":"w"},{"oldText":"w","newText":"max WIDTH"}]}"#,
+        r#"{"file_path":"a.py","old_string":"first WIDTH","new_string":"x","edits":[{"old_string":"second WIDTH"}]}"#,
+        // Two calls in one reply.
+        r#"{"path":"a.py","oldText":"no WIDTH","newText":"x"}},{"type":"toolCall","id":"d","name":"bash","arguments":{"command":"grep WIDTH"}"#,
+    ];
+    let calls = calls.map(|arguments| ("edit", arguments, false));
+    s.put("s.jsonl", session_with_calls(&calls));
+    assert_snapshot!(s.unchanged("grep WIDTH ./s.jsonl"), @"
+    0aaaaaaa:assistant edit a.py: WIDTH = 32
+    1aaaaaaa:assistant edit a.py: - WIDTH = 32
+    2aaaaaaa:assistant edit a.py: max WIDTH
+    3aaaaaaa:assistant edit a.py: - first WIDTH
+    4aaaaaaa:assistant edit a.py: - no WIDTH
+    ");
+    assert_snapshot!(s.unchanged("grep --role toolCall --tool edit 'first WIDTH' ./s.jsonl"), @"3aaaaaaa:assistant edit a.py: - first WIDTH");
+    assert_snapshot!(s.unchanged("grep -o 'WIDTH = .*' ./s.jsonl"), @"
+    WIDTH = 8
+    WIDTH = 32
+    WIDTH = 32
+    ");
+    let json = rows(&s.run("grep --json WIDTH ./s.jsonl"));
+    let fields: Vec<&str> = json
+        .iter()
+        .map(|row| row["field"].as_str().unwrap())
+        .collect();
+    assert_snapshot!(fields.join("\n"), @"
+    message.content[0].arguments.edits[0].newText
+    message.content[0].arguments.oldText
+    message.content[0].arguments.edits[1].newText
+    message.content[0].arguments.old_string
+    message.content[0].arguments.oldText
+    ");
+    assert_eq!(s.run("grep -c WIDTH ./s.jsonl"), "5\n");
+    let narrow = s.pisess("grep --color never 'no WIDTH' ./s.jsonl");
+    assert_snapshot!(narrow.terminal(36).done().quiet(), @"4aaaaaaa:assistant edit a.py: - no…");
 }

@@ -677,7 +677,7 @@ fn lines_of_a_file_that_may_have_moved() {
 }
 
 /// A session in which `write` and `edit` are called with these arguments, each with its outcome.
-fn session_with_calls(calls: &[(&str, &str, bool)]) -> Vec<u8> {
+pub fn session_with_calls(calls: &[(&str, &str, bool)]) -> Vec<u8> {
     let mut lines = vec![crate::sandbox::user("00000000", None, "go")];
     let mut parent = "00000000".to_owned();
     for (number, (tool, arguments, has_failed)) in calls.iter().enumerate() {

@@ -15,7 +15,8 @@ use crate::cli::sessions::PathsArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix, push_visible};
 use crate::load::LoadOptions;
 use crate::ops::grep::{
-    EntryContinuation, Match, MatchTexts, ToolUse, entries_around_matches, read_whole_text,
+    EntryContinuation, Match, MatchTexts, ToolUse, entries_around_matches, is_replaced_text,
+    read_whole_text,
 };
 use crate::ops::rows::{EntryRow, Tone};
 use crate::ops::tree::{TreeView, view_without_layout};
@@ -207,7 +208,8 @@ impl MatchPainter {
 
     /// Appends a row with the columns path, id, time (if there is a clock), role and snippet,
     /// separated by `:` in the row of a match and by `-` in the other rows, as in grep. The snippet
-    /// gets the width that the other columns leave; there is none if the whole text follows.
+    /// gets the width that the other columns leave; there is none if the whole text follows. A sign
+    /// precedes the snippet of a text that an edit replaced.
     fn push_columns(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
         let row_start = out.len();
         let separator = kind.separator();
@@ -228,6 +230,10 @@ impl MatchPainter {
                 RowKind::Match => Style::new(),
                 RowKind::Context => self.styles.dim,
             };
+            if is_replaced_text(&entry_match.hit.field) {
+                width += display_width(REPLACED_SIGN);
+                push_styled(REPLACED_SIGN, self.styles.removed, out);
+            }
             let snippet_width = self.width.saturating_sub(width);
             self.push_snippet(&entry_match.hit, snippet_width, snippet_style, out);
         }
@@ -630,6 +636,9 @@ pub struct FoundIn<'a> {
     /// The unique prefixes of the session's ids; `None` if they are not highlighted.
     pub prefixes: Option<&'a UniquePrefixes<'a>>,
 }
+
+/// What precedes the snippet of a text that an edit replaced, as in a diff.
+const REPLACED_SIGN: &str = "- ";
 
 /// The end of the row of a tool call, command or reply that failed.
 const FAILED_NOTE: &str = "  (failed)";

@@ -169,6 +169,11 @@ const OLD_TEXT_KEYS: [&str; 4] = ["oldText", "old_text", "old_string", "oldStrin
 /// The arguments in which agents put the new text.
 const NEW_TEXT_KEYS: [&str; 4] = ["newText", "new_text", "new_string", "newString"];
 
+/// Whether the argument with this key is a text that an edit replaces.
+pub fn is_old_text_key(key: &str) -> bool {
+    OLD_TEXT_KEYS.contains(&key)
+}
+
 /// A text that an edit replaces.
 #[derive(Debug, Default)]
 pub struct TextReplacement {

@@ -4,7 +4,9 @@
 use super::call_events::CallEvents;
 use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE};
 use super::search::{ChunkState, FileSearch};
-use super::tool::{CallSearch, ChunkLine, KnownCalls, ToolUse, find_call, includes_tool};
+use super::tool::{
+    CallSearch, ChunkLine, KnownCalls, ToolUse, find_call, includes_tool, is_replaced_text,
+};
 use crate::agents::readable::Folders;
 use crate::load::{LoadError, count_images, ending, message_role};
 use crate::session::entry::{Ending, Entry, EntryIx, Kind, LineNo, Role};
@@ -451,9 +453,10 @@ impl FileSearch<'_> {
             search: self,
             searched: self.searched_fields(entry),
             found: None,
+            call_with_replaced_text: None,
             first_text: None,
         };
-        // The visit breaks at the first match, which is then in `fields`.
+        // The visit breaks at the match to show, which is then in `fields`.
         let _ = visit_fields(
             Raw::from_checked(entry.record.bytes),
             entry.kind,
@@ -640,8 +643,11 @@ impl SearchedFields {
 struct FieldSearch<'a, 's> {
     search: &'a FileSearch<'s>,
     searched: SearchedFields,
-    /// The first match.
+    /// The match to show: the first, unless it is in the name of a tool, or in a text that an edit
+    /// replaces. Then a later match may be preferred.
     found: Option<Hit>,
+    /// The index of the call if `found` is in a text that an edit replaces.
+    call_with_replaced_text: Option<u32>,
     /// In an inverted search, the first text that is not empty.
     first_text: Option<Hit>,
 }
@@ -650,9 +656,17 @@ impl FieldSearch<'_, '_> {
     /// Searches the next field, and stores the match in `self.found`. An inverted search also
     /// stores the first text. Breaks when no other field is needed: at a match, because an inverted
     /// search then rejects the entry, and any other search shows this match.
+    ///
+    /// A match in a text that an edit replaces is shown only if nothing else in the call matches:
+    /// `edit fill.py: BEAM = 8` would read as if the edit wrote `BEAM = 8`.
     fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
         if !self.searched.contains(field) {
             return ControlFlow::Continue(());
+        }
+        let is_after_edit = self.call_with_replaced_text.is_some()
+            && field.call_index() != self.call_with_replaced_text;
+        if is_after_edit {
+            return ControlFlow::Break(());
         }
         if self.search.query.inverted && self.first_text.is_none() {
             self.first_text = self.hit_at_start(field);
@@ -660,6 +674,14 @@ impl FieldSearch<'_, '_> {
         let Some(found) = self.search.find_in_field(field) else {
             return ControlFlow::Continue(());
         };
+        // Without a snippet, the path of the field is empty: any match will do.
+        if is_replaced_text(&found.field) {
+            if self.call_with_replaced_text.is_none() {
+                self.call_with_replaced_text = field.call_index();
+                self.found = Some(found);
+            }
+            return ControlFlow::Continue(());
+        }
         self.found = Some(found);
         // In a search for failures or of certain tools, a match in the text is preferred to one in
         // the tool's name, which comes first. So the search goes on: a later match replaces this

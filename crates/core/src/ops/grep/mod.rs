@@ -27,7 +27,7 @@ pub use query::{
     EntryFilter, Match, MatchDetails, MatchTexts, Query, TextOptions, ToolOptions, searchable_roles,
 };
 pub use search::{ResumePoint, SearchOutcome, search_file};
-pub use tool::{ToolUse, includes_tool, read_tool_names};
+pub use tool::{ToolUse, includes_tool, is_replaced_text, read_tool_names};
 pub use trail::{EntryContinuation, Trail};
 
 #[cfg(test)]

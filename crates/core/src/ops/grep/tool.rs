@@ -5,6 +5,7 @@ use crate::agents::readable::{Folders, describe_call, describe_execution, execut
 use crate::agents::row::RowOptions;
 use crate::load::{LoadError, LoadOptions, load};
 use crate::ops::show::outline_arguments;
+use crate::session::file_calls::is_old_text_key;
 use crate::session::read::line_chunks::LineChunk;
 use crate::session::read::record::{Block, Member, MessageFacts, Record, scan_record_into};
 use memchr::memmem::Finder;
@@ -124,6 +125,22 @@ pub(super) fn find_call<'e, 'b>(field: &str, blocks: &'e [Block<'b>]) -> Option<
     blocks
         .iter()
         .find(|block| block.index == index && block.is_call())
+}
+
+/// Whether the field of a reply at this path is a text that an edit replaces, such as
+/// `message.content[2].arguments.edits[0].oldText`.
+pub fn is_replaced_text(field: &str) -> bool {
+    let Some(in_content) = field.strip_prefix("message.content[") else {
+        return false;
+    };
+    let Some((_index, argument)) = in_content.split_once("].arguments.") else {
+        return false;
+    };
+    let key = match argument.rsplit_once('.') {
+        Some((_parents, key)) => key,
+        None => argument,
+    };
+    is_old_text_key(key)
 }
 
 /// The calls on those lines of a chunk that the search has parsed. If there are many matches, most
