@@ -303,7 +303,7 @@ impl ReportedCount {
             let prompt_and_tools = format_estimate(unrecorded);
             let total = format_estimate(self.tokens + unrecorded);
             ui.warn(&format!(
-                "the agent's estimate of the messages alone, because the context was changed after the provider's last count; with the system prompt and tools ({prompt_and_tools}), it is {total}"
+                "the messages alone; with system prompt and tools ({prompt_and_tools}): {total}"
             ));
         }
     }

@@ -381,7 +381,7 @@ fn the_size_after_an_edit_names_the_prompt_and_the_tools() {
     s.run("edit -q ./tour.jsonl @ --replace 'Done.'");
     assert_snapshot!(s.unchanged("context --tokens ./tour.jsonl"), @"
     234
-    2> pisess: note: the agent's estimate of the messages alone, because the context was changed after the provider's last count; with the system prompt and tools (~1.3k), it is ~1.5k
+    2> pisess: note: the messages alone; with system prompt and tools (~1.3k): ~1.5k
     ");
     assert_snapshot!(s.unchanged("context --tokens --by role ./tour.jsonl"), @"
     TOKENS   SHARE  MESSAGES  ROLE

@@ -554,9 +554,9 @@ fn common_mistakes_have_a_hint() {
         ),
         (
             "tree",
-            "the session of this directory that changed last is `last`: pisess tree last; ",
+            "`last` is the session that changed last in this directory: pisess tree last; ",
         ),
-        ("switch", "is `last`: pisess switch last <REF>; "),
+        ("switch", "in this directory: pisess switch last <REF>; "),
         (
             "merge ./two-branches.jsonl",
             "`pisess branches` lists the branches, `pisess tree` all entries",

@@ -28,7 +28,7 @@ fn rows_are_cut_to_the_width() {
     dc705e93  • ── compaction: 12.5k tokens · Make waiting… ──  (kept from b5d60e41)
     86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
     2f5dc03e  • assistant: "Ferries after midnight no longer show as gone…  ← active
-    2> pisess: note: folded rows (hint: --unfold, or REF 5c07d14b for one branch)
+    2> pisess: note: folded rows (hint: add --unfold, or 5c07d14b for one branch)
     "#);
     assert_snapshot!(s.pisess("path ./tour.jsonl --color never").terminal(80).done(), @r#"
      2  4f1c02a9  2026-03-14 09:26  model: claude-sonnet-4-5

@@ -708,7 +708,7 @@ fn hundreds_of_branches_are_a_row_each() {
 fn a_note_says_how_to_unfold() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
     let note = |line: &str| s.pisess(line).terminal(80).done().stderr;
-    assert_snapshot!(note("tree ./tour.jsonl"), @"pisess: note: folded rows (hint: --unfold, or REF 5c07d14b for one branch)");
+    assert_snapshot!(note("tree ./tour.jsonl"), @"pisess: note: folded rows (hint: add --unfold, or 5c07d14b for one branch)");
     assert_snapshot!(note("tree --layout pi ./tour.jsonl"), @"");
     for line in [
         "tree --unfold ./tour.jsonl",

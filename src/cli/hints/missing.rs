@@ -64,7 +64,7 @@ fn tip_for_missing_session(subcommand: &clap::Command) -> String {
     if !has_option(subcommand, "all") {
         let example = example_with_last(subcommand);
         return format!(
-            "the session of this directory that changed last is `last`: {example}; \
+            "`last` is the session that changed last in this directory: {example}; \
              --choose lists all"
         );
     }

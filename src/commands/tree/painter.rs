@@ -351,7 +351,7 @@ impl<'a> TreePainter<'a> {
             let id = self.entry_painter.drawing.session.id(tip);
             let id = to_visible(&id.to_string_lossy());
             ui.warn(&format!(
-                "folded rows (hint: --unfold, or REF {id} for one branch)"
+                "folded rows (hint: add --unfold, or {id} for one branch)"
             ));
         } else if has_tools {
             ui.warn("folded tool calls (hint: --unfold shows each)");
