@@ -5,14 +5,17 @@
 //! the man pages from them; `tests/it/documents.rs` compares `docs/jobs.md` with them, and runs the
 //! examples.
 
-use clap::Command;
+use clap::{Arg, Command};
 
 /// A row of a table: a form, such as `REF^`, and its meaning.
 pub type GuideRow = (&'static str, &'static str);
 
 /// The exit codes.
 pub const EXIT_CODES: [GuideRow; 5] = [
-    ("0", "success; also if what was asked for is already so"),
+    (
+        "0",
+        "success; also if the requested change was already made",
+    ),
     (
         "1",
         "negative answer, such as no match, nothing to compact, or a hook that cancels; or a check found something",
@@ -36,7 +39,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 pub const REFERENCES: [GuideRow; 17] = [
     (
         "@",
-        "the entry where the conversation is now. Labels, names, settings and marks of `switch` that come after it are skipped",
+        "the entry where the conversation is now. Entries after it are skipped if they are labels, names, settings or marks (a mark is what `switch` appends to move the leaf)",
     ),
     ("-", "the leaf before the last move, as in `switch -`"),
     (
@@ -47,11 +50,11 @@ pub const REFERENCES: [GuideRow; 17] = [
     (":$", "the last entry of the file, of any type"),
     (
         ":/TEXT",
-        "the newest entry on the path to the leaf that contains TEXT (case is ignored); if there is none, the newest on another branch",
+        "on the path to the leaf, the newest entry that contains TEXT (case is ignored); if none does, the newest such entry on another branch",
     ),
     (
         ":1/TEXT",
-        "the first entry on the path to the leaf that contains TEXT; `:2/TEXT` is the second",
+        "on the path to the leaf, the first entry that contains TEXT; `:2/TEXT` is the second",
     ),
     ("id:X", "the entry with id X"),
     ("label:X", "the entry labelled X"),
@@ -155,7 +158,7 @@ pub const ENVIRONMENT: [GuideRow; 20] = [
     ),
     (
         "PISESS_SOURCES",
-        "default for `--source` where a command searches for sessions, such as `all` or `pi,claude`; not used by `redact`, with paths, or with an option that applies only to sessions of pi and oh-my-pi",
+        "default for `--source` where a command searches for sessions, such as `all` or `pi,claude`; ignored by `redact`, if paths are given, and if an option applies only to sessions of pi and oh-my-pi",
     ),
     (
         "PISESS_NOW",
@@ -228,16 +231,17 @@ pub const TOPICS: [Section; 10] = [
              ambiguous reference is an error (exit 2), and the message lists the candidates.",
             "`:/TEXT` searches the path to the leaf, then the other branches. In both, messages \
              and summaries are searched first, then thinking, tool calls and results. `:1/TEXT` \
-             searches all of these alike. White space in TEXT matches any white space. Quote the \
-             reference for the shell: `pisess switch last ':/tide gaps'`. Suffixes can follow: \
-             `':/tide gaps^{user}'` is the user message at or above that entry, and `':1/tide \
-             gaps^'` is the entry before the gaps were first mentioned.",
+             searches only the path to the leaf, and entries of all kinds count equally. White \
+             space in TEXT matches any white space. Quote the reference for the shell: `pisess \
+             switch last ':/tide gaps'`. Suffixes can follow: `':/tide gaps^{user}'` is the user \
+             message at or above that entry, and `':1/tide gaps^'` is the entry before the gaps \
+             were first mentioned.",
             "`@` is the same entry in every command. It is usually the leaf, the last entry of the \
-             file. If the leaf is a label, a name, a mark of `switch` or a setting, `@` is the \
-             nearest entry of the conversation above the leaf. `@~0` is `@`; `@^` and `@~3` count \
-             only entries of the conversation. New entries are always appended after the leaf. \
-             `@^{label}` and `@^{model_change}` start at the leaf, so they also find the labels, \
-             names and settings after `@`.",
+             file. If the leaf is a label, a name, a setting or a mark (the entry that `switch` \
+             appends to move the leaf), `@` is the nearest entry of the conversation above the \
+             leaf. `@~0` is `@`; `@^` and `@~3` count only entries of the conversation. New \
+             entries are always appended after the leaf. `@^{label}` and `@^{model_change}` start \
+             at the leaf, so they also find the labels, names and settings after `@`.",
             "`show`, `path`, `tree`, `context`, `export`, `grep`, `redact` and `pick` also take a \
              range. Both ends of a range must be on one path. `REF..` and `REF+3` follow the path \
              to the leaf if REF is on it, otherwise the newest branch below REF. Except for \
@@ -261,13 +265,13 @@ pub const TOPICS: [Section; 10] = [
              writes. Older files (version 1, version 2 and a draft that preceded version 2) are \
              read as if `migrate` had converted them, with the same ids. Files of version 4, a \
              format of pi's newer harness, are refused.",
-            "A SESSION argument is a path, `-` for standard input, or a name. `last` is the \
-             session of the current directory whose file changed last, in the stores of both \
-             agents. The agents' `--continue` follows the same rule. Even a label changes the \
-             file. `pisess list` sorts by the last message, so its first row may be another \
-             session. `last~1` is the session before `last`. With `--source`, `last` is the \
-             newest session of these agents. Sessions of oh-my-pi without a name \
-             and without messages are skipped.",
+            "A SESSION argument is a path, `-` for standard input, or a name. `last` is a session \
+             of the current directory, in the stores of both agents: the session whose file \
+             changed last. The agents' `--continue` follows the same rule. Even a label changes \
+             the file. `pisess list` sorts by the last message, so its first row may be another \
+             session. `last~1` is the session before `last`. With `--source`, `last` is the newest \
+             session of the agents that `--source` names. Sessions of oh-my-pi without a name and \
+             without messages are skipped.",
             "A name can be the start or end of a session's id, with at least 4 characters, or the \
              start of the short id that `list` shows. It can also be the name set with `append \
              --name`, or the start of that name, ignoring case. An existing path always wins; an \
@@ -275,23 +279,24 @@ pub const TOPICS: [Section; 10] = [
              current directory first, then all others. If several match, the command fails and \
              lists them. A command that changes a session found by name reports its path on \
              standard error.",
-            "SESSION may also be words of the title in `list`, or of the first message, in any case \
-             and order: `pisess tree 'tide gaps'`, `pisess prune 'tide gaps'`. The start of a word \
-             is enough; at least one of the words must have 3 characters or more. Standard error \
-             names the session that has the title. If several have it, the command fails and lists \
-             them. Changes that cannot be undone (`prune --purge`, `archive --delete`, `migrate` \
-             without `--backup`) refuse such words, and their error has the command with the id. \
-             Other changes refuse them in three cases: with several SESSIONs, if the word is the \
-             name of a project, and with `-q`, which would hide the name of the session found.",
+            "SESSION may also be words of the title in `list`, or of the first message, in any \
+             case and order: `pisess tree 'tide gaps'`, `pisess prune 'tide gaps'`. The start of a \
+             word is enough; at least one of the words must have 3 characters or more. Standard \
+             error names the session that has the title. If several sessions have it, the command \
+             fails and lists them. Changes that cannot be undone (`prune --purge`, `archive \
+             --delete`, `migrate` without `--backup`) do not accept words of a title; the error \
+             message prints the same command with the id of the session. Other changes refuse \
+             words in three cases: with several SESSIONs, if the word is the name of a project, \
+             and with `-q`, which would hide the name of the session found.",
             "On a terminal, a command that reads one session takes `last` if SESSION is missing, \
              and reports which session that is. A command that changes one session asks for it, \
              and for REF if it needs one.",
             "With `--choose`, pisess asks for the session. If SESSION is given, pisess asks for \
              the entry. If a command needs both, and neither is given, pisess asks for both. Words \
              of titles in place of SESSION limit the list to sessions that have them. The command \
-             in `PISESS_CHOOSER` shows the list; if that is not set, `fzf` does. Without these, \
-             pisess prints a numbered list of the 20 newest and reads a number. If nothing is \
-             chosen, the exit code is 1.",
+             in `PISESS_CHOOSER` shows the list; if the variable is not set, `fzf` does. If `fzf` \
+             cannot be used, or the variable is empty, pisess prints a numbered list of the 20 \
+             newest and reads a number. If nothing is chosen, the exit code is 1.",
             "A command in `PISESS_CHOOSER` reads one row per line: a name, a tab and a text. It \
              prints the chosen row. In a list of sessions, the name is a path. In a list of \
              entries, it is a reference, and the variable `PISESS_SESSION` has the path of the \
@@ -302,11 +307,11 @@ pub const TOPICS: [Section; 10] = [
              `grep`, `stats`, `blame`, `export`, `check`, and `migrate` or `redact` with `--check` \
              or `-n`) search directories recursively. Writing commands (`archive`, `migrate`, \
              `prune`, `check --repair`) do so only with `-r`; with `-n`, they list all sessions, \
-             and a note says which of them need `-r`. For `diff` and `join`, a directory in place \
-             of one session means the other session's copy in that directory. If a directory \
-             contains no sessions, a reading command treats it as a project: it takes that \
-             project's sessions from the stores, and prints a note. The name of a project, as \
-             `list` shows it, selects the same sessions.",
+             and a note says which of them need `-r`. `diff` and `join` take two sessions. If one \
+             of the two arguments is a directory, they use the copy of the other argument's \
+             session in that directory. If a directory contains no sessions, a reading command \
+             treats it as a project: it reads the sessions of the project from the stores, and \
+             prints a note. The name of a project, as `list` shows it, selects the same sessions.",
             "Reading commands also take a session of Claude Code, Codex, OpenCode or Gemini CLI, \
              by its path, its id or words of its title. They show it as `import` would convert it, \
              with the same ids. Commands that change a session refuse it.",
@@ -383,10 +388,11 @@ pub const TOPICS: [Section; 10] = [
              extract a summary from the conversation itself. To extract it, they use neither a \
              model nor the network, and the result is always the same.",
             "A summarizer is any command that reads a prompt on standard input and prints the \
-             summary on standard output. The prompt has the transcript as the file's agent would \
-             send it, a request that pisess words itself, and facts from the extracted summary; \
-             `--prompt` prints it. An example is `llm -m MODEL`, where `llm` is a \
-             separate program for sending prompts to models (https://llm.datasette.io).",
+             summary on standard output. The prompt consists of the transcript, in the form in \
+             which the session's agent would send it; a request in pisess's own words; and facts \
+             from the summary that pisess extracts. `--prompt` prints the prompt. An example is \
+             `llm -m MODEL`, where `llm` is a separate program for sending prompts to models \
+             (https://llm.datasette.io).",
             "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content \
              is passed to them on standard input only, never in an argument or the environment. \
              It is an error (exit 2) if a summarizer prints nothing, or if a summarizer or hook \
@@ -409,11 +415,12 @@ pub const TOPICS: [Section; 10] = [
              with one JSON object on standard output. If it prints nothing, `null` or `{}`, the \
              operation continues. The fields are named as in the agents' own events.",
             "Before an operation the hook receives `session_before_compact`, \
-             `session_before_tree`, `session_before_fork` or `context`. It may reply with \
-             `\"cancel\":true` (exit 1), a `summary` with `details`, another `firstKeptEntryId`, \
-             `customInstructions`, a `label`, or other `messages`. It is an error (exit 2) if a \
-             hook fails, exceeds `--timeout` or prints no valid reply. Nothing is written then. A \
-             dry run runs these hooks, too.",
+             `session_before_tree`, `session_before_fork` or `context`. A reply with \
+             `\"cancel\":true` cancels the operation (exit 1). Otherwise, members of the reply \
+             replace what the operation would use. Depending on the event, these members are \
+             `summary` (with `details`), `firstKeptEntryId`, `customInstructions`, `label` or \
+             `messages`. It is an error (exit 2) if a hook fails, exceeds `--timeout` or prints no \
+             valid reply. Nothing is written then. A dry run runs these hooks, too.",
             "After a change the hook is notified; its output is ignored. The events are \
              `session_compact`, `session_tree` and `session_branch`. If the hook fails at this \
              point, the exit code is 4: the change is saved.",
@@ -428,9 +435,10 @@ pub const TOPICS: [Section; 10] = [
         &[
             "An operation keeps what it does not change, byte for byte. Most commands only add \
              entries. `migrate` and `relocate` change fields of existing lines. `prune` moves \
-             payloads, secrets, entries and branches to `SESSION.pruned`. `archive` removes a \
-             session only after reading its archive again. `check --repair` removes damaged lines, \
-             and keeps them in `FILE.rejected`.",
+             entries, branches, secrets and payloads (images, results of tools, details of \
+             extensions) to `SESSION.pruned`. `archive` removes a session only after reading its \
+             archive again. `check --repair` removes damaged lines, and keeps them in \
+             `FILE.rejected`.",
             "Added entries are appended to the file with a single write, followed by fsync. A \
              rewrite, such as a migration, writes a new file with the same mode, owner and \
              attributes, and renames it over the old one. A crash during a rewrite leaves either \
@@ -456,13 +464,14 @@ pub const TOPICS: [Section; 10] = [
         "RUNNING AGENTS",
         &[
             "A running pi reads its session once and keeps its own leaf in memory. An entry added \
-             by another program stays in the file. But until pi opens the session again, it \
-             continues from the leaf that it knows, on a branch beside the new entry. Close pi, \
-             or reopen the session in it, before you continue.",
+             by another program stays in the file. But until pi opens the session again, pi \
+             continues from its own leaf, on a branch beside the new entry. Close pi, or reopen \
+             the session in it, before you continue.",
             "A running oh-my-pi rewrites its file from time to time, and fails if the file changed \
              underneath it. Changes are refused (exit 3) while oh-my-pi may still use the file. \
-             This is so if its lock file is held, if it has the file open, or if it wrote a moment \
-             ago and has not recorded its exit. Use `--force` to write anyway.",
+             pisess assumes that oh-my-pi uses the file if its lock file is held, if oh-my-pi has \
+             the file open, or if oh-my-pi wrote a moment ago and has not recorded its exit. Use \
+             `--force` to write anyway.",
         ],
     ),
     Section::new(
@@ -544,6 +553,8 @@ impl Example {
 pub struct Guide {
     /// Examples of its use.
     pub examples: &'static [Example],
+    /// The meaning of exit code 0, for a command that changes no file.
+    success: &'static str,
     /// The meaning of exit code 1; `None` if the command never returns it.
     found: Option<&'static str>,
 }
@@ -552,8 +563,14 @@ impl Guide {
     pub(crate) const fn new(examples: &'static [Example]) -> Guide {
         Guide {
             examples,
+            success: "success",
             found: None,
         }
+    }
+
+    /// Sets the meaning of exit code 0, for a command that changes no file.
+    pub(crate) const fn with_success(self, success: &'static str) -> Guide {
+        Guide { success, ..self }
     }
 
     pub(crate) const fn with_found(self, found: &'static str) -> Guide {
@@ -564,12 +581,14 @@ impl Guide {
     }
 
     /// Returns the exit codes of the command. Code 1 is included if the command has a meaning for
-    /// it; codes 3 and 4 if the command writes.
+    /// it; codes 3 and 4 if the command writes. Only for such a command, code 0 has its general
+    /// meaning: a change that was already made.
     pub fn exit_codes(&self, command: &Command) -> Vec<GuideRow> {
         let writes = writes_files(command);
         let mut codes = Vec::new();
         for (code, general_meaning) in EXIT_CODES {
             let meaning = match code {
+                "0" if !writes => Some(self.success),
                 "1" => self.found,
                 "3" | "4" if !writes => None,
                 _ => Some(general_meaning),
@@ -590,6 +609,15 @@ impl Guide {
 /// Whether a command changes files. Such a command has the option `-n`, and may exit with 3 or 4.
 pub fn writes_files(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_id() == "dry_run")
+}
+
+/// Whether a command reads sessions. `completions` does not.
+pub fn reads_sessions(command: &Command) -> bool {
+    let mut names = command
+        .get_positionals()
+        .flat_map(Arg::get_value_names)
+        .flatten();
+    names.any(|name| name.contains("SESSION"))
 }
 
 /// Whether a command takes a range of entries after its sessions.

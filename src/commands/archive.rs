@@ -48,8 +48,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Moves each session to the directory `sessions.archive`, beside the agent's directory of
 /// sessions. Agents do not list sessions there. Each archive is one file, compressed with zstd. The
 /// archive also contains the files of sub-agents and SESSION.pruned. oh-my-pi stores large images
-/// in separate files; the archive has copies of those that the session uses. The archive is read
-/// again and compared before the session is removed.
+/// in separate files; the archive has copies of the images that the session uses. The archive is
+/// read again and compared before the session is removed.
 ///
 /// Give sessions or directories, or choose sessions by options. Without SESSION, the options choose
 /// from the sessions of the current directory; with --project, of that project; with --all, of all
@@ -59,8 +59,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A session given by path or name is refused (exit 3) if an agent may have it open. Sessions found
 /// in a directory or by options are skipped if an agent may have them open, or wrote to them in the
-/// last ten minutes. A label, a summary or a mark of `pisess switch` does not count. One failure
-/// does not stop the others.
+/// last ten minutes. A label, a summary or a mark (the entry that `pisess switch` appends) does not
+/// count. One failure does not stop the others.
 ///
 /// -n prints a table with the title, project and age of each session. Without -n, the table is only
 /// printed on a terminal; a pipe gets the new path of each session.

@@ -64,14 +64,15 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Only exact text is matched: the file must still contain the text that a `write` or `edit` call
 /// wrote. The newest such call counts. If several sessions have the call, as after a fork, the
 /// session that began first is printed. Lines that no call wrote, or that the user changed since,
-/// are reported as `not written by an agent`. So is text that occurs several times in the file. A
-/// line with fewer than three letters and digits, such as `}`, is attributed to a call only beside
-/// a longer line of that call. Failed calls are ignored.
+/// are reported as `not written by an agent`. The same is reported for text that occurs several
+/// times in the file. A line with fewer than three letters and digits, such as `}`, is attributed
+/// to a call only beside a longer line of that call. Failed calls are ignored.
 ///
 /// FILE may end in a line number, or in the numbers of a first and a last line: `src/clock.rs:41`,
-/// `src/clock.rs:41,60`. A call matches FILE if both have the same absolute path. It also matches
-/// if the path of the call, relative to the session's directory, is the path of FILE, relative to
-/// the current directory. So calls are found after the project was moved or cloned.
+/// `src/clock.rs:41,60`. A call matches FILE if both have the same absolute path. Relative paths
+/// are compared, too: the path of the call from the working directory of the session, and the path
+/// of FILE from the current directory. If they are the same, the call matches. So calls are found
+/// even after the project was moved or cloned.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

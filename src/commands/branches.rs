@@ -49,10 +49,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the age of that entry; if a `switch` moved the leaf to it, the age of the
 ///   switch
 /// - the number of entries after the branch point
-/// - the size of its context in tokens: the provider's last count, plus an
-///   estimate of what followed. With `~`, the column has the agent's estimate for
-///   all messages instead. This is so if the sum is less than a quarter of that
-///   estimate, or if `prune` moved parts of messages after the last count
+/// - the size of its context in tokens: the provider's last count, plus an estimate
+///   of what followed. `~` marks the agent's estimate for all messages. The
+///   estimate replaces the sum in two cases: the sum is less than a quarter of the
+///   estimate, or `prune` has moved parts of messages since the last count
 /// - the branch point: the last message or other entry of the conversation that the
 ///   branch shares with another branch. A narrow terminal shows only its id. The
 ///   column is left out if no branch has one
@@ -66,9 +66,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// that `undo` took back the last entry.
 ///
 /// A branch ends at its last entry; bookkeeping is not counted. Bookkeeping is
-/// labels, names, marks of `switch` and other entries that neither change a
-/// setting nor reach a model. If the leaf is in the middle of a branch, one row
-/// ends at the leaf, and another at the last entry of the branch.
+/// labels, names, marks (appended by `switch`) and other entries that neither
+/// change a setting nor reach a model. If the leaf is in the middle of a branch,
+/// one row ends at the leaf, and another at the last entry of the branch.
 ///
 /// A note reports how many branches `prune --branch` removed.
 #[derive(Debug, clap::Args)]

@@ -75,8 +75,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// If several files are copies of one session, a note names them. `pisess join` joins two copies.
 ///
-/// A missing header is rebuilt. Its time and id come from the file's name. Its working directory
-/// comes from --cwd, other sessions in the same directory, or the name of that directory.
+/// If the header is missing, --repair rebuilds it. Its time and id come from the file's name. Its
+/// working directory comes from --cwd, other sessions in the same directory, or the name of that
+/// directory.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess check [OPTIONS] <SESSION>...\n",

@@ -42,14 +42,16 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess fork session.jsonl -o fork.jsonl && pisess diff --context session.jsonl fork.jsonl",
     ),
 ])
+.with_success("no difference")
 .with_found("the paths differ");
 
 /// Compare two paths of a session, or two sessions.
 ///
 /// With two sessions, compares the paths to their leaves. If one of the two is a directory,
 /// compares the other session with its copy in that directory. With two entries of one session,
-/// compares the paths to them. With one session alone, compares its two copies in the stores, as
-/// two computers or Syncthing leave them; `pisess join` combines them.
+/// compares the paths to them. With one session and nothing else, compares the two copies of the
+/// session in the stores (the directories in which the agents keep sessions). Two copies result if
+/// two computers share a store, for example by Syncthing. `pisess join` combines the copies.
 ///
 /// Prints a line for each side: its name, its number of entries, and how many of these only this
 /// side has. Then come the last user message and the last entry before the first difference. The

@@ -79,23 +79,23 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Export a session as a page or a document.
 ///
 /// Writes one HTML file that needs no network, with the tree on the left and the conversation on
-/// the right. The file is written to the current directory, and named after the session's file. Its
-/// path is printed. An earlier page of the same session is replaced. To replace any other file, a
-/// page that was changed, or a page with an attached session, use --force. To replace a redacted
-/// page by a page with secrets, use --force as well.
+/// the right. The file is written to the current directory, and named after the session's file. The
+/// path of the new file is printed. An earlier page of the same session is replaced. To replace any
+/// other file, a page that was changed, or a page with an attached session, use --force. To replace
+/// a redacted page by a page with secrets, use --force as well.
 ///
 /// Only you can read the new file; use `chmod` to let others read it. A file that replaces another
 /// gets the permissions of that file.
 ///
 /// --as markdown and --static write a document. A document contains only one path, and says how
-/// many branches it leaves out. A page contains all branches. With REF, it contains only the path
-/// to REF, as a document does. With a range or --last, an export contains only these entries. The
-/// extension of the file selects the format: `-o x.md` writes Markdown.
+/// many branches it leaves out. A page contains all branches. With REF, a page contains only the
+/// path to REF, as a document does. With a range or --last, an export contains only the entries of
+/// the range. The extension of the file selects the format: `-o x.md` writes Markdown.
 ///
 /// The title is the name of the session, or its first request. Prompts are shown as they were
 /// typed; only fences, code spans and URLs are formatted. Without --filter, a page contains every
-/// entry; a document leaves out settings, bookkeeping (labels, names, marks of `switch`, …) and
-/// hidden messages.
+/// entry; a document leaves out settings, bookkeeping (labels, names, the marks that `switch`
+/// appends, …) and hidden messages.
 ///
 /// --no-tools, --no-thinking, --filter and --max-lines leave out parts of pages and documents.
 /// --max-size leaves out as little as possible: lines of output first, then thinking, then tool
@@ -103,8 +103,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// each place.
 ///
 /// --as atif writes the path as a trajectory for evaluation and training: the Agent Trajectory
-/// Interchange Format, version 1.7. The trajectory embeds the sessions of sub-agents that tool
-/// results name.
+/// Interchange Format, version 1.7. If a tool result names the session of a sub-agent, the
+/// trajectory embeds that session.
 ///
 /// --as messages writes one JSON line per conversation, `{"messages":[…],"tools":[…]}`, for
 /// fine-tuning. Messages have the form of OpenAI's Chat Completions API. A conversation is the
@@ -118,10 +118,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// and the title of the session. Existing exports with the same content are kept. So if a run is
 /// interrupted, the same command completes it.
 ///
-/// --redact redacts the session first, as `pisess redact` does. The export is then read again, with
-/// the compressed parts of a page, and searched for every secret that was found. If a secret is
-/// left, the export is deleted, and the command fails. --env-file, --secret-file, --paths and
-/// --keep-images apply only with --redact.
+/// --redact redacts the session first, as `pisess redact` does. The written file is then read
+/// again, including the compressed parts of a page, and searched for every secret that was found in
+/// the session. If a secret is left, the export is deleted, and the command fails. --env-file,
+/// --secret-file, --paths and --keep-images apply only with --redact.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess export [OPTIONS] <SESSION> [REF]\n",

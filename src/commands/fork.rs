@@ -81,12 +81,13 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// Writes the new session to a file beside the original. With --cwd or --for, or if the original is
-/// a session of another agent, the file is created where the agent lists the sessions of the
-/// project. The path is printed; with --before, the text of REF follows. On a terminal, unless -o
-/// names the file, standard error has the title and the id of the new session, and the command that
-/// continues it. The new session has a new id, records its origin, and keeps the labels of the
-/// copied entries. The original is not changed.
+/// Writes the new session to a file beside the original. In two cases, the file is created in the
+/// directory from which the agent lists the sessions of the project: with --cwd or --for, and if
+/// the original is a session of an agent other than pi and oh-my-pi. The path is printed; with
+/// --before, the text of REF follows. On a terminal, unless -o names the file, standard error has
+/// the title and the id of the new session, and the command that continues it. The new session has
+/// a new id, records its origin, and keeps the labels of the copied entries. The original is not
+/// changed.
 ///
 /// A session of another agent, such as Claude Code, may also be given by words of its title. It is
 /// converted as by `import`, to a session of pi unless --for names another agent.

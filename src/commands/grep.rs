@@ -94,10 +94,11 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// With --role, --tool, --failed or --with-images, PATTERN may be left out: every selected entry
 /// matches. A single argument is then SESSION if it is the file or id of a session, `last`, or the
-/// whole name of a session of the current directory. Otherwise it is PATTERN. If no entry matches
-/// this PATTERN, it is tried as the name of a session of another project. Without -c, -l, -o,
-/// --json and -q, it is then tried as words of the title of exactly one session. Case does not
-/// matter in names; stderr names the session. To search for text that is such a name, use `-e`.
+/// whole name of a session of the current directory. Otherwise it is PATTERN. If no entry matches,
+/// the argument is tried as the name of a session of another project. If no session has the name,
+/// the argument is tried as words of a title, and exactly one title must contain them. With -c, -l,
+/// -o, --json or -q, titles are not tried. Case does not matter in names; stderr names the session.
+/// To search for a text that is also the name of a session, use `-e`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
@@ -133,8 +134,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// path.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
-/// later ones of the same branch below. Settings and bookkeeping (labels, names, marks of `switch`,
-/// …) are skipped. In rows of context, `-` replaces `:`; `--` marks a gap.
+/// later ones of the same branch below. Settings and bookkeeping (labels, names, the marks that
+/// `switch` appends, …) are skipped. A row of context has `-` where the row of a match has `:`. A
+/// row `--` separates groups of entries that are not adjacent.
 ///
 /// `--follow` prints new matches as sessions grow or start, until Ctrl-C. With --since or --last,
 /// it first prints matches that are already there. If the conversation moved to another branch

@@ -55,19 +55,20 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Import sessions of Claude Code, Codex, OpenCode and Gemini CLI.
 ///
 /// Converts each session to a new session of pi, or of the agent given by --for. The new session is
-/// stored where that agent lists it. It keeps branches, compactions, tool calls, thinking, images,
-/// usage, times, and side chains (conversations of sub-agents in the file of the session that
-/// started them). Data without a counterpart is kept in custom entries. The source is not changed.
+/// stored where that agent lists it. The new session keeps branches, compactions, tool calls,
+/// thinking, images, usage, times, and side chains (conversations of sub-agents in the file of the
+/// session that started them). Data without a counterpart is kept in custom entries. The source is
+/// not changed.
 ///
 /// A sub-agent becomes a session below the session that started it. If a Codex thread was continued
 /// from an earlier turn, Codex keeps it in several files. These files become one session.
 ///
-/// A SOURCE is a file, a directory, an id or its beginning or end, a name, or words of a title. If
-/// a word is also the name of a file, it means the file only if the file is a session of these
-/// agents. Ids, names and titles are those of sessions in ~/.claude, ~/.codex, ~/.gemini and
-/// ~/.local/share/opencode/storage. Directories are searched recursively. If a directory contains
-/// no sessions of these agents, it counts as a project: the sessions that these agents recorded for
-/// the project are imported.
+/// A SOURCE is a file, a directory, an id or its beginning or end, a name, or words of a title. A
+/// word can also be the name of a file. If the file is a session of one of these agents, the file
+/// is imported; otherwise, the word is searched for in ids, names and titles. Ids, names and titles
+/// are those of sessions in ~/.claude, ~/.codex, ~/.gemini and ~/.local/share/opencode/storage.
+/// Directories are searched recursively. If a directory contains no sessions of these agents, it
+/// counts as a project: the sessions that these agents recorded for the project are imported.
 ///
 /// Newer versions of OpenCode keep sessions in a database. To import such a session, give its whole
 /// id, ses_…: pisess runs `opencode export`, for at most 60 seconds. A file with the output of

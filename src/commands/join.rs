@@ -39,10 +39,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// continues where the first copy ends. If the second copy only extends the first, the conversation
 /// continues where the second ends. The second copy is only read.
 ///
-/// Without the second SESSION, the stores of pi and oh-my-pi are searched for the other copy: the
-/// session with the same id, in any project. If the name matches both copies, the one that changed
-/// last is the first copy. -n reports which files the copies are. If there are several other
-/// copies, the command fails and lists them.
+/// Without the second SESSION, the stores of pi and oh-my-pi (the directories in which they keep
+/// sessions) are searched for the other copy: the session with the same id, in any project. If the
+/// name matches both copies, the one that changed last is the first copy. -n reports which files
+/// the copies are. If there are several other copies, the command fails and lists them.
 ///
 /// With -o, the result is written to PATH: the header of the first copy, and all entries of both
 /// copies, each once. The copies stay as they are, unless PATH is the first copy.

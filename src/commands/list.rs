@@ -65,9 +65,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// List sessions, newest first.
 ///
-/// Without SESSION, lists the sessions of the current directory, from the stores
-/// of both agents. Given a directory, lists all sessions below it, including
-/// hidden directories.
+/// Without SESSION, lists the sessions of the current directory, from the stores of
+/// both agents (the directories in which pi and oh-my-pi keep sessions). Given a
+/// directory, lists all sessions below it, including hidden directories.
 ///
 /// The columns are as follows; a narrow terminal shows fewer:
 ///
@@ -79,16 +79,16 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the numbers of messages and branches
 /// - the size of the file
 /// - the size of the context at the leaf, in tokens: the provider's last count,
-///   plus an estimate of what followed. With `~`, the column has the agent's
-///   estimate for all messages instead. This is so if the sum is less than a
-///   quarter of that estimate, or if `prune` moved parts of messages after the
-///   last count
+///   plus an estimate of what followed. `~` marks the agent's estimate for all
+///   messages. The estimate replaces the sum in two cases: the sum is less than a
+///   quarter of the estimate, or `prune` has moved parts of messages since the last
+///   count
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///
 /// Sessions of sub-agents, and of oh-my-pi's advisors (models that comment on a
-/// running session), are listed below the session that started them, also if
-/// SESSION names that session.
+/// running session), are listed below the session that started them, even if
+/// SESSION names only that session.
 ///
 /// --forks lists the forks of a session below it, indented, oldest first. A copy of
 /// the session's file, or any other session that begins with the same entries,
@@ -106,8 +106,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// On a terminal, the number of sessions, their size and their cost follow the rows.
 ///
 /// `●` marks a running session: another process has its file open for writing, or
-/// an entry was added to it within the last minute. Labels, summaries and marks of
-/// `switch` do not count.
+/// an entry was added to it within the last minute. Labels, summaries and marks
+/// (the entries that `switch` appends) do not count.
 ///
 /// `--source claude` lists sessions of Claude Code, which `import` can convert;
 /// `--source all` lists those of all agents.
@@ -119,10 +119,11 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// If many first messages begin alike, apart from ids and numbers, `…` replaces
 /// this common beginning. An example is the `[cron:ID …]` of a scheduler. --json
-/// also prints the common beginning. If copies or forks of one conversation have
-/// the same title, the title is followed by `…` and what the user wrote where the
-/// conversations first differ. On a terminal, only the end of a project's path is
-/// shown, as far as it is needed to distinguish the projects.
+/// also prints the common beginning. Copies or forks of one conversation often have
+/// the same title. The rows then show the title, the sign `…`, and the text of the
+/// user at the point where the conversations first differ. On a terminal, only the
+/// end of a project's path is shown, as far as it is needed to distinguish the
+/// projects.
 #[derive(Debug, clap::Args)]
 #[command(about = "List sessions, newest first", verbatim_doc_comment)]
 #[command(mut_arg("paths", |paths| paths.help("Sessions by path or name, or directories to search at any depth")))]

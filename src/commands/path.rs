@@ -33,7 +33,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// List the entries from the root to an entry.
 ///
 /// Lists every entry on the path or in the range, including settings and bookkeeping (labels,
-/// names, marks of `switch`, …). A row has the entry's line number, id, time, label and text.
+/// names, the marks that `switch` appends, …). A row has the entry's line number, id, time, label
+/// and text.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

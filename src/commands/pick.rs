@@ -33,8 +33,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Append copies of entries to the current branch, or under another entry.
 ///
 /// The entries are in the session itself or, with --from-session, in another one. Of a range, the
-/// entries of the conversation are copied, without settings and bookkeeping (labels, names, marks
-/// of `switch`, …).
+/// entries of the conversation are copied, without settings and bookkeeping (labels, names, the
+/// marks that `switch` appends, …).
 ///
 /// The copies are new entries with new ids, parents and times. Everything else stays, even the
 /// times inside the messages. The copies form a chain, in the order of the originals in the tree.

@@ -92,8 +92,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the session, are listed but not removed.
 ///
 /// --entries takes entries out of a conversation, such as a question that does not belong to it.
-/// What follows them then follows the entry before them. A tool call and its results, on all
-/// branches, are removed together. Summaries that mention the entries stay as they are.
+/// The conversation then continues from the entry before the removed entries to the entry after
+/// them. A tool call and its results, on all branches, are removed together. Summaries that mention
+/// the entries stay as they are.
 ///
 /// --secrets moves each string that contains a secret, and leaves the same string with placeholders
 /// such as [REDACTED:github-pat#1]. The secrets are those that `pisess redact --check` reports, and
@@ -105,8 +106,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// directory, or --all. Archives are not searched: `pisess redact --check --archived` reports their
 /// secrets.
 ///
-/// With --purge, --secrets takes the secrets out for good, in any number of sessions. An earlier
-/// SESSION.pruned is kept if it has no secrets; otherwise it is removed.
+/// `--secrets --purge` removes the secrets for good. Unlike --purge without --secrets, it accepts
+/// several sessions. An earlier SESSION.pruned is kept if it has no secrets; otherwise it is
+/// removed.
 ///
 /// A session given by path or name is refused (exit 3) if oh-my-pi may have it open. If pi may have
 /// it open, only --compacted, --branch and --entries are refused: a running pi could continue from

@@ -74,8 +74,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A secret found in one place is removed everywhere, even where it is encoded in base64 or
 /// percent-encoded. There is one exception: the text of a short or purely alphabetic secret could
-/// be an ordinary word elsewhere. It is removed only where it is clearly the secret; other places
-/// with the same text are reported.
+/// be an ordinary word elsewhere. Such a text is removed only where it is clearly the secret; other
+/// places with the text are reported.
 ///
 /// The copy is read again and searched for every secret that was found. If a secret is left in a
 /// place that is not reported, the copy is deleted, and the command fails and names the place.
@@ -83,20 +83,20 @@ pub const GUIDE: Guide = Guide::new(&[
 /// redact changes no session. `pisess prune --secrets SESSION` takes the secrets out of the session
 /// itself, and with --purge for good.
 ///
-/// --check prints a row for each secret of a session. Of several sessions, each session with
-/// secrets has a heading: its id, title and path. Each row below is a kind of secret, with the line
-/// of the first secret and the number of secrets. A secret found in one of several sessions is
-/// searched for in all of them. Rows, ids and titles never contain a secret; a
+/// For one session, --check prints a row for each secret. For several sessions, it prints a heading
+/// for each session with secrets: its id, title and path. Below the heading is a row for each kind
+/// of secret, with the line of the first secret and the number of secrets. A secret found in one of
+/// several sessions is searched for in all of them. Rows, ids and titles never contain a secret; a
 /// path is printed as it is.
 ///
 /// --check also accepts archives, by path, and sessions of other agents, by path or id. With --all,
-/// it reads the stores of pi and oh-my-pi; with `--source all`, also those of the other agents;
-/// with --archived, the archives of pi and oh-my-pi, too. SESSION.pruned is not searched; a note
-/// counts the sessions that have such a file.
+/// it reads the stores of pi and oh-my-pi (the directories in which they keep sessions); with
+/// `--source all`, also those of the other agents; with --archived, the archives of pi and
+/// oh-my-pi, too. SESSION.pruned is not searched; a note counts the sessions that have such a file.
 ///
-/// With a range after SESSION, or with --last, the copy contains only these entries. The first of
-/// them becomes a root entry. Entries that are not copied are searched, too: a secret found in them
-/// is also removed from the copy.
+/// With a range after SESSION, or with --last, the copy contains only the entries of the range. The
+/// first entry of the range becomes a root entry. Entries that are not copied are searched, too: a
+/// secret found in them is also removed from the copy.
 #[derive(Clone, Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess redact [OPTIONS] -o <PATH> <SESSION> [RANGE]\n",

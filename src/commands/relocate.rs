@@ -38,28 +38,30 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Move sessions to another project directory.
 ///
-/// Sets the working directory in the header of each session to DIR. If a session is in its agent's
-/// store, its file moves to the directory in which the store keeps the sessions of DIR; otherwise,
-/// only its header is changed. When a file moves, no other file is overwritten, and the headers of
-/// the session's forks in the stores get the new path. The other files of the session move, too:
-/// SESSION.pruned, and the files that oh-my-pi keeps beside a session, including sub-agents. Other
-/// files whose names begin with the session's name, such as backups, stay and are reported. A store
-/// directory that is empty afterwards stays, too.
+/// Sets the working directory in the header of each session to DIR. If a session is in the store of
+/// its agent (the directory in which the agent keeps sessions), its file moves to the directory in
+/// which the store keeps the sessions of DIR; otherwise, only its header is changed. When a file
+/// moves, no other file is overwritten, and the headers of the session's forks in the stores get
+/// the new path. The other files of the session move, too: SESSION.pruned, and the files that
+/// oh-my-pi keeps beside a session, including sub-agents. Other files whose names begin with the
+/// session's name, such as backups, stay and are reported. A store directory that is empty
+/// afterwards stays, too.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
-/// and the fork is reported (exit 4). If a session belongs to DIR already, it is not moved: only
-/// the headers of forks that still name an old path of its file are updated.
+/// and the fork is reported (exit 4). If a session belongs to DIR already, its file stays where it
+/// is. If a fork still names an old path of this file, the header of the fork is updated.
 ///
 /// `relocate OLD NEW` and `relocate --moved-from OLD NEW` move all sessions of the project
-/// directory OLD and of its subdirectories. Use this form after you moved or renamed OLD to NEW. In
-/// the first form, OLD may also be the name of the project, as `list` shows it.
+/// directory OLD and of its subdirectories, after you renamed OLD to NEW. In `relocate OLD NEW`,
+/// OLD may also be the name of the project, as `list` shows it.
 ///
-/// If DIR or NEW does not exist yet, `relocate` needs --force. With --moved-from, the directory
-/// above NEW suffices, so that you can rename OLD afterwards.
+/// If DIR or NEW does not exist yet, `relocate` needs --force. The exception is `relocate
+/// --moved-from` if the directory above NEW exists: so you can also run this form before you rename
+/// OLD.
 ///
 /// A session that an agent may have open is refused (exit 3), because the agent would keep writing
-/// to the old path. This applies while an agent runs in the old or the new directory, or if the
-/// session was written a moment ago.
+/// to the old path. pisess assumes that a session is open while an agent runs in the old or the new
+/// directory, and if the session was written a moment ago.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess relocate [OPTIONS] <SESSION>... <DIR>\n",

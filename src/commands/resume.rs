@@ -37,9 +37,9 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Print the command that continues a session in its agent.
 ///
-/// The printed command changes to the directory of the session and starts the agent that wrote the
-/// session: `pi`, `omp`, `claude`, `codex`, `opencode` or `gemini`. The command is quoted for a
-/// POSIX shell.
+/// The printed command changes to the working directory of the session and starts the agent that
+/// wrote the session: `pi`, `omp`, `claude`, `codex`, `opencode` or `gemini`. The command is quoted
+/// for a POSIX shell.
 ///
 /// Given several sessions, one command is printed per line.
 ///

@@ -127,7 +127,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// A pruned entry is shown from SESSION.pruned, with its old line number.
 ///
 /// Given a range, shows the conversation's entries within that range. Settings and bookkeeping
-/// (labels, names, marks of `switch`, …) are skipped; `pisess path` lists them.
+/// (labels, names, the marks that `switch` appends, …) are skipped; `pisess path` lists them.
 ///
 /// --as markdown prints only the text, with tool calls folded, to paste into an issue.
 ///
@@ -144,13 +144,13 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --file prints a file as the tool calls up to REF left it: the newest write or complete read,
 /// with all later edits. Failed calls are ignored. If all calls on the file come after REF, the
-/// content is from the reads before the first change, and a note says so. So REF `root` prints the
-/// file as it was before the conversation. If only a part of the file is known, a note says which,
-/// and the exit code is 1. FILE is the end of a path, or a path relative to the session's directory
-/// or the current one. --files lists the files, and whether the content of each is known: `whole`,
-/// `part`, `nothing` or `outdated`. `outdated` means that the whole content was known, but a later
-/// edit did not fit it, or recorded its change in an unknown form. Changes made by commands are not
-/// known.
+/// content is from the reads before the first change, and a note says so. REF `root` comes before
+/// all calls, so `show --file FILE SESSION root` prints the file as it was before the conversation.
+/// If only a part of the file is known, a note says which, and the exit code is 1. FILE is the end
+/// of a path, or a path relative to the working directory of the session or to the current
+/// directory. --files lists the files, and whether the content of each is known: `whole`, `part`,
+/// `nothing` or `outdated`. `outdated` means that the whole content was known, but a later edit did
+/// not fit it, or recorded its change in an unknown form. Changes made by commands are not known.
 ///
 /// --patch prints what the calls of the conversation, or of a range, changed in files, as a unified
 /// diff for `git apply`. The diff of a file is between its content before the first change and its

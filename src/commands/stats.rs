@@ -81,25 +81,26 @@ pub const GUIDE: Guide = Guide::new(&[
 /// with the number of calls, of sessions, and of sessions that wrote the file (`wrote`). Similar
 /// tools of imported sessions count, too. `--by file,session` has a row for each file and session.
 ///
-/// Entries with the same id and timestamp in several files, as after a fork, count once. So do
-/// responses with the same response id, as in two imports of a session. If a response id shows that
-/// a response is a copy, the entries between the previous response and this one count as copies,
-/// too. `--by entry` also prints copies in other files, and each tool result that reports the usage
-/// of sub-agents. Messages copied by `pisess pick` cost nothing if the originals are in the same
-/// session.
+/// Entries with the same id and timestamp in several files, as after a fork, count once. Responses
+/// with the same response id, as in two imports of a session, also count once. If a response id
+/// shows that a response is a copy, the entries between the previous response and this one count as
+/// copies, too. `--by entry` also prints copies in other files, and each tool result that reports
+/// the usage of sub-agents. Messages copied by `pisess pick` cost nothing if the originals are in
+/// the same session.
 ///
-/// Messages are those of the user and of the model, and tool results. The column `by user`
-/// (`userMessages` in JSON) counts only the user's, as `list --json` does.
+/// The messages counted are the messages of the user, the replies of the model, and tool results.
+/// The column `by user` (`userMessages` in JSON) counts only the messages of the user, as
+/// `userMessages` of `list --json` does.
 ///
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls. Gaps of over an hour are not counted. Days are local, and weeks begin on Monday. The
 /// usage of sub-agents comes from their sessions or, if these are not read, from the tool results
-/// that report it. If no result reports it, a note has the cost of the sub-agents, and the command
-/// that also counts their sessions.
+/// that report it. Otherwise, their usage is not counted; a note gives its cost, and the command
+/// that also counts the sessions of the sub-agents.
 ///
-/// The number of changed files includes files that `write` or `edit` changed, but not files that
-/// only commands changed. With `--by file`, calls that failed are counted apart, and not as reads,
-/// writes or edits.
+/// The number of changed files counts files that the tools `write` and `edit` changed, but not
+/// files that only commands changed. With `--by file`, calls that failed are counted apart, and not
+/// as reads, writes or edits.
 ///
 /// For each session, `--by time` divides WALL: the time from the first to the last entry that is a
 /// message or records a cost. AGENT is the time from a user message or a result to the next reply.

@@ -62,7 +62,7 @@ pub struct Args {
     /// Print the summary, and write nothing (default without REF)
     #[arg(long, conflicts_with_all = ["label", "output"])]
     pub print: bool,
-    /// End the summary at this entry, as if the conversation were there
+    /// Treat REF as the entry that you leave: the summary ends with REF
     #[arg(long, alias = "at", value_name = "REF", default_value = "@")]
     pub from: String,
     #[command(flatten)]

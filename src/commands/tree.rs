@@ -84,7 +84,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The path to the leaf is not indented. At a branch point, the abandoned branches come first:
 /// indented, with the oldest at the top. Then the path continues. The first row of a branch ends
 /// with the number of messages in the branch and the age of the newest message. Messages that a
-/// filter or --search hides are counted; labels, names and marks of `switch` are not.
+/// filter or --search hides are counted; labels, names and the marks that `switch` appends are not.
 ///
 /// An abandoned branch of more than three rows is folded into one row. The row shows the id of the
 /// last entry, the number of messages, the last label, the first user message and the age. `pisess
@@ -101,7 +101,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// were aborted, edited or omitted, or have images. `(undone)` marks entries that `undo` took back.
 /// `(hidden)` marks messages that the agent does not show. If entries were pruned, the first row
 /// says how many. On a terminal, the line above the tree has the project, the number of entries,
-/// and the tokens and cost of all requests; the pager `less` opens at the leaf.
+/// and the tokens and cost of all requests; if the pager is `less`, it opens at the row of the
+/// leaf.
 ///
 /// --follow prints a row for each new entry that another program writes, until Ctrl-C. Labels and
 /// moves to another branch are printed, too. The first row after a move ends with `(after ID)`; ID
@@ -110,9 +111,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The modes of --filter are those of the agent's own tree, except for `failed` and `images`, which
 /// only pisess has. `failed` also shows replies and commands that the user interrupted. It prints
-/// why each call failed: the line of its output that reports a failed test or an error, else the
-/// last line. `all` shows every entry. With --json, no rows are folded; rows have the order and
-/// `depth` that pi gives them.
+/// why each call failed: in the output of the call, the line that reports a failed test or an
+/// error, else the last line. `all` shows every entry. With --json, no rows are folded; rows have
+/// the order and `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -40,7 +40,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess switch session.jsonl root && pisess append session.jsonl --name Ferry && pisess undo session.jsonl 2",
     ),
     Example::new(
-        "Undo a switch; a later `switch -` would repeat it",
+        "Undo a switch (after that, `pisess switch SESSION -` would switch again)",
         "pisess switch session.jsonl root && pisess undo session.jsonl",
     ),
 ])
@@ -53,7 +53,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// a switch, or entries that `pick` or `append` wrote, it moves back to the leaf before the
 /// operation. Entries written together count as one operation.
 ///
-/// Run `undo` again to undo the operation before that, whichever program made it. `undo SESSION 3`
+/// Each further `undo` takes back one more operation, whichever program made it. `undo SESSION 3`
 /// undoes three operations in one write. If fewer than three can be undone, nothing is undone.
 /// --list lists what can be undone, and in which order. Nothing is removed: if the leaf moved,
 /// `pisess switch SESSION -` moves it back. Prints the ids of the new entries; reports on stderr

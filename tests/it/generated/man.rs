@@ -102,11 +102,15 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     }
     page.heading("EXIT STATUS");
     page.table(guide.exit_codes(command));
-    page.paragraph(if guide::writes_files(command) {
-        "`pisess(1)` describes how files are written, and what to do while an agent is running."
-    } else {
-        "This command does not change a session. Older formats are read as if they were migrated."
-    });
+    if guide::writes_files(command) {
+        page.paragraph(
+            "`pisess(1)` describes how files are written, and what to do while an agent is running.",
+        );
+    } else if guide::reads_sessions(command) {
+        page.paragraph(
+            "This command does not change a session. Older formats are read as if they were migrated.",
+        );
+    }
     let others = pisess::command_guides().filter(|(other, _)| related(verb, other));
     let others = others.map(|(other, _)| format!("pisess-{other}"));
     page.see_also(std::iter::once("pisess".to_owned()).chain(others));
