@@ -53,10 +53,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session in the stores (the directories in which the agents keep sessions). Two copies result if
 /// two computers share a store, for example by Syncthing. `pisess join` combines the copies.
 ///
-/// Prints a line for each side: its name, its number of entries, and how many of these only this
-/// side has. Then come the last user message and the last entry before the first difference. The
-/// other rows are entries with different content (~), entries only on the first path (-), and
-/// entries only on the second (+). A call and its result are one row, as in `tree`.
+/// Prints a line for each side: its name, the number of its entries, and the number of entries that
+/// the other side lacks. Then come the last user message and the last entry before the first
+/// difference. The other rows are entries with different content (~), entries only on the first
+/// path (-), and entries only on the second (+). A call and its result are one row, as in `tree`.
 ///
 /// Entries of two sessions are matched by id, or else by content, because a copy may have new ids.
 /// Entries with different parents can still match.

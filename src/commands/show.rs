@@ -157,8 +157,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// content at the end. Changes made by commands are included only if a later read shows them. A
 /// file whose first call is a write counts as new. If the content of a file is only partly known,
 /// the diffs that its edits recorded are printed, with a note. If an edit recorded no diff, the
-/// file is left out, and the exit code is 1. Paths are relative to the session's directory; a file
-/// outside of that directory has its absolute path. With --file, the patch contains only that file.
+/// file is left out, and the exit code is 1. Paths are relative to the working directory of the
+/// session; a file outside of that directory has its absolute path. With --file, the patch contains
+/// only that file.
 ///
 /// --children prints one row for each child of REF.
 #[derive(Debug, clap::Args)]

@@ -221,18 +221,9 @@ pub fn choose_session(
 
     // After all lists, so that the exact name of a session in another project counts more than a
     // similar name in this one.
-    let folded_name = name.to_lowercase();
-    let comparisons: [(fn(&str, &str) -> bool, Matched); 2] = [
-        (is_same_name, Matched::IdOrName),
-        (is_start_of_name, Matched::StartOfName),
-    ];
-    for (matches_name, matched) in comparisons {
+    for matched in [Matched::IdOrName, Matched::StartOfName] {
         for sessions in &searched_lists {
-            let with_name = filter_sessions(sessions, |session| {
-                let folded = session.name.as_deref().map(str::to_lowercase);
-                folded.is_some_and(|folded| matches_name(&folded_name, &folded))
-            });
-            if let Some(path) = require_unique(name, with_name)? {
+            if let Some(path) = find_ignoring_case(name, sessions, matched)? {
                 return Ok(NamedSession { path, matched });
             }
         }
@@ -265,8 +256,28 @@ fn find_by_id_or_name(
     require_unique(name, with_name)
 }
 
-fn is_same_name(wanted: &str, name: &str) -> bool {
-    name == wanted
+/// Returns the only session of a list whose name is `name` or, if wanted, starts with it, ignoring
+/// case; `None` if there is none.
+///
+/// # Errors
+/// If several sessions match.
+fn find_ignoring_case(
+    name: &str,
+    sessions: &[SessionCandidate],
+    wanted: Matched,
+) -> Result<Option<PathBuf>, NameError> {
+    let folded_name = name.to_lowercase();
+    let with_name = filter_sessions(sessions, |session| {
+        let Some(own_name) = &session.name else {
+            return false;
+        };
+        let own_name = own_name.to_lowercase();
+        match wanted {
+            Matched::IdOrName => own_name == folded_name,
+            Matched::StartOfName => is_start_of_name(&folded_name, &own_name),
+        }
+    });
+    require_unique(name, with_name)
 }
 
 /// Whether a name starts with the wanted text, which must have at least [`MIN_NAME_PART_LEN`]
