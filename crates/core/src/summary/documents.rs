@@ -26,7 +26,8 @@ const DOCUMENT_HEADINGS: usize = 3;
 
 /// Whether a message is a document, whose sentences are about the work that it describes.
 pub(super) fn is_document(text: &str) -> bool {
-    headings(text).nth(DOCUMENT_HEADINGS - 1).is_some()
+    let mut headings = text.lines().filter(|line| is_heading(line));
+    headings.nth(DOCUMENT_HEADINGS - 1).is_some()
 }
 
 /// Returns what a user wrote before a document, or a whole message that is none.
@@ -34,14 +35,32 @@ pub(super) fn before_document(text: &str) -> &str {
     if !is_document(text) {
         return text;
     }
-    let first_heading = headings(text).next().unwrap_or_default();
-    // The heading is found, at the latest where it is: it may also be quoted before.
-    let start = text.find(first_heading).unwrap_or_default();
-    &text[..start]
+    let mut heading_start = 0;
+    for line in text.split_inclusive('\n') {
+        if is_heading(line) {
+            break;
+        }
+        heading_start += line.len();
+    }
+    &text[..heading_start]
 }
 
-/// Iterates over the lines of a text that are headings in Markdown.
-fn headings(text: &str) -> impl Iterator<Item = &str> {
-    text.lines()
-        .filter(|line| line.starts_with('#') && line.trim_start_matches('#').starts_with(' '))
+/// Whether a line is a heading in Markdown.
+fn is_heading(line: &str) -> bool {
+    line.starts_with('#') && line.trim_start_matches('#').starts_with(' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_starts_at_its_first_heading() {
+        let document = "# Map\n# B\n# C";
+        // The text of the heading may be quoted before.
+        for before in ["", "draw this:\n\n", "see # Map here\r\n"] {
+            assert_eq!(before_document(&format!("{before}{document}")), before);
+        }
+        assert_eq!(before_document("draw\n# Map"), "draw\n# Map");
+    }
 }
