@@ -155,13 +155,15 @@ fn strip_lead_of_item(line: &str) -> &str {
     if !is_marked {
         return line;
     }
-    let after_word = unmarked.split_once(' ').map_or("", |(_, rest)| rest);
-    let word_precedes_number = after_word.starts_with(|c: char| c.is_ascii_digit());
-    if word_precedes_number {
-        after_word
-    } else {
-        unmarked
+    match unmarked.split_once(' ') {
+        // The number of `2. 3 boats` is the first: no word precedes it.
+        Some((word, rest)) if !begins_with_digit(word) && begins_with_digit(rest) => rest,
+        _ => unmarked,
     }
+}
+
+fn begins_with_digit(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -214,5 +216,9 @@ mod tests {
             ["(1) Tides — none has them", "(2) Piers", "(3) Boats"]
         );
         assert!(numbered_items("2. Piers\n12 boats").is_empty());
+        assert_eq!(
+            numbered_items("## 1. Tides\n## 2. 3 boats\n**3. 4 piers**"),
+            ["(1) Tides", "(2) 3 boats", "(3) 4 piers"]
+        );
     }
 }
