@@ -164,6 +164,7 @@ impl<'l> Headings<'l> {
         for &line in lines {
             if line.starts_with("```") {
                 is_fenced = !is_fenced;
+                continue;
             }
             if is_fenced {
                 continue;
@@ -262,6 +263,10 @@ mod tests {
             (
                 "---\nname: tides\n---\n# Tides\n\nTables for the harbour.\n\n```\n# no heading\n```\n## Sources\n## Format\n",
                 r#""Tides: Tables for the harbour. / Sources / Format""#,
+            ),
+            (
+                "# Tides\n```\nmake\n```\n## Sources\n",
+                r#""Tides / Sources""#,
             ),
             (
                 "total 8\ndrwxr-xr-x 2 ada ada 4096 May  4 02:44 charts\n-rw-r--r-- 1 ada ada   12 May  4 02:44 map.md",
