@@ -49,7 +49,7 @@ const SPEAKING_WORDS: [&str; 22] = [
 ];
 
 /// The last paragraph has more lines if it was pasted, too.
-const MOST_CLOSING_LINES: usize = 3;
+pub(super) const MOST_CLOSING_LINES: usize = 3;
 
 /// Returns the lines of the last paragraph of a message, if the user speaks in it, as below a
 /// pasted error: "I do not want you to mend it, tell me why". Empty if the message has only one
@@ -59,11 +59,16 @@ pub(super) fn find_closing_words(message: &str) -> Vec<&str> {
         return Vec::new();
     };
     let lines: Vec<&str> = last_paragraph.lines().collect();
-    let has_code = lines.iter().any(|line| CODE.is_match(line));
-    if has_code || lines.len() > MOST_CLOSING_LINES || !has_speaking_word(last_paragraph) {
+    if lines.len() > MOST_CLOSING_LINES || !user_speaks_in(&lines) {
         return Vec::new();
     }
     lines
+}
+
+/// Whether a paragraph has a word of somebody who speaks, and no code.
+pub(super) fn user_speaks_in(paragraph: &[&str]) -> bool {
+    let has_code = paragraph.iter().any(|line| CODE.is_match(line));
+    !has_code && paragraph.iter().any(|line| has_speaking_word(line))
 }
 
 /// Whether a text has one of the [`SPEAKING_WORDS`]. The apostrophe of "I'm" may be a curly one.
