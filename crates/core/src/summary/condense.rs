@@ -11,7 +11,7 @@ use super::budget::{MAX_CONDENSED_LEN, RULE};
 use super::cut::cut_message;
 use super::documents::is_mostly_pasted;
 use super::pasted_lines::is_code_line;
-use super::prose::{is_list_item, split_at_full_stops};
+use super::prose::{is_list_item, split_at_full_stops, strip_item_mark};
 use super::quote::{count_utf16, is_narrower};
 use super::wishes::quote_binding_sentences;
 use super::words::compile_expression;
@@ -97,7 +97,10 @@ fn read_parts(request: &str) -> Vec<Part<'_>> {
             is_fenced = !is_fenced;
         }
         let is_item = is_list_item(line);
-        let is_code = is_fenced || is_fence || is_code_line(line) && !is_item;
+        let is_drawn = line
+            .trim_start()
+            .starts_with(['├', '└', '│', '┌', '+', '|']);
+        let is_code = is_fenced || is_fence || is_drawn || is_code_line(line) && !is_item;
         for (index, text) in split_line(line).into_iter().enumerate() {
             let points = if is_code {
                 0
@@ -122,7 +125,9 @@ fn split_line(line: &str) -> Vec<&str> {
         return if has_text { vec![line] } else { Vec::new() };
     }
     let mut texts = Vec::new();
-    for sentence in line.split_sentence_bounds() {
+    // The number of an item is no sentence of its own.
+    let text_start = line.len() - strip_item_mark(line).len();
+    for sentence in line[text_start..].split_sentence_bounds() {
         for text in split_at_full_stops(sentence) {
             let mut rest = text.trim_end();
             while count_utf16(rest) > 2 * RULE {
@@ -137,6 +142,9 @@ fn split_line(line: &str) -> Vec<&str> {
             }
             texts.push(rest);
         }
+    }
+    if let Some(first) = texts.first_mut() {
+        *first = &line[..text_start + first.len()];
     }
     texts.retain(|text| text.contains(char::is_alphanumeric));
     texts

@@ -47,12 +47,20 @@ pub(super) fn prose_of_user(text: &str) -> Vec<&str> {
 /// Whether a line is an item of a list: `- `, `* `, `+ `, or a number with a full stop or a
 /// parenthesis.
 pub(super) fn is_list_item(line: &str) -> bool {
+    strip_item_mark(line).len() < line.len()
+}
+
+/// Returns the text of an item of a list without its mark, and any other line as it is.
+pub(super) fn strip_item_mark(line: &str) -> &str {
     let text = line.trim_start();
     let after_mark = match text.strip_prefix(['-', '*', '+']) {
         Some(rest) => Some(rest),
         None => skip_item_number(text),
     };
-    after_mark.is_some_and(|rest| rest.starts_with(char::is_whitespace))
+    match after_mark {
+        Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim_start(),
+        _ => line,
+    }
 }
 
 /// Returns the text after the number of a list item, `1.` or `12)`. `None` if `text` begins with no
