@@ -3,6 +3,7 @@
 use super::budget::MAX_READ_UNITS;
 use super::cut::{drop_last_word, may_be_cut, string_head, string_words};
 use super::shell::changes_files;
+use super::todo_lists::{TaskUpdate, format_todo_list};
 use super::tool_answers::asks_user;
 use super::written::{Replacement, read_replacements};
 use crate::agents::readable::{self, Folders};
@@ -35,8 +36,11 @@ pub(super) struct SummaryCall {
     pub replacements: Vec<Replacement>,
     /// What it asks the user.
     pub question: String,
-    /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
+    /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`, or the
+    /// subject of a single task.
     pub todo_list: String,
+    /// What it changes of a task in such a list.
+    pub task_update: TaskUpdate,
     /// Whether the call names the directory in which its command runs.
     pub has_folder: bool,
 }
@@ -80,7 +84,8 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         command,
         target,
         replacements,
-        todo_list: members.todos.map(format_todo_list).unwrap_or_default(),
+        todo_list: members.todo_list(),
+        task_update: TaskUpdate::read(members.task, members.status),
         has_folder: members.folder.is_some(),
     }
 }
@@ -94,7 +99,13 @@ struct ReadMembers<'a> {
     /// Whether the user can choose from answers: `questions` have some each, and `options` are
     /// those of a single question.
     has_choice: bool,
+    /// `todos` or, in Codex, `plan`.
     todos: Option<Raw<'a>>,
+    /// The subject of a new task.
+    subject: Option<Raw<'a>>,
+    /// The id of the task that is changed, and its new status.
+    task: Option<Raw<'a>>,
+    status: Option<Raw<'a>>,
     /// `cwd` or `workdir`.
     folder: Option<Raw<'a>>,
 }
@@ -109,6 +120,10 @@ impl<'a> ReadMembers<'a> {
             "questions",
             "options",
             "todos",
+            "plan",
+            "subject",
+            "taskId",
+            "status",
             "cwd",
             "workdir",
         ];
@@ -119,6 +134,10 @@ impl<'a> ReadMembers<'a> {
             questions,
             options,
             todos,
+            plan,
+            subject,
+            task,
+            status,
             cwd,
             workdir,
         ] = find_members(arguments, names);
@@ -131,7 +150,10 @@ impl<'a> ReadMembers<'a> {
                 None => question,
             },
             has_choice: first_question.is_some() || options.is_some(),
-            todos,
+            todos: todos.or(plan),
+            subject,
+            task,
+            status,
             folder: cwd.or(workdir),
         }
     }
@@ -140,6 +162,14 @@ impl<'a> ReadMembers<'a> {
         match self.command {
             Some(words) if words.is_array() => join_words(words),
             line => string_words(line),
+        }
+    }
+
+    /// Returns the todo list, or the subject of a single task.
+    fn todo_list(&self) -> String {
+        match self.todos {
+            Some(todos) => format_todo_list(todos),
+            None => string_words(self.subject),
         }
     }
 
@@ -177,22 +207,4 @@ fn join_words(words: Raw) -> String {
         drop_last_word(&mut line);
     }
     line
-}
-
-/// Returns the list in an argument `todos` as Markdown: `[x]` marks an item that is completed,
-/// `[~]` one that is in progress. Empty if it is no list.
-fn format_todo_list(todos: Raw) -> String {
-    let mut lines = Vec::new();
-    for todo in todos.items() {
-        let Some(content) = todo.get("content") else {
-            continue;
-        };
-        let mark = match todo.get("status") {
-            Some(status) if status.is("completed") => "x",
-            Some(status) if status.is("in_progress") => "~",
-            _ => " ",
-        };
-        lines.push(format!("- [{mark}] {}", string_words(Some(content))));
-    }
-    lines.join("\n")
 }

@@ -122,6 +122,7 @@ mod sequel;
 mod shell;
 mod suggestions;
 mod tables;
+mod todo_lists;
 mod tool_answers;
 mod tool_calls;
 mod tool_run;

@@ -65,10 +65,11 @@ impl SummaryBuilder {
             let calls = self.tool_history.describe_last_calls(self.place_of_looks());
             points.extend(list_below(LAST_CALLS_LEAD, &calls));
         }
-        if has_open_item(&self.tool_history.todo_list) {
+        let todo_list = &self.tool_history.todo_list;
+        if todo_list.has_open_item() {
             points.push(format_quotation(
                 TODO_LIST_LEAD,
-                &self.tool_history.todo_list,
+                &todo_list.describe(),
                 SECTION,
             ));
         }
@@ -188,12 +189,6 @@ const LONG_READING: usize = 15;
 
 /// After this many calls, what an earlier summary waited for is over.
 const MANY_CALLS: usize = 10;
-
-/// Whether an item of a todo list, one in each line, is not done. A list that is done says nothing
-/// of what is next.
-fn has_open_item(todo_list: &str) -> bool {
-    todo_list.lines().any(|item| !item.starts_with("- [x]"))
-}
 
 /// The number of units that [`REMARK_LEAD`] and the mark of its item take, about.
 const REMARK_LEAD_SIZE: usize = 20;

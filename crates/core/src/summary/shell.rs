@@ -209,10 +209,11 @@ fn enter_folder(folder: &str, arguments: &[String]) -> String {
     target
 }
 
-/// Whether a tool changes files, by its name.
+/// Whether a tool changes files, by its name. A tool that keeps a list of what is to be done does
+/// not.
 pub(super) fn changes_files(tool: &str) -> bool {
     let name = tool.to_lowercase();
-    if name.contains("todo") {
+    if name.contains("todo") || name.starts_with("task") {
         return false;
     }
     ["edit", "write", "patch", "create"]

@@ -10,6 +10,7 @@ use super::outlines::Finding;
 use super::quote::{code_span, quote_line, strip_digits};
 use super::removals::Removals;
 use super::shell::CommandLine;
+use super::todo_lists::TodoList;
 use super::tool_run::{ToolRun, choose_output};
 use super::words::compile_expression;
 use super::written::choose_written;
@@ -26,8 +27,7 @@ pub(super) struct ToolHistory {
     pub pending: Vec<SummaryCall>,
     /// The newest calls that ended, oldest first.
     pub runs: VecDeque<ToolRun>,
-    /// The last list that a tool that keeps a todo list was given, or else its last report.
-    pub todo_list: String,
+    pub todo_list: TodoList,
     /// The number of the current turn.
     pub turn_number: usize,
 }
@@ -56,7 +56,9 @@ impl ToolHistory {
     /// Records a call that ended with `output`. Of more than [`RECENT`] calls, the oldest is
     /// dropped.
     pub fn record_run(&mut self, mut call: SummaryCall, outcome: Outcome, output: &str) {
-        self.update_todo_list(&call, &outcome, output);
+        if outcome == Outcome::Passed {
+            self.todo_list.update(&call, output);
+        }
 
         let command = if call.command.is_empty() {
             CommandLine::from_tool(&call.tool, &call.target)
@@ -83,21 +85,6 @@ impl ToolHistory {
             run.finding = Finding::read(output);
         }
         self.runs.push_back(run);
-    }
-
-    /// Replaces the todo list by that of a call which passed, if its tool keeps one (`TodoWrite`):
-    /// the list that the call was given or, without one, its output.
-    fn update_todo_list(&mut self, call: &SummaryCall, outcome: &Outcome, output: &str) {
-        let keeps_list = call.tool.to_lowercase().contains("todo");
-        if !keeps_list || *outcome != Outcome::Passed {
-            return;
-        }
-        let list = if call.todo_list.is_empty() {
-            output
-        } else {
-            &call.todo_list
-        };
-        list.clone_into(&mut self.todo_list);
     }
 
     /// Whether a call of a turn changed a file. It must be the current turn: the search ends at the
