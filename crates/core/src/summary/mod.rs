@@ -30,13 +30,13 @@
 //!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
 //! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`; of the assistant:
 //!   `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`
-//! - calls: `shell`, `command_step`, `probes`, `tool_run`, `removals`; what calls found that only
-//!   look: `found`, `outlines`, `path_lists`; failures of calls: `failures`, `failure_points`,
-//!   `failed_output`; what the user says to a failure: `reactions`, `put_off`, `given_up`; what the
-//!   kept messages settle: `sequel`
+//! - calls: `shell`, `literals`, `command_step`, `probes`, `tool_run`, `removals`, `todo_lists`;
+//!   what calls found that only look: `found`, `outlines`, `path_lists`; failures of calls:
+//!   `failures`, `failure_points`, `failed_output`; what the user says to a failure: `reactions`,
+//!   `put_off`, `given_up`; what the kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `request_lengths`,
-//!   `quoted_elsewhere`; quotations
-//!   of them: `endings`, `answers`, `tables`, `one_line`, `kept_ends`
+//!   `quoted_elsewhere`; quotations of them: `endings`, `answers`, `tables`, `one_line`,
+//!   `kept_ends`
 //! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`,
