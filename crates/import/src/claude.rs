@@ -28,8 +28,7 @@ pub mod write;
 use super::SourceReader;
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use crate::parts::{non_empty_text, unconverted_members};
-use crate::returned::{ReturnedLine, restore_content};
-use blocks::line_content;
+use crate::returned::{ReturnedLine, lacks_content, restore_content};
 use compaction::AnnouncedCompaction;
 use foldhash::HashMap;
 use held::HeldLine;
@@ -272,13 +271,18 @@ impl<'o> ClaudeReader<'o> {
     /// Adds the entry of pi that pisess stored in a line when it wrote a session for Claude Code.
     fn add_returned_entry(&mut self, line: &ClaudeLine, entry: Outlined) -> io::Result<()> {
         // The entry was stored without its content if the message of the line has the same one.
-        let line_type = line.kind.and_then(Raw::text).unwrap_or_default();
-        let content = line
-            .message
-            .and_then(|message| line_content(&line_type.to_string_lossy(), message));
+        let content = if lacks_content(entry) {
+            let buffer = self.writer.take_buffer(line.value.bytes().len());
+            line.converted_content(buffer)
+        } else {
+            None
+        };
         let restored = restore_content(entry, content.as_deref());
 
         let node = self.writer.add_returned(line.offset, entry, restored)?;
+        if let Some(content) = content {
+            self.writer.keep_buffer(content);
+        }
         self.main_leaf = Some(node);
         self.last_entry = Some(node);
         if let Some(uuid) = &line.uuid {

@@ -28,7 +28,7 @@ use super::lines::ReadExtent;
 use super::parts::{kept_line_members, non_empty_text, parse_time_ms};
 use super::writer::{EntryDraft, EntryWriter, NodeIx};
 use super::{EarlierImports, Origin, SourceReader};
-use crate::returned::{ReturnedLine, restore_content};
+use crate::returned::{ReturnedLine, lacks_content, restore_content};
 use content::{item_content, item_fingerprints};
 use foldhash::{HashMap, HashSet};
 use history::History;
@@ -282,7 +282,12 @@ impl CodexReader<'_> {
     /// a turn.
     fn add_returned_entry(&mut self, line: &CodexLine, entry: Outlined) -> io::Result<()> {
         // The entry was stored without its content if the item in the line has the same one.
-        let content_of_item = item_content(line.payload);
+        let content_of_item = if lacks_content(entry) {
+            let buffer = self.writer.take_buffer(line.value.bytes().len());
+            item_content(line.payload, buffer)
+        } else {
+            None
+        };
         let restored = restore_content(entry, content_of_item.as_deref());
 
         let message = entry.get("message").unwrap_or(Raw::NULL.into());
@@ -298,6 +303,9 @@ impl CodexReader<'_> {
         }
         self.remember_settings(entry, message);
         self.leaf = Some(self.writer.add_returned(line.offset, entry, restored)?);
+        if let Some(content) = content_of_item {
+            self.writer.keep_buffer(content);
+        }
         Ok(())
     }
 

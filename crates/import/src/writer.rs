@@ -106,7 +106,7 @@ pub struct EntryWriter<'o> {
     last_line: LastLine,
     /// The memory of the common members of the last line that was emitted, for the next one.
     common_buffer: Vec<u8>,
-    /// The memory of the members of an entry that was emitted, for a later entry.
+    /// The memory of the members or the content of an entry that was emitted, for a later entry.
     members_buffer: Vec<u8>,
     /// Where the lines go; `None` if entries are only laid out.
     output: Option<Output<'o>>,
@@ -155,7 +155,7 @@ impl<'o> EntryWriter<'o> {
 
         if self.emits_entries() {
             self.emit_draft(node, &draft)?;
-            self.keep_buffer(draft.members);
+            self.keep_buffer(draft.members.finish());
         }
         Ok(node)
     }
@@ -300,16 +300,23 @@ impl<'o> EntryWriter<'o> {
     /// message. There is space for all bytes of the `line` from which it is made, each of which is
     /// stored once. If possible, the members take the memory of an earlier entry.
     pub fn begin_message(&mut self, line: Outlined) -> Object {
-        let mut buffer = std::mem::take(&mut self.members_buffer);
-        buffer.clear();
-        buffer.reserve(line.bytes().len() + SMALL_MEMBERS_LEN);
+        let buffer = self.take_buffer(line.bytes().len());
         Object::in_buffer(buffer).open("message")
     }
 
-    /// Keeps the memory of members that are no longer needed. Memory for a long text is freed, so
+    /// Returns an empty buffer with space for this number of bytes, and for what an entry has
+    /// besides them. If possible, it has the memory of an earlier entry: see
+    /// [`keep_buffer`](Self::keep_buffer).
+    pub fn take_buffer(&mut self, line_len: usize) -> Vec<u8> {
+        let mut buffer = std::mem::take(&mut self.members_buffer);
+        buffer.clear();
+        buffer.reserve(line_len + SMALL_MEMBERS_LEN);
+        buffer
+    }
+
+    /// Keeps the memory of bytes that are no longer needed. Memory for a long text is freed, so
     /// that it is not occupied until the end.
-    fn keep_buffer(&mut self, members: Object) {
-        let buffer = members.finish();
+    pub fn keep_buffer(&mut self, buffer: Vec<u8>) {
         if buffer.capacity() <= MAX_KEPT_BUFFER {
             self.members_buffer = buffer;
         }

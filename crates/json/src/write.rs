@@ -294,6 +294,16 @@ pub fn object_array<T>(
     push_objects(Vec::new(), items, add)
 }
 
+/// Returns an array as [`object_array`] does, in the memory of a buffer.
+pub fn object_array_in<T>(
+    mut buffer: Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    add: impl FnMut(Object, T) -> Object,
+) -> Vec<u8> {
+    buffer.clear();
+    push_objects(buffer, items, add)
+}
+
 /// Appends an array of objects, which are built where they are.
 fn push_objects<T>(
     mut out: Vec<u8>,

@@ -5,13 +5,18 @@ use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, object_array};
+use pisess_json::write::{Object, object_array_in};
 
 /// Converts the blocks that are sent to the model, by the user or as part of a result: texts and
 /// images. Returns an array of them. Other blocks are left out.
 pub fn convert_user_blocks(content: Outlined) -> Vec<u8> {
+    convert_user_blocks_in(Vec::new(), content)
+}
+
+/// Converts blocks as [`convert_user_blocks`] does, in the memory of a buffer.
+fn convert_user_blocks_in(buffer: Vec<u8>, content: Outlined) -> Vec<u8> {
     let blocks = content.items().filter_map(UserBlock::read);
-    object_array(blocks, |object, block| block.add_to(object))
+    object_array_in(buffer, blocks, |object, block| block.add_to(object))
 }
 
 /// A block that is sent to the model, and has a counterpart in pi. The values are the bytes of JSON
@@ -224,23 +229,29 @@ fn non_empty_member<'a>(object: Outlined<'a>, key: &str) -> Option<&'a [u8]> {
 
 /// Returns the content that an import makes of a line, as JSON. `line_type` is `assistant` or
 /// `user`. If the message has a tool result, this is the content of the first result. `None` if
-/// there is no content.
-pub fn line_content<'a>(line_type: &str, message: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
+/// there is no content. If possible, the content takes the memory of `buffer`.
+pub fn line_content<'a>(
+    line_type: &str,
+    message: impl Into<Outlined<'a>>,
+    buffer: Vec<u8>,
+) -> Option<Vec<u8>> {
     let content = message.into().get("content")?;
     if line_type == "assistant" {
         let blocks = content.items().filter_map(ResponseBlock::read);
-        return Some(object_array(blocks, |object, block| block.add_to(object)));
+        let array = object_array_in(buffer, blocks, |object, block| block.add_to(object));
+        return Some(array);
     }
     let result = content
         .items()
         .find(|block| is_of_type(*block, "tool_result"));
     if let Some(result) = result {
         let blocks = ResultContent::read(result.get("content")?).blocks;
-        return Some(object_array(&blocks, |object, block| block.add_to(object)));
+        let array = object_array_in(buffer, &blocks, |object, block| block.add_to(object));
+        return Some(array);
     }
     match content.text() {
         Some(text) => Some(encode_to_vec(&text)),
-        None => Some(convert_user_blocks(content)),
+        None => Some(convert_user_blocks_in(buffer, content)),
     }
 }
 

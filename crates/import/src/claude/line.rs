@@ -2,7 +2,7 @@
 
 use super::ClaudeReader;
 use super::attachments::read_attachment;
-use super::blocks::is_of_type;
+use super::blocks::{is_of_type, line_content};
 use super::injected::{InjectedKind, META_MESSAGE, classify_injected};
 use super::parts::part_members;
 use crate::Origin;
@@ -151,6 +151,13 @@ impl<'a> ClaudeLine<'a> {
     /// Returns the blocks of its message; none if that has only a text.
     pub(super) fn blocks(&self) -> impl Iterator<Item = Outlined<'a>> {
         self.content.unwrap_or(Raw::NULL.into()).items()
+    }
+
+    /// Returns the content that an import makes of the message, as JSON in the memory of `buffer`
+    /// (see [`line_content`]).
+    pub(super) fn converted_content(&self, buffer: Vec<u8>) -> Option<Vec<u8>> {
+        let line_type = self.kind.and_then(Raw::text).unwrap_or_default();
+        line_content(&line_type.to_string_lossy(), self.message?, buffer)
     }
 
     pub(super) fn has_results(&self) -> bool {

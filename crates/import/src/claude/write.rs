@@ -196,7 +196,7 @@ impl<'a> ClaudeWriter<'a> {
         let line = self.end_tree_line(line, ix, source.time_ms);
 
         // If an import would make the same content of the message, the entry is stored without it.
-        let imported_content = line_content(kind, Raw::from_checked(message));
+        let imported_content = line_content(kind, Raw::from_checked(message), Vec::new());
         let entry_member = returned_member(source.entry, imported_content.as_deref());
         self.write_line(line.json(RETURNED_KEY, &entry_member))?;
         Ok(ix)

@@ -6,7 +6,7 @@ use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::decode;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, object_array};
+use pisess_json::write::{Object, object_array, object_array_in};
 use std::hash::BuildHasher;
 
 /// Returns a hash of what an item or an event says: if one repeats the other, both have the same.
@@ -199,19 +199,21 @@ pub fn read_content_blocks<'a>(content: Outlined<'a>) -> Vec<ContentBlock<'a>> {
 }
 
 /// Converts the content of an item, the parts of a message or the output of a call, to an array of
-/// pi's blocks as JSON. `None` for any other item.
-pub fn item_content<'a>(item: impl Into<Outlined<'a>>) -> Option<Vec<u8>> {
+/// pi's blocks as JSON, in the memory of `buffer`. `None` for any other item.
+pub fn item_content<'a>(item: impl Into<Outlined<'a>>, buffer: Vec<u8>) -> Option<Vec<u8>> {
     let [item_type, content, output] = item.into().get_all(["type", "content", "output"]);
-    if item_type?.is("message") {
-        return Some(content_array(&read_content_blocks(content?)));
-    }
-    let output = output?;
-    let blocks = match output.raw_string() {
-        // Unlike the text of a message, an empty output is a block, too.
-        Some(text) => vec![ContentBlock::StoredText(text)],
-        None => read_content_blocks(output),
+    let blocks = if item_type?.is("message") {
+        read_content_blocks(content?)
+    } else {
+        let output = output?;
+        match output.raw_string() {
+            // Unlike the text of a message, an empty output is a block, too.
+            Some(text) => vec![ContentBlock::StoredText(text)],
+            None => read_content_blocks(output),
+        }
     };
-    Some(content_array(&blocks))
+    let array = object_array_in(buffer, &blocks, |object, block| block.add_to(object));
+    Some(array)
 }
 
 /// Converts an image whose data is in its URL, as in `data:image/png;base64,iVBORw0KGgo…`. `None`

@@ -157,7 +157,7 @@ impl<'a> CodexWriter<'a> {
     /// entry is stored without its content.
     fn write_items(&mut self, source: &SourceEntry, items: &[Vec<u8>]) -> io::Result<LineIx> {
         let imported_content = match items {
-            [only] => item_content(Raw::from_checked(only)),
+            [only] => item_content(Raw::from_checked(only), Vec::new()),
             // Each of several items has only a part of the content.
             _ => None,
         };
