@@ -23,6 +23,7 @@ mod parts;
 mod queue;
 mod response;
 mod user;
+mod uuids;
 pub mod write;
 
 use super::SourceReader;
@@ -41,13 +42,14 @@ use pisess_json::write::Object;
 use queue::PromptQueue;
 use response::{ResponseIx, ResponseState, ToolCallState};
 use std::io;
+use uuids::NodesByUuid;
 
 /// The reader of a source, with the state after the lines that were read so far.
 #[derive(Default)]
 pub struct ClaudeReader<'o> {
     writer: EntryWriter<'o>,
-    /// The lines of the tree, by `uuid`.
-    nodes_by_uuid: HashMap<Box<[u8]>, LineNodes>,
+    /// The lines of the tree.
+    nodes_by_uuid: NodesByUuid,
     responses: Vec<ResponseState>,
     /// The responses by their `message.id`.
     response_ids: HashMap<Box<[u8]>, ResponseIx>,
@@ -264,7 +266,7 @@ impl<'o> ClaudeReader<'o> {
             return;
         };
         if let Some(above) = self.find_line(&parent) {
-            self.nodes_by_uuid.insert(uuid.as_bytes().into(), above);
+            self.nodes_by_uuid.insert(uuid.as_bytes(), above);
         }
     }
 
@@ -286,8 +288,7 @@ impl<'o> ClaudeReader<'o> {
         self.main_leaf = Some(node);
         self.last_entry = Some(node);
         if let Some(uuid) = &line.uuid {
-            self.nodes_by_uuid
-                .insert(uuid.as_bytes().into(), node.into());
+            self.nodes_by_uuid.insert(uuid.as_bytes(), node.into());
         } else {
             // Without a `uuid`, no line can name this one as its parent. So the lines that name its
             // parent have to follow it.
@@ -329,7 +330,7 @@ impl<'o> ClaudeReader<'o> {
     /// Whether a line with the same `uuid` was read before.
     fn is_repeated(&self, line: &ClaudeLine) -> bool {
         match &line.uuid {
-            Some(uuid) => self.nodes_by_uuid.contains_key(uuid.as_bytes()),
+            Some(uuid) => self.nodes_by_uuid.contains(uuid.as_bytes()),
             None => false,
         }
     }
@@ -365,7 +366,7 @@ impl<'o> ClaudeReader<'o> {
         }
 
         if let Some(uuid) = &line.uuid {
-            self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
+            self.nodes_by_uuid.insert(uuid.as_bytes(), nodes);
         } else if self.nodes_by_uuid.is_empty() {
             // No line with a `uuid` was read yet. Old versions wrote summaries without a `uuid` at
             // the start of a file.
@@ -374,7 +375,7 @@ impl<'o> ClaudeReader<'o> {
         // The parts are in the message of their first line, so they have its entries.
         for part in parts {
             if let Some(uuid) = &part.uuid {
-                self.nodes_by_uuid.insert(uuid.as_bytes().into(), nodes);
+                self.nodes_by_uuid.insert(uuid.as_bytes(), nodes);
             }
         }
         Ok(())
@@ -416,7 +417,7 @@ impl<'o> ClaudeReader<'o> {
 
     /// Returns the entries of the line with this `uuid`; `None` if it was not read yet.
     fn find_line(&self, uuid: &Text) -> Option<LineNodes> {
-        self.nodes_by_uuid.get(uuid.as_bytes()).copied()
+        self.nodes_by_uuid.get(uuid.as_bytes())
     }
 
     /// Returns where a line is attached in the tree: below its parent, or, if that is not known,

@@ -18,8 +18,11 @@ use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_json::time::{date_from_value, iso_string};
 use pisess_json::write::Object;
+use returned_ids::ReturnedIds;
 use std::io::{self, Write as _};
 use uuid::Uuid;
+
+mod returned_ids;
 
 /// An entry that was laid out, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -99,8 +102,8 @@ pub struct EntryWriter<'o> {
     nodes: Vec<Node>,
     /// [`Node::id`] of all nodes.
     used_ids: HashSet<u32>,
-    /// The entries that pisess wrote into the source, by the ids that they have there.
-    returned: HashMap<Text<'static>, NodeIx>,
+    /// The entries that pisess wrote into the source.
+    returned: ReturnedIds,
     /// The ids of those entries of `returned` whose id is not eight hexadecimal digits.
     other_ids: HashMap<NodeIx, Text<'static>>,
     last_line: LastLine,
@@ -176,7 +179,7 @@ impl<'o> EntryWriter<'o> {
         let id = id.and_then(|id| id.text());
         let parent_id = parent_id.and_then(|parent_id| parent_id.text());
         let parent = match &parent_id {
-            Some(parent_id) => self.returned.get(parent_id).copied(),
+            Some(parent_id) => self.returned.get(parent_id),
             None => None,
         };
         let time_ms = date_from_value(timestamp.map(Outlined::raw));
@@ -184,7 +187,7 @@ impl<'o> EntryWriter<'o> {
 
         let node = match &id {
             Some(id) if self.may_keep_id(id) => {
-                self.push_returned_node(offset, id.clone().into_owned(), parent, time_ms)?
+                self.push_returned_node(offset, id.as_borrowed(), parent, time_ms)?
             }
             _ => {
                 let number = self.find_free_id(offset).id;
@@ -210,7 +213,7 @@ impl<'o> EntryWriter<'o> {
 
     /// Whether an entry that pisess stored in the source may keep this id: no earlier one has it.
     fn may_keep_id(&self, id: &Text) -> bool {
-        !id.is_empty() && !self.returned.contains_key(id)
+        !id.is_empty() && self.returned.get(id).is_none()
     }
 
     /// Adds a node for an entry that keeps its id, and records the node under that id.
@@ -221,7 +224,7 @@ impl<'o> EntryWriter<'o> {
     fn push_returned_node(
         &mut self,
         offset: u64,
-        kept_id: Text<'static>,
+        kept_id: Text,
         parent: Option<NodeIx>,
         time_ms: i64,
     ) -> io::Result<NodeIx> {
@@ -232,7 +235,7 @@ impl<'o> EntryWriter<'o> {
         };
         let node = self.push_node(number, parent, time_ms)?;
         if id_number.is_none() {
-            self.other_ids.insert(node, kept_id.clone());
+            self.other_ids.insert(node, kept_id.clone().into_owned());
         }
         self.returned.insert(kept_id, node);
         Ok(node)

@@ -161,8 +161,7 @@ impl ClaudeReader<'_> {
             last: entry_above,
             response: Some(response),
         };
-        self.nodes_by_uuid
-            .insert(uuid.as_bytes().into(), provisional);
+        self.nodes_by_uuid.insert(uuid.as_bytes(), provisional);
     }
 
     /// Decides to hold back a line with the result of a call, if the line with the call is held
