@@ -15,7 +15,7 @@
 //! Deeper values are found by walking, as in a `Raw`.
 
 use super::raw::{Raw, range_in};
-use super::scan::{Malformed, RawString, Scanner};
+use super::scan::{KeyCache, Malformed, RawString, Scanner};
 use std::ops::{Deref, Range};
 
 /// The depth of the deepest values in an outline: the members of the blocks of a tool's result in a
@@ -23,9 +23,20 @@ use std::ops::{Deref, Range};
 const DEPTH: usize = 4;
 
 /// The positions of the values in any number of lines.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Outline {
     nodes: Vec<Node>,
+    /// The keys of objects that are too deep for the outline.
+    deep_keys: KeyCache<()>,
+}
+
+impl Default for Outline {
+    fn default() -> Self {
+        Outline {
+            nodes: Vec::new(),
+            deep_keys: KeyCache::new(|_| ()),
+        }
+    }
 }
 
 /// A line in an [`Outline`]: where its value is in the line, and the nodes of what is in the value.
@@ -109,6 +120,7 @@ impl Outline {
         let is_one_value = result.is_ok() && scanner.at_end();
         if !is_one_value {
             self.nodes.truncate(first_node);
+            self.deep_keys.restart();
             return Err(Malformed {
                 at: start + scanner.pos(),
             });
@@ -139,7 +151,7 @@ impl Outline {
         } else if levels > 0 && next == b'[' {
             scanner.walk_array(|scanner| self.add_node(scanner, None, levels))
         } else {
-            scanner.skip_value()
+            scanner.skip_value_with(&mut self.deep_keys)
         }
     }
 
