@@ -1,5 +1,6 @@
 //! Writes to a file on a thread of its own, so that who makes the bytes does not wait for the disk.
 
+use crate::workers::Pool;
 use std::io::{self, Write};
 use std::mem;
 use std::panic;
@@ -36,11 +37,13 @@ fn write_behind_on(
     make: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let out = Mutex::new(out);
+    let spare = Pool::new(Vec::new as fn() -> Vec<u8>);
     thread::scope(|scope| {
         let mut writer = Writer {
             scope,
             new_thread,
             out: &out,
+            spare: &spare,
             buffer: Vec::new(),
             route: None,
         };
@@ -55,6 +58,10 @@ fn write_behind_on(
 /// none, the one that makes the bytes.
 type SharedOut<'out> = Mutex<&'out mut (dyn Write + Send)>;
 
+/// The buffers that were written, for the bytes that come next. Otherwise one thread would allocate
+/// memory all the time, and the other would free it.
+type SpareBuffers = Pool<Vec<u8>, fn() -> Vec<u8>>;
+
 fn write_to(out: &SharedOut, buffer: &[u8]) -> io::Result<()> {
     let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
     out.write_all(buffer)
@@ -64,6 +71,7 @@ struct Writer<'scope, 'env: 'scope, 'out> {
     scope: &'scope Scope<'scope, 'env>,
     new_thread: fn() -> thread::Builder,
     out: &'env SharedOut<'out>,
+    spare: &'env SpareBuffers,
     buffer: Vec<u8>,
     /// `None` as long as not more than one buffer was written.
     route: Option<Route<'scope>>,
@@ -90,7 +98,7 @@ impl<'scope, 'env: 'scope, 'out> Writer<'scope, 'env, 'out> {
         let buffer = mem::take(&mut self.buffer);
         let route = self
             .route
-            .get_or_insert_with(|| Route::start(self.scope, self.new_thread, self.out));
+            .get_or_insert_with(|| Route::start(self.scope, self.new_thread, self.out, self.spare));
         let is_sent = match route {
             // Fails if the thread has ended, which it does after an error.
             Route::Thread { sender, .. } => sender.send(buffer).is_ok(),
@@ -104,6 +112,8 @@ impl<'scope, 'env: 'scope, 'out> Writer<'scope, 'env, 'out> {
         if !is_sent {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
+        self.buffer = self.spare.get();
+        self.buffer.clear();
         self.buffer.reserve_exact(BUFFER_LEN);
         Ok(())
     }
@@ -136,11 +146,13 @@ impl<'scope> Route<'scope> {
         scope: &'scope Scope<'scope, 'env>,
         new_thread: fn() -> thread::Builder,
         out: &'env SharedOut<'_>,
+        spare: &'env SpareBuffers,
     ) -> Route<'scope> {
         let (sender, receiver) = sync_channel::<Vec<u8>>(BUFFERS_BEHIND);
         let write_all = move || {
             for buffer in receiver {
                 write_to(out, &buffer)?;
+                spare.put(buffer);
             }
             Ok(())
         };
