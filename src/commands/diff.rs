@@ -17,6 +17,7 @@ use crate::ops::tree::view_without_layout;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::reference::is_near_current;
 use crate::session::tree::active_mask;
 use hunks::{line_stat, print_hunks};
 use owo_colors::Style;
@@ -109,7 +110,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Compares the paths to two entries of the session.
 fn diff_entries(args: &Args, from: &str, to: &str, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open_to_read(&args.session, load_options(args, ui), ui)?;
+    let mut options = load_options(args, ui);
+    let are_near_end = [from, to].into_iter().all(is_near_current);
+    if are_near_end && !args.context {
+        // Only the entries that are not on both paths are read.
+        options.kept = KeptContent::End;
+    }
+    let open = OpenSession::open_to_read(&args.session, options, ui)?;
     let ends = [
         PathEnd::at_reference(&open, from)?,
         PathEnd::at_reference(&open, to)?,

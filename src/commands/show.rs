@@ -29,7 +29,7 @@ use crate::session::entry::{EntryIx, Kind, LineNo, Role};
 use crate::session::labels::Labels;
 use crate::session::range::Selection;
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::reference::{CURRENT_REFERENCE, Position};
+use crate::session::reference::{CURRENT_REFERENCE, Position, is_near_current};
 use crate::session::tree::Tree;
 use clap::ValueEnum;
 use foldhash::HashMap;
@@ -315,10 +315,7 @@ impl Args {
     fn shows_last_entries(&self) -> bool {
         let shows_many =
             self.last.entry_count.is_some() || (self.images.is_some() && self.entries.is_empty());
-        let is_near_end = |entry: &String| {
-            entry.starts_with(CURRENT_REFERENCE) && !entry.contains("..") && !entry.contains('/')
-        };
-        !shows_many && self.entries.iter().all(is_near_end)
+        !shows_many && self.entries.iter().all(|entry| is_near_current(entry))
     }
 
     /// Adds the entries around each entry, if `-A`, `-B` or `-C` requests them. Then all entries

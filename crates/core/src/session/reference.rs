@@ -24,6 +24,14 @@ use text::find_entry_with_text;
 /// The reference to the current entry of the conversation.
 pub const CURRENT_REFERENCE: &str = "@";
 
+/// Whether a reference probably names an entry near the end of the session: `@`, `@~2`, `@^{user}`
+/// or the like, and neither a range nor a text.
+pub fn is_near_current(reference: &str) -> bool {
+    reference.starts_with(CURRENT_REFERENCE)
+        && !reference.contains("..")
+        && !reference.contains('/')
+}
+
 /// The reference to the leaf before its last move.
 pub const PREVIOUS_REFERENCE: &str = "-";
 
