@@ -381,6 +381,7 @@ fn the_copy_in_a_directory_is_found() {
     assert_snapshot!(s.unchanged("diff ./a.jsonl ./stick"), @"
     --- ./a.jsonl · 6 entries, 1 only here
     +++ ./stick/old/b.jsonl · 6 entries, 1 only here
+      1a2b3c06  user: Washi then. How big?
       1a2b3c07  assistant: A metre and more, with a bamboo spar.
     - aaaa0001  user: at home
     + bbbb0001  user: on the train
