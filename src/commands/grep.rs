@@ -4,6 +4,7 @@ mod arguments;
 mod hits;
 mod notes;
 mod query;
+mod rows;
 mod searcher;
 
 use crate::cli::guide::{Example, Guide};
@@ -407,7 +408,6 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         path_output: args.only,
         lists_unmatched: args.files_without_match,
         prints_whole_text: args.full,
-        scope: args.field_scope(),
         clock: args.times.then(|| Clock::new(ui)),
         prints_only_matches: args.only_matching,
         json: args.json,

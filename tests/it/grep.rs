@@ -1456,6 +1456,41 @@ fn whole_texts_have_context() {
     assert_eq!(texts, ["Now I write bitboards", "Stop,\nno bitboards!"]);
 }
 
+/// With entries around matches, the texts are read a second time, after the search.
+#[test]
+fn whole_texts_with_context_are_those_without() {
+    let s = Sandbox::with(&[TOUR, "v1.jsonl", "draft-tree.jsonl"]);
+    let titled = s
+        .text("tour.jsonl")
+        .replacen(r#""cwd""#, r#""title":"Ferries","cwd""#, 1);
+    s.put("tour.jsonl", titled);
+    let searches = [
+        "--tool bash cargo ./tour.jsonl",
+        "--role toolCall departs_in ./tour.jsonl",
+        "--role label green ./tour.jsonl",
+        "--role title Ferries ./tour.jsonl",
+        "-v --role user nothing ./tour.jsonl",
+        "--failed cargo ./tour.jsonl",
+        // Migration renames this role, and the type of the draft.
+        "--raw hookMessage ./v1.jsonl",
+        "--role head main ./draft-tree.jsonl",
+    ];
+    for search in searches {
+        let alone = rows(&s.run(&format!("grep --full --json {search}")));
+        let with_context = rows(&s.run(&format!("grep --full --json -C1 {search}")));
+        let matches: Vec<_> = with_context
+            .into_iter()
+            .filter(|row| row["context"] == false)
+            .collect();
+        let alone: Vec<_> = alone
+            .into_iter()
+            .filter(|row| row["context"] == false)
+            .collect();
+        assert!(!alone.is_empty(), "{search}");
+        assert_eq!(matches, alone, "{search}");
+    }
+}
+
 #[test]
 fn rows_have_times() {
     let s = Sandbox::with(&[TOUR]);

@@ -123,8 +123,8 @@ pub use fn_writer::FnWriter;
 pub use live::{RecentTurn, find_recent_turn};
 pub use lock::{Locked, WriteOptions, lock};
 pub use read::{
-    KeptContent, PageBuffer, ReadAt, Spooled, read_written, resize, shorter, spool, spool_and_read,
-    spool_written,
+    KeptContent, PageBuffer, ReadAt, SpoolWriter, Spooled, read_written, resize, shorter, spool,
+    spool_and_read, spool_written,
 };
 pub use remove::{Unremoved, hidden_path_of};
 pub use rewrite::Batch;

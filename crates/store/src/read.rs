@@ -247,6 +247,10 @@ impl Spooled {
     ) -> io::Result<Spooled> {
         let mut file = SpooledTempFile::new(limit);
         write(&mut file)?;
+        Spooled::from_written(file)
+    }
+
+    fn from_written(mut file: SpooledTempFile) -> io::Result<Spooled> {
         // After the last write, the position is the end.
         let len = file.stream_position()?;
         Ok(Spooled {
@@ -287,6 +291,38 @@ impl ReadAt for Spooled {
 
     fn len(&self) -> u64 {
         self.len
+    }
+}
+
+/// Bytes that are written in parts, and kept as in [`Spooled`].
+#[derive(Debug)]
+pub struct SpoolWriter {
+    file: SpooledTempFile,
+}
+
+impl Default for SpoolWriter {
+    fn default() -> SpoolWriter {
+        SpoolWriter {
+            file: SpooledTempFile::new(MEMORY),
+        }
+    }
+}
+
+impl SpoolWriter {
+    /// Adds bytes at the end.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let written = self.file.write_all(bytes);
+        written.map_err(SpoolWriter::store_error)
+    }
+
+    /// Returns all bytes.
+    pub fn finish(self) -> Result<Spooled, StoreError> {
+        let written = Spooled::from_written(self.file);
+        written.map_err(SpoolWriter::store_error)
+    }
+
+    fn store_error(error: io::Error) -> StoreError {
+        StoreError::io(Action::Spool, Path::new("the output"), error)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Formats the rows of a search.
 
+use super::rows::Rows;
 use crate::cli::foreign::read_any_for_list;
 use crate::cli::locate::read_archive_facts;
 use crate::cli::named::{line_of_title, shown_title};
@@ -15,8 +16,8 @@ use crate::cli::sessions::PathsArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix, push_visible};
 use crate::load::LoadOptions;
 use crate::ops::grep::{
-    EntryContinuation, Match, MatchTexts, ToolUse, entries_around_matches, is_replaced_text,
-    read_whole_text,
+    EntryContinuation, Match, MatchTexts, Query, ToolUse, entries_around_matches, is_replaced_text,
+    read_searched_text, read_whole_text,
 };
 use crate::ops::rows::{EntryRow, Tone};
 use crate::ops::tree::{TreeView, view_without_layout};
@@ -49,8 +50,6 @@ pub struct MatchPainter {
     pub lists_unmatched: bool,
     /// Whether the row of an entry has only its id and role, and the whole text follows below.
     pub prints_whole_text: bool,
-    /// The fields in the whole text of an entry.
-    pub scope: FieldScope,
     /// The clock for the times of entries; `None` if rows have no times.
     pub clock: Option<Clock>,
     /// Whether the matching texts of an entry are printed in place of its row.
@@ -158,13 +157,14 @@ impl MatchPainter {
 
     /// Appends the row of a match. An empty line separates whole texts.
     pub fn push_match(&self, found: &FoundIn, entry_match: &Match, rows: &mut Rows) {
-        self.separate_whole_texts(&mut rows.bytes);
+        self.separate_whole_texts(rows);
         self.push_match_row(found, entry_match, rows);
+        rows.limit_memory();
     }
 
-    fn separate_whole_texts(&self, out: &mut Vec<u8>) {
-        if self.prints_whole_text && !self.json && !out.is_empty() {
-            out.push(b'\n');
+    fn separate_whole_texts(&self, rows: &mut Rows) {
+        if self.prints_whole_text && !self.json && !rows.is_empty() {
+            rows.bytes.push(b'\n');
         }
     }
 
@@ -180,7 +180,7 @@ impl MatchPainter {
         if id_above == entry_match.label_target {
             return;
         }
-        self.separate_whole_texts(&mut rows.bytes);
+        self.separate_whole_texts(rows);
         self.push_row(found, labelled, RowKind::Context, &mut rows.bytes);
         rows.last_id = entry_match.label_target.clone();
     }
@@ -426,10 +426,14 @@ impl MatchPainter {
     ///
     /// Matches on lines that are not entries, for example in the title, come first: nothing is
     /// around them.
+    ///
+    /// With whole texts, those of entries are read here, one at a time. Together, they may be as
+    /// long as the session.
     pub fn push_context_rows(
         &self,
         path: &Path,
         matches: &[Match],
+        query: &Query,
         reader: &EntryReader,
         rows: &mut Rows,
     ) -> io::Result<()> {
@@ -454,21 +458,40 @@ impl MatchPainter {
         let view = view_without_layout(session, session.leaf);
         let EntriesAround { above, below } = self.context;
         for nearby in entries_around_matches(session, &lines, above, below) {
-            let has_gap_above = !nearby.continues && !rows.bytes.is_empty();
+            rows.limit_memory();
+            let has_gap_above = !nearby.continues && !rows.is_empty();
             if has_gap_above && !self.json {
                 rows.bytes.extend_from_slice(self.gap_row().as_bytes());
             } else {
-                self.separate_whole_texts(&mut rows.bytes);
+                self.separate_whole_texts(rows);
             }
             if let Some(index) = nearby.match_index {
-                self.push_match_row(&found, &matches[index], rows);
+                let entry_match = self.read_match(&matches[index], nearby.entry, query, reader)?;
+                self.push_match_row(&found, &entry_match, rows);
             } else {
-                let context = self.read_context(&view, nearby.entry, reader)?;
+                let context = self.read_context(&view, nearby.entry, query.scope, reader)?;
                 self.push_row(&found, &context, RowKind::Context, &mut rows.bytes);
                 rows.last_id = Some(context.id);
             }
         }
         Ok(())
+    }
+
+    /// Returns a match in an entry. With `--full`, its whole text is read, and that of the entry
+    /// that it labels.
+    fn read_match(
+        &self,
+        found: &Match,
+        ix: EntryIx,
+        query: &Query,
+        reader: &EntryReader,
+    ) -> io::Result<Match> {
+        let mut entry_match = found.clone();
+        if self.prints_whole_text {
+            entry_match.texts.whole = read_searched_text(reader, ix, query)?;
+            read_labelled_text(&mut entry_match, reader, query.scope)?;
+        }
+        Ok(entry_match)
     }
 
     /// Returns an entry near a match, as [`Self::entry_as_match`] does. With `--full`, its whole
@@ -477,11 +500,12 @@ impl MatchPainter {
         &self,
         view: &TreeView,
         ix: EntryIx,
+        scope: FieldScope,
         reader: &EntryReader,
     ) -> io::Result<Match> {
         let mut context = self.entry_as_match(view, ix);
         if self.prints_whole_text {
-            context.texts.whole = Some(read_whole_text(reader, ix, self.scope)?);
+            context.texts.whole = Some(read_whole_text(reader, ix, scope)?);
         }
         Ok(context)
     }
@@ -612,12 +636,19 @@ impl MatchPainter {
     }
 }
 
-/// The rows of a session so far.
-#[derive(Default)]
-pub struct Rows {
-    pub bytes: Vec<u8>,
-    /// The id of the entry in the last row; `None` if there is no row.
-    last_id: Option<Text<'static>>,
+/// Reads the whole text of the entry that a matching label labels.
+fn read_labelled_text(
+    label: &mut Match,
+    reader: &EntryReader,
+    scope: FieldScope,
+) -> io::Result<()> {
+    let Some(labelled) = &mut label.labelled else {
+        return Ok(());
+    };
+    if let Some(ix) = reader.session().entry_on_line(labelled.line) {
+        labelled.texts.whole = Some(read_whole_text(reader, ix, scope)?);
+    }
+    Ok(())
 }
 
 /// A session in a row with its title.

@@ -1,6 +1,7 @@
 //! Searches sessions, and continues with the entries that are written to them later.
 
-use super::hits::{FoundIn, MatchPainter, Rows};
+use super::hits::{FoundIn, MatchPainter};
+use super::rows::{FinishedRows, Rows};
 use crate::cli::follow::{ChangedFiles, FileWatcher};
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::open::{CHECK_HINT, Input, reference_failure};
@@ -49,7 +50,8 @@ pub struct Searcher {
 pub struct Matches {
     path: PathBuf,
     header: Header,
-    rows: Vec<u8>,
+    /// In the order of printing.
+    rows: [FinishedRows; 2],
     warning: Option<String>,
 }
 
@@ -313,7 +315,7 @@ impl Searcher {
         source: &dyn ReadAt,
         header: &Header,
         state: &SessionState,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<[FinishedRows; 2], Failure> {
         let painter = &self.painter;
         let CollectedMatches {
             count,
@@ -323,11 +325,10 @@ impl Searcher {
             ..
         } = collected;
         // Whole texts are separated by empty lines.
-        let has_both = !rows.bytes.is_empty() && !tool_rows.bytes.is_empty();
+        let has_both = !rows.is_empty() && !tool_rows.is_empty();
         if painter.prints_whole_text && has_both {
             rows.bytes.push(b'\n');
         }
-        rows.bytes.extend_from_slice(&tool_rows.bytes);
 
         // With entries around matches, no rows were formatted during the search.
         if !matches.is_empty() {
@@ -335,7 +336,7 @@ impl Searcher {
                 .map_err(|error| Failure::from_load_error(&state.name, error))?;
             let reader = EntryReader::new(&session, source);
             painter
-                .push_context_rows(&state.path, &matches, &reader, &mut rows)
+                .push_context_rows(&state.path, &matches, &self.query, &reader, &mut rows)
                 .map_err(|error| Failure::from_read_error(&state.name, error))?;
         }
 
@@ -346,7 +347,7 @@ impl Searcher {
         if is_listed {
             painter.push_summary(&state.path, header, count, &mut rows.bytes);
         }
-        Ok(rows.bytes)
+        Ok([rows.finish()?, tool_rows.finish()?])
     }
 
     /// Returns the entries of a session that are searched; `None` if all of them are.
@@ -384,7 +385,7 @@ impl Searcher {
         if let Some(note) = &matches.warning {
             ui.warn(note);
         }
-        if matches.rows.is_empty() {
+        if matches.rows.iter().all(FinishedRows::is_empty) {
             return Ok(());
         }
         if last_printed.as_ref() != Some(&matches.path) {
@@ -395,12 +396,15 @@ impl Searcher {
             *last_printed = Some(matches.path.clone());
             ui.print(&heading)?;
         }
-        let write_result = if self.painter.json {
-            ui.verbatim_stdout().write_all(&matches.rows)
-        } else {
-            ui.stdout().write_all(&matches.rows)
-        };
-        write_result.map_err(Failure::from_stdout_error)
+        for rows in &matches.rows {
+            let write_result = if self.painter.json {
+                rows.write_to(&mut ui.verbatim_stdout())
+            } else {
+                rows.write_to(&mut ui.stdout())
+            };
+            write_result.map_err(Failure::from_stdout_error)?;
+        }
+        Ok(())
     }
 
     /// Searches the sessions of a scope for entries that are written from now on, and also new
@@ -548,10 +552,11 @@ impl MatchCollector<'_, '_> {
         }
     }
 
-    /// Formats the row of a match. If entries around it are printed, too, only keeps the match:
-    /// these entries are read after the search.
-    fn add_row(&mut self, header: &Header, hit: Match) {
+    /// Formats the row of a match. If entries around it are printed, too, only keeps the match
+    /// without its whole text: that text and these entries are read after the search.
+    fn add_row(&mut self, header: &Header, mut hit: Match) {
         if self.searcher.painter.has_context() {
+            drop_text_of_entry(&mut hit);
             self.collected.matches.push(hit);
         } else {
             self.push_row(header, &hit);
@@ -570,8 +575,13 @@ impl MatchCollector<'_, '_> {
         !self.is_left_out
     }
 
-    /// Whether no further match is needed. If only the path is printed, one match suffices.
+    /// Whether no further match is needed. If only the path is printed, one match suffices. If rows
+    /// could not be kept, the search has failed.
     fn has_enough_matches(&self) -> bool {
+        let collected = &self.collected;
+        if collected.rows.has_failed() || collected.tool_rows.has_failed() {
+            return true;
+        }
         let painter = &self.searcher.painter;
         let prints_only_path = !painter.has_rows() && !painter.prints_counts;
         prints_only_path || self.collected.count >= self.max_matches
@@ -611,6 +621,17 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
             self.prefixes
                 .get_or_init(|| UniquePrefixes::from_ids(ids.iter())),
         )
+    }
+}
+
+/// Drops the whole texts of a match and of the entry that it labels, if they can be read again. The
+/// title, which has no id, is not in an entry, so its text is kept.
+fn drop_text_of_entry(hit: &mut Match) {
+    if !hit.id.is_empty() {
+        hit.texts.whole = None;
+    }
+    if let Some(labelled) = &mut hit.labelled {
+        labelled.texts.whole = None;
     }
 }
 

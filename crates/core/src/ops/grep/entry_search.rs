@@ -2,22 +2,25 @@
 //! its first match.
 
 use super::call_events::CallEvents;
-use super::query::{Match, MatchTexts, TITLE_ROLE, TOOL_CALL_ROLE};
+use super::query::{Match, MatchTexts, Query, TITLE_ROLE, TOOL_CALL_ROLE};
 use super::search::{ChunkState, FileSearch};
 use super::tool::{
     CallSearch, ChunkLine, KnownCalls, ToolUse, find_call, includes_tool, is_replaced_text,
 };
 use crate::agents::readable::Folders;
 use crate::load::{LoadError, count_images, ending, message_role};
+use crate::session::Format;
 use crate::session::entry::{Ending, Entry, EntryIx, Kind, LineNo, Role};
 use crate::session::fields::{Field, FieldScope, visit_fields};
 use crate::session::period::Period;
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::read::record::{Block, Content, Member, ParsedEntry, Record};
+use crate::session::read::record::{
+    Block, Content, Member, ParsedEntry, Record, new_key_cache, scan_record_into,
+};
 use crate::session::search::Hit;
-use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
+use pisess_json::{Raw, Scanner};
 use std::io;
 use std::ops::{ControlFlow, Range};
 
@@ -359,57 +362,18 @@ impl FileSearch<'_> {
             return true;
         }
         match entry.role {
-            Role::Assistant => entry.blocks.iter().any(|block| self.is_wanted_call(block)),
+            Role::Assistant => {
+                let mut blocks = entry.blocks.iter();
+                blocks.any(|block| is_wanted_call(self.query, block))
+            }
             Role::ToolResult => {
                 let Some(message) = &entry.record.message else {
                     return false;
                 };
                 let tool_name = message.get(Member::ToolName);
-                tool_name.is_some_and(|name| self.is_wanted_tool(name))
+                tool_name.is_some_and(|name| is_wanted_tool(self.query, name))
             }
             _ => false,
-        }
-    }
-
-    /// Whether a block is a call of a tool that the query names.
-    fn is_wanted_call(&self, block: &Block) -> bool {
-        block.is_call() && block.name.is_some_and(|name| self.is_wanted_tool(name))
-    }
-
-    fn is_wanted_tool(&self, name: Raw) -> bool {
-        let Some(name) = name.text() else {
-            return false;
-        };
-        let wanted_names = &self.query.entries.tool_names;
-        wanted_names
-            .iter()
-            .any(|wanted| includes_tool(wanted, &name))
-    }
-
-    /// Returns the fields of an entry to search. All are searched, except in a reply: its text is
-    /// left out if the query is limited to certain tools or to tool calls.
-    fn searched_fields(&self, entry: &ParsedEntry) -> SearchedFields {
-        if entry.role != Role::Assistant {
-            return SearchedFields::All;
-        }
-        if !self.query.entries.tool_names.is_empty() {
-            let mut call_indexes = Vec::new();
-            for block in entry.blocks {
-                if self.is_wanted_call(block) {
-                    call_indexes.push(block.index);
-                }
-            }
-            return SearchedFields::OfSomeCalls(call_indexes);
-        }
-        // With the role `toolCall` alone, only the tool calls of a reply are searched.
-        let roles = &self.query.entries.roles;
-        let has_role_of_replies = roles
-            .iter()
-            .any(|role| Some(&**role) == Role::Assistant.name());
-        if roles.is_empty() || has_role_of_replies {
-            SearchedFields::All
-        } else {
-            SearchedFields::OfCalls
         }
     }
 
@@ -419,7 +383,7 @@ impl FileSearch<'_> {
     fn is_certain_match(&self, entry: &ParsedEntry) -> bool {
         if self.query.details.snippets.is_some()
             || entry.kind != Kind::Message
-            || self.searched_fields(entry) != SearchedFields::All
+            || searched_fields(self.query, entry) != SearchedFields::All
         {
             return false;
         }
@@ -451,7 +415,7 @@ impl FileSearch<'_> {
     fn find_in_fields(&self, entry: &ParsedEntry) -> Option<Hit> {
         let mut fields = FieldSearch {
             search: self,
-            searched: self.searched_fields(entry),
+            searched: searched_fields(self.query, entry),
             found: None,
             call_with_replaced_text: None,
             first_text: None,
@@ -487,7 +451,7 @@ impl FileSearch<'_> {
         if !wanted.whole && !wanted.every_match {
             return texts;
         }
-        let searched = self.searched_fields(entry);
+        let searched = searched_fields(self.query, entry);
         // The visit never breaks, so its result says nothing.
         let _ = visit_fields(
             Raw::from_checked(entry.record.bytes),
@@ -565,18 +529,112 @@ impl FileSearch<'_> {
     }
 }
 
-/// Returns the whole text of an entry, as a search returns it for an entry that matches.
+/// Whether a block is a call of a tool that the query names.
+fn is_wanted_call(query: &Query, block: &Block) -> bool {
+    block.is_call() && block.name.is_some_and(|name| is_wanted_tool(query, name))
+}
+
+fn is_wanted_tool(query: &Query, name: Raw) -> bool {
+    let Some(name) = name.text() else {
+        return false;
+    };
+    let wanted_names = &query.entries.tool_names;
+    wanted_names
+        .iter()
+        .any(|wanted| includes_tool(wanted, &name))
+}
+
+/// Returns the fields of an entry to search. All are searched, except in a reply: its text is left
+/// out if the query is limited to certain tools or to tool calls.
+fn searched_fields(query: &Query, entry: &ParsedEntry) -> SearchedFields {
+    if entry.role != Role::Assistant {
+        return SearchedFields::All;
+    }
+    if !query.entries.tool_names.is_empty() {
+        let mut call_indexes = Vec::new();
+        for block in entry.blocks {
+            if is_wanted_call(query, block) {
+                call_indexes.push(block.index);
+            }
+        }
+        return SearchedFields::OfSomeCalls(call_indexes);
+    }
+    // With the role `toolCall` alone, only the tool calls of a reply are searched.
+    let roles = &query.entries.roles;
+    let has_role_of_replies = roles
+        .iter()
+        .any(|role| Some(&**role) == Role::Assistant.name());
+    if roles.is_empty() || has_role_of_replies {
+        SearchedFields::All
+    } else {
+        SearchedFields::OfCalls
+    }
+}
+
+/// Returns the whole text of an entry, each field on a new line.
 pub fn read_whole_text(reader: &EntryReader, ix: EntryIx, scope: FieldScope) -> io::Result<String> {
     let entry = reader.session().entry(ix);
-    let mut whole = String::new();
     reader.with_entry(ix, |line| {
-        // The visit never breaks, so its result says nothing.
-        let _ = visit_fields(line, entry.kind, entry.role, scope, &mut |field| {
-            push_field_text(&field.text().to_string_lossy(), &mut whole);
-            ControlFlow::Continue(())
-        });
+        join_fields(line, entry.kind, entry.role, scope, &SearchedFields::All)
+    })
+}
+
+/// Returns the whole text of an entry that matches, as the search has it in [`MatchTexts::whole`]:
+/// only the fields that were searched. They are read as they are in the file, not as migrated:
+/// `--raw` may have found what migration changes, such as the role `hookMessage`.
+pub fn read_searched_text(
+    reader: &EntryReader,
+    ix: EntryIx,
+    query: &Query,
+) -> io::Result<Option<String>> {
+    let session = reader.session();
+    let whole = reader.with_stored(session.entry(ix).span, |line| {
+        let line = Raw::from_checked(line.trim_ascii());
+        join_searched_fields(line, query, session.format)
     })?;
-    Ok(whole)
+    if whole.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(whole))
+}
+
+/// Returns the text of the searched fields in the line of an entry, each on a new line.
+fn join_searched_fields(line: Raw, query: &Query, format: Format) -> String {
+    let mut record = Record::default();
+    let mut blocks = Vec::new();
+    let mut scanner = Scanner::new(line.bytes());
+    // The line of an entry is JSON, so this cannot fail.
+    let _ = scan_record_into(&mut scanner, &mut new_key_cache(), &mut record, &mut blocks);
+
+    let kind = Kind::from_string(record.kind);
+    let role = message_role(kind, &record, format);
+    let entry = ParsedEntry {
+        kind,
+        role,
+        record: &record,
+        blocks: &blocks,
+    };
+    let searched = searched_fields(query, &entry);
+    join_fields(line, kind, role, query.scope, &searched)
+}
+
+/// Returns the text of some fields of an entry, each on a new line.
+fn join_fields(
+    line: Raw,
+    kind: Kind,
+    role: Role,
+    scope: FieldScope,
+    wanted: &SearchedFields,
+) -> String {
+    let mut whole = String::new();
+    // The visit never breaks, so its result says nothing.
+    let _ = visit_fields(line, kind, role, scope, &mut |field| {
+        if wanted.contains(field) {
+            push_field_text(&field.text().to_string_lossy(), &mut whole);
+        }
+        ControlFlow::Continue(())
+    });
+    whole
 }
 
 /// Appends the text of a field to the text of an entry, on a new line.

@@ -20,7 +20,7 @@ mod tool;
 mod trail;
 
 pub use around::{NearbyEntry, entries_around_matches};
-pub use entry_search::read_whole_text;
+pub use entry_search::{read_searched_text, read_whole_text};
 pub use ids::SessionIds;
 pub use pattern::{Pattern, PatternOptions};
 pub use query::{
