@@ -223,40 +223,45 @@ pub fn split_parts(raw: &[u8], most: usize) -> impl Iterator<Item = &[u8]> {
 /// Returns the length of the first part of `raw`, for [`split_parts`]. `raw` has the bytes between
 /// the quotes of a string, so that a line break is the escape `\n`.
 ///
-/// The part ends after the last line break that begins in the first `most` bytes. Without one, it
-/// ends after the escape or character in which these bytes end: it may be a little longer.
+/// The part ends after the last line break that begins in the first `most` bytes. Without a line
+/// break, it has `most` bytes, and the rest of an escape or character that would be divided there.
 fn part_len(raw: &[u8], most: usize) -> usize {
     if raw.len() <= most {
         return raw.len();
     }
-    // The offset up to which escapes were searched for. It is not inside an escape. Only if it is
-    // `most` can it be inside a character.
-    let mut searched_end = 0;
+    // In this window, an escape that begins in the first `most` bytes is complete.
+    let window_len = raw.len().min(most + LONGEST_ESCAPE);
+    let mut part_end = most;
     let mut last_line_end = None;
-    while searched_end < most {
-        let Some(distance) = memchr(b'\\', &raw[searched_end..most]) else {
-            searched_end = most;
+    for escape in Escapes::new(&raw[..window_len]) {
+        if escape.start >= most {
             break;
-        };
-        let escape_start = searched_end + distance;
-        let decoded = decode_escape_lossy(&raw[escape_start..]);
-        // The escape may extend beyond `most`.
-        searched_end = escape_start + decoded.len;
-        if decoded.code_point == u32::from(b'\n') {
-            last_line_end = Some(searched_end);
+        }
+        // Only the last escape can end after `most`.
+        part_end = most.max(escape.end);
+        if escape.code_point == u32::from(b'\n') {
+            last_line_end = Some(escape.end);
         }
     }
-    if let Some(line_end) = last_line_end {
-        return line_end;
-    }
 
-    // If a character is cut, the part includes the rest of it. All its bytes but the first are
-    // 10xxxxxx.
-    let mut part_end = searched_end;
-    while raw.get(part_end).is_some_and(|byte| byte & 0xc0 == 0x80) {
-        part_end += 1;
+    match last_line_end {
+        Some(line_end) => line_end,
+        None => end_of_char(raw, part_end),
     }
-    part_end
+}
+
+/// The length in bytes of the longest escape, a surrogate pair such as `\ud83d\ude00`.
+const LONGEST_ESCAPE: usize = 12;
+
+/// Returns the first offset, from `offset` on, that is not inside a character of UTF-8.
+fn end_of_char(raw: &[u8], offset: usize) -> usize {
+    // All bytes of a character but the first are 10xxxxxx.
+    let is_continuation = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
+    let mut end = offset;
+    while raw.get(end).is_some_and(is_continuation) {
+        end += 1;
+    }
+    end
 }
 
 /// Whether the bytes are UTF-8.
