@@ -93,7 +93,7 @@ impl Fragment {
         if is_truthy(message, Member::IsError)
             && let Some(call_id) = message.get(Member::ToolCallId).and_then(Raw::text)
         {
-            attribution.failed_call = self.keep_text(&call_id);
+            attribution.failed_call_id = self.keep_text(&call_id);
         }
         attribution
     }
@@ -189,24 +189,32 @@ fn is_by_user(record: &Record) -> bool {
     author.is_some_and(|author| author.is("user"))
 }
 
-/// Marks the calls that name a file and failed according to their results. All lines must have been
-/// read, because a result comes after its call.
+/// Sets `has_failed` of the calls that name a file and whose result is an error. All lines must have
+/// been read, because a result comes after its call.
 pub fn mark_failed_calls(session: &mut Session) {
-    let mut failed_ids: HashSet<Vec<u8>> = HashSet::default();
-    for attribution in &session.collected.attributions {
-        let call_id = session.bytes(attribution.failed_call);
-        if !call_id.is_empty() {
-            failed_ids.insert(call_id.to_vec());
-        }
-    }
+    let failed_ids = collect_failed_ids(session);
     if failed_ids.is_empty() {
         return;
     }
 
-    // The calls are taken out, because the session is read while they are changed.
+    // The ids are in the session, so the calls are taken out of it while they are changed.
     let mut calls = std::mem::take(&mut session.collected.counted_calls);
     for call in &mut calls {
+        // A call that names no file has an empty id, which is not in the set.
         call.has_failed = failed_ids.contains(session.bytes(call.id));
     }
     session.collected.counted_calls = calls;
+}
+
+/// Returns the ids of the calls that failed, according to their results.
+fn collect_failed_ids(session: &Session) -> HashSet<Vec<u8>> {
+    let mut failed_ids = HashSet::default();
+    for attribution in &session.collected.attributions {
+        let call_id = session.bytes(attribution.failed_call_id);
+        // It is empty unless the attribution is of a result that is an error.
+        if !call_id.is_empty() {
+            failed_ids.insert(call_id.to_vec());
+        }
+    }
+    failed_ids
 }

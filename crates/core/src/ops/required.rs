@@ -91,22 +91,23 @@ pub(super) fn is_known_kind(kind: Kind) -> bool {
         .any(|&dialect| kind.schema().fields.for_agent(dialect).is_some())
 }
 
-/// Validates a message of a context, which need not be stored in an entry. Only the fields that a
-/// model reads are required: `content` or `summary`, depending on the role.
+/// Validates a message of a context, which need not be stored in an entry. Only the field that an
+/// agent gives to a model is required: `content` or `summary`, depending on the role.
 ///
 /// # Errors
 /// If the agent could not handle the message.
 pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
-    let role = find_role(dialect, message, |_| true)?;
-    let mut read_fields = Vec::new();
+    let role = find_role(message, dialect, list_agent_roles(dialect))?;
+    let mut fields_for_model = Vec::new();
     for field in role.fields {
         match field.name {
-            "content" => read_fields.push(required("content", FieldType::Content)),
-            "summary" => read_fields.push(required("summary", FieldType::Text)),
+            "content" => fields_for_model.push(required("content", FieldType::Content)),
+            "summary" => fields_for_model.push(required("summary", FieldType::Text)),
+            // An agent stores the other fields, but gives none of them to a model.
             _ => {}
         }
     }
-    check_fields(dialect, message, &read_fields)
+    check_fields(dialect, message, &fields_for_model)
 }
 
 /// Validates an entry against `fields`, the fields of its type. For a message entry, also validates
@@ -142,7 +143,7 @@ fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
             optional("timestamp", FieldType::Number),
         ],
     )?;
-    let role = find_role(dialect, message, |role| role.schema().is_stored)?;
+    let role = find_role(message, dialect, list_stored_roles(dialect))?;
     let name = format!("{} message", role.name);
     check_fields(dialect, message, role.fields)
         .map_err(|refusal| explain_refusal(dialect, &name, role.fields, refusal))
@@ -151,20 +152,22 @@ fn check_stored_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
 /// A role with which an agent writes messages.
 struct AgentRole {
     name: &'static str,
+    /// Whether the agent stores such messages. Others only occur in a context.
+    is_stored: bool,
     /// The fields of such a message, as this agent writes it.
     fields: &'static [FieldSchema],
 }
 
-/// Returns the role of a message: one of [`list_agent_roles`]. If the message has no such role, the
-/// refusal lists these roles.
+/// Returns the role of a message: one of `allowed_roles`. If the message has none of these roles,
+/// the refusal lists them as the roles of the agent.
 fn find_role(
-    dialect: Dialect,
     message: Raw,
-    is_allowed: impl Fn(Role) -> bool,
+    dialect: Dialect,
+    allowed_roles: Vec<AgentRole>,
 ) -> Result<AgentRole, Refusal> {
     let role_name = message.get_text("role").unwrap_or_default();
     let mut allowed_names = Vec::new();
-    for role in list_agent_roles(dialect, is_allowed) {
+    for role in allowed_roles {
         if role_name == *role.name {
             return Ok(role);
         }
@@ -177,18 +180,29 @@ fn find_role(
     ))
 }
 
-/// Returns the roles with which an agent writes messages, and for which `is_allowed` is true.
-fn list_agent_roles(dialect: Dialect, is_allowed: impl Fn(Role) -> bool) -> Vec<AgentRole> {
+/// Returns the roles with which an agent writes messages, into a session or a context.
+fn list_agent_roles(dialect: Dialect) -> Vec<AgentRole> {
     let mut roles = Vec::new();
     for &role in Role::NAMED {
+        let schema = role.schema();
         // An agent that never writes a role has no fields for it.
-        let fields = role.schema().fields.for_agent(dialect);
-        if let (Some(name), Some(fields)) = (role.name(), fields)
-            && is_allowed(role)
+        if let Some(name) = role.name()
+            && let Some(fields) = schema.fields.for_agent(dialect)
         {
-            roles.push(AgentRole { name, fields });
+            roles.push(AgentRole {
+                name,
+                is_stored: schema.is_stored,
+                fields,
+            });
         }
     }
+    roles
+}
+
+/// Returns the roles with which an agent stores messages in a session.
+fn list_stored_roles(dialect: Dialect) -> Vec<AgentRole> {
+    let mut roles = list_agent_roles(dialect);
+    roles.retain(|role| role.is_stored);
     roles
 }
 

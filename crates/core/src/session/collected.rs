@@ -146,13 +146,13 @@ pub struct Attribution {
     /// The tool of a result.
     pub tool: Slice,
     /// The id of the call that a result answers, if the tool failed.
-    pub failed_call: Slice,
+    pub failed_call_id: Slice,
     /// Whether a reply has a record of its tokens.
     pub has_usage: bool,
     /// The time in the message, in milliseconds since 1970: when the reply began.
     pub began_ms: Option<i64>,
 }
-renumber!(Attribution { entry, provider, model, tool, failed_call } keeps { has_usage, began_ms });
+renumber!(Attribution { entry, provider, model, tool, failed_call_id } keeps { has_usage, began_ms });
 
 impl Attribution {
     /// Returns an attribution with nothing but its entry, for an entry that is not a reply. Only
@@ -164,7 +164,7 @@ impl Attribution {
             provider: none,
             model: none,
             tool: none,
-            failed_call: none,
+            failed_call_id: none,
             has_usage: true,
             began_ms: None,
         }

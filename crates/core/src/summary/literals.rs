@@ -42,7 +42,7 @@ pub(super) fn find_literals(line: &str) -> Vec<Literal> {
         literals: Vec::new(),
         documents_end: 0,
     };
-    finder.find_all();
+    finder.read_line();
 
     // A here-document is found before what follows its operator, as in `cat <<EOF "`, whose quote
     // has the lines of the document.
@@ -86,7 +86,11 @@ struct LiteralFinder<'l> {
 }
 
 impl LiteralFinder<'_> {
-    fn find_all(&mut self) {
+    /// Adds all literals of the command line to `literals`.
+    ///
+    /// The search is in `masked`, in which [`Self::add`] replaces each literal that was found. So a
+    /// quote or `#` inside a literal begins no other one: of `"a # b"`, only `_______` is left.
+    fn read_line(&mut self) {
         /// The characters with which a literal or the operator of a here-document begins.
         const BEGINNINGS: [char; 5] = ['"', '\'', '\\', '#', '<'];
 
@@ -94,18 +98,20 @@ impl LiteralFinder<'_> {
         while let Some(offset) = self.masked[searched_len..].find(BEGINNINGS) {
             let start = searched_len + offset;
             self.add_literal_at(start);
-            // In a literal that was masked, the search finds nothing more.
+            // Each of these characters is one byte.
             searched_len = start + 1;
         }
     }
 
+    /// Adds a literal, and masks it in the command line that is searched.
     fn add(&mut self, range: Range<usize>, kind: LiteralKind) {
         let literal = Literal { range, kind };
         mask(&mut self.masked, &literal);
         self.literals.push(literal);
     }
 
-    /// Adds the literal that begins with the character at `start`, if one does.
+    /// Adds the literal that begins with the character at `start`, which is one of a quote, a
+    /// backslash, `#` and `<`. Not each of them begins a literal: `a#b` and `x < y` have none.
     fn add_literal_at(&mut self, start: usize) {
         let (before, rest) = self.masked.split_at(start);
         match rest.as_bytes()[0] {
@@ -115,12 +121,9 @@ impl LiteralFinder<'_> {
                 self.add(start..end, LiteralKind::InWord);
             }
             b'\\' => self.add_escaped(start),
-            // Within a word, as in `a#b`, it begins no comment.
-            b'#' if before.is_empty()
-                || before.ends_with([' ', '\t', '\n', ';', '|', '&', '(']) =>
-            {
-                let len = rest.find('\n').unwrap_or(rest.len());
-                self.add(start..start + len, LiteralKind::Blank);
+            b'#' if begins_word(before) => {
+                let comment_len = rest.find('\n').unwrap_or(rest.len());
+                self.add(start..start + comment_len, LiteralKind::Blank);
             }
             // In `<<<`, which precedes a word, no here-document begins at the second character.
             b'<' if !before.ends_with('<') => self.add_here_document(start),
@@ -160,6 +163,11 @@ impl LiteralFinder<'_> {
         self.add(operator, LiteralKind::Blank);
         self.add(lines, LiteralKind::Blank);
     }
+}
+
+/// Whether a word begins after `before`. A `#` begins a comment only there, and not in `a#b`.
+fn begins_word(before: &str) -> bool {
+    before.is_empty() || before.ends_with([' ', '\t', '\n', ';', '|', '&', '('])
 }
 
 /// A text in quotes.

@@ -71,14 +71,38 @@ impl<'m> RuleList<'m> {
         &self.rules[self.shown_rules().len()..]
     }
 
-    /// Whether the list ends before the next line of a message: a list of items at a text that is
-    /// no part of them, and any other list at an empty line, unless that precedes its first rule.
-    fn ends_at(&self, line: &str, has_items: bool) -> bool {
-        let is_empty = line.trim().is_empty();
-        if has_items {
-            !is_empty && !continues_items(line)
-        } else {
-            is_empty && !self.rules.is_empty()
+    /// Adds the lines below the name, if these are items: each item is a rule. The list ends at the
+    /// first line that is neither an item, nor indented below one, nor empty.
+    fn add_items(&mut self, lines_below: &[&'m str]) {
+        for &line in lines_below {
+            let is_item = is_list_item(line);
+            let is_indented = line.starts_with([' ', '\t']);
+            let is_empty = line.trim().is_empty();
+            if !is_item && !is_indented && !is_empty {
+                break;
+            }
+            self.lines.push(line);
+            if is_item {
+                self.rules.push(strip_marks(line.trim()));
+            }
+        }
+    }
+
+    /// Adds the lines below the name, if these are running text: each sentence is a rule. The list
+    /// ends at the first empty line after a rule. Empty lines before the first rule only set the
+    /// text off from the name.
+    fn add_running_text(&mut self, lines_below: &[&'m str]) {
+        for &line in lines_below {
+            let is_empty = line.trim().is_empty();
+            if is_empty && !self.rules.is_empty() {
+                break;
+            }
+            self.lines.push(line);
+            if is_list_item(line) {
+                self.rules.push(strip_marks(line.trim()));
+            } else {
+                add_sentences(&mut self.rules, line);
+            }
         }
     }
 
@@ -160,32 +184,39 @@ pub(super) fn may_list_rules(message: &str) -> bool {
     lines.any(|line| is_list_item(line) || rest_after_name(line).is_some())
 }
 
-/// Reads the list whose name is in the first of some lines. The rules are in the same line, in the
-/// items below it, or in the lines below it up to an empty one.
+/// Reads the list whose name is in the first line of `lines`. The rules follow the name on its line
+/// (`Rules: read only. no pushes.`), and are in the items or the running text below it.
+///
+/// `None` if the first line names no list, or if there are fewer than [`LEAST_RULES`] rules.
 fn read_named_list<'m>(lines: &[&'m str]) -> Option<RuleList<'m>> {
     let (&name_line, below) = lines.split_first()?;
-    let rest = rest_after_name(name_line)?;
+    let rest_of_line = rest_after_name(name_line)?;
     let mut list = RuleList {
         lines: vec![name_line],
         rules: Vec::new(),
     };
-    add_sentences(&mut list.rules, rest);
+    add_sentences(&mut list.rules, rest_of_line);
 
+    let other_part = below.iter().position(|line| begins_other_part(line));
+    let own_lines = &below[..other_part.unwrap_or(below.len())];
+    // What follows the name first, decides: items, or running text.
     let first_below = below.iter().find(|line| !line.trim().is_empty());
-    let has_items = first_below.is_some_and(|line| is_list_item(line));
-    for &line in below {
-        let begins_other_part = line.starts_with('#') || is_fence(line);
-        if begins_other_part || rest_after_name(line).is_some() || list.ends_at(line, has_items) {
-            break;
-        }
-        list.lines.push(line);
-        if is_list_item(line) {
-            list.rules.push(strip_marks(line.trim()));
-        } else if !has_items {
-            add_sentences(&mut list.rules, line);
-        }
+    if first_below.is_some_and(|line| is_list_item(line)) {
+        list.add_items(own_lines);
+    } else {
+        list.add_running_text(own_lines);
     }
-    (list.rules.len() >= LEAST_RULES).then_some(list)
+
+    if list.rules.len() < LEAST_RULES {
+        return None;
+    }
+    Some(list)
+}
+
+/// Whether a line cannot belong to a list above it: a heading, the start of a block of code, or the
+/// name of another list.
+fn begins_other_part(line: &str) -> bool {
+    line.starts_with('#') || is_fence(line) || rest_after_name(line).is_some()
 }
 
 /// An item of a list.
@@ -216,32 +247,19 @@ fn read_unnamed_list<'m>(
     lines: &[&'m str],
     items: &[Option<ListItem<'m>>],
 ) -> Option<RuleList<'m>> {
-    let mut item_count = 0;
-    let mut rule_count = 0;
-    for item in items {
-        let Some(item) = item else {
-            break;
-        };
-        item_count += 1;
-        if item.is_rule {
-            rule_count += 1;
-        }
-    }
-    let are_rules = rule_count >= LEAST_RULES && 2 * rule_count >= item_count;
-    if item_count < LEAST_ITEMS || !are_rules {
+    // The list ends before the first line that is no item.
+    let list_items: Vec<&ListItem> = items.iter().map_while(Option::as_ref).collect();
+    let item_count = list_items.len();
+    let rule_count = list_items.iter().filter(|item| item.is_rule).count();
+    let are_mostly_rules = 2 * rule_count >= item_count;
+    if item_count < LEAST_ITEMS || rule_count < LEAST_RULES || !are_mostly_rules {
         return None;
     }
 
-    let list_items = items[..item_count].iter().flatten();
     Some(RuleList {
         lines: lines[..item_count].to_vec(),
-        rules: list_items.map(|item| item.text).collect(),
+        rules: list_items.iter().map(|item| item.text).collect(),
     })
-}
-
-/// Whether a line may be in a list of items: an item, or indented below one.
-fn continues_items(line: &str) -> bool {
-    is_list_item(line) || line.starts_with([' ', '\t'])
 }
 
 /// Returns what follows the name of a list in its line: the text after the colon of `please mind

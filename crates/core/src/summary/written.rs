@@ -44,8 +44,8 @@ impl Replacement {
         self.old.is_empty() && self.new.is_empty()
     }
 
-    /// Reads a patch. A line that stays begins with a space, and is on both sides, so that it does
-    /// not count as added.
+    /// Reads a patch, whose lines begin with a space, `+` or `-`. A line with a space stays: it is
+    /// on both sides, so that it does not count as added.
     fn read_patch(patch: Option<Raw>) -> Replacement {
         let mut replacement = Replacement::default();
         for line in string_lines(patch).lines() {
@@ -117,24 +117,41 @@ pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
 /// recognized.
 pub(super) fn choose_written(replacements: &[Replacement], path: &str) -> String {
     let added = added_lines(replacements);
-    let mut named_lines = Vec::new();
-    for line in &added {
+    let declarations = first_declarations(&added, path);
+    if !declarations.is_empty() {
+        return declarations.join("\n");
+    }
+    first_line_with_word(&added).to_owned()
+}
+
+/// Returns the first [`MOST_NAMES`] lines that declare a function, type or section of the file at
+/// `path`. Lines that are too long to quote are skipped.
+fn first_declarations<'l>(lines: &[&'l str], path: &str) -> Vec<&'l str> {
+    let mut declarations = Vec::new();
+    for line in lines {
         if find_name(line, path).is_some() && is_quotable(line) {
-            named_lines.push(line.trim());
+            declarations.push(line.trim());
         }
-        if named_lines.len() == MOST_NAMES {
+        if declarations.len() == MOST_NAMES {
             break;
         }
     }
-    if !named_lines.is_empty() {
-        return named_lines.join("\n");
-    }
+    declarations
+}
 
-    let has_word = |line: &&&str| line.contains(char::is_alphanumeric);
-    match added.iter().find(has_word) {
-        Some(line) if is_quotable(line) => line.trim().to_owned(),
-        _ => String::new(),
+/// Returns the first line with a letter or digit, which skips lines such as `{`. Empty if there is
+/// none, or if that line is too long to quote: a later one would not be the beginning.
+fn first_line_with_word<'l>(lines: &[&'l str]) -> &'l str {
+    for line in lines {
+        if !line.contains(char::is_alphanumeric) {
+            continue;
+        }
+        if is_quotable(line) {
+            return line.trim();
+        }
+        break;
     }
+    ""
 }
 
 /// Returns the lines of the new texts that are not in the text that each replaces.

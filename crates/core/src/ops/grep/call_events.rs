@@ -10,9 +10,10 @@ use memchr::{memchr, memmem, memrchr};
 use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::ReadAt;
 use std::io;
+use std::ops::Range;
 
 /// The number of bytes after a chunk that are read first, because most results follow soon. Each
-/// further step reads as much as all before it.
+/// further step reads as much as all steps before it together.
 const FIRST_STEP: u64 = 16 * 1024;
 
 /// The number of bytes after a chunk in which the results of its calls are searched for. Between a
@@ -25,17 +26,18 @@ const MAX_DISTANCE: u64 = 4 * 1024 * 1024;
 /// Nothing is read before a call needs it, and no line twice. In the chunk, lines are parsed only
 /// from the first matching call on. Behind the chunk, whole steps are read.
 pub(super) struct CallEvents {
-    /// The offset of the chunk.
+    /// The offset in the file at which the chunk begins.
     chunk_start: u64,
+    /// The offset in the file at which the chunk ends.
     chunk_end: u64,
     /// The offset at which reading continues. All lines between the call that is looked up and this
     /// offset were read.
     read_end: u64,
-    /// Lines that begin at this offset or after it are not read.
-    max_end: u64,
+    /// The offset at which the search ends: lines that begin at it or after it are not read.
+    search_end: u64,
     /// Finds the lines that may have a call or a result: the start of `"toolCall"`, the type of a
     /// call, and of `"toolCallId"` in a result.
-    finder: memmem::Finder<'static>,
+    event_finder: memmem::Finder<'static>,
     /// The events of each call id, in file order. Some providers use the ids of calls again. An id
     /// is as written, with its quotes: the agents write it in the same way in call and result.
     events: HashMap<Vec<u8>, Vec<CallEvent>>,
@@ -62,8 +64,8 @@ impl CallEvents {
             chunk_start: chunk.start,
             chunk_end,
             read_end: chunk.start,
-            max_end: source.len().min(chunk_end + MAX_DISTANCE),
-            finder: memmem::Finder::new(b"\"toolCall"),
+            search_end: source.len().min(chunk_end + MAX_DISTANCE),
+            event_finder: memmem::Finder::new(b"\"toolCall"),
             events: HashMap::default(),
         }
     }
@@ -91,7 +93,7 @@ impl CallEvents {
             }
             if self.read_end < self.chunk_end {
                 self.read_line_of_chunk(line.chunk, keys);
-            } else if self.read_end < self.max_end {
+            } else if self.read_end < self.search_end {
                 self.read_step_after_chunk(source, keys)?;
             } else {
                 return Ok(false);
@@ -115,32 +117,37 @@ impl CallEvents {
         events.get(next).map(|event| event.kind)
     }
 
-    /// Reads the next line of the chunk that may have a call or a result.
+    /// Reads the next unread line of the chunk that may have a call or a result. Lines before it
+    /// are skipped. If there is no such line, skips the rest of the chunk.
     fn read_line_of_chunk(&mut self, chunk: LineChunk, keys: &mut KeyCache<Member>) {
         let unread_start = (self.read_end - chunk.start) as usize;
         let unread = &chunk.bytes[unread_start..];
-        let Some(position) = self.finder.find(unread) else {
+        let Some(position) = self.event_finder.find(unread) else {
             self.read_end = self.chunk_end;
             return;
         };
-        let start = memrchr(b'\n', &unread[..position]).map_or(0, |newline| newline + 1);
-        let end = memchr(b'\n', &unread[position..]).map_or(unread.len(), |len| position + len);
-        let line = chunk.line_at(unread_start + start..unread_start + end);
+        let found = unread_start + position;
+        let line = chunk.line_at(line_range_around(chunk.bytes, found));
         self.add_line(line, keys);
         // The last line of a file may lack its newline.
         self.read_end = self.chunk_end.min(line.span.end() + 1);
     }
 
-    /// Reads the lines that begin in the next step after the chunk.
+    /// Reads the lines that begin in the next bytes after the chunk, up to `search_end`.
+    ///
+    /// Each call reads as many bytes as all calls before it, so that few calls are needed for a
+    /// distant result: at first [`FIRST_STEP`], 16 KiB, then 16, 32, 64 and so on.
     fn read_step_after_chunk(
         &mut self,
         source: &dyn ReadAt,
         keys: &mut KeyCache<Member>,
     ) -> io::Result<()> {
-        let step_len = FIRST_STEP.max(self.read_end - self.chunk_end);
-        let step_end = self.max_end.min(self.read_end + step_len);
+        let read_after_chunk = self.read_end - self.chunk_end;
+        let step_len = FIRST_STEP.max(read_after_chunk);
+        let step_end = self.search_end.min(self.read_end + step_len);
         for_each_line(source, self.read_end..step_end, |line| {
-            if self.finder.find(line.bytes).is_some() {
+            // Most lines have neither a call nor a result. Searching them is faster than parsing.
+            if self.event_finder.find(line.bytes).is_some() {
                 self.add_line(line, keys);
             }
             Ok::<_, io::Error>(())
@@ -181,6 +188,19 @@ impl CallEvents {
         let events = self.events.entry(call_id.bytes().to_vec()).or_default();
         events.push(CallEvent { offset, kind });
     }
+}
+
+/// Returns the range of the line that contains `offset`, without its newline.
+fn line_range_around(bytes: &[u8], offset: usize) -> Range<usize> {
+    let start = match memrchr(b'\n', &bytes[..offset]) {
+        Some(newline_before) => newline_before + 1,
+        None => 0,
+    };
+    let end = match memchr(b'\n', &bytes[offset..]) {
+        Some(distance) => offset + distance,
+        None => bytes.len(),
+    };
+    start..end
 }
 
 /// Returns the offset in the chunk of the line after this one; the length of the chunk if it is the

@@ -3,7 +3,7 @@
 use super::text::TextReference;
 use super::{ANSWER_KIND, SHORTEST_PREFIX, candidate_ids, is_text_reference};
 use crate::session::Session;
-use crate::session::entry::LineNo;
+use crate::session::entry::{EntryIx, LineNo};
 use crate::session::labels::Labels;
 use std::io;
 
@@ -220,10 +220,18 @@ const LENGTH_DIFFERENCE: usize = 2;
 /// The maximum number of similar names to suggest.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Returns the error for a name that no entry has. If the name is the start of ids, but too short
-/// for a prefix, the error lists these ids. Otherwise, it suggests similar names.
-pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
-    if let Some(TextReference { number, text }) = TextReference::parse(name)
+/// Returns the error for a reference that no entry matches:
+///
+/// - [`ReferenceError::NotFound`] if it asks for a text
+/// - [`ReferenceError::Short`] if it is the start of ids, but shorter than [`SHORTEST_PREFIX`]: the
+///   error lists these ids
+/// - [`ReferenceError::Unknown`] for any other id or label: the error suggests similar names
+pub(super) fn unresolved_error(
+    session: &Session,
+    labels: &Labels,
+    reference: &str,
+) -> ReferenceError {
+    if let Some(TextReference { number, text }) = TextReference::parse(reference)
         && !text.trim().is_empty()
     {
         return ReferenceError::NotFound {
@@ -231,27 +239,34 @@ pub(super) fn unresolved_error(session: &Session, labels: &Labels, name: &str) -
             number,
         };
     }
-    let wanted = name
-        .strip_prefix("id:")
-        .or(name.strip_prefix("label:"))
-        .unwrap_or(name);
 
-    let is_too_short = !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX;
-    if is_too_short {
-        let starts_with_name = |ix| session.id(ix).as_bytes().starts_with(wanted.as_bytes());
-        let entries = session.entry_indexes().filter(|&ix| starts_with_name(ix));
-        let candidates = candidate_ids(session, entries);
+    let name = reference
+        .strip_prefix("id:")
+        .or(reference.strip_prefix("label:"))
+        .unwrap_or(reference);
+    if name.chars().count() < SHORTEST_PREFIX {
+        let candidates = ids_with_prefix(session, name);
         if !candidates.is_empty() {
             return ReferenceError::Short {
-                name: wanted.to_owned(),
+                name: name.to_owned(),
                 candidates,
             };
         }
     }
     ReferenceError::Unknown {
-        name: wanted.to_owned(),
-        similar: similar_names(session, labels, wanted),
+        name: name.to_owned(),
+        similar: similar_names(session, labels, name),
     }
+}
+
+/// Returns the ids that begin with `prefix`, as [`candidate_ids`] lists them. None begins with an
+/// empty prefix.
+fn ids_with_prefix(session: &Session, prefix: &str) -> Vec<String> {
+    if prefix.is_empty() {
+        return Vec::new();
+    }
+    let has_prefix = |ix: &EntryIx| session.id(*ix).as_bytes().starts_with(prefix.as_bytes());
+    candidate_ids(session, session.entry_indexes().filter(has_prefix))
 }
 
 /// Returns the ids and labels that are spelled almost like a name, at most [`MAX_SUGGESTIONS`], the
