@@ -53,19 +53,33 @@ impl Html {
 
     /// Appends the opening tag of an element. Attributes with an empty value are left out.
     fn open_element(&mut self, element: &'static str, attributes: &[(&'static str, &str)]) {
+        self.begin_opening_tag(element);
+        for (name, value) in attributes {
+            if !value.is_empty() {
+                self.push_attribute(name, value);
+            }
+        }
+        self.end_opening_tag();
+    }
+
+    /// Appends `<` and the name of an element. Its attributes follow.
+    fn begin_opening_tag(&mut self, element: &'static str) {
         self.push_trusted("<");
         self.push_trusted(element);
-        for (name, value) in attributes {
-            if value.is_empty() {
-                continue;
-            }
-            self.push_trusted(" ");
-            self.push_trusted(name);
-            self.push_trusted("=\"");
-            // A value may come from the session; elements and names are constants.
-            self.push_escaped(&make_visible(value));
-            self.push_trusted("\"");
-        }
+    }
+
+    /// Appends an attribute to an opening tag. The value may come from the session, so it is
+    /// escaped.
+    fn push_attribute(&mut self, name: &'static str, value: &str) {
+        self.push_trusted(" ");
+        self.push_trusted(name);
+        self.push_trusted("=\"");
+        self.push_escaped(&make_visible(value));
+        self.push_trusted("\"");
+    }
+
+    /// Appends the `>` of an opening tag, after its attributes.
+    fn end_opening_tag(&mut self) {
         self.push_trusted(">");
     }
 
@@ -79,68 +93,51 @@ impl Html {
     }
 
     /// Opens the HTML element of a tag that is not a link or image. Returns the name of the element
-    /// to close; empty if there is none.
-    fn open_tag(&mut self, tag: Tag, value: &str) -> &'static str {
-        let element = tag.element();
+    /// to close; `None` for a void element of HTML, such as `<br>`, which has no closing tag.
+    fn open_tag(&mut self, tag: Tag, value: &str) -> Option<&'static str> {
+        let element = document_element(tag);
         let class = tag.class();
         match tag {
-            // Void elements of HTML have no closing tag.
             Tag::Break | Tag::Rule => {
                 self.open_element(element, &[]);
-                ""
+                return None;
             }
             // An element that scrolls must be reachable by keys: hence `tabindex`.
             Tag::Block => {
-                self.open_element("pre", &[("class", class), ("tabindex", "0")]);
-                "pre"
+                self.open_element(element, &[("class", class), ("tabindex", "0")]);
             }
-            Tag::Table => {
-                self.open_element(element, &[("tabindex", "0")]);
-                element
-            }
-            Tag::Output => {
-                self.open_element("pre", &[("class", class)]);
-                "pre"
-            }
+            Tag::Table => self.open_element(element, &[("tabindex", "0")]),
+            Tag::Output => self.open_element(element, &[("class", class)]),
             Tag::Diff => {
-                self.open_element("pre", &[("class", class), ("data-counts", value)]);
-                "pre"
+                self.open_element(element, &[("class", class), ("data-counts", value)]);
             }
             Tag::LineNumber => {
                 self.open_element(element, &[("class", class), ("data-number", value)]);
-                element
             }
             Tag::Task => {
                 self.open_element(element, &[("class", class)]);
                 self.0 += if value == "x" { "☑ " } else { "☐ " };
-                element
             }
-            _ => {
-                self.open_element_with_value(tag, value);
-                element
-            }
+            _ => self.open_usual_element(tag, value),
         }
+        Some(element)
     }
 
-    /// Opens the HTML element of a tag. The value of the tag becomes an attribute: the class of a
-    /// fold or tool, the alignment of a cell, or the first number of a list.
-    fn open_element_with_value(&mut self, tag: Tag, value: &str) {
-        let element = tag.element();
-        let class = match tag {
-            Tag::Fold | Tag::Tool => format!("{} {value}", tag.class()),
-            Tag::HeadCell | Tag::Cell => value.to_owned(),
-            _ => tag.class().to_owned(),
-        };
-        let direction = if tag.has_own_direction() { "auto" } else { "" };
-        let is_list_number = tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
-        let start = if is_list_number { value } else { "" };
-        // Those that are empty are left out.
-        let attributes = [
-            ("class", class.trim()),
-            ("dir", direction),
-            ("start", start),
-        ];
-        self.open_element(element, &attributes);
+    /// Opens the HTML element of a tag that [`Self::open_tag`] does not treat specially. It has up to
+    /// three attributes: the class, the direction of writing, and the first number of a list.
+    fn open_usual_element(&mut self, tag: Tag, value: &str) {
+        self.begin_opening_tag(document_element(tag));
+        let classes = element_classes(tag, value);
+        if !classes.is_empty() {
+            self.push_attribute("class", &classes);
+        }
+        if tag.has_own_direction() {
+            self.push_attribute("dir", "auto");
+        }
+        if tag == Tag::Numbers && is_decimal(value) {
+            self.push_attribute("start", value);
+        }
+        self.end_opening_tag();
     }
 
     /// Opens a link to an address that the caller has checked. Returns the name of the HTML element
@@ -190,6 +187,32 @@ impl fmt::Display for Html {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Returns the HTML element of a tag in a document. A block is a `pre`, which keeps its lines. On the
+/// page, where a script builds it, it is a `div`: see [`Tag::element`].
+fn document_element(tag: Tag) -> &'static str {
+    match tag {
+        Tag::Block | Tag::Output | Tag::Diff => "pre",
+        _ => tag.element(),
+    }
+}
+
+/// Returns the classes of the HTML element of a tag, separated by spaces; empty if it has none.
+fn element_classes(tag: Tag, value: &str) -> Cow<'_, str> {
+    let class = tag.class();
+    match tag {
+        // The value is the kind of the fold or tool: a second class.
+        Tag::Fold | Tag::Tool if !value.is_empty() => Cow::Owned(format!("{class} {value}")),
+        // The value is the alignment of the column; empty for none.
+        Tag::HeadCell | Tag::Cell => Cow::Borrowed(value),
+        _ => Cow::Borrowed(class),
+    }
+}
+
+/// Whether a value is a number without a sign.
+fn is_decimal(value: &str) -> bool {
+    !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The HTML element of an image. No other tag has this element.
@@ -247,8 +270,8 @@ struct EventConverter<'a> {
     html: Html,
     is_in_document: &'a dyn Fn(&str) -> bool,
     images: &'a [NamedImage],
-    /// The HTML element of each open tag, outermost first; empty if the tag has none to close.
-    open_elements: Vec<&'static str>,
+    /// The HTML element of each open tag, outermost first; `None` if it has no closing tag.
+    open_elements: Vec<Option<&'static str>>,
     /// Whether a row of images is open, which has no tag in the markup.
     has_open_row: bool,
 }
@@ -272,11 +295,11 @@ impl EventConverter<'_> {
     /// Opens the HTML element of a tag. Each tag has at most one, which [`Self::close`] closes.
     fn open(&mut self, tag: Tag, value: &str) {
         let element = if tag == Tag::Image {
-            self.html.open_figure(value, self.images)
+            Some(self.html.open_figure(value, self.images))
         } else {
             match link_target(tag, value, self.is_in_document) {
-                LinkTarget::Address(address) => self.html.open_link(tag, &address),
-                LinkTarget::Nowhere => self.html.open_span(tag),
+                LinkTarget::Address(address) => Some(self.html.open_link(tag, &address)),
+                LinkTarget::Nowhere => Some(self.html.open_span(tag)),
                 LinkTarget::NotALink => self.html.open_tag(tag, value),
             }
         };
@@ -285,8 +308,8 @@ impl EventConverter<'_> {
 
     /// Closes the HTML element of the tag opened last.
     fn close(&mut self) {
-        let element = self.open_elements.pop().unwrap_or_default();
-        if !element.is_empty() {
+        let opened_last = self.open_elements.pop().flatten();
+        if let Some(element) = opened_last {
             self.html.close_element(element);
         }
     }
@@ -295,7 +318,7 @@ impl EventConverter<'_> {
     /// an image: images that follow one another are in one row.
     fn update_image_row(&mut self, next_event: Event) {
         let begins_image = matches!(next_event, Event::Open(Tag::Image, _));
-        let is_inside_image = self.open_elements.last() == Some(&FIGURE);
+        let is_inside_image = self.open_elements.last() == Some(&Some(FIGURE));
         if begins_image && !self.has_open_row {
             self.html.open_image_row();
             self.has_open_row = true;

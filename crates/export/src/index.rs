@@ -185,7 +185,7 @@ fn label_pairs(contents: &Contents, labels: &Labels) -> Vec<u8> {
     for (number, &ix) in contents.entries.iter().enumerate() {
         if let Some(label) = labels.get(ix) {
             let label = quote_json(&cut(&label.to_string_lossy(), 300));
-            pairs.push(array([number.to_string().into_bytes(), label]));
+            pairs.push(array([json_number(number), label]));
         }
     }
     array(pairs)
@@ -194,6 +194,11 @@ fn label_pairs(contents: &Contents, labels: &Labels) -> Vec<u8> {
 /// Rounds a cost to millionths of a dollar: a sum such as `0.30000000000000004` becomes `0.3`.
 fn micro_rounded(cost: f64) -> f64 {
     (cost * 1e6).round() / 1e6
+}
+
+/// Returns a number as JSON, as an item for [`array`].
+fn json_number(number: usize) -> Vec<u8> {
+    number.to_string().into_bytes()
 }
 
 fn quote_json(text: &str) -> Vec<u8> {
@@ -373,16 +378,16 @@ pub struct LateFacts {
     model_column: Vec<u8>,
     /// For each entry, its estimated number of lines. A column: see [`push_list_item`].
     lines_column: Vec<u8>,
-    /// The numbers of the entries that the agent does not show.
-    hidden: Vec<String>,
-    /// The changes of what the model sees: `[number, target, 1 if the target is omitted, else 0]`,
-    /// as JSON.
+    /// The numbers of the entries that the agent does not show, as JSON.
+    hidden: Vec<Vec<u8>>,
+    /// The changes of what the model sees, as JSON. For this list and those below, see
+    /// [`LateFacts::add_rare_facts`].
     edits: Vec<Vec<u8>>,
-    /// `[number, added lines, removed lines]` of changes to files, as JSON.
+    /// The numbers of lines in changes to files, as JSON.
     changed_lines: Vec<Vec<u8>>,
-    /// `[number, exit code]` of commands that failed, as JSON.
+    /// The exit codes of commands that failed, as JSON.
     exit_codes: Vec<Vec<u8>>,
-    /// `[number, hash, subject]` of commits, as JSON.
+    /// The commits, as JSON.
     commits: Vec<Vec<u8>>,
 }
 
@@ -418,29 +423,39 @@ impl LateFacts {
         self.add_rare_facts(number, facts);
     }
 
-    /// Adds the facts that few entries have. Only these entries are listed, by their numbers.
+    /// Adds the facts that few entries have. Each becomes an array in the list of its kind, for
+    /// `page/data.js`, which reads the items by their positions. The first one is the number of the
+    /// entry:
+    ///
+    /// ```text
+    /// edits           [number, number of the other entry, 1 if it is omitted, else 0]
+    /// changed_lines   [number, added lines, removed lines]
+    /// exit_codes      [number, "exit code"]
+    /// commits         [number, "hash", "subject"]
+    /// ```
+    ///
+    /// Hidden entries are listed by their numbers alone.
     fn add_rare_facts(&mut self, number: usize, facts: EntryFacts) {
+        let entry = json_number(number);
         if facts.is_hidden {
-            self.hidden.push(number.to_string());
+            self.hidden.push(entry.clone());
         }
         if let Some(EditFact { target, omits }) = facts.edit {
-            let omits = if omits { 1 } else { 0 };
-            self.edits
-                .push(format!("[{number},{target},{omits}]").into_bytes());
+            let omits = json_number(usize::from(omits));
+            let target = json_number(target as usize);
+            self.edits.push(array([entry.clone(), target, omits]));
         }
-
         let ChangedLines { added, removed } = facts.changed_lines;
         if added > 0 || removed > 0 {
-            self.changed_lines
-                .push(format!("[{number},{added},{removed}]").into_bytes());
+            let counts = [entry.clone(), json_number(added), json_number(removed)];
+            self.changed_lines.push(array(counts));
         }
-        let number_json = number.to_string().into_bytes();
         if let Some(code) = facts.exit_code {
             let code = quote_json(&cut(&code, LONGEST_EXIT_CODE));
-            self.exit_codes.push(array([number_json.clone(), code]));
+            self.exit_codes.push(array([entry.clone(), code]));
         }
         for Commit { hash, subject } in facts.commits {
-            let commit = [number_json.clone(), quote_json(&hash), quote_json(&subject)];
+            let commit = [entry.clone(), quote_json(&hash), quote_json(&subject)];
             self.commits.push(array(commit));
         }
     }
@@ -513,8 +528,9 @@ impl CostColumns {
 fn changed_file_pairs(contents: &Contents) -> Vec<Vec<u8>> {
     let mut pairs = Vec::new();
     for change in file_changes(contents) {
-        let pair = format!("[{},{}]", change.entry_number, change.file_number);
-        pairs.push(pair.into_bytes());
+        let entry = json_number(change.entry_number as usize);
+        let file = json_number(change.file_number as usize);
+        pairs.push(array([entry, file]));
     }
     pairs
 }
