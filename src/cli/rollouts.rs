@@ -102,7 +102,7 @@ impl Rollouts {
         let stored = self.find_near(file);
         let mut rollouts: Vec<Rollout> = stored
             .iter()
-            .filter(|rollout| rollout.name.thread == thread)
+            .filter(|rollout| rollout.name.thread_id == thread)
             .cloned()
             .collect();
         rollouts.sort_by(|left, right| left.name.cmp(&right.name));
@@ -161,7 +161,7 @@ fn open_thread(thread: &[Rollout], stored: &[Rollout]) -> Result<JoinedSource, F
                 source.push_inherited(Box::new(part.file), part.end, &part.rollout_id);
             }
         }
-        source.push_own(Box::new(file), base.as_ref(), &rollout.name.rollout);
+        source.push_own(Box::new(file), base.as_ref(), &rollout.name.rollout_id);
     }
     Ok(source)
 }
@@ -205,45 +205,54 @@ fn retain_rollouts(files: Vec<FoundFile>) -> Vec<Rollout> {
     rollouts
 }
 
-/// Returns the rollouts of the thread of `given`, in the order in which they were written. If there
-/// are copies of a rollout, for example in an archive, only one counts: the given file, or else the
-/// first one found.
+/// Returns the rollouts that are in the same thread as `given`, in the order in which they were
+/// written: `given` itself, and those of `stored`.
+///
+/// A rollout may have copies, such as one in an archive, with the same rollout id in their names.
+/// Only one of them is returned: `given`, or else the first one in `stored`.
 fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
+    let thread_id = given.name.thread_id.clone();
+    let mut known_ids = HashSet::default();
+    known_ids.insert(given.name.rollout_id.clone());
+
     let mut thread = vec![given];
     for rollout in stored {
-        let is_known = thread
-            .iter()
-            .any(|known| known.name.rollout == rollout.name.rollout);
-        if rollout.name.thread == thread[0].name.thread && !is_known {
+        if rollout.name.thread_id != thread_id {
+            continue;
+        }
+        let is_copy = !known_ids.insert(rollout.name.rollout_id.clone());
+        if !is_copy {
             thread.push(rollout.clone());
         }
     }
+    // Names sort by the time in them.
     thread.sort_by(|left, right| left.name.cmp(&right.name));
     thread
 }
 
 /// Opens the rollouts that a forked thread inherits from: the one that its first base names, the
-/// one that the base of that rollout names, and so on. A base names a rollout, and how many bytes
-/// of it are inherited.
+/// one that the base of that rollout names, and so on. A base has the id of a rollout, and `end`, the
+/// number of its first bytes that are inherited.
 ///
-/// Stops at a base whose rollout is missing or has fewer bytes. The oldest rollout is first in the
-/// result.
+/// Stops at a base whose rollout is missing, has fewer bytes, or was opened before. The oldest
+/// rollout is first in the result.
 fn find_inherited(first_base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<Inherited>, Failure> {
     let mut inherited = Vec::new();
     let mut seen_ids = HashSet::default();
     let mut next_base = Some(first_base.clone());
-    while let Some(HistoryBase { rollout: id, end }) = next_base {
-        let found = stored.iter().find(|rollout| rollout.name.rollout == id);
-        let Some(rollout) = found else {
+    while let Some(HistoryBase { rollout_id, end }) = next_base {
+        let named_rollout = stored
+            .iter()
+            .find(|rollout| rollout.name.rollout_id == rollout_id);
+        let Some(rollout) = named_rollout else {
             break;
         };
         let file = open_source(&rollout.path)?;
         if end > file.len() {
             break;
         }
-        let is_new = seen_ids.insert(id.clone());
-        if !is_new {
-            // The bases form a cycle.
+        let forms_cycle = !seen_ids.insert(rollout_id.clone());
+        if forms_cycle {
             break;
         }
 
@@ -251,7 +260,7 @@ fn find_inherited(first_base: &HistoryBase, stored: &[Rollout]) -> Result<Vec<In
         inherited.push(Inherited {
             file,
             end,
-            rollout_id: id,
+            rollout_id,
         });
     }
     // The newest rollout was found first.
@@ -279,8 +288,8 @@ pub fn retain_last_rollouts(files: &mut Vec<FoundFile>) {
         let Some(name) = RolloutName::parse(&file.path) else {
             return true;
         };
-        match last_of_thread.get(&name.thread) {
-            Some(last) => last.rollout == name.rollout,
+        match last_of_thread.get(&name.thread_id) {
+            Some(last) => last.rollout_id == name.rollout_id,
             // None of the rollouts can be read.
             None => true,
         }
@@ -293,7 +302,7 @@ fn find_last_of_threads(files: &[FoundFile]) -> HashMap<String, RolloutName> {
     for file in files {
         if let Some(name) = RolloutName::parse(&file.path) {
             let path = file.path.clone();
-            let thread = threads.entry(name.thread.clone()).or_default();
+            let thread = threads.entry(name.thread_id.clone()).or_default();
             thread.push(Rollout { name, path });
         }
     }

@@ -38,10 +38,10 @@ pub struct RolloutName {
     /// Whether it continues the thread. If two times are equal, the rollout that continues the
     /// thread is the later one.
     continues: bool,
-    /// The id of the rollout.
-    pub rollout: String,
-    /// The id of the thread.
-    pub thread: String,
+    /// The id of the rollout. For the first rollout of a thread, it is the id of the thread.
+    pub rollout_id: String,
+    /// The id of the thread to which the rollout belongs.
+    pub thread_id: String,
 }
 
 impl RolloutName {
@@ -62,8 +62,8 @@ impl RolloutName {
         Some(RolloutName {
             time: time.to_owned(),
             continues: rollout != thread,
-            rollout: rollout.to_owned(),
-            thread: thread.to_owned(),
+            rollout_id: rollout.to_owned(),
+            thread_id: thread.to_owned(),
         })
     }
 }
@@ -72,7 +72,7 @@ impl RolloutName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryBase {
     /// The id of the other rollout.
-    pub rollout: String,
+    pub rollout_id: String,
     /// The number of its bytes that belong to the history.
     pub end: u64,
 }
@@ -88,7 +88,7 @@ impl HistoryBase {
         let base = line.get("payload")?.get("history_base")?;
         let end = base.get("end_byte_offset").and_then(Raw::as_index);
         Some(HistoryBase {
-            rollout: non_empty_text(base, "thread_id")?.into_string_lossy(),
+            rollout_id: non_empty_text(base, "thread_id")?.into_string_lossy(),
             end: end.unwrap_or(0) as u64,
         })
     }
@@ -215,7 +215,7 @@ impl JoinedSource {
         let piece = self
             .pieces
             .iter()
-            .find(|piece| piece.rollout == base.rollout && base.end <= piece.len)?;
+            .find(|piece| piece.rollout == base.rollout_id && base.end <= piece.len)?;
         Some(piece.start + base.end)
     }
 }
@@ -253,12 +253,12 @@ mod tests {
         let rollout = "019cad00-0000-7000-8000-0000000000c2";
         let parse = |name: &str| RolloutName::parse(Path::new(name));
         let first = parse(&format!("rollout-2026-03-02T11-57-30-{thread}.jsonl")).unwrap();
-        assert_eq!((&*first.thread, &*first.rollout), (thread, thread));
+        assert_eq!((&*first.thread_id, &*first.rollout_id), (thread, thread));
         let next = parse(&format!(
             "d/rollout-2026-03-02T11-57-30-{thread}_{rollout}.jsonl"
         ))
         .unwrap();
-        assert_eq!((&*next.thread, &*next.rollout), (thread, rollout));
+        assert_eq!((&*next.thread_id, &*next.rollout_id), (thread, rollout));
         assert!(first < next);
         assert_eq!(parse("rollout-2026-03-02T11-57-30-x.jsonl"), None);
         assert_eq!(parse("rollout-é.jsonl"), None);
@@ -270,7 +270,7 @@ mod tests {
         let first = r#"{"payload":{"history_base":{"thread_id":"a","end_byte_offset":7}}}"#;
         let glued = format!("{first}{{\"type\":\"event_msg\"}}\n").into_bytes();
         let base = HistoryBase::read(&glued).unwrap().unwrap();
-        assert_eq!((&*base.rollout, base.end), ("a", 7));
+        assert_eq!((&*base.rollout_id, base.end), ("a", 7));
         assert_eq!(HistoryBase::read(&b"{}\n".to_vec()).unwrap(), None);
         assert_eq!(HistoryBase::read(&Vec::new()).unwrap(), None);
     }
@@ -290,7 +290,7 @@ mod tests {
         source.push_inherited(Box::new(b"abcdef".to_vec()), 3, "a");
         source.push_own(Box::new(b"ghi".to_vec()), None, "b");
         let base = HistoryBase {
-            rollout: "b".to_owned(),
+            rollout_id: "b".to_owned(),
             end: 1,
         };
         source.push_own(Box::new(b"jk".to_vec()), Some(&base), "c");

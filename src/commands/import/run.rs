@@ -64,8 +64,9 @@ pub struct Importer<'a> {
     /// The options for writing.
     pub change: &'a ChangeArgs,
     rollouts: Rollouts,
-    /// Whether a file is standard output.
-    stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
+    /// Returns whether a file is standard output. Such a file is refused as a session, because
+    /// reading it would also read what is written to it.
+    is_stdout: &'a (dyn Fn(&File) -> bool + Sync),
     /// New directories of sources that could not be imported. Other sources of the same project may
     /// be about to use them. So they are removed only when all sources are done, and only if empty.
     unused_folders: Mutex<Vec<NewFolder>>,
@@ -89,16 +90,18 @@ impl ImportResult {
 }
 
 impl<'a> Importer<'a> {
+    /// Returns an importer that has imported nothing yet. `is_stdout` returns whether a file is
+    /// standard output; see [`Ui::stdout_predicate`](crate::cli::output::Ui::stdout_predicate).
     pub fn new(
         agent: Dialect,
         change: &'a ChangeArgs,
-        stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
+        is_stdout: &'a (dyn Fn(&File) -> bool + Sync),
     ) -> Importer<'a> {
         Importer {
             agent,
             change,
             rollouts: Rollouts::default(),
-            stdout_is,
+            is_stdout,
             unused_folders: Mutex::default(),
             planned: Mutex::default(),
         }
@@ -147,7 +150,7 @@ impl<'a> Importer<'a> {
     fn open_existing(&self, path: &Path) -> Result<OpenSession, Failure> {
         let input = match self.spool_planned(path)? {
             Some(content) => Input::from_content(path, content),
-            None => Input::open_path(path, self.stdout_is)?,
+            None => Input::open_path(path, self.is_stdout)?,
         };
         OpenSession::load(input, LoadOptions::default())
     }
@@ -179,7 +182,7 @@ impl<'a> Importer<'a> {
         destination: &Destination,
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
-        let file = Input::open_path(&destination.source.head.path, self.stdout_is)?;
+        let file = Input::open_path(&destination.source.head.path, self.is_stdout)?;
         match self.write_session(destination, &destination.id, out) {
             Ok(_) => Ok(()),
             Err(error) => Err(copy_failure(&file, error)),

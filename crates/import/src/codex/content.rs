@@ -178,24 +178,35 @@ pub fn content_array(blocks: &[ContentBlock]) -> Vec<u8> {
     object_array(blocks, |object, block| block.add_to(object))
 }
 
-/// Reads content, which is a string or a list of blocks: its texts and images. Other blocks are
-/// left out.
+/// Reads the texts and images of content. A string is one text; an empty string has no block. Of a
+/// list, other blocks than texts and images are left out. Any other content has no blocks.
 pub fn read_content_blocks<'a>(content: Outlined<'a>) -> Vec<ContentBlock<'a>> {
-    if let Some(text) = content.raw_string().filter(|text| !text.is_empty()) {
+    if let Some(text) = content.raw_string() {
+        if text.is_empty() {
+            return Vec::new();
+        }
         return vec![ContentBlock::StoredText(text)];
     }
+
     let mut blocks = Vec::new();
     for block in content.items() {
         if let Some(text) = stored_block_text(block) {
             blocks.push(ContentBlock::StoredText(text));
-            continue;
-        }
-        let is_image = block.get("type").is_some_and(|kind| kind.is("input_image"));
-        if is_image && let Some(image) = image_from_url(block.raw()) {
+        } else if is_image(block)
+            && let Some(image) = image_from_url(block.raw())
+        {
             blocks.push(image);
         }
     }
     blocks
+}
+
+/// Whether a block of content is an image: `{"type": "input_image", "image_url": "data:…"}`.
+fn is_image(block: Outlined) -> bool {
+    match block.get("type") {
+        Some(block_type) => block_type.is("input_image"),
+        None => false,
+    }
 }
 
 /// Converts the content of an item, the parts of a message or the output of a call, to an array of

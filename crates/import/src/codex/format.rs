@@ -120,11 +120,11 @@ impl SourceFormat for CodexFormat {
 
     /// The first file of a source is the one whose base is not in it.
     fn base_file_id(&self, source: &dyn ReadAt) -> io::Result<Option<String>> {
-        Ok(HistoryBase::read(source)?.map(|base| base.rollout))
+        Ok(HistoryBase::read(source)?.map(|base| base.rollout_id))
     }
 
     fn id_in_file_name(&self, path: &Path) -> Option<String> {
-        RolloutName::parse(path).map(|name| name.thread)
+        RolloutName::parse(path).map(|name| name.thread_id)
     }
 
     fn added_texts(&self) -> Option<&'static [&'static str]> {
