@@ -7,7 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui, to_visible_lines};
 use crate::cli::rows::entry::report_destination;
 use crate::cli::summary_source::start_compiling_rules;
 use crate::load::LoadOptions;
-use crate::ops::navigate::navigate;
+use crate::ops::navigate::{Navigation, navigate};
 use crate::session::reference::Position;
 use pisess_json::write::Object;
 use std::path::PathBuf;
@@ -72,32 +72,54 @@ pub struct Args {
 /// Makes the summary of a move from one entry to another, and moves there with it. With `--print`,
 /// or if no entry to move to is given, only prints the summary.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = open_session(args, ui)?;
+    let navigation = plan_navigation(args, &open)?;
+    let is_only_printed = args.print || args.to.is_none();
+    if is_only_printed {
+        // clap refuses these options with `--print`, but not without REF.
+        args.refuse_options_of_moves()?;
+        let planned = PlannedMove::with_summary(&open, navigation, &args.options);
+        return print_summary(planned, ui);
+    }
+    move_with_summary(args, open, navigation, ui)
+}
+
+/// Opens the session for a summary, which reads all messages of a branch.
+fn open_session(args: &Args, ui: &mut Ui) -> Result<OpenSession, Failure> {
     // The summary leaves out secrets. The rules for them are compiled while the session is loaded.
     start_compiling_rules();
-    // The summary reads all messages of the branch.
     let load = LoadOptions {
         message_spans: true,
         ..LoadOptions::default()
     };
-    let mut open = OpenSession::open_to_change(&args.session, load, ui)?;
+    OpenSession::open_to_change(&args.session, load, ui)
+}
+
+/// Returns the move from the entry of `--from` to REF. Without REF, the move goes to the root, so
+/// that the whole conversation is summarized.
+fn plan_navigation(args: &Args, open: &OpenSession) -> Result<Navigation, Failure> {
     let from = open.resolve_parent(&args.from)?;
+    match &args.to {
+        Some(reference) => navigate_to(open, from, reference),
+        None => Ok(navigate(&open.session, from, Position::Root)),
+    }
+}
+
+/// Moves, appending the summary, and reports where the session continues.
+fn move_with_summary(
+    args: &Args,
+    mut open: OpenSession,
+    navigation: Navigation,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
     let branch_end = if open.resolve_reference(&args.from)?.is_current {
         BranchEnd::Leaf
     } else {
         BranchEnd::OtherEntry
     };
-    let navigation = match &args.to {
-        Some(reference) => navigate_to(&open, from, reference)?,
-        None => navigate(&open.session, from, Position::Root),
-    };
-    let step = PlannedMove::with_summary(&open, navigation, &args.options);
-    if args.print || args.to.is_none() {
-        // clap refuses them with `--print`, but not without REF.
-        args.refuse_options_of_moves()?;
-        return print_summary(step, ui);
-    }
-    let new_leaf = step.navigation.new_leaf;
-    let exit = step.move_with_summary(branch_end, ui)?;
+    let new_leaf = navigation.new_leaf;
+    let planned = PlannedMove::with_summary(&open, navigation, &args.options);
+    let exit = planned.move_with_summary(branch_end, ui)?;
     if exit == Exit::Done && is_move_reported(&args.options, &open) {
         report_destination(&mut open, new_leaf, &args.options.write.change, ui);
     }
@@ -121,13 +143,13 @@ impl Args {
 
 /// Prints the summary of a move, without moving. With `--prepare` or `--prompt`, prints what the
 /// summary would be made of.
-fn print_summary(mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
-    if let Some(exit) = step.print_preview(ui)? {
+fn print_summary(mut planned: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
+    if let Some(exit) = planned.print_preview(ui)? {
         return Ok(exit);
     }
-    let hook = step.hook_command(ui);
-    let summary = step.prepare_summary(hook.as_ref(), ui)?;
-    if step.options.write.change.json {
+    let hook = planned.hook_command(ui);
+    let summary = planned.prepare_summary(hook.as_ref(), ui)?;
+    if planned.options.write.change.json {
         let json = Object::new()
             .text("summary", &summary.text)
             .json("details", &summary.details)
@@ -139,7 +161,7 @@ fn print_summary(mut step: PlannedMove, ui: &mut Ui) -> Result<Exit, Failure> {
     // The JSON has the text as it would be stored. For people, the agent's preamble is left out: it
     // only explains to a model what a branch summary is.
     let stored_text = summary.text.to_string_lossy();
-    let preamble = step.open.session.agent().constants().branch_preamble;
+    let preamble = planned.open.session.agent().constants().branch_preamble;
     let own_text = stored_text.strip_prefix(preamble).unwrap_or(&stored_text);
     ui.print(&(to_visible_lines(own_text.trim()) + "\n"))?;
     Ok(Exit::Done)
