@@ -49,7 +49,7 @@ pub fn describe_candidates(candidates: &[SessionCandidate], count: usize, ui: &U
 
     let form = RowForm {
         id: IdForm::Whole,
-        has_paths: include_copies(&sessions),
+        has_paths: share_an_id(&sessions),
     };
     let mut rows = describe_sessions(&sessions, form, ui);
     rows.extend(unreadable_rows);
@@ -57,26 +57,29 @@ pub fn describe_candidates(candidates: &[SessionCandidate], count: usize, ui: &U
     rows
 }
 
-/// Returns a row for each of the first few sessions, the most recently changed first. A last row
-/// has the number of the others.
+/// Returns a row for each of the [`MAX_ROWS`] most recently changed sessions, the latest first. If
+/// there are more sessions, a last row has the number of the others.
+///
+/// Each row also has a path if any two of the sessions share an id, because then an id need not
+/// identify a session.
 pub fn describe_matches(sessions: &[ListedSession], ui: &Ui) -> Vec<String> {
-    let count = sessions.len();
     let form = RowForm {
         id: IdForm::Suffix,
-        has_paths: include_copies(sessions),
+        has_paths: share_an_id(sessions),
     };
-    let mut sessions = sessions.to_vec();
-    sessions.sort_by_key(|session| Reverse(session.modified_ms));
-    sessions.truncate(MAX_ROWS);
-    let mut rows = describe_sessions(&sessions, form, ui);
-    add_rest(&mut rows, count);
+    let mut shown_sessions = sessions.to_vec();
+    shown_sessions.sort_by_key(|session| Reverse(session.modified_ms));
+    shown_sessions.truncate(MAX_ROWS);
+    let mut rows = describe_sessions(&shown_sessions, form, ui);
+    add_rest(&mut rows, sessions.len());
     rows
 }
 
-/// Adds a row with the number of sessions that have no row.
-fn add_rest(rows: &mut Vec<String>, count: usize) {
-    if count > rows.len() {
-        rows.push(format!("and {} more", count - rows.len()));
+/// Adds a row with the number of sessions that have no row. `session_count` is the number of all.
+fn add_rest(rows: &mut Vec<String>, session_count: usize) {
+    let rest_count = session_count.saturating_sub(rows.len());
+    if rest_count > 0 {
+        rows.push(format!("and {rest_count} more"));
     }
 }
 
@@ -103,8 +106,9 @@ fn describe_sessions(sessions: &[ListedSession], form: RowForm, ui: &Ui) -> Vec<
     rows
 }
 
-/// Whether several sessions have one id. The rows of [`describe_matches`] then have paths.
-pub fn include_copies(sessions: &[ListedSession]) -> bool {
+/// Whether any two of the sessions have the same id: a session and its copy. Then an id is not
+/// enough to name a session, and the rows of [`describe_matches`] have paths.
+pub fn share_an_id(sessions: &[ListedSession]) -> bool {
     let ids: HashSet<_> = sessions.iter().map(|session| &session.id).collect();
     ids.len() < sessions.len()
 }

@@ -77,9 +77,10 @@ impl SharedSecrets {
         }
     }
 
-    /// Returns the `given` values, and the secrets that are recognized in these sessions, which may
-    /// be of any agent.
-    pub fn recognize_in_any_agents(
+    /// Returns the `given` values, and the secrets that are recognized in these files, which are
+    /// opened here. Each may be a session of pi or oh-my-pi, or a file of another agent. `rollouts`
+    /// caches the files of Codex that belong together.
+    pub fn recognize_in_files(
         files: &[FoundFile],
         given: Vec<SecretValue>,
         rollouts: &Rollouts,

@@ -5,7 +5,7 @@
 //! existing sessions unchanged, or its change can be taken back. Otherwise the failure suggests the
 //! sessions with the words.
 
-use super::candidates::{describe_matches, include_copies};
+use super::candidates::{describe_matches, share_an_id};
 use super::foreign::resolve_foreign_title;
 use super::locate::{Scope, SessionStores};
 use super::named::{read_for_list, shown_title};
@@ -91,7 +91,7 @@ pub fn require_one_title(
                 to_visible(words),
                 sessions.len()
             );
-            let hint = if include_copies(sessions) {
+            let hint = if share_an_id(sessions) {
                 "give the path"
             } else {
                 "give more words, or the id"
@@ -134,11 +134,7 @@ pub fn suggest_titles(words: &str, failure: Failure, ui: &Ui) -> Failure {
             failure.with_hint(hint)
         }
         _ => {
-            let key = if include_copies(&sessions) {
-                "path"
-            } else {
-                "id"
-            };
+            let key = if share_an_id(&sessions) { "path" } else { "id" };
             failure
                 .with_hint(format!("titles with these words are below; give the {key}"))
                 .with_details(describe_matches(&sessions, ui))

@@ -289,39 +289,43 @@ impl Repairer<'_> {
             let checked_again = check_input(&grown_input, workers, self.cwd)?;
             self.repair_locked(input, &checked_again, locked)
         };
-        let (committed, result) = attempt_under_lock(input, &options, &mut attempt)?;
+        let (committed, repair) = attempt_under_lock(input, &options, &mut attempt)?;
         let commits = committed.map(|session| Commits {
             session,
-            rejected: result.rejected,
+            rejected: repair.rejected,
         });
-        self.report_repair(input, &result.findings, commits, ui)
+        self.report_repair(input, &repair.findings, commits, ui)
     }
 
-    /// Repairs a session that is locked, in its own file. `checkup` is of the session as it is now.
+    /// Repairs a session that is locked, in its own file. `checkup` is of the session as it is now;
+    /// the result has its findings.
     fn repair_locked(
         &self,
         input: &Input,
         checkup: &Checkup,
         locked: store::Locked,
     ) -> AttemptResult<LockedRepair> {
-        let findings = checkup.findings.clone();
+        let unrepaired = LockedRepair {
+            findings: checkup.findings.clone(),
+            rejected: None,
+        };
         // Another process may have repaired the session before this one had the lock.
         if !checkup.is_repairable() {
-            let rejected = None;
-            return Ok(ChangeAttempt::nothing_to_do(LockedRepair {
-                findings,
-                rejected,
-            }));
+            return Ok(ChangeAttempt::nothing_to_do(unrepaired));
         }
 
         let path = session_path(input);
         let backup = self.backup_path(path);
-        // Agents do not use the lock, so an agent may append during the repair: the appended bytes
+        // Agents do not use the lock, so an agent may append during the repair. The appended bytes
         // are copied.
-        let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
-        let (attempt, rejected) = write_with_rejected(input, checkup, path, rewrite)?;
-        let repair = LockedRepair { findings, rejected };
-        Ok(ChangeAttempt::with_commit(attempt, repair))
+        let locked = locked.carrying_growth();
+        let replace_session = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill);
+        let (commit, rejected) = write_with_rejected(input, checkup, path, replace_session)?;
+        let repaired = LockedRepair {
+            rejected,
+            ..unrepaired
+        };
+        Ok(ChangeAttempt::with_commit(commit, repaired))
     }
 
     /// Prints the repaired session on standard output, and the findings on standard error. Refuses

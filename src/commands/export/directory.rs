@@ -25,7 +25,7 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
     if args.redact {
         let given = args.redaction.values.read_values(None, ui)?;
         let files = &found_sessions.files;
-        let secrets = SharedSecrets::recognize_in_any_agents(files, given, &batch.rollouts, ui);
+        let secrets = SharedSecrets::recognize_in_files(files, given, &batch.rollouts, ui);
         batch.secrets = Some(secrets);
     }
     for file in found_sessions.files {

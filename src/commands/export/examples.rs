@@ -177,7 +177,7 @@ impl ExampleWriter<'_> {
         if self.args.redact {
             let given = self.args.redaction.values.read_values(None, ui)?;
             let files = &found.files;
-            let secrets = SharedSecrets::recognize_in_any_agents(files, given, &rollouts, ui);
+            let secrets = SharedSecrets::recognize_in_files(files, given, &rollouts, ui);
             self.secrets = Some(secrets);
         }
         for file in found.files {

@@ -99,30 +99,40 @@ pub fn export_session(
     Ok(Exit::Done)
 }
 
-/// Returns the secrets to remove from a session and, for a trajectory, from the sessions of its
-/// sub-agents, which the trajectory embeds.
+/// Returns the secrets to remove from a session: the values of `--env-file` and `--secret-file`.
+///
+/// A trajectory embeds the sessions of the sub-agents. For it, a secret that is recognized in one of
+/// the sessions is removed from the others, too.
 fn read_secrets(
     args: &Args,
     session: &Input,
     format: Rendition,
     ui: &mut Ui,
 ) -> Result<SharedSecrets, Failure> {
-    let given = args.redaction.values.read_values(Some(session), ui)?;
-    if format == Rendition::Trajectory
-        && let Some(path) = &session.path
-    {
-        let mut paths = vec![path.clone()];
-        paths.extend(list_sub_agents(session));
-        let files: Vec<FoundFile> = paths.into_iter().map(given_file).collect();
-        let rollouts = Rollouts::default();
-        return Ok(SharedSecrets::recognize_in_any_agents(
-            &files, given, &rollouts, ui,
-        ));
+    let option_values = args.redaction.values.read_values(Some(session), ui)?;
+    if format != Rendition::Trajectory {
+        return Ok(SharedSecrets::given_only(option_values));
     }
-    Ok(SharedSecrets::given_only(given))
+    // A stream has no path, and no sub-agents.
+    let Some(path) = &session.path else {
+        return Ok(SharedSecrets::given_only(option_values));
+    };
+
+    let mut files = vec![unowned_file(path.clone())];
+    for sub_agent in list_sub_agents(session) {
+        files.push(unowned_file(sub_agent));
+    }
+    let rollouts = Rollouts::default();
+    Ok(SharedSecrets::recognize_in_files(
+        &files,
+        option_values,
+        &rollouts,
+        ui,
+    ))
 }
 
-fn given_file(path: PathBuf) -> FoundFile {
+/// Returns a file that is searched for secrets. Which session owns it does not matter for that.
+fn unowned_file(path: PathBuf) -> FoundFile {
     FoundFile {
         path,
         owner: None,

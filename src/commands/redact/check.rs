@@ -92,7 +92,7 @@ fn read_secrets(
     if !args.check {
         return Ok(SharedSecrets::given_only(given));
     }
-    Ok(SharedSecrets::recognize_in_any_agents(
+    Ok(SharedSecrets::recognize_in_files(
         files, given, rollouts, ui,
     ))
 }

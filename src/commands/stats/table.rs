@@ -458,9 +458,10 @@ impl StatsGroups {
         }
         let mut table = Table::new(columns);
 
+        let measure = self.bar_measure();
         let mut highest: f64 = 0.0;
         for group in &self.groups {
-            highest = highest.max(self.bar_value(&group.totals));
+            highest = highest.max(measure.value_of(&group.totals));
         }
         for group in &self.groups {
             let mut row = Vec::new();
@@ -469,7 +470,7 @@ impl StatsGroups {
             }
             push_figures(&mut row, layout, &group.totals);
             if let Some(bar) = bar {
-                let fraction = self.bar_value(&group.totals) / highest;
+                let fraction = measure.value_of(&group.totals) / highest;
                 row.push(vec![(draw_bar(fraction, bar.width), bar.style)]);
             }
             table.add_linked_row(row, self.address_of_key(group, 0));
@@ -623,16 +624,36 @@ impl StatsGroups {
         figures
     }
 
-    /// Returns the value that a group's bar shows. For tools and files, that is the number of
-    /// calls; otherwise the cost, or the number of tokens if no group has a cost.
-    fn bar_value(&self, totals: &Totals) -> f64 {
+    /// Returns what all bars of the table show: for tools and files the calls, otherwise the cost,
+    /// or the tokens if no group has a cost.
+    fn bar_measure(&self) -> BarMeasure {
         let counts_calls = self.by.contains(&GroupKey::Tool) || self.by.contains(&GroupKey::File);
+        let has_cost = self.total.usage.cost > 0.0;
         if counts_calls {
-            totals.tool_calls as f64
-        } else if self.total.usage.cost > 0.0 {
-            totals.usage.cost
+            BarMeasure::Calls
+        } else if has_cost {
+            BarMeasure::Cost
         } else {
-            totals.usage.total_tokens()
+            BarMeasure::Tokens
+        }
+    }
+}
+
+/// What the bars of a table show.
+#[derive(Clone, Copy)]
+enum BarMeasure {
+    Calls,
+    Cost,
+    Tokens,
+}
+
+impl BarMeasure {
+    /// Returns the value of one group, to which the length of its bar is proportional.
+    fn value_of(self, totals: &Totals) -> f64 {
+        match self {
+            BarMeasure::Calls => totals.tool_calls as f64,
+            BarMeasure::Cost => totals.usage.cost,
+            BarMeasure::Tokens => totals.usage.total_tokens(),
         }
     }
 }
