@@ -42,14 +42,17 @@ pub(super) fn find_pasted(prose: &[&str]) -> Vec<bool> {
     are_pasted
 }
 
-/// Words of somebody who speaks for himself, or asks for something.
-const SPEAKING_WORDS: [&str; 22] = [
-    "i", "i'm", "i'd", "i'll", "i've", "me", "my", "we", "please", "pls", "ich", "mir", "bitte",
-    "je", "moi", "yo", "mi", "quiero", "prefiero", "quisiera", "eu", "quero",
+/// Words of somebody who speaks for himself.
+const WORDS_OF_SELF: [&str; 18] = [
+    "i", "i'm", "i'd", "i'll", "i've", "me", "my", "ich", "mir", "je", "moi", "yo", "mi", "quiero",
+    "prefiero", "quisiera", "eu", "quero",
 ];
 
+/// Words of somebody who asks for something, as programs do, too: "please upgrade".
+const WORDS_OF_REQUEST: [&str; 4] = ["we", "please", "pls", "bitte"];
+
 /// The last paragraph has more lines if it was pasted, too.
-pub(super) const MOST_CLOSING_LINES: usize = 3;
+const MOST_CLOSING_LINES: usize = 3;
 
 /// Returns the lines of the last paragraph of a message, if the user speaks in it, as below a
 /// pasted error: "I do not want you to mend it, tell me why". Empty if the message has only one
@@ -65,15 +68,31 @@ pub(super) fn find_closing_words(message: &str) -> Vec<&str> {
     lines
 }
 
-/// Whether a paragraph has a word of somebody who speaks, and no code.
-pub(super) fn user_speaks_in(paragraph: &[&str]) -> bool {
-    let has_code = paragraph.iter().any(|line| CODE.is_match(line));
-    !has_code && paragraph.iter().any(|line| has_speaking_word(line))
+/// Whether a paragraph has a word of somebody who speaks for himself or asks for something, and no
+/// code.
+fn user_speaks_in(paragraph: &[&str]) -> bool {
+    has_word_and_no_code(paragraph, |word| {
+        WORDS_OF_SELF.contains(&word) || WORDS_OF_REQUEST.contains(&word)
+    })
 }
 
-/// Whether a text has one of the [`SPEAKING_WORDS`]. The apostrophe of "I'm" may be a curly one.
-fn has_speaking_word(text: &str) -> bool {
-    let lower = text.to_lowercase().replace('’', "'");
-    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    words.any(|word| SPEAKING_WORDS.contains(&word))
+/// Whether a paragraph has a word of somebody who speaks for himself, and no code.
+pub(super) fn user_speaks_for_himself_in(paragraph: &[&str]) -> bool {
+    has_word_and_no_code(paragraph, |word| WORDS_OF_SELF.contains(&word))
+}
+
+/// Whether `is_wanted` is true for a word of a paragraph, which has no code. Words are in lower
+/// case; the apostrophe of "I'm" may be a curly one.
+fn has_word_and_no_code(paragraph: &[&str], is_wanted: impl Fn(&str) -> bool) -> bool {
+    if paragraph.iter().any(|line| CODE.is_match(line)) {
+        return false;
+    }
+    for line in paragraph {
+        let lower = line.to_lowercase().replace('’', "'");
+        let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+        if words.any(&is_wanted) {
+            return true;
+        }
+    }
+    false
 }

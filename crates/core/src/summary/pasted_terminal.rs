@@ -1,7 +1,7 @@
 //! What a user pasted from a terminal: the commands and the words below them are the user's, the
 //! output between is not, and may fill a screen.
 
-use super::pasted_lines::{MOST_CLOSING_LINES, user_speaks_in};
+use super::pasted_lines::user_speaks_for_himself_in;
 use super::quote::{display_width, is_narrower};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,13 +14,13 @@ const MOST_KEPT: usize = 4;
 const LONGEST_KEPT: usize = 200;
 
 /// Returns a message in which long outputs between two prompts of a shell are replaced by their
-/// number of lines. What the user wrote between the prompts stays:
+/// number of lines. What the user wrote between the prompts stays, if a word shows who speaks:
 ///
 /// ```text
 /// ada@mac src % make            ada@mac src % make
 /// 40 lines of output       ──>  [… 40 lines of output …]
 ///
-/// so far so good                so far so good
+/// I see no error there          I see no error there
 /// ada@mac src % make test       ada@mac src % make test
 /// 2 lines of output             2 lines of output
 /// ```
@@ -68,12 +68,8 @@ fn find_outputs(lines: &[&str], between_prompts: Range<usize>) -> Vec<Range<usiz
     let mut outputs = Vec::new();
     let mut output_start = between_prompts.start;
     for paragraph in find_paragraphs(lines, between_prompts.clone()) {
-        let is_first = paragraph.start == between_prompts.start;
-        let is_last = paragraph.end == between_prompts.end;
-        // The last paragraph may be a remark without a word that shows it: "so far so good".
-        let may_be_remark = is_last && !is_first && paragraph.len() <= MOST_CLOSING_LINES;
         let words = &lines[paragraph.clone()];
-        if !is_indented(words) && (may_be_remark || user_speaks_in(words)) {
+        if !is_indented(words) && user_speaks_for_himself_in(words) {
             outputs.push(output_start..paragraph.start);
             output_start = paragraph.end;
         }
@@ -245,7 +241,7 @@ mod tests {
         let art = "╔══╗\n".repeat(20);
         let prompt = "ada@mac ~ % make\n";
         for (words, folded_count) in [
-            ("so far so good\n", 21),
+            ("so far I see no error\n", 21),
             ("please see\nwhat I wrote\nto the office\nlast week\n", 21),
             ("I wonder why\n\nand so does he\n", 21),
         ] {
@@ -260,6 +256,12 @@ mod tests {
             format!(
                 "{prompt}[… 21 lines of output …]\nI see two:\n\n[… 20 lines of output …]\n{prompt}"
             )
+        );
+        // A program may advise, too.
+        let advice = "Please never run this as root.\n";
+        assert_eq!(
+            fold_terminal_output(&format!("{prompt}{art}\n{advice}{prompt}")),
+            format!("{prompt}[… 22 lines of output …]\n{prompt}")
         );
         let greeting = "  I'll help you\n".repeat(4);
         assert_eq!(
