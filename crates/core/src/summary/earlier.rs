@@ -62,7 +62,7 @@ impl SummaryBuilder {
         if is_unanswered && quoted.has_request(&turn.request) {
             return false;
         }
-        if turn.last_words().is_empty() && needs_answer(turn) {
+        if turn.last_words().is_empty() && is_nod(&turn.quote_request(OLDEST)) {
             return false;
         }
         let is_reply_quoted = outcomes.turn_numbers.contains(&turn.number);

@@ -826,6 +826,24 @@ fn a_few_earlier_requests_are_quoted_whole() {
     }
 }
 
+#[test]
+fn a_question_whose_reply_failed_or_has_no_words_is_listed() {
+    let question = "Could you also remove the old soundings from the map?";
+    let text = summary(
+        None,
+        [
+            user("Draw the map of all harbours, please."),
+            says("Drawn."),
+            user(question),
+            edit("map.svg"),
+            user("Now the legend."),
+            says("There."),
+            user("And print it."),
+        ],
+    );
+    assert!(text.contains(question), "{text}");
+}
+
 /// Returns a word for each number, so that texts with it differ by more than a number.
 pub(super) fn word(number: usize) -> String {
     let letter = |number: usize| char::from(b'a' + (number % 20) as u8);
