@@ -20,10 +20,17 @@ const NAMED_NUMBERS: &str = r"(?ix)(^|\W)(numbers?|nos?\.|nr\.|options?|points?|
 const SINGLE_NUMBER: &str = r"(?ix)(^|\W)(number|no\.|nr\.|option|point|item|gap|idea|suggestion
       |finding|nummer|punkt|opci[oó]n|punto)\ ?\#?\d";
 
-/// Words that mean all items of a list, in a short request: "fix all of these".
-const WHOLE_LIST: &str = r"(?ix)(^|\W)(all|every|each|these|those|them
-    | alle[ns]?|diese|sie | tod[ao]s|ess[ae]s|est[ae]s | tou(s|tes)|ces
-    )(\W|$) | 全部|所有|这些|すべて|全て|모두|전부";
+/// Words that mean all items of a list, in a short request: "fix all of these", "do both", "those
+/// points". "All" before another noun does not: "run all tests".
+const WHOLE_LIST: &str = r"(?ix)(^|\W)(
+      (all|both)(\ of)?\ (these|those|them)
+    | (all|both|these|those)\ (the\ )?(points?|items?|issues?|problems?|findings?|errors?|bugs?
+      |fixes|corrections|suggestions|steps|gaps|ideas)
+    | (do|fix|implement|apply|take)\ (all|both|everything)[.!\ ]*$
+    | (sie|diese|davon)\ alle | alle\ (diese|davon|punkte|fehler|vorschläge)
+    | tod[ao]s\ (ess[ae]s|est[ae]s|os|as|los|las)\ (corre|punt|pont|ite|problem|erro|suger)\w*
+    | (tous|toutes)\ (ces|les)\ (points|problèmes|erreurs|corrections)
+    )(\W|$) | 全部(修|改|做|实)|すべて(直|修)|모두\ (고|수정)";
 
 /// The number of earlier turns in whose replies the list is looked for.
 const MOST_TURNS: usize = 8;
@@ -202,6 +209,11 @@ mod tests {
         }
         for request in [
             "now the legend",
+            "run all tests",
+            "commit all changes and push them",
+            "does it work on every platform?",
+            "undo all of that",
+            "what are these files in the root folder?",
             "draw all harbours of the northern coast, and write below each of them who built it",
         ] {
             assert!(!names_whole_list(request), "{request}");
