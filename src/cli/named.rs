@@ -8,7 +8,7 @@ use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::load_pruned_beside;
 use crate::cli::rollouts::{detect_file, retain_last_rollouts};
 use crate::cli::sessions::NO_SESSIONS_ANYWHERE;
-use crate::cli::titled::{TitlePolicy, find_titled_in, resolve_title, suggest_titles};
+use crate::cli::titled::{TitlePolicy, TitleWords, find_titled_in, resolve_title, suggest_titles};
 use crate::format::{ID_SUFFIX_LEN, format_count};
 use crate::import::is_document_name;
 use crate::load::names::{Matched, NameError, choose_session};
@@ -574,6 +574,14 @@ pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
 /// session of the current one, which is as likely to be meant.
 fn refuse_if_titled_here(name: &str, named_elsewhere: &Path, ui: &Ui) -> Result<(), Failure> {
     let mut sessions = find_titled_in(&Scope::CurrentProject, name, ui);
+    // The words of a first message are too many to be as likely.
+    let words = TitleWords::parse(name);
+    sessions.retain(|session| {
+        let title = session.title();
+        words
+            .as_ref()
+            .is_some_and(|words| words.are_in(&title.to_string_lossy()))
+    });
     if sessions.is_empty() {
         return Ok(());
     }
