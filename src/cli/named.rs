@@ -570,18 +570,18 @@ pub fn resolve_name(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     Ok(session.path)
 }
 
-/// Refuses the start of the name of a session in another project if it is also in the title of a
-/// session of the current one, which is as likely to be meant.
+/// Fails if all words of `name` are also in the title of a session of the current project, which is
+/// as likely to be meant. `name` is known to be only the start of the name of `named_elsewhere`, a
+/// session of another project.
 fn refuse_if_titled_here(name: &str, named_elsewhere: &Path, ui: &Ui) -> Result<(), Failure> {
+    // A start without a word of three letters names no title.
+    let Some(words) = TitleWords::parse(name) else {
+        return Ok(());
+    };
     let mut sessions = find_titled_in(&Scope::CurrentProject, name, ui);
-    // The words of a first message are too many to be as likely.
-    let words = TitleWords::parse(name);
-    sessions.retain(|session| {
-        let title = session.title();
-        words
-            .as_ref()
-            .is_some_and(|words| words.are_in(&title.to_string_lossy()))
-    });
+    // Sessions are also found by the rest of their first message, which has too many words to be
+    // as likely.
+    sessions.retain(|session| words.are_in(&session.title().to_string_lossy()));
     if sessions.is_empty() {
         return Ok(());
     }

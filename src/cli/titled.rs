@@ -183,7 +183,7 @@ pub fn find_by_title(words: &str, ui: &Ui) -> Vec<ListedSession> {
     }
 }
 
-/// Returns the sessions of a scope whose titles have all of the words.
+/// Returns the sessions of a scope whose titles or first messages have all of the words.
 pub fn find_titled_in(scope: &Scope, words: &str, ui: &Ui) -> Vec<ListedSession> {
     let Some(words) = TitleWords::parse(words) else {
         return Vec::new();

@@ -219,8 +219,8 @@ pub fn choose_session(
         searched_lists.push(sessions);
     }
 
-    // After all lists, so that the exact name of a session in another project counts more than a
-    // similar name in this one.
+    // After all lists, so that an exact name in a later list counts more than a similar name in an
+    // earlier one.
     for matched in [Matched::IdOrName, Matched::StartOfName] {
         for sessions in &searched_lists {
             if let Some(path) = find_ignoring_case(name, sessions, matched)? {

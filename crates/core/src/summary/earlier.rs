@@ -151,8 +151,10 @@ impl<'t> TurnSeries<'t> {
         }
     }
 
-    /// Describes a single turn, without an answer if its request says something by itself. Of what
-    /// is quoted elsewhere, the request is only a reminder, and the answer a pointer.
+    /// Describes a single turn. At first, it has an answer only if its request says nothing without
+    /// one, and if the user did not correct the answer; [`add_answers`] may add more. A short
+    /// request that is quoted elsewhere is cut to a reminder. If a decision quotes the answer, a
+    /// pointer takes its place, and the turn weighs nothing, so that it is the first to be left out.
     fn of_one(
         weighed: &WeighedTurn<'t>,
         request_max: usize,
@@ -191,15 +193,17 @@ impl<'t> TurnSeries<'t> {
     }
 }
 
-/// Whether a request says nothing without its answer: it is a question, or a nod ("go on").
+/// Whether a request says nothing without its answer: it is a question, a nod ("go on"), or only a
+/// few letters long.
 fn needs_answer(turn: &Turn) -> bool {
     let request = &turn.request;
     is_question(request) || is_narrower(request, SHORT_REPLY) || is_nod(&turn.quote_request(OLDEST))
 }
 
-/// Lists the texts of all series in `room` UTF-16 units. If not even their requests fit, the
-/// heaviest are listed, below a line with the starts of the others. The room that is left is for
-/// answers.
+/// Lists all series in about `room` UTF-16 units, in their order. If their texts, few of which have
+/// an answer yet, do not fit, only the heaviest are listed, up to the first that does not fit. A
+/// line before them has the starts of some of the other requests, the heaviest first, or says that
+/// requests are left out. Room that is left goes to answers.
 fn list_series(
     mut all_series: Vec<TurnSeries<'_>>,
     room: usize,
@@ -207,11 +211,11 @@ fn list_series(
 ) -> Vec<String> {
     let mut points = Vec::new();
     let mut room_left = room;
-    let size_of_all: usize = all_series
+    let size_so_far: usize = all_series
         .iter()
         .map(|series| item_size(&series.text))
         .sum();
-    if size_of_all > room {
+    if size_so_far > room {
         // A sixth of the room is for the starts of the requests that are left out.
         let omitted_room = LEAST_LIST.max(room / 6);
         room_left = room.saturating_sub(omitted_room);
@@ -254,22 +258,26 @@ fn remove_lightest<'t>(all_series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec
     omitted
 }
 
-/// Adds answers to series, the heaviest first, as long as `room` UTF-16 units suffice for all
-/// texts. The heaviest gets [`NEWEST`] units, the next half of it, then a third of it, and so on,
-/// but at least [`FINDING`].
+/// Lengthens the answers of series that may quote one, the heaviest first, until one does not fit:
+/// `room` UTF-16 units are for all texts. The heaviest series may quote [`NEWEST`] units, the second
+/// half of it, all others [`FINDING`]. An answer with a table of values may take more.
 fn add_answers(all_series: &mut [TurnSeries<'_>], room: usize) {
-    let size_of_all: usize = all_series
+    let size_so_far: usize = all_series
         .iter()
         .map(|series| item_size(&series.text))
         .sum();
-    let mut room_left = room.saturating_sub(size_of_all);
+    let mut room_left = room.saturating_sub(size_so_far);
     for (rank, index) in heaviest_first(all_series).into_iter().enumerate() {
         let series = &mut all_series[index];
         if !series.may_quote_answer {
             continue;
         }
-        let answer_max = (NEWEST / (rank + 1)).max(FINDING);
-        let answer_max = size_of_answer(series.first.last_words(), answer_max);
+        let usual_max = match rank {
+            0 => NEWEST,
+            1 => NEWEST / 2,
+            _ => FINDING,
+        };
+        let answer_max = size_of_answer(series.first.last_words(), usual_max);
         let text = describe_turn(series.first, series.request_max, answer_max);
         let growth = item_size(&text).saturating_sub(item_size(&series.text));
         // Once one does not fit, lighter ones are not taken in its place.

@@ -47,12 +47,12 @@ impl Draft {
 }
 
 impl SummaryBuilder {
-    /// Returns the summary. Sections that matter more for going on take their space first, and the
-    /// list of earlier requests gets the rest. The request of the current turn has a limit of its
-    /// own.
+    /// Returns the summary. Sections that matter more for going on take their space first. Some is
+    /// set aside for the list of earlier requests, which also gets what the others leave. The
+    /// current request has a limit of its own; if it is long, the other sections have less.
     ///
-    /// Within a section, items that matter less are inserted before the items that are there
-    /// already.
+    /// Sections are filled from the items that matter most on, and each later item is inserted above
+    /// the earlier ones. Only the current request is inserted last and comes first.
     pub(super) fn write_page(&self) -> String {
         let mut draft = Draft {
             page: Sections::default(),
@@ -60,11 +60,11 @@ impl SummaryBuilder {
         };
         self.draft_state(&mut draft);
 
-        // The user's own words in earlier requests come before what is inferred from them.
+        // Room for earlier requests and their answers, before what is inferred from them.
         let requests_room = self.room_for_requests().min(draft.room * 2 / 5);
         draft.room -= requests_room;
-        let own_choices = self.draft_choices_and_effects(&mut draft);
-        self.draft_outcomes(&mut draft, own_choices, requests_room);
+        let assistants_choices = self.draft_choices_and_effects(&mut draft);
+        self.draft_outcomes(&mut draft, assistants_choices, requests_room);
 
         let mut page = draft.page;
         if let Some(request) = self.quote_current_request() {
@@ -137,7 +137,12 @@ impl SummaryBuilder {
     /// list of earlier requests, which gets all room that the others leave.
     ///
     /// `requests_room` is what other sections left to that list.
-    fn draft_outcomes(&self, draft: &mut Draft, own_choices: Vec<String>, requests_room: usize) {
+    fn draft_outcomes(
+        &self,
+        draft: &mut Draft,
+        assistants_choices: Vec<String>,
+        requests_room: usize,
+    ) {
         draft.drop_repeated_wishes();
         let outcomes_max = draft.room / 2;
         let decisions = draft.page.items_mut(Section::Decisions);
@@ -145,7 +150,7 @@ impl SummaryBuilder {
         draft.room -= outcomes.size;
 
         // Replies are added to the decisions by their place, so other items come only now.
-        draft.insert(Section::Decisions, own_choices);
+        draft.insert(Section::Decisions, assistants_choices);
         let put_off_size = self.add_put_off_failures(draft.page.items_mut(Section::Decisions));
         draft.room = draft.room.saturating_sub(put_off_size);
 

@@ -7,8 +7,8 @@ use super::budget::{OLDEST, SPECIFICATION};
 use super::quote::count_utf16;
 use super::turns::Turn;
 
-/// Returns the number of UTF-16 units to which the requests of turns are cut, so that all of them
-/// fit in `room`. A long one may take what short ones leave.
+/// Returns the number of UTF-16 units to which the requests of turns are cut, so that together they
+/// fit in `room`, if [`OLDEST`] units for each do. A long one may take what short ones leave.
 pub(super) fn longest_request(turns: &[Turn], room: usize) -> usize {
     let mut sizes = Vec::with_capacity(turns.len());
     for turn in turns {
@@ -25,9 +25,9 @@ pub(super) fn size_of_requests(turns: &[Turn], max: usize) -> usize {
         .sum()
 }
 
-/// Returns the length to which texts have to be cut so that all fit in `room`. Texts of sizes 10,
-/// 50 and 200 fit in 120 units if they are cut to 60: what the short ones leave goes to the long
-/// one.
+/// Returns the greatest length to which texts may be cut so that together they fit in `room`; `room`
+/// itself if they fit uncut. Texts of sizes 10, 50 and 200 fit in 120 units if they are cut to 60:
+/// what the short ones leave goes to the long one.
 fn longest_fitting(sizes: &[usize], room: usize) -> usize {
     let mut shortest_first = sizes.to_vec();
     shortest_first.sort_unstable();
