@@ -361,6 +361,12 @@ impl SpellingSearcher {
         } else {
             self.spelling.filter_bytes(stripped_text)
         };
+        // The text of a message may be HTML. A value in it, as in `x9Qd&amp;81Lm`, must be removed,
+        // too.
+        if self.spelling == Spelling::Marked && format == Rendition::Messages {
+            self.window.extend(decode_entities(&spelled));
+            self.window.push(b'\n');
+        }
         self.window.extend(spelled);
         // `text` is without its last line break, which is added here, unless the spelling omits
         // line breaks.
@@ -501,6 +507,24 @@ mod tests {
         for format in [Rendition::Trajectory, Rendition::Messages] {
             let text = r#"{"content":"the pass\\new123 here"}"#;
             assert_eq!(left(format, text, "pass\\new123"), 1, "{format:?}");
+        }
+    }
+
+    #[test]
+    fn no_entity_in_a_message_hides_a_value() {
+        for (text, value) in [
+            (
+                r#"{"content":"see abc&amp;defg9X&lt;c <b>x</b>"}"#,
+                "abc&defg9X<c",
+            ),
+            (
+                r#"{"content":"the pass\\new&quot;123 here"}"#,
+                r#"pass\new"123"#,
+            ),
+            // The entity is itself a part of the value.
+            (r#"{"content":"see abc&amp;defg9X"}"#, "abc&amp;defg9X"),
+        ] {
+            assert_eq!(left(Rendition::Messages, text, value), 1, "{text}");
         }
     }
 
