@@ -482,6 +482,36 @@ fn an_open_session_is_not_changed() {
     assert!(!s.text("omp.jsonl").contains(&token));
 }
 
+/// A session has a secret that consists of secrets of two others. One of these is also elsewhere in
+/// the session.
+#[test]
+fn a_secret_inside_a_secret_is_taken_out_of_all() {
+    let (id, key) = ("Zr81Wm9x92kLpQ0vTT", "Hq72Kd5s83jFmXn6Ub");
+    let login = json!({"type": "message", "id": "aaaa0002", "parentId": "aaaa0001", "message": {"role": "assistant", "content": [
+        {"type": "toolCall", "id": "c", "name": "login", "arguments": {"api_key": format!("{id}.{key}")}}]}});
+    let sessions = [
+        vec![user("aaaa0001", None, &format!("export API_KEY={id}"))],
+        vec![
+            user("aaaa0001", None, &format!("client {id} is registered")),
+            login.to_string(),
+        ],
+        vec![user("aaaa0001", None, &format!("export API_SECRET={key}"))],
+    ];
+    let s = Sandbox::new();
+    for (at, entries) in sessions.iter().enumerate() {
+        s.put(&format!("in/{at}.jsonl"), session(entries));
+    }
+    let pruned = s
+        .pisess("prune -q --secrets --purge --force -r ./in")
+        .done();
+    assert_eq!(pruned.code, 0, "{pruned}");
+    for at in 0..3 {
+        let text = s.text(&format!("in/{at}.jsonl"));
+        assert!(!text.contains(id), "{at}: {text}");
+        assert!(!text.contains(key), "{at}: {text}");
+    }
+}
+
 /// Any bytes come back, whatever is wrong with them.
 #[test]
 fn every_hazard_is_restored() {

@@ -668,7 +668,8 @@ fn a_check_takes_the_agents_whose_sessions_it_reads() {
     };
     assert_snapshot!(format!("{:?}", found("redact --check --all")), @r#"("pisess: ~/.pi/agent/sessions/--kites--/2026_0199aaaa-1111.jsonl: 1 github-pat", 1)"#);
     assert_snapshot!(format!("{:?}", found("redact --check --all --source claude")), @r#"("pisess: ~/.claude/projects/-home-u-kites/019c0000-0000-7000-8000-0000000000a1.jsonl: 1 github-pat; 2 signatures and images, which cannot be searched", 1)"#);
-    assert_snapshot!(format!("{:?}", found("redact --check --all --source all")), @r#"("pisess: 2 sessions searched: 2 secrets in 2 sessions", 1)"#);
+    // The token is in both sessions, in one of them directly before a letter.
+    assert_snapshot!(format!("{:?}", found("redact --check --all --source all")), @r#"("pisess: 2 sessions searched: 1 secret in 2 sessions", 1)"#);
     let line = format!("redact --check {} --source codex", s.path("").display());
     assert_snapshot!(format!("{:?}", found(&line)), @r#"("pisess: note: no sessions of Codex in these files and directories (hint: `pisess list --source codex --all` lists all projects)", 0)"#);
     assert_snapshot!(format!("{:?}", found("redact --check")), @r#"("pisess: note: no sessions of this directory (hint: --all reads all projects)", 0)"#);

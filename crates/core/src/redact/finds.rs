@@ -23,8 +23,9 @@ pub struct Finds {
     pub(super) placeholders: Vec<Placeholder>,
     /// The example keys from documentation in the line, which are kept.
     pub examples: BTreeSet<Vec<u8>>,
-    /// The indexes of the known values in the line. Unlike `hits`, these include a value that
-    /// overlaps another secret: the two are one hit, which has the text of only one of them.
+    /// The indexes of the known values in the line. Unlike `hits`, these include a value that is
+    /// inside another secret or overlaps it: the two are one hit, which has the text of only one of
+    /// them.
     pub value_indexes: BTreeSet<usize>,
 }
 

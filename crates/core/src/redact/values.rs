@@ -216,17 +216,27 @@ impl ValueSearch {
     /// Calls `visit` with the range of each occurrence of a value, in any spelling, and the index
     /// of the value. Occurrences are in the order of the text; one inside another is left out.
     pub fn each_occurrence(&self, text: &[u8], visit: &mut dyn FnMut(Range<usize>, usize)) {
+        self.each_occurrence_or_part(text, &mut |occurrence| {
+            if !occurrence.is_inside_another {
+                visit(occurrence.range, occurrence.value_index);
+            }
+        });
+    }
+
+    /// Calls `visit` with each occurrence of a value, in any spelling and in the order of the text.
+    /// Unlike [`ValueSearch::each_occurrence`], this includes those inside another one: `Hq72Kd5s`
+    /// in `x9Qd81Lm.Hq72Kd5s`, if both are values.
+    pub fn each_occurrence_or_part(&self, text: &[u8], visit: &mut dyn FnMut(Occurrence)) {
         let mut occurrences = self.find_all(text);
         // If occurrences have the same start, the longest comes first. So an occurrence that does
         // not end after all before it is inside one of them.
         occurrences.sort_by_key(|found| (found.range.start, Reverse(found.range.end)));
 
         let mut last_end = 0;
-        for Occurrence { range, value_index } in occurrences {
-            if range.end > last_end {
-                last_end = range.end;
-                visit(range, value_index);
-            }
+        for mut occurrence in occurrences {
+            occurrence.is_inside_another = occurrence.range.end <= last_end;
+            last_end = last_end.max(occurrence.range.end);
+            visit(occurrence);
         }
     }
 
@@ -241,6 +251,7 @@ impl ValueSearch {
                     occurrences.push(Occurrence {
                         range,
                         value_index: id.value_index,
+                        is_inside_another: false,
                     });
                 }
             }
@@ -250,6 +261,7 @@ impl ValueSearch {
                 occurrences.push(Occurrence {
                     range: hit.range(),
                     value_index: self.short_values[hit.pattern().as_usize()],
+                    is_inside_another: false,
                 });
             }
         }
@@ -306,9 +318,14 @@ fn build_automaton(patterns: Vec<Vec<u8>>) -> Option<AhoCorasick> {
 }
 
 /// A place in a text at which a value is spelled.
-struct Occurrence {
-    range: Range<usize>,
-    value_index: usize,
+pub struct Occurrence {
+    /// The range in the text.
+    pub range: Range<usize>,
+    /// The index of the value.
+    pub value_index: usize,
+    /// Whether another occurrence has all of the range. Of several with the same range, all but the
+    /// first are inside another.
+    pub is_inside_another: bool,
 }
 
 /// A form in which a value may be spelled.

@@ -45,8 +45,8 @@ impl ValueFinder {
     }
 
     /// Returns the values that occur in a session, in the order in which they were given. A value
-    /// occurs in any encoding in which a redaction finds it, and also if it overlaps another
-    /// secret.
+    /// occurs in any encoding in which a redaction finds it, and also if it is inside another
+    /// secret or overlaps it.
     pub fn find_in(&self, source: &dyn ReadAt, workers: usize) -> io::Result<Vec<SecretValue>> {
         let mut indexes: BTreeSet<usize> = BTreeSet::new();
         search_session(source, &self.redactor, workers, &mut |mut part| {
@@ -114,5 +114,23 @@ mod tests {
         }
         let session = b"{\"text\":\"API_KEY=Q8w2ZrT5yUiO\"}\n".to_vec();
         assert_eq!(finder.find_in(&session, 1).unwrap(), []);
+    }
+
+    /// The inner value alone is removed from a session whose own secret the outer value is.
+    #[test]
+    fn values_inside_others_and_across_them_are_found() {
+        let outer = format!("{TOKEN}.{PIN}");
+        let across = format!("8c.{PIN}.end");
+        let all = values(&[&outer, TOKEN, PIN, &across, "not_here_Xw83nQ1z"]);
+        let finder = ValueFinder::new(all.clone());
+        for text in [
+            format!("{outer}.end"),
+            STANDARD.encode(format!("the {outer}.end.")),
+        ] {
+            for line in [format!(r#"{{"text":"{text}"}}"#), text] {
+                let session = format!("{line}\n").into_bytes();
+                assert_eq!(finder.find_in(&session, 1).unwrap(), all[..4], "{line}");
+            }
+        }
     }
 }

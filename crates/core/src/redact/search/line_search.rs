@@ -9,7 +9,7 @@ use crate::redact::placeholders;
 use crate::redact::places::{RangeSet, SecretHit};
 use crate::redact::prefilter::{NeedleHit, SearchSet};
 use crate::redact::rules::is_example;
-use crate::redact::values::SecretValue;
+use crate::redact::values::{Occurrence, SecretValue};
 use crate::redact::{Replacement, Splice};
 use pisess_json::strings::{LineString, Strings};
 use pisess_json::{Malformed, string};
@@ -289,8 +289,14 @@ impl<'a> LineSearch<'a> {
         let value_search = &self.search.value_search;
         let secret_ranges = RangeSet::from_ranges(self.finds.hits.iter().map(|hit| &hit.range));
         let mut outside_strings = Vec::new();
-        value_search.each_occurrence(line, &mut |range, value_index| {
+        value_search.each_occurrence_or_part(line, &mut |occurrence| {
+            let Occurrence {
+                range, value_index, ..
+            } = occurrence;
             self.finds.value_indexes.insert(value_index);
+            if occurrence.is_inside_another {
+                return;
+            }
             let is_in_string = secret_ranges.overlaps(&range) || excluded_ranges.covers(&range);
             // The value 9182 is not the secret in the number 191823.
             if !is_in_string && !is_beside_digit(line, &range) {
@@ -298,7 +304,7 @@ impl<'a> LineSearch<'a> {
             }
         });
 
-        // `path_at` needs ascending offsets, which `each_occurrence` guarantees.
+        // `path_at` needs ascending offsets, which `each_occurrence_or_part` guarantees.
         let mut paths = Strings::new(line);
         for (range, value_index) in outside_strings {
             let SecretValue { kind, bytes } = &value_search.values[value_index];

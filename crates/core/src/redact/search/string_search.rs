@@ -134,13 +134,16 @@ impl<'a> StringSearch<'a> {
     /// Adds the occurrences of known values in one form of a text.
     fn add_values_in_form(&mut self, form: &MappedText) {
         let value_search = &self.search.value_search;
-        value_search.each_occurrence(&form.text, &mut |range, value_index| {
-            self.value_indexes.insert(value_index);
-            let source = form.source_range(range);
+        value_search.each_occurrence_or_part(&form.text, &mut |occurrence| {
+            self.value_indexes.insert(occurrence.value_index);
+            if occurrence.is_inside_another {
+                return;
+            }
+            let source = form.source_range(occurrence.range);
             if self.hits.covers(&source) {
                 return;
             }
-            let value = &value_search.values[value_index];
+            let value = &value_search.values[occurrence.value_index];
             self.hits.add(SecretHit {
                 range: source,
                 kind: value.kind,
