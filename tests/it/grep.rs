@@ -1568,7 +1568,7 @@ fn the_row_of_an_edit_prefers_the_new_text() {
     1aaaaaaa:assistant edit a.py: - WIDTH = 32
     2aaaaaaa:assistant edit a.py: max WIDTH
     3aaaaaaa:assistant edit a.py: - first WIDTH
-    4aaaaaaa:assistant edit a.py: - no WIDTH
+    4aaaaaaa:assistant bash grep WIDTH: grep WIDTH
     ");
     assert_snapshot!(s.unchanged("grep --role toolCall --tool edit 'first WIDTH' ./s.jsonl"), @"3aaaaaaa:assistant edit a.py: - first WIDTH");
     assert_snapshot!(s.unchanged("grep -o 'WIDTH = .*' ./s.jsonl"), @"
@@ -1586,7 +1586,7 @@ fn the_row_of_an_edit_prefers_the_new_text() {
     message.content[0].arguments.oldText
     message.content[0].arguments.edits[1].newText
     message.content[0].arguments.old_string
-    message.content[0].arguments.oldText
+    message.content[1].arguments.command
     ");
     assert_eq!(s.run("grep -c WIDTH ./s.jsonl"), "5\n");
     let narrow = s.pisess("grep --color never 'no WIDTH' ./s.jsonl");

@@ -417,7 +417,7 @@ impl FileSearch<'_> {
             search: self,
             searched: searched_fields(self.query, entry),
             found: None,
-            call_with_replaced_text: None,
+            found_replaced_text: false,
             first_text: None,
         };
         // The visit breaks at the match to show, which is then in `fields`.
@@ -704,8 +704,8 @@ struct FieldSearch<'a, 's> {
     /// The match to show: the first, unless it is in the name of a tool, or in a text that an edit
     /// replaces. Then a later match may be preferred.
     found: Option<Hit>,
-    /// The index of the call if `found` is in a text that an edit replaces.
-    call_with_replaced_text: Option<u32>,
+    /// Whether `found` is in a text that an edit replaces.
+    found_replaced_text: bool,
     /// In an inverted search, the first text that is not empty.
     first_text: Option<Hit>,
 }
@@ -715,16 +715,11 @@ impl FieldSearch<'_, '_> {
     /// stores the first text. Breaks when no other field is needed: at a match, because an inverted
     /// search then rejects the entry, and any other search shows this match.
     ///
-    /// A match in a text that an edit replaces is shown only if nothing else in the call matches:
+    /// A match in a text that an edit replaces is shown only if nothing else in the entry matches:
     /// `edit fill.py: BEAM = 8` would read as if the edit wrote `BEAM = 8`.
     fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
         if !self.searched.contains(field) {
             return ControlFlow::Continue(());
-        }
-        let is_after_edit = self.call_with_replaced_text.is_some()
-            && field.call_index() != self.call_with_replaced_text;
-        if is_after_edit {
-            return ControlFlow::Break(());
         }
         if self.search.query.inverted && self.first_text.is_none() {
             self.first_text = self.hit_at_start(field);
@@ -734,8 +729,9 @@ impl FieldSearch<'_, '_> {
         };
         // Without a snippet, the path of the field is empty: any match will do.
         if is_replaced_text(&found.field) {
-            if self.call_with_replaced_text.is_none() {
-                self.call_with_replaced_text = field.call_index();
+            let is_first = !self.found_replaced_text;
+            if is_first {
+                self.found_replaced_text = true;
                 self.found = Some(found);
             }
             return ControlFlow::Continue(());
