@@ -60,7 +60,7 @@ pub fn write_static_page(
     page.finish()
 }
 
-/// Writes the head of the page, its title, and a note about what is left out.
+/// Writes the head and the title of the page, and a note about omitted parts.
 fn write_page_start(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     let head = PageHead {
         style: &STATIC_STYLE,

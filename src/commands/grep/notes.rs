@@ -1,4 +1,5 @@
-//! Notes after a search without a match: what was not searched, and which tools sessions call.
+//! Notes after a search without a match: they name sessions that were not searched, and the tools
+//! that sessions call.
 
 use super::Args;
 use crate::cli::foreign::note_unsearched;

@@ -1,4 +1,4 @@
-//! The todo list of an agent: what is done, and what is left.
+//! The todo list of an agent, with its done and its open tasks.
 //!
 //! Some tools are given the whole list in each call (`TodoWrite`, `update_plan`), others one task
 //! (`TaskCreate`, `TaskUpdate`):

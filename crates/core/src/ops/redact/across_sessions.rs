@@ -1,5 +1,5 @@
-//! Secrets across sessions: those that a session shows, and those of other sessions that it
-//! contains.
+//! Secrets across sessions: which secrets are recognized in a session, and which secrets of other
+//! sessions occur in it.
 
 use super::{search_session, values_to_remove_everywhere};
 use crate::redact::Redactor;
