@@ -56,8 +56,11 @@ fn restore_if_interrupted(
     }
 }
 
-/// Whether the session of an archive is hidden. Waits for the lock of the hidden file: a running
-/// `archive` that holds the lock removes or renames the file before it ends.
+/// Whether a killed run of `archive` left the session of an archive hidden. `archive` renames a
+/// session to a hidden name before it removes it.
+///
+/// A running `archive` may have hidden the session, too. It holds the lock of the hidden file until
+/// it has removed the file or renamed it back, so this waits for the lock.
 fn is_interrupted(archive: &Path, stores: &SessionStores) -> Result<bool, Failure> {
     let Some(session) = stores.archived_session_path(&OnDisk.resolve_links(archive)) else {
         return Ok(false);
@@ -66,5 +69,7 @@ fn is_interrupted(archive: &Path, stores: &SessionStores) -> Result<bool, Failur
     if store::is_free(&hidden_path_of(&session))? {
         return Ok(false);
     }
-    Ok(lock_hidden(&session, &WriteOptions::default())?.is_some())
+    let lock = lock_hidden(&session, &WriteOptions::default())?;
+    let is_still_hidden = lock.is_some();
+    Ok(is_still_hidden)
 }

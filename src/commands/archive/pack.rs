@@ -98,8 +98,12 @@ impl Packer<'_> {
         Ok(Some(result))
     }
 
-    /// Locks a session, and archives it to `to`. A session that a search found, and that grows
-    /// meanwhile, is refused: it is in use. A named one (`is_given`) is archived with its growth.
+    /// Locks a session, and archives it to the path `to`. Returns the commit of its removal, and the
+    /// sizes of its files and of the archive.
+    ///
+    /// An agent may append to the session before it is locked. A session that a search found is
+    /// then refused, because it is in use. A session that the user named (`is_given`) is read again,
+    /// and archived with the appended lines.
     fn pack_under_lock(
         &self,
         input: &Input,
@@ -107,18 +111,19 @@ impl Packer<'_> {
         to: &Path,
         is_given: bool,
     ) -> Result<(Option<Committed>, Sizes), Failure> {
-        let mut attempt = |grown_input: Option<Input>, locked: Locked| -> AttemptResult<Sizes> {
-            // `None` means that the session has not grown since it was opened.
-            let Some(grown_input) = grown_input else {
-                return self.pack_session(input, listed, to, locked);
-            };
-            if !is_given {
-                return Err(input.busy_failure("it is being written to"));
+        let mut pack = |grown_input: Option<Input>, locked: Locked| -> AttemptResult<Sizes> {
+            match grown_input {
+                // Nothing was appended since the session was opened.
+                None => self.pack_session(input, listed, to, locked),
+                Some(_) if !is_given => Err(input.busy_failure("it is being written to")),
+                Some(grown_input) => {
+                    let grown_listed = self.read_listed(&grown_input)?;
+                    self.pack_session(&grown_input, &grown_listed, to, locked)
+                }
             }
-            let listed = self.read_listed(&grown_input)?;
-            self.pack_session(&grown_input, &listed, to, locked)
         };
-        attempt_under_lock(input, &self.write_options(), &mut attempt)
+        // Calls `pack` again if the session grows before it is removed.
+        attempt_under_lock(input, &self.write_options(), &mut pack)
     }
 
     /// Whether the filter chooses the session at a path, and the session has not changed recently.
@@ -190,10 +195,10 @@ impl Packer<'_> {
             .map_err(|error| load_failure(&input.name, input.source(), error))
     }
 
-    /// Refuses a session if an agent wrote to it within [`MIN_UNCHANGED_MS`], or if one of its
-    /// companion files changed in that time. A label, a summary, a `custom` entry of pisess (such
-    /// as the mark of a switch) and SESSION.pruned are no signs of an agent. Other entries that
-    /// pisess writes are, because pi may write such entries while it works: see
+    /// Refuses a session if an agent wrote to it within [`MIN_UNCHANGED_MS`], ten minutes, or if one
+    /// of its companion files changed in that time: the agent may still use it.
+    ///
+    /// What only pisess appends, such as a label, is no sign of an agent: see
     /// [`store::has_recent_turn`].
     fn refuse_unsettled(
         &self,
@@ -217,29 +222,31 @@ impl Packer<'_> {
         Err(failure.with_hint("give it as SESSION to archive it now"))
     }
 
-    /// Returns when an agent last changed a session or a companion file of it. `None` if there are
-    /// no companion files, and the last entries of the session are no sign of an agent.
+    /// Returns the latest time at which an agent may have changed a session or one of its companion
+    /// files, such as the sessions of its sub-agents. `None` if there are no companion files, and
+    /// nothing in the session shows that an agent wrote to it recently.
     fn last_change_ms(
         &self,
         listed: &ListedSession,
         session: &Path,
     ) -> Result<Option<i64>, Failure> {
-        // `None` is less than every time.
-        let mut newest_ms = None;
+        let mut times_ms = Vec::new();
         for companion in find_companions(session).map_err(cannot_archive)? {
+            // Only pisess writes SESSION.pruned.
             if companion.name != PRUNED {
-                newest_ms = newest_ms.max(store::modified_ms(&companion.path));
+                times_ms.extend(store::modified_ms(&companion.path));
             }
         }
+        // pisess also writes to sessions, so the time of the file alone is no sign of an agent.
         if self.may_have_recent_turn(listed, session) {
-            newest_ms = newest_ms.max(store::modified_ms(session));
+            times_ms.extend(store::modified_ms(session));
         }
-        Ok(newest_ms)
+        Ok(times_ms.into_iter().max())
     }
 
-    /// Whether an agent may have written to the session within [`MIN_UNCHANGED_MS`]: its newest
-    /// message, or its last entry, if it is one that a working agent writes last. Also true if the
-    /// last line is no entry, or cannot be read.
+    /// Whether an agent may have written to the session within [`MIN_UNCHANGED_MS`]. Its newest
+    /// message may be from that time, or its last entries may be ones that a working agent writes.
+    /// In doubt, the answer is yes: if the end of the file cannot be read or is no entry.
     fn may_have_recent_turn(&self, listed: &ListedSession, session: &Path) -> bool {
         if listed.modified_ms > self.now_ms - MIN_UNCHANGED_MS {
             return true;
@@ -249,15 +256,16 @@ impl Packer<'_> {
         };
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(self.now_ms.unsigned_abs());
         let period = Duration::from_millis(MIN_UNCHANGED_MS.unsigned_abs());
-        !matches!(
-            store::find_recent_turn(&file, now, period),
-            Ok(RecentTurn::Missing)
-        )
+        let recent_turn = store::find_recent_turn(&file, now, period);
+        let is_certainly_idle = matches!(recent_turn, Ok(RecentTurn::Missing));
+        !is_certainly_idle
     }
 
-    /// Archives a session under its lock: writes the archive, then removes the files. If an error
-    /// occurs before all of the files are hidden, they stay as they were, and the new archive is
-    /// removed (rule 7 of the store).
+    /// Archives a locked session: writes the archive at `to`, then removes the session's files.
+    ///
+    /// The store removes several files by first renaming all of them to hidden names. If that fails,
+    /// it renames them back, and the new archive is removed: then nothing has changed. If they
+    /// cannot be renamed back, the archive is kept, and the failure names it.
     fn pack_session(
         &self,
         input: &Input,
@@ -268,34 +276,31 @@ impl Packer<'_> {
         let sources = self.collect_sources(input)?;
         let header = input.read_header()?;
         let facts = input.map_read_error(ArchiveFacts::encode(listed, input.source(), &header))?;
-        // Unless it is kept, a new directory is removed when this returns.
-        let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
-        let archive = create_archive(&facts, &sources, to)?;
+        let archive = PlacedArchive::create(&facts, &sources, to)?;
         let sizes = Sizes {
             files: sources.iter().map(|source| source.member.size).sum(),
             archive: archive.bytes,
         };
         match remove_sources(&sources, locked) {
             Ok(Attempt::Done(mut committed)) => {
-                folder.keep();
+                archive.keep();
                 // The first source is the session.
-                committed
-                    .warnings
-                    .extend(remove_companion_folders(&sources[0].path));
+                let folder_error = remove_companion_folders(&sources[0].path);
+                committed.warnings.extend(folder_error);
                 Ok(ChangeAttempt::with_commit(Attempt::Done(committed), sizes))
             }
             // The session has grown, and will be archived again.
             Ok(stale) => {
-                archive.remove_if_new(to)?;
+                archive.discard()?;
                 Ok(ChangeAttempt::with_commit(stale, sizes))
             }
             Err(unremoved) if unremoved.is_undone => {
-                archive.remove_if_new(to)?;
+                archive.discard()?;
                 Err(unremoved.error.into())
             }
-            // The files are hidden, so the archive is the only copy that has its name.
+            // The files still have their hidden names, so only the archive can be found.
             Err(unremoved) => {
-                folder.keep();
+                archive.keep();
                 Err(hidden_failure(unremoved.error, to))
             }
         }
@@ -344,6 +349,7 @@ fn remove_sources(sources: &[Source], locked: Locked) -> Result<Attempt, Unremov
             is_undone: true,
         })?;
     }
+    // The first source is the session, which `locked` has open.
     let companions: Vec<_> = sources[1..]
         .iter()
         .filter(|source| !is_blob(&source.member.name))
@@ -368,40 +374,89 @@ fn hidden_failure(error: StoreError, to: &Path) -> Failure {
     ))
 }
 
-/// An archive at its final path.
+/// An archive at its final path. It is either kept or discarded.
 struct PlacedArchive {
+    path: PathBuf,
     bytes: u64,
     /// Whether this run wrote the archive; false if it is from a run that was killed.
     is_new: bool,
+    /// The directory of the archive. If this run made it, it is removed unless it is kept.
+    folder: NewFolder,
 }
 
 impl PlacedArchive {
-    /// Removes the archive if this run wrote it. This is called if the session stays in place.
-    fn remove_if_new(self, to: &Path) -> Result<(), Failure> {
+    /// Writes the archive of `sources` at `to`, and its directory if that is missing. If `to` exists
+    /// already, a killed run may have written it: it is used if it holds the same files.
+    ///
+    /// # Errors
+    /// Also fails if the archive may not be on disk yet. The archive is then removed, because the
+    /// session must not be removed before its archive is on disk.
+    fn create(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
+        let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
+        let mut written = match write_verified_archive(facts, sources, to) {
+            Ok(written) => written,
+            Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
+                return Ok(PlacedArchive {
+                    path: to.to_owned(),
+                    bytes: measure_existing_archive(sources, to)?,
+                    is_new: false,
+                    folder,
+                });
+            }
+            Err(error) => return Err(error.into()),
+        };
+
+        let archive = PlacedArchive {
+            path: to.to_owned(),
+            bytes: written.bytes,
+            is_new: true,
+            folder,
+        };
+        // The only warning of a new file is that it may not be on disk yet.
+        if let Some(unsynced) = written.committed.warnings.pop() {
+            archive.discard()?;
+            return Err(unsynced.into());
+        }
+        Ok(archive)
+    }
+
+    /// Keeps the archive, and its directory.
+    fn keep(self) {
+        self.folder.keep();
+    }
+
+    /// Removes what this run has made of the archive and its directory. This is called if the
+    /// session stays in place.
+    fn discard(self) -> Result<(), Failure> {
         if !self.is_new {
             return Ok(());
         }
-        match store::remove(to) {
+        match store::remove(&self.path) {
             Ok(()) => Ok(()),
             // The archive is removed. Should it reappear after a power failure, it has the same
             // content as the session.
             Err(error) if matches!(error.cause, Cause::Unsynced(_)) => Ok(()),
-            Err(error) => Err(hidden_failure(error, to)),
+            Err(error) => Err(hidden_failure(error, &self.path)),
         }
     }
 }
 
-/// Writes the archive, reads it again and compares it with the files. If `to` exists already, a
-/// killed run may have written it: it is used if it holds the same files.
-///
-/// # Errors
-/// Also fails if the archive may not be on disk yet. The archive is then removed, because the
-/// session must not be removed before its archive is on disk.
-fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
+/// An archive that this run has written and compared with its sources.
+struct WrittenArchive {
+    bytes: u64,
+    committed: Committed,
+}
+
+/// Writes the archive. Before it gets the name `to`, it is read again and compared with the files.
+fn write_verified_archive(
+    facts: &[u8],
+    sources: &[Source],
+    to: &Path,
+) -> Result<WrittenArchive, StoreError> {
     let mut write = |out: &mut dyn io::Write| write_archive(facts, sources, out);
-    // The store calls `check` with the complete archive, before it is in place.
     let mut bytes = 0;
-    let mut check = |content: &dyn ReadAt| {
+    // The store calls this once, with the complete archive.
+    let mut verify = |content: &dyn ReadAt| {
         bytes = content.len();
         if contains_files(content, sources)? {
             Ok(())
@@ -410,40 +465,20 @@ fn create_archive(facts: &[u8], sources: &[Source], to: &Path) -> Result<PlacedA
         }
     };
     let force = false;
-    let created = store::create_checked(to, InputFile::Stream, force, &mut write, &mut check);
-    let mut created = match created {
-        Ok(created) => created,
-        Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
-            return accept_existing_archive(sources, to);
-        }
-        Err(error) => return Err(error.into()),
-    };
-
-    let archive = PlacedArchive {
-        bytes,
-        is_new: true,
-    };
-    // The only warning of a new file is that it may not be on disk yet.
-    if let Some(unsynced) = created.warnings.pop() {
-        archive.remove_if_new(to)?;
-        return Err(unsynced.into());
-    }
-    Ok(archive)
+    let committed = store::create_checked(to, InputFile::Stream, force, &mut write, &mut verify)?;
+    Ok(WrittenArchive { bytes, committed })
 }
 
-/// Returns the archive that exists at `to`. Refuses an archive that does not hold the same files,
-/// and one that cannot be read.
-fn accept_existing_archive(sources: &[Source], to: &Path) -> Result<PlacedArchive, Failure> {
+/// Returns the size of the archive that exists at `to`. Refuses an archive that does not hold the
+/// same files, and one that cannot be read.
+fn measure_existing_archive(sources: &[Source], to: &Path) -> Result<u64, Failure> {
     let existing = Glance::open(to)?;
     let has_files =
         contains_files(&existing, sources).map_err(|error| unreadable_failure(to, error))?;
     if !has_files {
         return Err(exists_failure(to));
     }
-    Ok(PlacedArchive {
-        bytes: existing.len(),
-        is_new: false,
-    })
+    Ok(existing.len())
 }
 
 /// Whether `content` is an archive that holds exactly the content of these files.

@@ -297,22 +297,18 @@ struct RestoredFiles {
 }
 
 impl RestoredFiles {
-    /// Writes the files that do not exist yet, the session last. Then removes the hidden names of
-    /// files that are also at their own path.
+    /// Puts all files of an archive at their paths, the session last. Then removes the hidden names
+    /// that a killed run of `archive` has left.
     fn write_files(&mut self, open: &OpenArchive, targets: &[RestoreTarget]) -> io::Result<()> {
         open.archive.contents(&open.file, &mut |member, content| {
             if let Some(target) = find_target(targets, member) {
                 self.put_file(target, content).map_err(io::Error::other)?;
             }
-            io::copy(content, &mut io::sink()).map(drop)
+            // The next file begins where this one is read to its end.
+            io::copy(content, &mut io::sink())?;
+            Ok(())
         })?;
-        for target in targets {
-            let hidden_path = target.hidden_path();
-            if target.state == FileState::InPlace && store::is_same(&hidden_path, &target.path) {
-                store::remove(&hidden_path).map_err(io::Error::other)?;
-            }
-        }
-        Ok(())
+        remove_second_names(targets)
     }
 
     /// Puts one file at its path. A hidden file is renamed; a file that does not exist is written
@@ -361,6 +357,18 @@ impl RestoredFiles {
             folder.keep();
         }
     }
+}
+
+/// Removes the hidden name of each file that also has its own name. Where the system has no rename
+/// that never replaces a file, a run of `archive` that is killed while it hides a file leaves both.
+fn remove_second_names(targets: &[RestoreTarget]) -> io::Result<()> {
+    for target in targets {
+        let hidden_path = target.hidden_path();
+        if target.state == FileState::InPlace && store::is_same(&hidden_path, &target.path) {
+            store::remove(&hidden_path).map_err(io::Error::other)?;
+        }
+    }
+    Ok(())
 }
 
 /// Fails if a file may not be on disk yet: the archive must not be removed before the file is.
