@@ -72,20 +72,9 @@ impl Sources<'_> {
 /// conversations without a user message are left out.
 pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sources = Sources::from_args(args)?;
-    let mut writer = ExampleWriter {
-        args,
-        reference: sources.reference,
-        is_single_session: sources.is_single_session(),
-        count: 0,
-        without_question: 0,
-        secrets: None,
-        removed: None,
-        first_input: None,
-        input_paths: Vec::new(),
-        exit: Exit::Done,
-        failure: None,
-    };
-    let written = store::spool_written(&mut |out| {
+    let mut writer = ExampleWriter::new(args, &sources);
+    // All lines are written to a temporary file first, so that a failure leaves no partial output.
+    let lines = store::spool_written(&mut |out| {
         writer.write_sessions(&sources, out, ui);
         Ok(())
     })?;
@@ -95,19 +84,9 @@ pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if writer.count == 0 {
         return Err(writer.no_conversation_failure());
     }
-    if let (Some(removed), Some(input)) = (&writer.removed, &writer.first_input) {
-        let left_secrets = removed.find_left_in(&written, Rendition::Messages);
-        input.map_read_error(left_secrets)?.refuse(input)?;
-    }
-    write_result(args, &written, &writer, ui)?;
-    if writer.without_question > 0 {
-        let left_out = format_count(
-            writer.without_question,
-            "conversation without a user message is",
-            "conversations without a user message are",
-        );
-        ui.print_status(&format!("{left_out} left out"));
-    }
+    writer.refuse_left_secrets(&lines)?;
+    write_result(args, &lines, &writer, ui)?;
+    writer.report_left_out(ui);
     Ok(writer.exit)
 }
 
@@ -135,7 +114,24 @@ struct ExampleWriter<'a> {
     failure: Option<Failure>,
 }
 
-impl ExampleWriter<'_> {
+impl<'a> ExampleWriter<'a> {
+    /// Returns a writer that has written nothing yet.
+    fn new(args: &'a Args, sources: &Sources<'a>) -> ExampleWriter<'a> {
+        ExampleWriter {
+            args,
+            reference: sources.reference,
+            is_single_session: sources.is_single_session(),
+            count: 0,
+            without_question: 0,
+            secrets: None,
+            removed: None,
+            first_input: None,
+            input_paths: Vec::new(),
+            exit: Exit::Done,
+            failure: None,
+        }
+    }
+
     /// Writes all sessions. If there is only one, its failure is stored in
     /// [`ExampleWriter::failure`]: it is the failure of the command.
     fn write_sessions(&mut self, sources: &Sources, out: &mut dyn Write, ui: &mut Ui) {
@@ -156,19 +152,16 @@ impl ExampleWriter<'_> {
         self.write_session(input, out, ui)
     }
 
-    /// Writes all sessions that the arguments name, and those in directories among them, without
-    /// sub-agents. A failure is reported, and does not stop the others.
+    /// Writes all sessions that the arguments name, and those in directories among them. Sessions of
+    /// sub-agents, which have an owner, are left out. A failure is reported, and does not stop the
+    /// others.
     fn write_found_sessions(
         &mut self,
         sources: &Sources,
         out: &mut dyn Write,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let arguments: Vec<PathBuf> = sources
-            .paths
-            .iter()
-            .map(|path| path.to_path_buf())
-            .collect();
+        let arguments: Vec<PathBuf> = sources.paths.iter().map(PathBuf::from).collect();
         let found = find_sessions(&arguments, ui)?;
         for failure in &found.failures {
             self.exit = self.exit.max(ui.report_failure(failure));
@@ -176,31 +169,32 @@ impl ExampleWriter<'_> {
         let rollouts = Rollouts::default();
         if self.args.redact {
             let given = self.args.redaction.values.read_values(None, ui)?;
-            let files = &found.files;
-            let secrets = SharedSecrets::recognize_in_files(files, given, &rollouts, ui);
+            // A secret that is recognized in one session is removed from all of them.
+            let secrets = SharedSecrets::recognize_in_files(&found.files, given, &rollouts, ui);
             self.secrets = Some(secrets);
         }
-        for file in found.files {
-            let is_sub_agent = file.owner.is_some();
-            if is_sub_agent {
-                continue;
-            }
+
+        for file in found.files.iter().filter(|file| file.owner.is_none()) {
             let opened = open_session(&file.path, &rollouts, ui);
             let written = opened.and_then(|input| self.write_session(input, out, ui));
-            let Err(failure) = written else {
-                continue;
-            };
-            // `--last` of a session without entries selects nothing, which is also no failure here.
-            let has_nothing_to_write = failure.is_transcript() || failure.exit() == Exit::Found;
-            if !has_nothing_to_write {
-                self.exit = self.exit.max(ui.report_failure(&failure));
+            if let Err(failure) = written {
+                self.report_unwritten(&failure, ui);
             }
         }
         Ok(())
     }
 
-    /// Writes the conversations of a session. Of several sessions, one is written only if all of
-    /// its lines can be read, so that no part of it precedes the next session.
+    /// Reports why one of several files has no lines in the output, unless that is ordinary: it is
+    /// no session, or a session in which `--last` selects no entry.
+    fn report_unwritten(&mut self, failure: &Failure, ui: &mut Ui) {
+        let has_nothing_to_write = failure.is_transcript() || failure.exit() == Exit::Found;
+        if !has_nothing_to_write {
+            self.exit = self.exit.max(ui.report_failure(failure));
+        }
+    }
+
+    /// Writes the conversations of a session, without its secrets if `--redact` is given, and counts
+    /// them.
     fn write_session(
         &mut self,
         input: Input,
@@ -210,34 +204,46 @@ impl ExampleWriter<'_> {
         self.input_paths.push(input.protected_path());
         let input = self.remove_secrets(input, ui)?;
         let open = OpenSession::from_input(input, load_options(ui), ui)?;
-        let mut ranges = self.conversations(&open)?;
-        // A conversation in which the user only ran commands is useless for training. It is written
-        // anyway if its session is the only one, because the user asked for it.
-        if !self.is_single_session {
-            let range_count = ranges.len();
-            ranges.retain(|range| has_user_message(&open.session, range.end));
-            self.without_question += range_count - ranges.len();
-        }
-
-        let mut count = 0;
+        let mut conversations = self.conversations(&open)?;
         if self.is_single_session {
             // A failure ends the command before anything is printed, so no intermediate file is
             // needed.
-            count = self
-                .write_examples(&open, &ranges, out)
-                .map_err(|error| copy_failure(&open.input, error))?;
+            let written = self.write_examples(&open, &conversations, out);
+            self.count += written.map_err(|error| copy_failure(&open.input, error))?;
         } else {
-            let lines = store::spool_written(&mut |lines| {
-                count = self.write_examples(&open, &ranges, lines)?;
-                Ok(())
-            })?;
-            open.input.map_read_error(copy_all(&lines, out))?;
+            self.remove_without_question(&mut conversations, &open.session);
+            self.count += self.write_if_readable(&open, &conversations, out)?;
         }
-        self.count += count;
         if self.first_input.is_none() {
             self.first_input = Some(open.input);
         }
         Ok(())
+    }
+
+    /// Removes conversations in which the user only ran commands, and counts them: they are useless
+    /// for training. If the session is the only one, this is not called, because the user asked for
+    /// that session.
+    fn remove_without_question(&mut self, conversations: &mut Vec<EntryRange>, session: &Session) {
+        let count_before = conversations.len();
+        conversations.retain(|conversation| has_user_message(session, conversation.end));
+        self.without_question += count_before - conversations.len();
+    }
+
+    /// Writes the conversations of a session if all of its lines can be read: otherwise, a part of
+    /// it would precede the next session. Returns the number of lines written.
+    fn write_if_readable(
+        &self,
+        open: &OpenSession,
+        conversations: &[EntryRange],
+        out: &mut dyn Write,
+    ) -> Result<usize, Failure> {
+        let mut line_count = 0;
+        let lines = store::spool_written(&mut |lines| {
+            line_count = self.write_examples(open, conversations, lines)?;
+            Ok(())
+        })?;
+        open.input.map_read_error(copy_all(&lines, out))?;
+        Ok(line_count)
     }
 
     /// With `--redact`, removes the secrets from a session, reports them, and adds them to the
@@ -254,6 +260,27 @@ impl ExampleWriter<'_> {
             None => self.removed = Some(removed),
         }
         Ok(redacted)
+    }
+
+    /// With `--redact`, fails if a removed secret is still in the lines of all sessions.
+    fn refuse_left_secrets(&self, lines: &Spooled) -> Result<(), Failure> {
+        if let (Some(removed), Some(input)) = (&self.removed, &self.first_input) {
+            let left_secrets = removed.find_left_in(lines, Rendition::Messages);
+            input.map_read_error(left_secrets)?.refuse(input)?;
+        }
+        Ok(())
+    }
+
+    /// Reports how many conversations were left out, because they have no user message.
+    fn report_left_out(&self, ui: &mut Ui) {
+        if self.without_question > 0 {
+            let left_out = format_count(
+                self.without_question,
+                "conversation without a user message is",
+                "conversations without a user message are",
+            );
+            ui.print_status(&format!("{left_out} left out"));
+        }
     }
 
     /// Returns the failure if no conversation was written.

@@ -142,8 +142,11 @@ impl Exporter<'_> {
         !page.is_redacted || self.removed.is_some()
     }
 
-    /// Writes the export to a file, replacing only what `may_replace` permits. See
-    /// [`Exporter::create_file`].
+    /// Writes the export to a file, replacing only what `may_replace` permits. With `--redact`,
+    /// reports the secrets that were left out. Returns `None` if the file has this content already.
+    ///
+    /// The store writes the whole export to a temporary file, and calls `check` with it before the
+    /// file gets its name. If `check` fails, the path stays as it was.
     fn create_file_at(
         &self,
         contents: &Contents,
@@ -155,33 +158,35 @@ impl Exporter<'_> {
             store::refuse_further_input(path, agent.input.protected_file())?;
         }
         let mut write = |out: &mut dyn io::Write| self.write_contents(contents, out);
-        // The store calls `check` with the complete file, right before the file gets its name. If
-        // it fails, the path stays as it was.
         let mut left_secrets = LeftSecrets::default();
         let mut check = |written: &dyn ReadAt| {
             left_secrets = self.find_left_secrets(written)?;
             refuse_leftovers(!left_secrets.is_empty())?;
-            match may_replace {
-                MayReplace::OwnPage => self.require_own_page(contents, path),
-                MayReplace::AnyIfForced => Ok(()),
-            }
+            self.require_replaceable(contents, path, may_replace)
         };
 
-        // To replace a page, the store must permit to replace any file. `check` then refuses to
-        // replace anything but the page.
-        let force = self.args.force || may_replace == MayReplace::OwnPage;
+        let force = self.permits_store_to_replace(may_replace);
         let protected = self.session.protected_file();
         let create_result =
             store::create_private(path, protected, force, &mut write, Some(&mut check));
+        // If a secret is left, `create_result` is a failure as well, but does not name the secret.
+        // So this failure comes first.
+        left_secrets.refuse(self.session)?;
         if let Some(removed) = self.removed {
-            // If a secret is left, `create_result` is a failure as well, but does not name the
-            // secret. So this failure comes first.
-            left_secrets.refuse(self.session)?;
             report_redaction(&removed.report, self.session, SecretsOutcome::LeftOut, ui);
         }
         // An existing export can be accepted: an earlier run completed it only if no secret was
         // left.
         self.accept_complete(path, create_result, &mut write)
+    }
+
+    /// Whether the store may replace an existing file of any kind. To replace a page, it must be
+    /// permitted that: then [`Exporter::require_replaceable`] refuses to replace anything else.
+    fn permits_store_to_replace(&self, may_replace: MayReplace) -> bool {
+        match may_replace {
+            MayReplace::OwnPage => true,
+            MayReplace::AnyIfForced => self.args.force,
+        }
     }
 
     /// With `--redact`, returns the removed secrets that are left in a written export. Without it,
@@ -193,9 +198,18 @@ impl Exporter<'_> {
         }
     }
 
-    /// Fails if the file at the path is not a page that may be replaced. The user may have changed
-    /// the page since [`Exporter::create_file`] looked at it.
-    fn require_own_page(&self, contents: &Contents, path: &Path) -> io::Result<()> {
+    /// Fails if a page is to be replaced, but the file at the path is no longer that page. The user
+    /// may have changed it since [`Exporter::create_file`] looked at it.
+    fn require_replaceable(
+        &self,
+        contents: &Contents,
+        path: &Path,
+        may_replace: MayReplace,
+    ) -> io::Result<()> {
+        if may_replace == MayReplace::AnyIfForced {
+            // The store itself refuses to replace a file without `--force`.
+            return Ok(());
+        }
         match self.find_own_page(contents, path) {
             Some(page) if self.may_replace_page(page) => Ok(()),
             _ => Err(io::ErrorKind::AlreadyExists.into()),

@@ -4,7 +4,7 @@ use super::Args;
 use super::directory::{Batch, same_file_name_failure};
 use super::exporter::Exporter;
 use super::output_path::output_path;
-use super::sub_agents::{list_sub_agents, open_sub_agents};
+use super::sub_agents::{AgentRedaction, list_sub_agents, open_sub_agents};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::{load_pruned, requests_with_pruned};
@@ -62,7 +62,11 @@ pub fn export_session(
     let open = OpenSession::from_input(input, options, ui)?;
     let mut contents = load_contents(args, format, &open, ui)?;
     let agents = if format == Rendition::Trajectory {
-        open_sub_agents(&open.input, args, secrets, removed_secrets.as_mut(), ui)?
+        let redaction = match (secrets, &mut removed_secrets) {
+            (Some(secrets), Some(removed)) => Some(AgentRedaction { secrets, removed }),
+            _ => None,
+        };
+        open_sub_agents(&open.input, args, redaction, ui)?
     } else {
         Vec::new()
     };

@@ -10,21 +10,38 @@ use crate::cli::shared_secrets::SharedSecrets;
 use pisess_store::{self as store, Reach};
 use std::path::{Path, PathBuf};
 
+/// What `--redact` removes from the sessions of sub-agents, besides the secrets that are recognized
+/// in each of them.
+pub struct AgentRedaction<'a> {
+    /// The secrets to remove.
+    pub secrets: &'a SharedSecrets,
+    /// The secrets that were removed from all sessions of the export so far.
+    pub removed: &'a mut RemovedSecrets,
+}
+
+impl AgentRedaction<'_> {
+    /// Returns the session of a sub-agent without its secrets, and reports them.
+    fn redact(&mut self, agent: Input, args: &Args, ui: &mut Ui) -> Result<Input, Failure> {
+        let (redacted, removed) = remove_secrets(agent, args, self.secrets, ui)?;
+        report_redaction(&removed.report, &redacted, SecretsOutcome::LeftOut, ui);
+        self.removed.merge(removed);
+        Ok(redacted)
+    }
+}
+
 /// Opens the sessions of sub-agents, which are in a directory with the name of the session. A
-/// session that cannot be read is skipped with a warning. With `--redact`, the secrets of each
-/// session, and the given `secrets`, are removed and added to `removed_secrets`.
+/// session that cannot be read is skipped with a warning. `redaction` is given with `--redact`.
 pub fn open_sub_agents(
     input: &Input,
     args: &Args,
-    secrets: Option<&SharedSecrets>,
-    mut removed_secrets: Option<&mut RemovedSecrets>,
+    mut redaction: Option<AgentRedaction>,
     ui: &mut Ui,
 ) -> Result<Vec<OpenSession>, Failure> {
     let mut agents = Vec::new();
     let rollouts = Rollouts::default();
     for path in list_sub_agents(input) {
-        let mut agent_input = match open_session(&path, &rollouts, ui) {
-            Ok(agent_input) => agent_input,
+        let mut agent = match open_session(&path, &rollouts, ui) {
+            Ok(agent) => agent,
             // The directory also has other files.
             Err(failure) if failure.is_transcript() => continue,
             Err(failure) => {
@@ -32,17 +49,10 @@ pub fn open_sub_agents(
                 continue;
             }
         };
-        if let Some(secrets) = secrets
-            && let Some(removed_secrets) = removed_secrets.as_deref_mut()
-        {
-            let (redacted_input, removed) = remove_secrets(agent_input, args, secrets, ui)?;
-            let outcome = SecretsOutcome::LeftOut;
-            report_redaction(&removed.report, &redacted_input, outcome, ui);
-            removed_secrets.merge(removed);
-            agent_input = redacted_input;
+        if let Some(redaction) = &mut redaction {
+            agent = redaction.redact(agent, args, ui)?;
         }
-        let options = load_options(ui);
-        agents.push(OpenSession::from_input(agent_input, options, ui)?);
+        agents.push(OpenSession::from_input(agent, load_options(ui), ui)?);
     }
     Ok(agents)
 }
