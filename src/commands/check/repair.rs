@@ -145,36 +145,38 @@ impl Repairer<'_> {
             mut failures,
             ..
         } = find_files(args, ui)?;
-        let is_one = files.len() + failures.len() == 1;
-        if is_one && let Some(failure) = failures.pop() {
+        let is_only_one = files.len() + failures.len() == 1;
+        if is_only_one && let Some(failure) = failures.pop() {
             return Err(failure);
         }
         for failure in &failures {
             self.report.report_failure(failure, ui);
         }
 
-        let found_none = files.is_empty() && failures.is_empty();
-        let mut needs_recursion = false;
+        let mut outcome = FolderRepairs {
+            found_none: files.is_empty() && failures.is_empty(),
+            needs_recursion: false,
+        };
         for file in files {
-            let repaired_before = self.report.repaired_count;
+            let count_before = self.report.repaired_count;
             let result = self.repair_file(&file.path, args, ui);
-            let has_repairs = self.report.repaired_count > repaired_before;
-            if has_repairs && is_in_subfolder(&args.sessions, &file.path) {
-                needs_recursion = true;
-            }
+            let has_repairs = self.report.repaired_count > count_before;
+            outcome.needs_recursion |= has_repairs && is_in_subfolder(&args.sessions, &file.path);
 
-            match result {
-                Ok(()) => {}
-                // A directory of sessions may also have the transcripts of sub-agents.
-                Err(failure) if failure.is_transcript() && !file.is_given => {}
-                Err(failure) if is_one => return Err(failure),
-                Err(failure) => self.report.report_failure(&failure, ui),
+            let Err(failure) = result else {
+                continue;
+            };
+            // A directory of sessions may also have the transcripts of sub-agents.
+            let is_other_file = failure.is_transcript() && !file.is_given;
+            if is_other_file {
+                continue;
             }
+            if is_only_one {
+                return Err(failure);
+            }
+            self.report.report_failure(&failure, ui);
         }
-        Ok(FolderRepairs {
-            found_none,
-            needs_recursion,
-        })
+        Ok(outcome)
     }
 
     /// Repairs the session in a file that an argument names, or that is in a given directory.
@@ -281,37 +283,38 @@ impl Repairer<'_> {
         let change = &self.report.write.change;
         let options = change.write_options(checkup.session.dialect);
         let workers = ui.processor_count();
-        // Called again if the session grew before the commit, then with the input as it is now.
-        let mut attempt = |grown_input: Option<Input>, locked: store::Locked| {
-            let Some(grown_input) = grown_input else {
-                return self.repair_locked(input, checkup, locked);
-            };
-            let checked_again = check_input(&grown_input, workers, self.cwd)?;
-            self.repair_locked(input, &checked_again, locked)
+        let mut repair = |grown_input: Option<Input>, locked: store::Locked| match grown_input {
+            // The session is as it was when it was checked.
+            None => self.repair_locked(input, checkup, locked),
+            // Lines were appended since. The path is the same, so `input` still names the session.
+            Some(grown_input) => {
+                let checked_again = check_input(&grown_input, workers, self.cwd)?;
+                self.repair_locked(input, &checked_again, locked)
+            }
         };
-        let (committed, repair) = attempt_under_lock(input, &options, &mut attempt)?;
+        // Calls `repair` again if the session grows before the commit.
+        let (committed, repaired) = attempt_under_lock(input, &options, &mut repair)?;
         let commits = committed.map(|session| Commits {
             session,
-            rejected: repair.rejected,
+            rejected: repaired.rejected,
         });
-        self.report_repair(input, &repair.findings, commits, ui)
+        self.report_repair(input, &repaired.findings, commits, ui)
     }
 
-    /// Repairs a session that is locked, in its own file. `checkup` is of the session as it is now;
-    /// the result has its findings.
+    /// Repairs a locked session in its own file. `checkup` has the findings about the session as it
+    /// is now. They are returned, with the file of the bytes that the repair removed.
     fn repair_locked(
         &self,
         input: &Input,
         checkup: &Checkup,
         locked: store::Locked,
     ) -> AttemptResult<LockedRepair> {
-        let unrepaired = LockedRepair {
-            findings: checkup.findings.clone(),
-            rejected: None,
-        };
+        let findings = checkup.findings.clone();
         // Another process may have repaired the session before this one had the lock.
         if !checkup.is_repairable() {
-            return Ok(ChangeAttempt::nothing_to_do(unrepaired));
+            let rejected = None;
+            let unchanged = LockedRepair { findings, rejected };
+            return Ok(ChangeAttempt::nothing_to_do(unchanged));
         }
 
         let path = session_path(input);
@@ -321,11 +324,10 @@ impl Repairer<'_> {
         let locked = locked.carrying_growth();
         let replace_session = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill);
         let (commit, rejected) = write_with_rejected(input, checkup, path, replace_session)?;
-        let repaired = LockedRepair {
-            rejected,
-            ..unrepaired
-        };
-        Ok(ChangeAttempt::with_commit(commit, repaired))
+        Ok(ChangeAttempt::with_commit(
+            commit,
+            LockedRepair { findings, rejected },
+        ))
     }
 
     /// Prints the repaired session on standard output, and the findings on standard error. Refuses
@@ -477,39 +479,39 @@ fn session_path(input: &Input) -> &Path {
     input.file().map_or(Path::new("-"), SessionFile::path)
 }
 
-/// Writes the repaired session with `write_session`, and the bytes that the repair removes to a
-/// file beside `output`, so that nothing is lost.
+/// Writes the repaired session, and the bytes that the repair removes from it to another file beside
+/// `output`, so that nothing is lost.
 ///
-/// `write_session` is called with the function that fills the new session. It must put the session
-/// in place only after that: then the removed bytes are already on disk. If the session is not put
-/// in place, the file of removed bytes is deleted (rules 6 and 7 of the store).
+/// `write_session` is a function of the store, which creates or replaces the session. It calls `fill`
+/// with a temporary file, and renames that into place afterwards. So `fill` also writes the file of
+/// removed bytes: it is then on disk before they disappear from the session.
 fn write_with_rejected(
     input: &Input,
     checkup: &Checkup,
     output: &Path,
     write_session: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
 ) -> Result<(Attempt, Option<RejectedFile>), StoreError> {
-    // Until it is kept, dropping the file deletes it.
-    let mut new_file: Option<CompanionFile> = None;
+    let mut removed_file: Option<CompanionFile> = None;
     let mut fill = |out: &mut dyn io::Write| {
         checkup.write_repaired(out)?;
         if !checkup.rejected_spans().is_empty() {
             let created = write_rejected(input, checkup, output).map_err(io::Error::other)?;
-            new_file = Some(created);
+            removed_file = Some(created);
         }
         Ok(())
     };
     let attempt = write_session(&mut fill)?;
 
+    // Unless it is kept, the file of removed bytes is deleted here: if the session has grown, it is
+    // not in place, and will be checked again.
     let is_in_place = matches!(attempt, Attempt::Done(_));
-    let rejected = match new_file {
-        Some(file) if is_in_place => Some(RejectedFile {
+    let mut rejected = None;
+    if is_in_place && let Some(file) = removed_file {
+        rejected = Some(RejectedFile {
             committed: file.keep(),
             removed_bytes: count_removed_bytes(checkup),
-        }),
-        // Nothing was removed, or the session has grown and will be checked again.
-        _ => None,
-    };
+        });
+    }
     Ok((attempt, rejected))
 }
 
@@ -523,20 +525,22 @@ fn write_rejected(
     checkup: &Checkup,
     output: &Path,
 ) -> Result<CompanionFile, StoreError> {
-    let mut path = with_suffix(output, ".rejected");
-    let mut created = create_rejected(input, checkup, &path);
-    for number in 1..=MAX_REJECTED_NUMBER {
-        let is_path_taken = match &created {
-            Ok(_) => false,
-            Err(error) => error.kind() == Some(io::ErrorKind::AlreadyExists),
+    let mut number = 0;
+    loop {
+        let suffix = match number {
+            0 => ".rejected".to_owned(),
+            _ => format!(".rejected.{number}"),
         };
-        if !is_path_taken {
-            break;
+        let error = match create_rejected(input, checkup, &with_suffix(output, &suffix)) {
+            Ok(file) => return Ok(file),
+            Err(error) => error,
+        };
+        let is_path_taken = error.kind() == Some(io::ErrorKind::AlreadyExists);
+        if !is_path_taken || number == MAX_REJECTED_NUMBER {
+            return Err(error);
         }
-        path = with_suffix(output, &format!(".rejected.{number}"));
-        created = create_rejected(input, checkup, &path);
+        number += 1;
     }
-    created
 }
 
 /// Writes the removed bytes to a new file, or accepts a file that has the same bytes.
