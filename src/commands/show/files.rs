@@ -243,14 +243,15 @@ impl ShownFiles<'_> {
         })
     }
 
-    /// Returns what the first reads of a file after REF show, up to the first change. That is the
-    /// content at REF, unless something else, such as a command, has changed the file.
+    /// Returns the content of a file as the first reads after REF show it, up to the first call that
+    /// writes the file. That is the content at REF, unless something else, such as a command, has
+    /// changed the file.
     ///
-    /// The file must be one of which the calls up to REF show nothing.
+    /// This is for a file of which the calls up to REF show nothing.
     fn read_ahead(&self, file: &str) -> Result<FileAtRef, Failure> {
         let reader = self.open.entry_reader();
         let mut at_ref = FileAtRef::default();
-        // The result of a call up to REF may follow REF, so these calls are listed again.
+        // Also the calls up to REF, because their results may follow REF.
         let entries = self.path_through_ref();
         for operation in self.list_operations(&entries, &|path| path == file)? {
             if operation.action != FileAction::Read {
@@ -263,11 +264,13 @@ impl ShownFiles<'_> {
                 .open
                 .input
                 .map_read_error(read_change(&reader, &operation))?;
+            // The result of this read has no text of the file.
             if let FileChange::UnknownRead = change {
                 continue;
             }
             at_ref.content.apply(operation.entry, change);
             at_ref.later_read = Some(operation.entry);
+            // A further read could show no more.
             if at_ref.content.exact_text().is_some() {
                 break;
             }
@@ -275,21 +278,13 @@ impl ShownFiles<'_> {
         Ok(at_ref)
     }
 
-    /// Describes a read after REF that shows the content at REF, and names the first command before
-    /// it that may have changed the file.
+    /// Describes a call that read the file after REF, where nothing up to REF shows its content. A
+    /// shell command between REF and the read may have changed the file: the first one is named.
     fn describe_later_read(&self, read: EntryIx) -> Result<String, Failure> {
-        let entries = self.path_through_ref();
-        // The calls of REF itself run after REF.
-        let start = self.path.len().saturating_sub(1);
-        let end = entries.iter().position(|&ix| ix == read);
-        // The call of the read may come before REF, and its result after it.
-        let between = entries.get(start..end.unwrap_or(start)).unwrap_or_default();
-
+        let entries_between = self.entries_from_ref_to(read);
         let reader = self.open.entry_reader();
-        let command = self
-            .open
-            .input
-            .map_read_error(find_command(&reader, between))?;
+        let command = find_command(&reader, &entries_between);
+        let command = self.open.input.map_read_error(command)?;
 
         let read_id = self.visible_id(read);
         Ok(match command {
@@ -299,6 +294,21 @@ impl ShownFiles<'_> {
             ),
             None => format!("as {read_id} read it after REF, before the first change"),
         })
+    }
+
+    /// Returns the entries from REF to the one before `later`. REF is included, because the calls in
+    /// it run after it. Empty if `later` precedes REF, as a call does whose result follows REF.
+    fn entries_from_ref_to(&self, later: EntryIx) -> Vec<EntryIx> {
+        let mut entries = self.path_through_ref();
+        let ref_index = self.path.len().saturating_sub(1);
+        let later_index = entries.iter().position(|&ix| ix == later);
+        match later_index {
+            Some(later_index) if later_index > ref_index => {
+                entries.truncate(later_index);
+                entries.split_off(ref_index)
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Returns the entries from the root to REF, and on to the end of the conversation.
@@ -349,9 +359,9 @@ impl ShownFiles<'_> {
             .with_hint("--files lists the files"))
     }
 
-    /// Returns the path of the file that an argument names, if a call in `entries` names the file.
-    /// The argument is relative to the session's directory, or to the current directory, or it is a
-    /// suffix of the path that only one file has.
+    /// Returns the absolute path of the file that the argument `named` means, if a call in `entries`
+    /// names that file. The argument is relative to the session's directory, or to the current
+    /// directory, or it is a suffix of the path that only one file has: `lib.rs` for `/app/src/lib.rs`.
     fn find_named_by(
         &self,
         entries: &[EntryIx],
@@ -360,15 +370,10 @@ impl ShownFiles<'_> {
     ) -> Result<Option<String>, Failure> {
         let known_paths = self.known_paths(entries);
         let below_session_folder = self.recorded_paths().resolve(&Text::from(named));
-        let current_folder = Text::from(ui.current_folder().to_string_lossy().into_owned());
-        let paths_here = RecordedPaths {
-            folders: Folders {
-                cwd: Some(&current_folder),
-                home: self.folders.home,
-            },
-        };
-        let below_current_folder = paths_here.resolve(&Text::from(named));
-        for path in [below_session_folder, below_current_folder] {
+        for path in [
+            below_session_folder,
+            self.path_below_current_folder(named, ui),
+        ] {
             if known_paths.contains(&path) {
                 return Ok(Some(path));
             }
@@ -390,6 +395,18 @@ impl ShownFiles<'_> {
                 Err(failure.with_hint("give more of the path"))
             }
         }
+    }
+
+    /// Returns the absolute path of an argument that is relative to the current directory.
+    fn path_below_current_folder(&self, named: &str, ui: &Ui) -> String {
+        let current_folder = Text::from(ui.current_folder().to_string_lossy().into_owned());
+        let paths_here = RecordedPaths {
+            folders: Folders {
+                cwd: Some(&current_folder),
+                home: self.folders.home,
+            },
+        };
+        paths_here.resolve(&Text::from(named))
     }
 
     /// Returns the absolute paths of all files that calls in `entries` name.

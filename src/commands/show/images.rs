@@ -5,7 +5,6 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::export::images::{EntryImage, ImageData, image_suffix, read_images};
 use crate::session::entry::{EntryIx, Flags};
-use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Glance, NewFolder, ReadAt};
 use std::io::{self, Write};
@@ -130,8 +129,7 @@ impl ImageWriter<'_> {
 fn file_stem(open: &OpenSession, ix: EntryIx) -> String {
     let entry = open.session.entry(ix);
     let id = open.session.id(ix).to_string_lossy().into_owned();
-    let is_safe = (1..=64).contains(&id.len()) && id.bytes().all(is_plain_byte);
-    if is_safe && !entry.flags.contains(Flags::SUPERSEDED) {
+    if is_safe_in_file_name(&id) && !entry.flags.contains(Flags::SUPERSEDED) {
         id
     } else {
         format!("line-{}", entry.line.0)
@@ -149,21 +147,22 @@ struct ImageAuthor {
 }
 
 impl ImageAuthor {
+    /// Returns who added the images of an entry: the tool, if the entry is a tool result, and the
+    /// role of the message. In the name of a file, `other` replaces a name that is unsafe there.
     fn of_entry(open: &OpenSession, ix: EntryIx) -> Result<ImageAuthor, Failure> {
         let session = &open.session;
-        let role = session
+        let role_or_type = session
             .role_name(ix)
-            .unwrap_or_else(|| session.kind_name(ix))
-            .to_string_lossy()
-            .into_owned();
+            .unwrap_or_else(|| session.kind_name(ix));
+        let role = role_or_type.to_string_lossy().into_owned();
         let tool = open.entry_reader().with_message(ix, |message| {
-            message.get_text("toolName").map(Text::into_owned)
+            let name = message.get_text("toolName")?;
+            Some(name.to_string_lossy().into_owned())
         });
         let tool = open.input.map_read_error(tool)?;
-        let tool = tool.map(|tool| tool.to_string_lossy().into_owned());
 
         let author = tool.as_deref().unwrap_or(&role);
-        let is_safe = (1..=64).contains(&author.len()) && author.bytes().all(is_plain_byte);
+        let is_safe = is_safe_in_file_name(author);
         let name = if is_safe { author } else { "other" };
         Ok(ImageAuthor {
             name: name.to_owned(),
@@ -173,8 +172,12 @@ impl ImageAuthor {
     }
 }
 
-fn is_plain_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
+/// Whether a text from a session may be a part of a file name: 1 to 64 letters, digits, hyphens and
+/// underscores. The session is not trusted: a longer name, a dot or a separator could make a path
+/// that cannot be created, or one elsewhere.
+fn is_safe_in_file_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
 /// Returns the bytes of an image, or the reason why they are not available.
