@@ -154,14 +154,14 @@ impl PruneJob<'_> {
         ))
     }
 
-    /// Takes the secrets out of the session under its lock. First writes them to SESSION.pruned, so
-    /// that no string is ever in neither file, and then rewrites the session.
+    /// Takes the secrets out of a locked session. First writes them to SESSION.pruned, the file
+    /// beside the session, so that no string is ever in neither file. Then rewrites the session.
     ///
-    /// With `--purge`, SESSION.pruned gets its old content back once the session is rewritten. If
-    /// that has secrets itself, the file is removed.
+    /// With `--purge`, the secrets are removed from SESSION.pruned afterwards: it gets its old
+    /// content back, or if that has secrets itself, is removed.
     ///
-    /// Unlike other payloads, lines that are appended meanwhile are not copied, because they may
-    /// contain a secret: then the prune is planned again.
+    /// If the session grows before it is rewritten, the caller tries again: an appended line may
+    /// contain a secret, so it is not copied as by other prunes.
     fn prune_secrets_locked(
         &self,
         locked_open: &OpenSession,
@@ -170,19 +170,20 @@ impl PruneJob<'_> {
     ) -> AttemptResult<PrunedSecrets> {
         let plan = self.plan_prune(locked_open, ui)?;
         let outcome = self.plan_outcome(&plan, locked_open)?;
+        // `purges_old` is whether SESSION.pruned is to be removed, with all that was pruned before.
         let purges_old = self.is_purged && outcome.secrets.has_old_secrets();
         if purges_old {
             self.refuse_unsafe_purge(locked_open)?;
         }
-        let mut pruned = PrunedSecrets {
-            outcome,
-            purge_failure: None,
-        };
         if plan.is_empty() {
+            // The session itself has no secrets.
             if purges_old {
                 store::remove(&self.side_file)?;
             }
-            return Ok(ChangeAttempt::nothing_to_do(pruned));
+            return Ok(ChangeAttempt::nothing_to_do(PrunedSecrets {
+                outcome,
+                purge_failure: None,
+            }));
         }
 
         let new_side_file = self.extend_side_file(locked_open, &plan)?;
@@ -190,18 +191,38 @@ impl PruneJob<'_> {
             mut commit,
             side_file,
         } = self.rewrite_session(&plan, new_side_file, purges_old, locked_open, locked)?;
-        if let Attempt::Done(committed) = &mut commit {
-            committed.warnings.extend(side_file.warnings);
-            pruned.purge_failure = side_file.purge_failure;
-            if self.is_purged && pruned.purge_failure.is_none() {
-                pruned.purge_failure = take_unremoved(committed).map(Failure::from);
-            }
-        }
-        Ok(ChangeAttempt::with_commit(commit, pruned))
+        let purge_failure = match &mut commit {
+            Attempt::Done(committed) => self.finish_commit(committed, side_file),
+            // The session has grown, and will be pruned again.
+            Attempt::Stale(_) => None,
+        };
+        Ok(ChangeAttempt::with_commit(
+            commit,
+            PrunedSecrets {
+                outcome,
+                purge_failure,
+            },
+        ))
     }
 
-    /// Rewrites the session without its secrets, and then keeps or purges the new SESSION.pruned.
-    /// If the session is not rewritten, SESSION.pruned gets its old content back.
+    /// Adds the warnings about SESSION.pruned to a commit of the session. With `--purge`, returns
+    /// the failure if a file that has the secrets could not be removed: SESSION.pruned, or the old
+    /// session.
+    fn finish_commit(
+        &self,
+        committed: &mut Committed,
+        side_file: FinishedSideFile,
+    ) -> Option<Failure> {
+        committed.warnings.extend(side_file.warnings);
+        if !self.is_purged || side_file.purge_failure.is_some() {
+            return side_file.purge_failure;
+        }
+        take_unremoved(committed).map(Failure::from)
+    }
+
+    /// Rewrites the session without its secrets, and then keeps or purges `new_side_file`, the new
+    /// SESSION.pruned, which has them. If the session is not rewritten, SESSION.pruned gets its old
+    /// content back, because dropping a [`CompanionFile`] restores that.
     fn rewrite_session(
         &self,
         plan: &PrunePlan,
@@ -217,9 +238,9 @@ impl PruneJob<'_> {
         // A backup would keep the secrets.
         let backup = None;
 
-        // Called once, after the rewrite. The lock is still held then: once it is released, another
-        // pisess may use SESSION.pruned. Without the call, dropping the new file restores the old
-        // one.
+        // Called after the rewrite, with the lock still held: once it is released, another pisess may
+        // use SESSION.pruned. It is called at most once, which its type does not say, so the file is
+        // in an `Option`.
         let mut new_side_file = Some(new_side_file);
         let mut finished = FinishedSideFile::default();
         let mut finish_side_file = || {
@@ -266,8 +287,9 @@ impl PruneJob<'_> {
         Ok(())
     }
 
-    /// Removes the secrets that were written to `new_side_file`, the new SESSION.pruned: puts back
-    /// the old one, or with `purges_old` removes that, too. Fails if secrets may be left.
+    /// Removes the secrets that were written to `new_side_file`, the new SESSION.pruned, by putting
+    /// the old one back. With `purges_old`, the old one has secrets, so that both are removed. Fails
+    /// if secrets may be left.
     fn purge_secrets(
         &self,
         new_side_file: CompanionFile,

@@ -18,12 +18,13 @@ use crate::import::Origin;
 use crate::ops::list::read_single;
 use crate::ops::prune::pruned_file;
 use crate::ops::redact::{FoundSecret, RedactionPlan, RedactionReport, redact_session};
-use crate::redact::SecretNumber;
 use crate::redact::values::{SecretValue, ValueSearch};
+use crate::redact::{Redactor, SecretNumber};
 use crate::session::period::Period;
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile, Reach};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
         found_in: SessionsWithSecrets::default(),
     };
     for file in &files {
-        let Some(failure) = check.search_file(&file.path, ui)? else {
+        let FileSearch::Failed(failure) = check.search_file(&file.path, ui)? else {
             continue;
         };
         // A directory of sessions may also have other files.
@@ -110,29 +111,31 @@ struct SecretCheck<'a> {
     found_in: SessionsWithSecrets,
 }
 
+/// What became of the search of one file.
+enum FileSearch {
+    /// The session was searched, and its secrets were printed.
+    Searched,
+    /// This session could not be searched, for this reason. Others still can.
+    Failed(Failure),
+}
+
 impl SecretCheck<'_> {
-    /// Searches a session, and prints its secrets. If this session cannot be searched, returns the
-    /// reason: other sessions still can.
+    /// Searches a session, and prints its secrets.
     ///
     /// # Errors
-    /// If the command must end: the given values cannot be read, or the secrets cannot be printed.
-    fn search_file(&mut self, path: &Path, ui: &mut Ui) -> Result<Option<Failure>, Failure> {
-        let input = match open_input(self.args, path, &self.rollouts, ui) {
+    /// If the command must end: the values of `--env-file` or `--secret-file` cannot be read, or the
+    /// secrets cannot be printed.
+    fn search_file(&mut self, path: &Path, ui: &mut Ui) -> Result<FileSearch, Failure> {
+        let args = self.args;
+        let input = match open_input(args, path, &self.rollouts, ui) {
             Ok(input) => input,
-            Err(failure) => return Ok(Some(failure)),
+            Err(failure) => return Ok(FileSearch::Failed(failure)),
         };
-        let secrets = match &mut self.secrets {
-            Some(secrets) => secrets,
-            unread => {
-                // A report without these secrets would suggest that they occur nowhere.
-                let secrets = read_secrets(self.args, &input, self.files, &self.rollouts, ui)?;
-                unread.insert(secrets)
-            }
-        };
-        let has_headings = self.printer.has_headings();
-        let searched = match search_input(self.args, input, secrets, has_headings, ui) {
+        let wants_title = self.printer.has_headings();
+        let secrets = self.secrets_to_find(&input, ui)?;
+        let searched = match search_input(args, input, secrets, wants_title, ui) {
             Ok(searched) => searched,
-            Err(failure) => return Ok(Some(failure)),
+            Err(failure) => return Ok(FileSearch::Failed(failure)),
         };
 
         self.printer.print_session(path, &searched, ui)?;
@@ -142,7 +145,19 @@ impl SecretCheck<'_> {
         if has_pruned_file(&searched.input)? {
             self.unsearched_pruned += 1;
         }
-        Ok(None)
+        Ok(FileSearch::Searched)
+    }
+
+    /// Returns the secrets that are searched for in all sessions. They are read with the first
+    /// session, because a file of secrets may not be standard input if that session is.
+    fn secrets_to_find(&mut self, first: &Input, ui: &mut Ui) -> Result<&SharedSecrets, Failure> {
+        match &mut self.secrets {
+            Some(secrets) => Ok(secrets),
+            unread => {
+                let secrets = read_secrets(self.args, first, self.files, &self.rollouts, ui)?;
+                Ok(unread.insert(secrets))
+            }
+        }
     }
 
     /// Prints the number of secrets, what was not searched, and how to remove the secrets.
@@ -264,16 +279,26 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
         });
     }
 
+    find_own_and_others(args, &sources, ui)
+}
+
+/// Finds the sessions to search of the agents in `sources`, which are pi, oh-my-pi or both, and maybe
+/// others. Warns if there are none.
+fn find_own_and_others(
+    args: &Args,
+    sources: &Sources,
+    ui: &mut Ui,
+) -> Result<SessionsToSearch, Failure> {
     let mut sessions = find_own_sessions(args, ui)?;
     let found_any = !sessions.files.is_empty();
     sessions.files = sources.retain_files(sessions.files, ui)?;
+    if sources.origins.is_empty() && found_any {
+        // If none of the files is of these agents, `retain_files` has warned of that.
+        return Ok(sessions);
+    }
     let sessions_of_others = find_others(args, &sources.origins, &sessions.files, ui);
     sessions.files.extend(sessions_of_others);
-    // If there were files, but none of pi or oh-my-pi, `retain_files` has warned of that.
-    let is_reported = found_any && sources.origins.is_empty();
-    if !is_reported {
-        sessions.warn_of_none(ui);
-    }
+    sessions.warn_of_none(ui);
     Ok(sessions)
 }
 
@@ -378,9 +403,10 @@ pub(super) struct SessionHeading {
     pub title: String,
 }
 
-/// Searches a session for secrets: those that are recognized by their shape, and `secrets`. With
-/// `-o`, also fails if the copy that the dry run announces could not be created. `wants_title` is
-/// whether a session with secrets is also read for its title.
+/// Searches a session for secrets: those that are recognized by their shape, and `secrets`. If
+/// `wants_title`, also reads the title of a session that has some.
+///
+/// With `-o`, fails if the copy that the dry run announces could not be created.
 fn search_input(
     args: &Args,
     input: Input,
@@ -398,26 +424,57 @@ fn search_input(
     let mut redactor = args
         .redaction
         .new_redactor(input, part.values.clone(), ui)?;
-    let mut heading = None;
-    let mut report;
-    if wants_title {
-        // The title is read from a copy without the secrets, for which a plan is needed.
-        let plan = RedactionPlan::new(input.source(), &mut redactor, workers);
-        let plan = input.map_read_error(plan)?;
-        if !plan.report.found.is_empty() {
-            heading = read_heading(input, &plan, redactor.found_values());
-        }
-        report = plan.report;
+    let found = if wants_title {
+        find_with_heading(input, &mut redactor, workers)
     } else {
-        let no_copy = None;
-        let searched = redact_session(input.source(), &mut redactor, workers, no_copy);
-        report = input.map_read_error(searched)?;
-    }
+        find_without_heading(input, &mut redactor, workers)
+    };
+    let FoundSecrets {
+        mut report,
+        heading,
+    } = input.map_read_error(found)?;
     part.restore_lines(&mut report);
     Ok(SearchedSession {
         input: part.input,
         report,
         texts: redactor.texts_by_number(),
+        heading,
+    })
+}
+
+/// The secrets that a search of a session has found.
+struct FoundSecrets {
+    report: RedactionReport,
+    heading: Option<SessionHeading>,
+}
+
+/// Finds the secrets of a session.
+fn find_without_heading(
+    input: &Input,
+    redactor: &mut Redactor,
+    workers: usize,
+) -> io::Result<FoundSecrets> {
+    let no_copy = None;
+    Ok(FoundSecrets {
+        report: redact_session(input.source(), redactor, workers, no_copy)?,
+        heading: None,
+    })
+}
+
+/// Finds the secrets of a session and, if there are some, its heading. The title for that is read
+/// from a copy of the session without the secrets, which a [`RedactionPlan`] can write.
+fn find_with_heading(
+    input: &Input,
+    redactor: &mut Redactor,
+    workers: usize,
+) -> io::Result<FoundSecrets> {
+    let plan = RedactionPlan::new(input.source(), redactor, workers)?;
+    let mut heading = None;
+    if !plan.report.found.is_empty() {
+        heading = read_heading(input, &plan, redactor.found_values());
+    }
+    Ok(FoundSecrets {
+        report: plan.report,
         heading,
     })
 }
@@ -435,8 +492,9 @@ fn refuse_existing_copy(args: &Args, input: &Input) -> Result<(), Failure> {
     store::check_create(output, input.protected_file(), force).map_err(copy_error)
 }
 
-/// Reads the id and the title of a session from its copy without `secrets`. `None` if it cannot be
-/// read, or if there is no room for the copy: what was found is reported without a title, too.
+/// Reads the id and the title of a session, for its heading. The title is read from a temporary copy
+/// that `plan` writes, without `secrets`. `None` if the copy cannot be written or read: then the
+/// secrets are reported without a title.
 fn read_heading(
     input: &Input,
     plan: &RedactionPlan,
@@ -450,9 +508,10 @@ fn read_heading(
     let pruned = None;
     let listed = read_single(path, &copy, unused_modified_ms, pruned).ok()?;
 
-    let mut title = shown_title(&listed);
-    // The copy keeps a secret where its text may be an ordinary word.
+    // The copy keeps a secret where its text may be an ordinary word, and the id of another agent's
+    // session is not from the copy. So both may have a secret.
     let secrets = ValueSearch::new(secrets);
+    let mut title = shown_title(&listed);
     if secrets.has_value_in(&title) {
         "(title not shown, because it may have a secret)".clone_into(&mut title);
     }
@@ -460,10 +519,9 @@ fn read_heading(
         Some(head) => Text::from(head.id.clone()),
         None => listed.id,
     };
-    // The id of another agent's session is not from the copy, so it may have a secret, too.
-    let has_secret = secrets.has_value_in(&id.to_string_lossy());
+    let may_show_id = !secrets.has_value_in(&id.to_string_lossy());
     Some(SessionHeading {
-        id: if has_secret { None } else { Some(id) },
+        id: if may_show_id { Some(id) } else { None },
         title,
     })
 }
